@@ -99,13 +99,20 @@ def _one_of(sort: core.Sort) -> str | None:
     return "`let (a, b) = ...` takes a tuple apart" if isinstance(sort, core.TupleSort) else None
 
 
+def _of_shape(shown: str) -> str:
+    if not shown.endswith(".shape"):
+        return "`@shape(x)` is the shape of x as a tensor"
+    name = shown.removesuffix(".shape")
+    return f"`@shape({name})` is it as a tensor, `@size_to_tensor({name}.dim(0), float32)` one of its sizes"
+
+
 def refuse_size(code: Code, expr: sweet.Expr, found: str) -> NoReturn:
     """Shape-level values do not leak into tensor arithmetic."""
     check_names(code, expr)
     shown = spelled(expr.span)
     helps = {
         "Size": f"`@size_to_tensor({shown})` makes a tensor of it",
-        "Shape": "`@shape(x)` is the shape of x as a tensor",
+        "Shape": _of_shape(shown),
         "Bool": "a condition is all over sizes or all over tensors: `@item` makes a Size, `@size_to_tensor` a tensor",
     }
     message = f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors"

@@ -19,6 +19,12 @@ from .world import FnInfo, Unit, World
 Typed = tuple[core.Value, core.Sort]
 Made = TypeVar("Made")
 _END_A_LOOP = "a loop ends by its condition: `for ... while (...) { ... }`"
+# What users of other languages mean by a word.
+_ELSEWHERE = {
+    "break": _END_A_LOOP,
+    "continue": _END_A_LOOP,
+    "None": "`@expand_dims(x, axis=0)` adds an axis; an argument that is not wanted is left out",
+}
 
 _MOST_PRIMES = 16  # of more a name has the number
 
@@ -126,7 +132,7 @@ class Code:
         if found is None and name in DTYPES:
             fail(codes.E206, f"`{name}` is a DType, and stands where something else is needed", span)
         if found is None:
-            help = _END_A_LOOP if name in ("break", "continue") else self._named_in_the_result(name)
+            help = _ELSEWHERE.get(name) or self._named_in_the_result(name)
             fail(
                 codes.E201,
                 f"nothing is called `{name}` here",

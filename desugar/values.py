@@ -262,6 +262,10 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             fail(codes.E221, "range can stand only in `for`", expr.span)
     known = nearest(callee.name, (*levels.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
     help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else None
+    if callee.name == "len":
+        help = (
+            "`x.dim(0)` is the size of the first axis of x, `@size_to_tensor(x.dim(0), float32)` the same as a tensor"
+        )
     raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help, meant=(known,))
 
 

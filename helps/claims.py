@@ -119,6 +119,8 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]
     show = case.subject.declared
     if len(dims.items) != len(shape):
         for position, texts in enumerate(_of_rank(dims, shape)):
+            if shape and set(texts) == {"?"}:
+                continue  # nobody declares that nothing is known
             edit = replaced(dims, dims_text(texts))
             # Nobody asks for a tensor without axes by mistake.
             later = 2 * (not shape) + position

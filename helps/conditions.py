@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit, RxError
 from ..lang.parser import parse_expr
 from ..lang.source import Span
 from ..lang.walk import walk
-from ..simplify.solver.conditions import Ge0, render_cond, substitute_cond
-from ..simplify.solver.exprs import ExpressionError, Scope, read_condition
+from ..simplify.solver.conditions import Compare, Ge0, render_cond, substitute_cond
+from ..simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
 from ..simplify.solver.sizes import only_var
-from ..simplify.solver.terms import Size, TooLarge, Var
+from ..simplify.solver.terms import TooLarge, substitute
 from .case import Case, Mend, inserted, replaced
 
 # From here on nothing is mended: the program only says what it needs.
@@ -27,10 +27,9 @@ _FUNCTIONS = {"min", "max", "ceildiv"}
 def mends(case: Case) -> Iterator[Mend]:
     if case.diagnostic.code.only_empty:
         return
-    indices = frozenset(_indices(case))
-    wanted = [
-        tuple(_in_first_turn(_unless_empty(w), indices) for w in wordings) for wordings in case.subject.conditions
-    ]
+    stops = dict(_counted(case))
+    every = (*case.subject.conditions, *_of_cut_sizes(case, stops))
+    wanted = [tuple(_in_all_turns(_unless_empty(w), stops) for w in wordings) for wordings in every]
     sayable = [tuple(t for t in wordings if _an_author_says(case, t)) for wordings in wanted]
     if not all(_an_author_says(case, _unless_empty(other)) for other in case.subject.also):
         sayable = []
@@ -63,22 +62,37 @@ def _unless_empty(text: str) -> str:
     return text
 
 
-def _indices(case: Case) -> Iterator[str]:
-    """The indices that count from 0, of the loops around."""
+def _counted(case: Case) -> Iterator[tuple[str, str]]:
+    """The indices that count from 0 by one, of the loops around, with what they count to."""
     for loop in case.tree.around(case.diagnostic.span, sweet.For):
         if isinstance(loop.iterable, sweet.Call) and len(loop.iterable.args) == 1:
-            yield loop.index.name
+            yield loop.index.name, loop.iterable.args[0].value.span.text
 
 
-def _in_first_turn(text: str, indices: frozenset[str]) -> str:
-    """`n >= 1` for `n + i >= 1`: a bound on what grows from turn to turn is one on what the first turn has."""
+def _in_all_turns(text: str, stops: Mapping[str, str]) -> str:
+    """`n >= 1` for `n + i >= 1`, and `n <= t` for `t > i`: a bound on what changes from turn to turn is one on what the first
+    turn has, or the last."""
     scope = Scope()
     try:
-        cond = read_condition(text, scope) if indices else True
+        cond = read_condition(text, scope) if stops else True
+        for name, stop in stops.items():
+            if name in scope.names and isinstance(cond, Ge0):
+                index = only_var(scope.name(name))
+                falls = substitute(cond.term, {index: scope.name(name) + 1}) - cond.term
+                first = not isinstance(falls, int) or falls >= 0
+                cond = substitute_cond(cond, {index: 0 if first else read_size(stop, scope) - 1})
     except (ExpressionError, TooLarge):
         return text
-    first: dict[Var, Size] = {only_var(scope.name(name)): 0 for name in indices & scope.names.keys()}
-    return render_cond(substitute_cond(cond, first)) if first and isinstance(cond, Ge0) else text
+    return render_cond(cond) if scope.names.keys() & stops.keys() and isinstance(cond, Compare) else text
+
+
+def _of_cut_sizes(case: Case, stops: Mapping[str, str]) -> Iterator[tuple[str]]:
+    """A slice that moves with a loop's index is as long as it says where nothing is cut off: `t - i >= 1`."""
+    for size in case.sizes() if stops else ():
+        for call in walk(parse_expr(size)):
+            cut = isinstance(call, sweet.Call) and isinstance(call.callee, sweet.Name) and call.callee.name == "min"
+            if isinstance(call, sweet.Call) and cut and len(call.args) == 2:
+                yield (" >= ".join(arg.value.span.text for arg in call.args),)
 
 
 def _an_author_says(case: Case, text: str) -> bool:
@@ -115,6 +129,11 @@ def _left_apart(case: Case, name: str) -> bool:
     types = [p.type for p in case.function.fn.params if p.type is not None]
     roots = [*types, *case.function.fn.where]
     return sum(isinstance(n, sweet.Name) and n.name == name for r in roots for n in walk(r)) == 1
+
+
+def is_of_count(mend: Mend) -> bool:
+    """Whether it says of a number of turns that it is not negative, which no dimension is."""
+    return mend.kind == "bound" and mend.meaning.endswith(">= 0")
 
 
 def _kind(text: str) -> str:

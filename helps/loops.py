@@ -10,7 +10,7 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.walk import walk
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
-from .conditions import RANK
+from .conditions import GIVING_WAY, RANK
 
 _RANK = 4
 # An author who wrote how a size grows is told for which sizes it does so, before that it may grow otherwise.
@@ -170,7 +170,8 @@ def _existential(case: Case, loop: Loop, item: sweet.Expr, axis: int) -> Iterato
     counted = isinstance(loop, sweet.For) and loop.index.name in {
         n.name for n in walk(item) if isinstance(n, sweet.Name)
     }
-    rank = _BELOW_A_BOUND if counted else _RANK + 1
+    doubted = case.diagnostic.code.is_doubt  # what holds for some sizes is rather asked of them
+    rank = _BELOW_A_BOUND if counted else GIVING_WAY if doubted else _RANK + 1
     for position, sign in enumerate((">=", "<=")):
         condition = f"{name} {sign} {item.span.text}"
         what = f"let the size change from turn to turn: `{name}` for `{item.span.text}`, with `where {condition}`"

@@ -265,6 +265,9 @@ class _Trials:
         if not any(_is_enough(t) for t in good):
             steps = self._two_steps([t for t in tried if _is_step_to(t)])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+        if not good:
+            steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t, "slip")])
+            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         good = good or [
             replace(t, uncovered=_codes(t.new))
             for t in tried
@@ -305,7 +308,7 @@ class _Trials:
                 continue
             after = candidates(Case(tree, trial.new[0]))
             made = Places(trial.mend.edits).regions()
-            for second in [m for m in after if _is_step(m) and not _undoes(m, made)][:_SECOND_STEPS]:
+            for second in [m for m in after if _is_step(m, trial.mend) and not _undoes(m, made)][:_SECOND_STEPS]:
                 edits = followed(trial.mend.edits, second.edits)
                 if edits and not overlap(edits):
                     yield together(trial.mend, second, edits)
@@ -407,10 +410,13 @@ def _called(diagnostic: Diagnostic) -> str:
     return diagnostic.subject.callee if diagnostic.subject is not None else ""
 
 
-def _is_step(second: Mend) -> bool:
-    """Whether it may follow another mend: a guess far from the text is not added to what is there already."""
+def _is_step(second: Mend, first: Mend) -> bool:
+    """Whether it may follow another mend: a guess far from the text is not added to what is there already, and to a slip only
+    what it needs of any sizes."""
+    if first.kind == "slip":
+        return second.kind == "bound"
     likely = second.rank < conditions.FAR_FETCHED or conditions.GIVING_WAY <= second.rank < conditions.RANK
-    return likely and second.kind != "slip"
+    return likely and second.kind != "slip" or conditions.is_of_count(second)
 
 
 def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:
@@ -437,14 +443,10 @@ def _remaining(trial: Trial) -> Mend:
     return replace(mend, shown="", lines=(), what=f"{mend.text}; then {' and '.join(left)} remains", guess=True)
 
 
-def _is_step_to(trial: Trial) -> bool:
+def _is_step_to(trial: Trial, kind: str = "operation") -> bool:
     """Whether it mends an operation and brings one other mistake to light."""
     return (
-        trial.mend.kind == "operation"
-        and not trial.mend.drops
-        and trial.gone
-        and len(trial.new) == 1
-        and not trial.doubtful
+        trial.mend.kind == kind and not trial.mend.drops and trial.gone and len(trial.new) == 1 and not trial.doubtful
     )
 
 

@@ -21,8 +21,14 @@ def rank_of(tree: Tree, expr: Node | None, depth: int = _DEPTH) -> int | None:
             if declared is None and isinstance(bound, sweet.Let) and not bound.is_tuple:
                 return rank_of(tree, bound.value, depth - 1)
             return declared
+        case sweet.IntLit() | sweet.FloatLit():
+            return 0
+        case sweet.Unary(operand=operand) if depth > 0:
+            return rank_of(tree, operand, depth - 1)
         case sweet.Binary(left=left, right=right) if depth > 0:
-            return _largest(rank_of(tree, left, depth - 1), rank_of(tree, right, depth - 1))
+            sides = [rank_of(tree, side, depth - 1) for side in (left, right)]
+            known = [side for side in sides if side is not None]
+            return max(known) if len(known) == len(sides) else None
         case sweet.Index(value=value, items=items) if depth > 0:
             whole = rank_of(tree, value, depth - 1)
             return None if whole is None or not all(map(_is_index, items)) else whole - sum(map(_drops, items))
@@ -31,7 +37,7 @@ def rank_of(tree: Tree, expr: Node | None, depth: int = _DEPTH) -> int | None:
     return None
 
 
-def _declared(type_: sweet.Type | None) -> int | None:
+def _declared(type_: Node | None) -> int | None:
     shape = type_.shape if isinstance(type_, sweet.TensorType) else None
     return _length(shape)
 
@@ -52,7 +58,9 @@ def _drops(item: Node) -> bool:
 
 def _of_call(tree: Tree, call: sweet.Call, depth: int) -> int | None:
     name, given = callee(call), tree.arguments(call)
-    row = lookup(name)
+    row, own = lookup(name), tree.function(name)
+    if own is not None:
+        return None if own.fn.result is None else _declared(own.fn.result)
     if "shape" in given and row is not None and any(p.name == "shape" and p.kind in SHAPES for p in row.params):
         return _length(given["shape"])
     if has(name, Trait.MOVES_AXES) and "axes" in given:
@@ -60,7 +68,3 @@ def _of_call(tree: Tree, call: sweet.Call, depth: int) -> int | None:
     if has(name, Trait.JOINS, Trait.MOVES_AXES) or keeps_shape(name) or summed(name):
         return rank_of(tree, given.get("x") or given.get("xs[0]"), depth)
     return None
-
-
-def _largest(one: int | None, other: int | None) -> int | None:
-    return one if other is None else other if one is None else max(one, other)

@@ -55,7 +55,8 @@ def mends(case: Case) -> Iterator[Mend]:
     for position, node in enumerate(islice(_suspects(case), _MOST_NODES)):
         later = min(position // 2, _MOST_LATER)
         for slip in SLIPS:
-            unlikely = moved_by and position > 0 and slip not in _OF_NUMBERS
+            multiplies = slip is _axes and has(callee(node), Trait.JOINS)
+            unlikely = moved_by and position > 0 and slip not in _OF_NUMBERS and not multiplies
             makes = slip is _windows or slip is _numbers and _is_range(node)
             far = later // 4 if moved_by and makes else later + _UNMIXED * unlikely
             for mend in slip(case, node, scope, far):
@@ -142,8 +143,9 @@ def _axes(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Me
         known = [integer(i) for i in items]
         for item, now in zip(items, known, strict=True):
             if now is not None:
-                near = [n for n in (now - 1, now + 1, now + 2) if n not in known and (n >= 0 or now < 0)]
-                for other in [n for n in near if -beyond <= n < beyond]:
+                last = [] if rank is None or now < 0 else [beyond - 1]
+                near = [n for n in (now - 1, now + 1, now + 2, *last) if n not in known and (n >= 0 or now < 0)]
+                for other in [n for n in dict.fromkeys(near) if -beyond <= n < beyond]:
                     yield _written(case, node, item, str(other), f"use axis {other}", 15 + later)
 
 
@@ -266,6 +268,12 @@ def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
                 if number >= least:
                     what = f"write {number} for {expr.value}"
                     yield _written(case, node, expr, str(number), what, rank + later, guess=True)
+        elif isinstance(expr, sweet.Unary):
+            back = integer(expr)
+            for number in (back - 1, back + 1) if back is not None else ():
+                if number < 0:
+                    what = f"write {number} for {back}"
+                    yield _written(case, node, expr, str(number), what, 18 + later, guess=True)
         elif isinstance(expr, sweet.Binary):
             what = f"write `{expr.left.span.text}` for `{expr.span.text}`"
             yield _written(case, node, expr, expr.left.span.text, what, 18 + later, guess=True)
@@ -291,7 +299,7 @@ def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
         stack += [arg.value for arg in node.args]
     while stack:
         found = stack.pop(0)
-        if isinstance(found, sweet.IntLit | sweet.Name):
+        if isinstance(found, sweet.IntLit | sweet.Name | sweet.Unary):
             yield found
         elif isinstance(found, sweet.Binary) and found.op in "+-" and integer(found.right) == 1:
             yield found

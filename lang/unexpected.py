@@ -50,6 +50,13 @@ def describe(region: Region, stuck: int, states: list[int], change: Change | Non
     return error(codes.E101, message, span, help=help, function=function, edits=edits)
 
 
+_STRING_PREFIXES = ("f", "r", "b", "u", "fr", "rf", "br", "rb")
+
+
+def _in_list(before: list[int]) -> bool:
+    return before.count(KIND["LSQB"]) > before.count(KIND["RSQB"])
+
+
 _NO_COMPARISON = ("`=` is not a comparison", "write `==`")
 
 
@@ -97,6 +104,10 @@ def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
         return None, f"a range is written `range({region.text(stuck - 2)}, n)`"
     if kind == KIND["RPAR"] and _closes_condition(region.kinds, stuck):
         return "the condition is missing", "it stands last: `while (let k : Size = e; k < 3)`"
+    if kind == KIND["STRING"] and before == NAME and word.lower() in _STRING_PREFIXES:
+        return "a string has no prefix", 'a string is plain text, an option of a call: `"same"`'
+    if kind == KIND["FOR"] and before in OPERAND_END and _in_list(region.kinds[:stuck]):
+        return "a list is not made by a loop", "most functions take all rows at once; `@map(f, xs)` calls one for each"
     if before == KIND["FN"] and kind == NAME:
         return None, _FUNCTION
     if kind == KIND["COLON"] and kinds[here - 3 : here] == [KIND["LET"], KIND["LPAR"], NAME] and here == 3:

@@ -438,3 +438,75 @@ def test_a_message_stands_at_the_operation_that_is_wrong(body: str, last: object
     head = PAIR.format(last).replace("[n, ]", "[n]")
     report = check_text(f"{head}{body}\n}}\n", "a.rx", DATA)
     assert {d.span.text for d in with_helps(report, DATA).diagnostics if d.severity != "note"} == {place}
+
+
+# What every turn of a loop needs, said before the first
+
+SUM = "for {0} in range({1}) with (s{0} : Tensor([{2}d], float32) = {3}) {{ {4} }}"
+ZERO, ONE = "@zeros([d], float32)", "@zeros([1, d], float32)"
+TURNS = [
+    (SUM.format("i", "n", "", ZERO, "si + x[i]"), "t >= n"),
+    (SUM.format("i", "n", "", ZERO, "si + x[i + 1]"), "t > n"),
+    (SUM.format("i", "n - 1", "", ZERO, "si + x[i]"), "t + 1 >= n"),
+    (SUM.format("i", "n", "1, ", ONE, "si + x[i:i + 1]") + "[0]", "t >= n"),
+    (SUM.format("i", "n", "", ZERO, SUM.format("j", "m", "", "si", "sj + x[i + j]")), "t + 1 >= n + m"),
+    (f"let a = {SUM.format('i', 't', '', ZERO, 'si + x[i]')}\n{SUM.format('i', 'n', '', 'a', 'si + x[i]')}", "t >= n"),
+]
+
+
+@pytest.mark.parametrize(("body", "bound"), TURNS)
+def test_what_the_last_turn_needs_is_a_bound_on_the_number_of_turns(body: str, bound: str) -> None:
+    text = f"@f = fn(x : Tensor([t, d], float32), n : Size, m : Size) : Tensor([d], float32) {{\n{body}\n}}\n"
+    (_, mends), *others = [o for o in offered(text) if o[0].severity == "warning"]
+    assert not others and mends[0].kind == "bound", [m.text for m in mends]
+    assert bound in mends[0].text, mends[0].text
+    assert not wrong(applied(text, mends[0].edits))
+
+
+def test_a_loop_behind_another_has_its_index_without_a_prime() -> None:
+    first, second, third = (SUM.format("i", "n", "", start, "si + x[i]") for start in (ZERO, "a", "b"))
+    body = f"let a = {first}\nlet b = {second}\n{third}"
+    text = f"@f = fn(x : Tensor([t, d], float32), n : Size) : Tensor([d], float32) {{\n{body}\n}}\n"
+    said = [d.message for d in wrong(text)]
+    assert len(said) == 3 and all("t > i," in message for message in said), said
+
+
+# What newcomers write
+
+NEWCOMERS = [
+    ("let y : Tensor([n - 1, d], float32) = x[1:] - x[:-2]\ny", "x[:-1]"),
+    ("for i in range(2) with (a : Tensor([0, 3]) = @ones([0, 3])) { @concat([a, @ones([1, 3])], axis=0) }", "[i, 3]"),
+    ("x[:, None]", "@expand_dims"), ("x / len(x)", "x.dim(0)"), ("x / x.shape[0]", "x.dim(0)"),
+    ('f"x is {x}"', "plain text"), ("[r for r in x]", "@map"), ("x @ x", "@matmul"), ("x.sum(axis=0)", "@sum"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "word"), NEWCOMERS)
+def test_what_a_newcomer_writes_has_a_help(body: str, word: str) -> None:
+    text = f"@f = fn(x : Tensor([n, d], float32)) : Tensor {{\n{body}\n}}\n"
+    report = with_helps(check_text(text, "a.rx", DATA), DATA)
+    first = next(d for d in report.diagnostics if d.severity != "note")
+    assert word in (first.help or ""), first.help
+
+
+# An axis far from the one that is meant
+
+OWN = (
+    "@own = fn(x : Tensor([n, k, m], float32)) : Tensor([n, k, m, 7], float32) {\n"
+    "  @repeat(@expand_dims(x, axis=3), 7, axis=3)\n}\n"
+)
+PICKED = "@squeeze(@take_along_axis(@own(x)[:, :, :-1], @zeros([n, k, m - 1, 1], int64), axis={}), axis=-1)"
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_last_axis_is_among_those_that_are_tried(axis: int) -> None:
+    head = "@f = fn(x : Tensor([n, k, m], float32)) : Tensor([n, k, m - 1], float32) where m >= 1, n >= 1, k >= 1 {\n"
+    assert first_mended(f"{OWN}{head}{PICKED.format(axis)}\n}}\n") == f"{OWN}{head}{PICKED.format(3)}\n}}\n"
+
+
+def test_an_axis_of_a_sum_is_that_of_its_larger_operand() -> None:
+    text = (
+        "@f = fn(x : Tensor([n, m], float32), s : Tensor([], float32), a : Tensor([n], float32)) : Tensor([n], float32) {{\n"
+        "  let y = -x / s\n  a - @logsumexp(y + 1.0, axis={})\n}}\n"
+    )
+    assert first_mended(text.format(0)) == text.format(1)

@@ -70,6 +70,8 @@ class State:
         self.unnamed: list[Var] = []  # all that ever were anonymous, in their order
         self.used_names: set[str] = set()
         self._primes: dict[str, int] = {}
+        # Sizes that have given their names back.
+        self.gone: set[int] = set()
         # What walks of inlined bodies gave, by the function's name and its arguments.
         self.inlined: Table[tuple[object, ...], tuple[Entry, core.Block]] = Table(trail)
         # The sizes that only the data decides, by what counts them.
@@ -123,6 +125,14 @@ class State:
         self._primes[name] = primes
         self.used_names.add(primed)
         return primed
+
+    def give_back(self, size: Size) -> None:
+        """The name of a size that nothing speaks of any more: the next one that wants it has it without a prime."""
+        gone = single_var(size)
+        if gone is not None:
+            self.used_names.discard(gone.name)
+            self._primes.pop(gone.name.rstrip("'"), None)
+            self.gone.add(gone.serial)
 
     @contextmanager
     def names_apart(self) -> Iterator[None]:

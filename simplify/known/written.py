@@ -77,7 +77,8 @@ class Written:
     def _atom(self, atom: Var | Floor | Max) -> core.SizeExpr:
         match atom:
             case Var(name=name):
-                return core.SizeVar(NOWHERE, name if name in self.state.used_names else f"?{atom.serial}")
+                is_known = name in self.state.used_names and atom.serial not in self.state.gone
+                return core.SizeVar(NOWHERE, name if is_known else f"?{atom.serial}")
             case Floor(num=num, den=den):
                 return self._quotient(num, den)
         return _joined("max", (core.SizeLit(NOWHERE, 0), *map(self._written, atom.args)))

@@ -215,8 +215,10 @@ def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) ->
         entry = env.get(node.name) if isinstance(node, core.SizeVar) else None
         if isinstance(node, core.SizeVar) and entry is not None and isinstance(entry.value, SizeValue):
             text = size_text(entry.value.size, state)
+            of_next = re.search(rf"(?<![\w']){re.escape(node.name)}(?![\w'])", text)
+            where = "in the next turn" if of_next else "from here"
             if text != node.name:
-                found.append(Label(entry.span, f"`{node.name}` is {text} from here"))
+                found.append(Label(entry.span, f"`{node.name}` is {text} {where}"))
     return found
 
 

@@ -462,6 +462,7 @@ CORPORA = {
         *_below("tests/programs", "k_means lstm_by_sequence mobilenet nms pointnet sinkhorn viterbi vq_vae"),
     ), 150, 2000),
     "later": Corpus(ROOT / "benchmarks" / "later" / "mistakes.jsonl", (*_all_of("benchmarks/later"),), 150, 3000),
+    "latest": Corpus(ROOT / "benchmarks" / "latest" / "mistakes.jsonl", (*_all_of("benchmarks/latest"),), 100, 4000),
 }  # fmt: skip
 
 
