@@ -70,6 +70,14 @@ class Offer(Node):
     mends: tuple[Mend, ...]
     cut: bool = False
 
+    @property
+    def unambiguous(self) -> bool:
+        """Whether one mend of an operation is the first and the only one, and no guess at what was meant."""
+        first = self.mends[0] if self.mends else None
+        alone = len({m.meaning for m in self.mends}) == 1
+        sure = alone and not self.cut
+        return first is not None and sure and first.is_of_operation and not first.guess and not first.remote
+
 
 class Trial(Node):
     """How a program fares with a mend: whether the diagnostic is gone, what is new, how many more there are, how many errors in

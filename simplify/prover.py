@@ -96,7 +96,7 @@ class Prover:
         verdict, found = self._verdict(truth), None
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
-        if verdict.kind == "refuted" and self._reachable():
+        if verdict.kind == "refuted" and self._reachable(frame):
             return self._refuted(frame, truth, asked, sizes)
         if frame.turn is not None and frame.path == frame.turn.path and not isinstance(truth, Undecided | bool):
             for turn, index in frame.turn.ends:
@@ -172,7 +172,7 @@ class Prover:
         except TooLarge:
             return Verdict("unknown", "unknown")
 
-    def _reachable(self) -> bool:
+    def _reachable(self, frame: Frame) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
         return not self.state.unsure or self.state.facts.possible(True)
 
