@@ -225,15 +225,16 @@ class TreeBuilder:
 
     list_ = _made_of_all(sweet.ListExpr)
 
-    def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice:
-        return sweet.Splice(self.span(start, end), name)
+    def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice | sweet.Dots:
+        return sweet.Splice(self.span(start, end), name) if name.name != "_" else sweet.Dots(self.span(start, end))
 
     dots_ = _made(sweet.Dots)
 
     unknown_ = _made(sweet.Unknown)
 
-    def name_(self, start: int, end: int, name: str) -> sweet.Name:
-        return sweet.Name(self.span(start, end), name)
+    def name_(self, start: int, end: int, name: str) -> sweet.Name | sweet.Unknown:
+        """A name; `_` names nothing, and may stand for several."""
+        return sweet.Name(self.span(start, end), name) if name != "_" else sweet.Unknown(self.span(start, end))
 
     def fn_name_(self, start: int, end: int, name: str) -> sweet.FnName:
         return sweet.FnName(self.span(start, end), name[1:])
