@@ -120,8 +120,8 @@ def check_source(
 ) -> Report:
     """Check a program that is a source already; `base` may be what opens its files."""
     options = options or Options()
-    if is_model(source.name):  # what works only on empty tensors is a condition on its inputs
-        options = replace(options, allow_empty=True)
+    if is_model(source.name):  # what works only on empty tensors, or in one arm, is a condition on its inputs
+        options = replace(options, allow_empty=True, spare_arms=True)
     files = base if isinstance(base, Files) else Files(base, roots)
     modules, program, diagnostics = _desugared(source, files, options.given)
     return _checked(modules, program, diagnostics, files, options)

@@ -29,6 +29,7 @@ from .dlpack import Refused, speaks_dlpack, taken
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
+from .kernels.quiet import quiet
 from .names import mangle
 from .opaque import from_python, is_opaque, parts_of, to_python
 from .plans import Made, PlanCounts, Plans
@@ -200,7 +201,7 @@ class Machine:
         """The same with the answers that shapes give; None where there is nothing to ask."""
         with self._lock:
             run = code.planner.entered(name, args) if code.planner.asks(name) else None
-            return None if run is None else code.quietly(run)
+            return None if run is None else quiet(run)
 
     def _hinted(self, name: str, general: Code) -> tuple[Code, ...]:
         """The code of a function under each hint for it, with the consts that there are."""

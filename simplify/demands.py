@@ -10,7 +10,7 @@ False then). Whether it really leaves nothing to check is seen by pasting it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..lang import core
@@ -77,21 +77,22 @@ def takes(
     if None in conds:
         return None
     inside = {v for cond in conds if cond is not None for v in cond_variables(cond)}
+    equations = [(cond.term, cond_vars(cond)) for cond in inputs.door if isinstance(cond, Eq0)]
 
     def all_hold(sizes: Mapping[str, int]) -> bool:
         point = {v: sizes[v.name] for v in inside if v.name in sizes}
-        for cond in inputs.door:
-            _complete(point, cond)
+        for term, names in equations:
+            _complete(point, term, names)
         return point.keys() >= inside and all(evaluate_cond(c, point) for c in conds if c is not None)
 
     return all_hold
 
 
-def _complete(point: Point, cond: Cond) -> None:
-    """Puts the size into a point that an equation says, where all others in it are there."""
-    left = [v for v in cond_vars(cond) if v not in point] if isinstance(cond, Eq0) else []
-    if len(left) == 1 and isinstance(cond, Eq0):
-        low, high = (evaluate(cond.term, {**point, left[0]: n}) for n in (0, 1))
+def _complete(point: Point, term: Term, names: Collection[Var]) -> None:
+    """Puts the size into a point for which a term is 0, where all others in it are there."""
+    left = [v for v in names if v not in point]
+    if len(left) == 1:
+        low, high = (evaluate(term, {**point, left[0]: n}) for n in (0, 1))
         if low != high:
             point[left[0]] = low // (low - high)
 

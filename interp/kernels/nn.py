@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import spatial_axes, spread
-from .elementwise import Array, in_blocks, quiet, widened
+from .elementwise import Array, in_blocks, widened
 from .linalg import linear
+from .quiet import quiet
 from .reduce import exponentials, normalized
 from .registry import kernel
 from .windows import channels_back, channels_first, narrow, surrounded

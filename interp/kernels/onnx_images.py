@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import Pairs, spread
-from .elementwise import quiet, widened
+from .elementwise import widened
 from .index import checked
 from .nn import cubic_shares, linear_shares
 from .onnx_shape import integers
+from .quiet import quiet
 from .registry import BadValue, kernel
 from .windows import Grid
 
