@@ -32,7 +32,7 @@ def fix(program: Program, wish: Wish) -> tuple[Program, Fixed | None]:
 def fix_model(program: Program, wish: Wish) -> Iterator[str]:
     """Lines that say what was changed in a model, which is written where anything was: sizes that were asked to be free are
     declared so."""
-    from onnx import ModelProto
+    from onnx import ModelProto  # few programs are models
 
     from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto
     from ..model.check import check_model

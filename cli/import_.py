@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from ..frontends.onnx.reading import read_model
+from ..frontends.onnx.translate import translate
+from ..frontends.onnx.weights import write_weights
 from ..lang.diagnostics import RxError
 from .files import Unusable, prelude_option, reason, replace_file, rules
 from .terminal import print_diagnostics
@@ -17,10 +20,6 @@ from .terminal import print_diagnostics
 @prelude_option
 def import_(file: str, out: str, prelude: str | None) -> int:
     """Write a model as an .rx program, with its weights as .safetensors beside it."""
-    from ..frontends.onnx.reading import read_model
-    from ..frontends.onnx.translate import translate
-    from ..frontends.onnx.weights import write_weights
-
     folder, path = Path(out), Path(file)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,8 @@ import click
 
 from ..lang.diagnostics import RxError
 from ..model.api import Policy, infer_model
+from ..model.check import check_model
+from ..model.contract_file import contract_text
 from .files import Unusable, prelude_option, reason, rules
 from .terminal import print_diagnostics
 
@@ -70,9 +72,6 @@ def infer(
 
 
 def _contract(file: str, dynamic: tuple[str, ...], prelude: str | None) -> str:
-    from ..model.check import check_model
-    from ..model.contract_file import contract_text
-
     found = check_model(Path(file), file, dynamic=dynamic, prelude=rules(prelude))
     if found.contract is None:
         raise Unusable(f"{file!r} has no contract: `rx check` says why")

@@ -33,7 +33,7 @@ def written(
     else:
         found = check_object(files, diagnostics, counts, guards)
         if contracts:
-            from ..model.contract_file import contract_object
+            from ..model.contract_file import contract_object  # few programs are models
 
             found["contracts"] = {name: contract_object(contract) for name, contract in contracts.items()}
         yield json.dumps(found, indent=2)

@@ -21,7 +21,7 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
         return
     sys.stdout.flush()
     if colourful(sys.stderr):
-        from .colour import print_coloured
+        from .colour import print_coloured  # it loads rich
 
         print_coloured(diagnostics, _width(sys.stderr))
         return

@@ -19,6 +19,7 @@ from . import partly
 from .by_shapes import ByShapes, Routines, Slots
 from .dtypes import numpy_dtype
 from .guards import Ghost, Undefined
+from .kernels.registry import Array
 from .partly import Open, Value
 from .steps import Block, Branch, Compute, Invoke, Loop, Routine, Site, Step, asks, blocks, every, reads, total
 from .trace import Failure, Foreseen, Place, Turn
@@ -109,7 +110,7 @@ def _is_unseen(step: Step) -> bool:
     return isinstance(step, Invoke) and step.way in _UNSEEN
 
 
-def _class_of(array: np.ndarray[Any, Any]) -> Any:
+def _class_of(array: Array) -> Any:
     """Shape and dtype; the records that hold other values have one number."""
     dtype = array.dtype
     return array.shape, dtype if dtype.names else dtype.num

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..lang.dtypes import DTYPES
 from .dtypes import PLAIN, is_extended, numpy_dtype
+from .kernels.registry import Array
 
 # The devices of DLPack whose memory is the processor's: its own, and what CUDA and ROCm pin.
 _HOST = (1, 3, 11)
@@ -32,7 +33,7 @@ def speaks_dlpack(value: object) -> bool:
     return not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__dlpack__")
 
 
-def taken(value: Any, *, copy: bool = False) -> np.ndarray[Any, Any]:
+def taken(value: Any, *, copy: bool = False) -> Array:
     """The array as NumPy's; raises Refused. With `copy` it may come from another device."""
     _plain(value)
     if _device(value) not in _HOST:
@@ -78,7 +79,7 @@ def _extended(value: Any) -> np.dtype[Any] | None:
     return numpy_dtype(found) if found is not None and is_extended(found) else None
 
 
-def _viewed(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _viewed(value: Any, dtype: np.dtype[Any]) -> Array:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, torch.Tensor):
         return np.asarray(value)
@@ -92,7 +93,7 @@ def _line(problem: BaseException) -> str:
 # Back
 
 
-def giver(like: Any) -> Callable[[np.ndarray[Any, Any]], Any]:
+def giver(like: Any) -> Callable[[Array], Any]:
     """What makes a NumPy array one of the library that `like` is, or is an array of; raises TypeError."""
     library = like if isinstance(like, ModuleType) else _library(like)
     name = getattr(library, "__name__", "").partition(".")[0]
@@ -116,13 +117,13 @@ def _library(like: Any) -> Any:
     return like.__array_namespace__()
 
 
-def _exported(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _exported(array: Array) -> Array:
     """The array with memory that others may write into and read in steps that they know."""
     steps_back = any(stride < 0 for stride in array.strides)
     return array.copy() if steps_back or not array.flags.writeable else array
 
 
-def _to_torch(array: np.ndarray[Any, Any]) -> Any:
+def _to_torch(array: Array) -> Any:
     torch = sys.modules["torch"]
     if array.dtype in PLAIN:
         return torch.from_dlpack(_exported(array))
@@ -132,11 +133,11 @@ def _to_torch(array: np.ndarray[Any, Any]) -> Any:
     return torch.from_dlpack(_exported(array).view(_BITS[array.dtype.itemsize])).view(dtype)
 
 
-def _to_jax(array: np.ndarray[Any, Any]) -> Any:
+def _to_jax(array: Array) -> Any:
     made = import_module("jax.numpy").asarray(array)
     if made.dtype != array.dtype:
         raise TypeError(f'jax makes {made.dtype} of {array.dtype}: set jax.config.update("jax_enable_x64", True)')
     return made
 
 
-_MAKERS: Mapping[str, Callable[[np.ndarray[Any, Any]], Any]] = {"torch": _to_torch, "jax": _to_jax}
+_MAKERS: Mapping[str, Callable[[Array], Any]] = {"torch": _to_torch, "jax": _to_jax}

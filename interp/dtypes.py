@@ -20,7 +20,7 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     if dtype.of:
         return np.dtype([(dtype.name, "O")])
     if is_extended(dtype):
-        import ml_dtypes
+        import ml_dtypes  # few tensors are of such dtypes
 
         extended: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype.name))
         return extended

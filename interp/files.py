@@ -12,8 +12,8 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.stored import BadWeights, Header, Place
 from ..lang.weights import open_array
 from .dtypes import dtype_of, numpy_dtype
+from .kernels.registry import Array
 
-Array = np.ndarray[Any, Any]
 # Data of fewer bytes is read: a map takes a page, and there are only so many of them.
 _MAPPED = 2**16
 

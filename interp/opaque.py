@@ -13,9 +13,8 @@ import numpy as np
 from ..lang.dtypes import DType
 from .dtypes import dtype_of, numpy_dtype
 from .files import ValueProblem, checked
+from .kernels.registry import Array
 from .values import Literal, to_array
-
-Array = np.ndarray[Any, Any]
 
 
 def wrapped(dtype: np.dtype[Any], value: object) -> Array:

@@ -14,8 +14,8 @@ from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.weights import SUFFIXES
 from .dtypes import numpy_dtype
 from .files import ValueProblem, read_array
+from .kernels.registry import Array
 
-Array = np.ndarray[Any, Any]
 _GENERATED = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*:\s*(\w+)\s*")
 _NAMED = re.compile(r"(.*):\s*(\w*)\s*", re.DOTALL)
 _TOKEN = re.compile(

@@ -67,7 +67,7 @@ def _edited(operation: Operation, edit: Edit) -> Operation:
 
 def edit_proto(proto: Any, edit: Edit) -> None:
     """Makes the change in an onnx.ModelProto."""
-    from onnx import helper
+    from onnx import helper  # few edits are written
 
     graph, old = proto.graph, list(proto.graph.node)
     for (index, at), name in edit.inputs.items():

@@ -195,7 +195,7 @@ class Reader:
     # Tensors and types
 
     def tensor(self, proto: Any, key: str, whose: str) -> Tensor:
-        from .located import tensor_of
+        from .located import tensor_of  # it loads NumPy and onnx
 
         return self.tried(whose, lambda: tensor_of(self.path, self.index, key, proto))
 

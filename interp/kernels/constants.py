@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from .registry import Array
+
 # By the identity of the array that owns a constant's memory, as long as that lives: a reference to it, and what was made of the
 # constant, or of views of it, by which function.
 _CONSTANTS: dict[int, tuple[weakref.ref[Array], dict[Any, Array]]] = {}

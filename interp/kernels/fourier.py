@@ -9,9 +9,7 @@ import numpy as np
 
 from .create import cast
 from .quiet import quiet
-from .registry import kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, kernel
 
 
 def _filled(x: Array, axes: Iterable[int]) -> Array:

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import DIRECT, BadValue, kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import DIRECT, Array, BadValue, kernel
 
 DIRECT["sort"] = "sort"
 

@@ -15,9 +15,7 @@ from ...ops.requirements import Other
 from ...ops.wording import plain
 from .constants import is_constant, once
 from .quiet import quiet
-from .registry import DIRECT, FRESH, BadValue, clamped, kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import DIRECT, FRESH, Array, BadValue, clamped, kernel
 
 # NumPy's stubs do not know the axis of the one, and nothing of what the other gives.
 _vecdot: Any = np.vecdot

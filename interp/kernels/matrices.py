@@ -10,9 +10,7 @@ import numpy as np
 
 from .elementwise import widened
 from .quiet import quiet
-from .registry import BadValue, kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, BadValue, kernel
 
 # NumPy's stubs do not know the None of these.
 _linalg: Any = np.linalg

@@ -9,9 +9,7 @@ import numpy as np
 
 from .elementwise import widened
 from .quiet import quiet
-from .registry import BadValue, kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, BadValue, kernel
 
 
 def _heads(x: Array, count: int) -> Array:

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .quiet import quiet
-from .registry import kernel
+from .registry import Array, kernel
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
 

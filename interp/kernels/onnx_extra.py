@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import widened
-from .registry import BadValue, kernel, lookup
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, BadValue, kernel, lookup
 
 
 def unpacked(packed: Array, bits: int) -> Array:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
 from .elementwise import widened
 from .onnx_extra import unpacked
 from .quiet import quiet
-from .registry import BadValue, kernel, lookup
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, BadValue, kernel, lookup
 
 
 @kernel("onnx.mask_bias")

@@ -15,10 +15,9 @@ from .index import checked
 from .nn import cubic_shares, linear_shares
 from .onnx_shape import integers
 from .quiet import quiet
-from .registry import BadValue, kernel
+from .registry import Array, BadValue, kernel
 from .windows import Grid
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 # Along one axis: for each of some elements around a place, its position, whether it is in the image, and its share.
 Taps = list[tuple[Any, Any, Any]]

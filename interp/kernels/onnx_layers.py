@@ -10,10 +10,9 @@ import numpy as np
 from .elementwise import widened
 from .onnx_shape import integers
 from .quiet import quiet
-from .registry import kernel, lookup
+from .registry import Array, kernel, lookup
 from .windows import narrow
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from .pool import laid, least
-from .registry import kernel, lookup
+from .registry import Array, kernel, lookup
 
-Array = np.ndarray[Any, Any]
 Axes = tuple[int, ...] | None
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from .quiet import quiet
-from .registry import BadValue, kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, BadValue, kernel
 
 
 @kernel("onnx.rows")

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .quiet import quiet
-from .registry import BadValue, kernel, lookup
+from .registry import Array, BadValue, kernel, lookup
 
-Array = np.ndarray[Any, Any]
 Dtype = np.dtype[Any] | None
 # Floats of 8 bits, and the largest of each.
 _MOST = {"float8_e4m3fn": 448.0, "float8_e4m3fnuz": 240.0, "float8_e5m2": 57344.0, "float8_e5m2fnuz": 57344.0}

@@ -10,10 +10,9 @@ import numpy as np
 from .elementwise import widened
 from .onnx_quantised import in_steps
 from .quiet import quiet
-from .registry import kernel
+from .registry import Array, kernel
 from .windows import narrow
 
-Array = np.ndarray[Any, Any]
 # One step: the inputs' part of the gates and the states before it, to the states after it, the hidden one first.
 Step = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
 

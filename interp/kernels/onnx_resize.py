@@ -11,9 +11,7 @@ import numpy as np
 from ...ops.scales import nominal
 from .onnx_shape import integers
 from .quiet import quiet
-from .registry import BadValue, kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, BadValue, kernel
 
 
 class _Along(NamedTuple):

@@ -10,9 +10,7 @@ import numpy as np
 from ...lang.dtypes import holding
 from ..dtypes import dtype_of, numpy_dtype
 from ..opaque import is_opaque, value_of, wrapped
-from .registry import BadValue, kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, BadValue, kernel
 
 
 def _holding(holder: str, element: Any) -> np.dtype[Any]:

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import BadValue, kernel, lookup
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, BadValue, kernel, lookup
 
 
 def integers(x: Array) -> tuple[int, ...]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from .registry import kernel
+from .registry import Array, kernel
 
-Array = np.ndarray[Any, Any]
 _STRING = np.dtypes.StringDType()
 
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from .onnx_ml import told, two
 from .quiet import quiet
-from .registry import BadValue, kernel
+from .registry import Array, BadValue, kernel
 
-Array = np.ndarray[Any, Any]
 # How a node compares, by the letter that says it and by its number in TreeEnsemble; a leaf has none.
 _LETTERS = "<lGg=!m."
 _LEQ, _LT, _GTE, _GT, _EQ, _NEQ, _MEMBER, _LEAF = range(8)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from .registry import DIRECT, FRESH, BadValue, clamped, kernel
+from .registry import DIRECT, FRESH, Array, BadValue, clamped, kernel
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 DIRECT["concat"] = "concatenate"
 FRESH.update({"concat": "always", "stack": "always"})

@@ -14,9 +14,7 @@ import numpy as np
 
 from .elementwise import widened
 from .quiet import quiet
-from .registry import kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, kernel
 
 _WORD = 2**64
 # The third word of the counter: what is drawn from a key, and the keys that are made of it, never come from the same block.

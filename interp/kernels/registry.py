@@ -19,6 +19,8 @@ import numpy as np
 
 from ...ops.registry import families
 
+Array = np.ndarray[Any, Any]
+
 
 class BadValue(ValueError):
     """A value among a tensor's elements that a kernel cannot take; the message is a sentence for the user."""

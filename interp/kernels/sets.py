@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import kernel
-
-Array = np.ndarray[Any, Any]
+from .registry import Array, kernel
 
 
 def _sorted(x: Array) -> tuple[Array, Array, Array]:

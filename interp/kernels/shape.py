@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ...ops.model import Wildcard
-from .registry import DIRECT, BadValue, kernel
+from .registry import DIRECT, Array, BadValue, kernel
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 Target = tuple[int | Wildcard, ...]
 DIRECT["permute_dims"] = "transpose"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import images, shapes
+from .math import gemm
 from .registry import Reader, Row, Untranslatable, add, listed, number, operator
 from .windows import pairs, spaced
 
@@ -77,8 +78,6 @@ def _activated(node: Reader, text: str, attributes: tuple[float, ...] = ()) -> s
 
 @_own("FusedGemm")
 def fused_gemm(node: Reader) -> str:
-    from .math import gemm
-
     return _activated(node, gemm(node))
 
 
