@@ -266,7 +266,7 @@ class _Trials:
             steps = self._two_steps([t for t in tried if _is_step_to(t)])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         if not good:
-            steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t, "slip")])
+            steps = self._two_steps([t for t in tried if _is_step_to(t, "slip")])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         good = good or [
             replace(t, uncovered=_codes(t.new))

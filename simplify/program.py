@@ -64,7 +64,7 @@ class Program:
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound))
         self._fuel_for: dict[str, int] = {}
         # So many nodes of what is left of inlined bodies may still be looked at, and written into callers.
-        self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound.values()))
+        self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound))
         # The functions that have been checked and in whose bodies nothing can fail.
         self.sure: set[str] = set()
         # The simplified body of each, and what may fail or be chosen in it and in what it calls and is inlined in it.
