@@ -73,14 +73,6 @@ class Offer(Node):
     span: Span
     cut: bool = False
 
-    @property
-    def unambiguous(self) -> bool:
-        """Whether one mend of an operation is the first and the only one, and no guess at what was meant."""
-        first = self.mends[0] if self.mends else None
-        alone = len({m.meaning for m in self.mends}) == 1
-        sure = alone and not self.cut
-        return first is not None and sure and first.is_of_operation and not first.guess and not first.remote
-
 
 class Trial(Node):
     """How a program fares with a mend: whether the diagnostic is gone, what is new, how many more there are, how many errors in
@@ -271,10 +263,10 @@ class _Trials:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED)
         good = [t for t in tried if _works(t)]
         if not any(_is_enough(t) for t in good):
-            steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t)])
+            steps = self._two_steps([t for t in tried if _is_step_to(t)])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         if not good:
-            steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t, "slip")])
+            steps = self._two_steps([t for t in tried if _is_step_to(t, "slip")])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         good = good or [
             replace(t, uncovered=_codes(t.new))
@@ -308,7 +300,7 @@ class _Trials:
     def _concerned(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> frozenset[str]:
         return self.parts.concerned(diagnostic.span, [e.span for e in edits])
 
-    def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
+    def _two_steps(self, near: list[Trial]) -> Iterator[Mend]:
         """Mends that bring one other mistake to light, together with a mend for that one."""
         for trial in near[:_FIRST_STEPS]:
             tree = Tree(trial.source, self.imported)

@@ -342,7 +342,7 @@ class Calls(Part):
     def _is_better(self, frame: Frame, function: core.Function, block: core.Block) -> bool:
         """Whether less is left of a body at a call than in the function itself: then it stands there instead. A loop stands as
         its promise, which is no code."""
-        if frame.trial or left_open(self.program, block) >= self.program.open.get(function.name, 0):
+        if frame.trial or left_open(self.program, block) >= self.program.left_open_in(function.name):
             return False
         pieces = list(walk(block))
         if any(isinstance(piece, core.Loop) or getattr(piece, "status", None) is Status.REFUTED for piece in pieces):

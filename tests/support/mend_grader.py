@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import rxlang as rx
 from rxlang.helps.edits import applied
-from rxlang.helps.fix import fixed
+from rxlang.helps.fix import fixed, why_left
 from rxlang.helps.offer import offers, told
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Diagnostic
@@ -276,7 +276,8 @@ def judged(original: str, mutant: str, line: int) -> Verdict:
     wrong = tuple(map(told, every))
     mend = applied(mutant, first.edits) if first is not None else None
     # where no help stands alone, --fix leaves the file as it is
-    text, done = fixed(Source("program.rx", mutant), HERE) if any(o.unambiguous for o in found) else (mutant, ())
+    source = Source("program.rx", mutant)
+    text, done = fixed(source, HERE) if not all(why_left(o, source) for o in found) else (mutant, ())
     return Verdict(
         wrong, bool(wrong) and blames(wrong[0], line),
         mend, first.text if first is not None else "", grade(original, mend) if mend is not None else None,
