@@ -1,4 +1,4 @@
-"""A diagnostic with its mends to the place that it is told at: the operation that the first changes, where it clearly wins."""
+"""A diagnostic with its best mend to the place that it is told at: the operation that the one clear mend changes."""
 
 from __future__ import annotations
 
