@@ -30,10 +30,10 @@ from .lang.diagnostics import Diagnostic, RxError
 from .lang.display import Displayed
 from .lang.files import Files, is_model
 from .lang.given import Given, read_given
-from .lang.html import diagnostics_lines, said
 from .lang.node import Node, replace
-from .lang.render import Line, render_text
+from .lang.render import diagnostics_lines, render_text
 from .lang.source import Span
+from .lang.styled import Line, said
 from .lang.summary import plural
 from .pipeline import Report
 from .shapes import Dims, Shapes, given_shapes, shapes_of

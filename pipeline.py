@@ -31,6 +31,7 @@ from .lang.node import Node, replace
 from .lang.parser import decode
 from .lang.source import Source
 from .lang.stored import BadWeights, Header
+from .lang.styled import Line, said
 from .lang.summary import summary
 from .lang.walk import walk
 from .ops.model import TensorInfo
@@ -42,7 +43,6 @@ from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
     from .interp.run import Explain, Fast, Machine
-    from .lang.render import Line
 
 
 class Report(Displayed, Node):
@@ -78,7 +78,7 @@ class Report(Displayed, Node):
         return f"<rx report {summary(self.files[:1], not self.ok, self.counts, self.diagnostics)}>"
 
     def _lines(self) -> list[Line]:
-        from .lang.html import diagnostics_lines, said  # few are shown in notebooks
+        from .lang.render import diagnostics_lines  # few are shown in notebooks
 
         told = self.told
         return [*diagnostics_lines(told), *([()] if told else ()), *said(self.summary)]
@@ -120,8 +120,8 @@ def check_source(
 ) -> Report:
     """Check a program that is a source already; `base` may be what opens its files."""
     options = options or Options()
-    if is_model(source.name):  # what works only on empty tensors is a condition on its inputs
-        options = replace(options, allow_empty=True)
+    if is_model(source.name):  # what works only on empty tensors, or in one arm, is a condition on its inputs
+        options = replace(options, allow_empty=True, spare_arms=True)
     files = base if isinstance(base, Files) else Files(base, roots)
     modules, program, diagnostics = _desugared(source, files, options.given)
     return _checked(modules, program, diagnostics, files, options)
@@ -197,17 +197,10 @@ def hinted(checked: Checked, hints: tuple[Given, ...], recheck: Callable[[Given]
     return fast
 
 
-def desugar_text(
-    text: str, name: str, base: Path, roots: tuple[Path, ...] = ()
-) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
-    """The core program as desugaring makes it; None where the text is broken."""
-    return desugar_source(Source(name, text), base, roots)
-
-
 def desugar_source(
     source: Source, base: Path, roots: tuple[Path, ...] = ()
-) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
-    """The same for a text that is a source already."""
+) -> tuple[core.Program, tuple[Diagnostic, ...]]:
+    """The core program as desugaring makes it."""
     _, program, diagnostics = _desugared(source, Files(base, roots))
     return program, diagnostics
 
@@ -217,15 +210,11 @@ def inlined(checked: Checked) -> core.Program:
     return inline_wrappers(checked.before, checked.program)
 
 
-def shapes_of_call(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]) -> CallResult:
-    """The result of a function for given argument shapes; no data is touched. See simplify.propagate.result_shapes."""
-    return result_shapes(checked, lookup, function, arguments)[0]
-
-
 def call_on_shapes(
     checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]
 ) -> tuple[CallResult, tuple[Cond, ...]]:
-    """The same with the conditions under which the call works."""
+    """The result of a function for given argument shapes, and the conditions under which the call works. No data is touched.
+    See simplify.propagate.result_shapes."""
     return result_shapes(checked, lookup, function, arguments)
 
 

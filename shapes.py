@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from . import pipeline
 from .interp.run import ArgumentProblem, ShapeError, arrange
 from .lang import core
 from .lang.checked import Checked
 from .lang.display import Displayed
+from .lang.styled import Line, said
 from .ops.model import Segment, TensorInfo
 from .simplify.known.state import State
 from .simplify.known.values import SizeValue, TupleValue, Value
@@ -18,9 +19,6 @@ from .simplify.solver.conditions import Cond, cond_variables, render_cond, subst
 from .simplify.solver.terms import of_atom, variables
 from .simplify.voice.describe import exactness
 from .size import Size
-
-if TYPE_CHECKING:
-    from .lang.render import Line
 
 Dims = Sequence[int | str | Size]
 
@@ -36,8 +34,6 @@ class Shapes(Displayed, tuple[Any, ...]):
         return made
 
     def _lines(self) -> list[Line]:
-        from .lang.html import said  # few are shown in notebooks
-
         return [line for text in (_text(self), *(f"  if {c}" for c in self.conditions)) for line in said(text)]
 
 

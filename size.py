@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .condition import Condition
 from .lang.display import Displayed
+from .lang.styled import Line, said
 from .simplify.solver import conditions, rendering, terms
 from .simplify.solver.alone import HIGHEST_POWER, power, variable
 from .simplify.solver.conditions import Cond
 from .simplify.solver.exprs import ExpressionError, Scope, read_size
 from .simplify.solver.terms import Floor, Max
-
-if TYPE_CHECKING:
-    from .lang.render import Line
 
 
 class Size(Displayed):
@@ -102,8 +100,6 @@ class Size(Displayed):
 
     def _lines(self) -> list[Line]:
         """Its text, with what is not exact about it."""
-        from .lang.html import said  # few are shown in notebooks
-
         inexact = "unknown before a run" if self._bound is None else f"at most {self._bound}"
         return said(f"{self}" if self._exactness == "exact" else f"{self} ({inexact})")
 

@@ -1,1 +1,1 @@
-"""The command rx: all reading and writing of files, and terminal output."""
+"""Command lines to what is printed and written: the command rx, all reading and writing of files, all terminal output."""

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ..lang.diagnostics import Diagnostic
-from ..lang.render import Line, render
+from ..lang.render import render
+from ..lang.styled import Line
 
 STYLES = {
     "error": "bold red",

@@ -95,11 +95,13 @@ class Code:
         return self.fresh(name) if self.world.is_foreign(self.unit, name) else name
 
     def bind(self, name: sweet.Ident, sort: core.Sort | None, kind: str, number: sweet.Expr | None = None) -> str:
-        """A new name by `let` or as a parameter: tensors may be bound again, shape-level names may not."""
-        before = self.scope.find(name.name)
+        """A new name by `let` or as a parameter: tensors may be bound again, shape-level names may not. `_` may be any number
+        of times, and names nothing."""
+        nameless = name.name == "_"
+        before = self.scope.find(name.name) if not nameless else None
         if before is not None and (before.is_shape_level or sort in SHAPE_SORTS) and before.sort is not None:
             self.refuse(name, before)
-        core_name = self.core_name(name.name)
+        core_name = self.fresh("unused") if nameless else self.core_name(name.name)
         expr = None if sort is None else core.variable(name.span, core_name, sort)
         self.scope.bind(Entry(name.name, sort, expr, name.span, kind, literal=number, number=number))
         return core_name

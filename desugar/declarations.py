@@ -50,7 +50,7 @@ def _declare(info: FnInfo) -> None:
     if info.form == "extern" and info.result is None:
         info.result = core.TENSOR
     if info.form != "sweet":
-        _check_bare(info, result)
+        _check_bare(info)
     info.split = info.form == "sweet" and not says_nothing(result) and not isinstance(result, sweet.FnType)
     if info.split or (info.form == "extern" and decl.fn.body is None):
         plain = info.name.rstrip("'")
@@ -97,7 +97,7 @@ def _check_parts(decl: sweet.FnDecl) -> None:
         fail(codes.E214, "the checks of a function have no result", checks.result.span)
 
 
-def _check_bare(info: FnInfo, result: sweet.Type | None) -> None:
+def _check_bare(info: FnInfo) -> None:
     """A function in core form keeps its invariants in its body."""
     if info.form == "extern" and info.decl.fn.body is None:
         return

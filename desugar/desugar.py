@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
@@ -25,8 +25,17 @@ from .statements import block
 from .values import value
 from .world import FnInfo, ImplsInfo, Part, World
 
-# The calls in functions, by their names.
-Calls = Mapping[str, Sequence[core.FnRef]]
+
+class Calls(dict[str, list[core.FnRef]]):
+    """The calls in functions, by their names, looked for when somebody asks: each is a walk over a whole function."""
+
+    def __init__(self, infos: Sequence[FnInfo]) -> None:
+        super().__init__()
+        self.infos = {i.name: i for i in infos}
+
+    def __missing__(self, name: str) -> list[core.FnRef]:
+        self[name] = found = [c for f in self.infos[name].functions if f.kind != "extern" for c in _called(f)]
+        return found
 
 
 @collector_paused
@@ -57,7 +66,7 @@ def desugar(
         _results(world, unit.impls)
     has_script = any(map(world.wants, world.entry.script))
     main, script = Script(world.entry, hooks).run() if has_script else (None, ())
-    calls = {i.name: [c for f in i.functions if f.kind != "extern" for c in _called(f)] for i in infos}
+    calls = Calls(infos)
     _recursion(world, infos, calls)
     functions = _complete(world, infos, calls)
     names = {f.name for f in functions}
@@ -99,7 +108,7 @@ def _results(world: World, impls: dict[str, ImplsInfo]) -> None:
         if not world.wants(info.item):
             continue
         try:
-            compare_results(world, info)
+            compare_results(info)
         except RxError as problem:
             world.report(problem)
             info.model, info.choices = None, ()
@@ -111,10 +120,19 @@ def _results(world: World, impls: dict[str, ImplsInfo]) -> None:
 def _recursion(world: World, infos: list[FnInfo], called: Calls) -> None:
     """A function whose result is not annotated is read at each call: it must not come back to itself."""
     open_ = {i.name: i for i in infos if i.form == "sweet" and not i.split and i.state == "done"}
-    calls = {name: [c for c in called[name] if c.name in open_] for name in open_}
+    spelt = {i.decl.name.name for i in open_.values()}
+    callers = {
+        i.name for i in open_.values() if any(_last(n) in spelt for p in world.spelt(i.decl) for n in p.functions)
+    }
+    calls = {name: [c for c in called[name] if c.name in open_] if name in callers else [] for name in open_}
     state: dict[str, int] = {}
     for name in open_:
         _visit(world, name, calls, state, open_)
+
+
+def _last(name: str) -> str:
+    """`f` of `other.f`."""
+    return name.rpartition(".")[2]
 
 
 def _visit(
@@ -164,8 +182,10 @@ def _is_there(world: World, name: str, names: set[str]) -> bool:
 def _complete(world: World, infos: list[FnInfo], called: Calls) -> tuple[core.Function, ...]:
     """The functions without those that call what is missing."""
     kept = {i.name: i for i in infos if i.state == "done"}
-    needs = {n: {c.name for c in called[n]} for n in kept}
     impls = {i.name: set(i.choices) for unit in world.units for i in unit.impls.values()}
+    if world.part is None and not impls and len(kept) == len(infos):  # what is called is there, or an error says so
+        return tuple(f for i in infos for f in i.functions)
+    needs = {n: {c.name for c in called[n]} for n in kept}
     while True:
         names = {f.name for i in kept.values() for f in i.functions}
         names |= {n for n, choices in impls.items() if choices and all(_is_there(world, c, names) for c in choices)}

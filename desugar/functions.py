@@ -145,8 +145,8 @@ class Wrapper:
     def split(self) -> tuple[core.Function, ...]:
         """The wrapper and the implementation."""
         self._preconditions()
-        inner, used = (None, set[str]()) if self.unit.world.is_head(self.decl) else self._implementation()
-        self._name_for_types(used)
+        inner = None if self.unit.world.is_head(self.decl) else self._implementation()
+        self._name_for_types()
         wrapper = self._around("inline", self.info.impl, "result")
         if self.code.failed:
             raise Broken
@@ -157,7 +157,7 @@ class Wrapper:
 
     def extern(self) -> core.Function:
         self._preconditions()
-        self._name_for_types(set())
+        self._name_for_types()
         wrapper = self._around("extern", self.info.impl, "extern")
         if self.code.failed:
             raise Broken
@@ -438,7 +438,7 @@ class Wrapper:
 
     # The implementation
 
-    def _implementation(self) -> tuple[core.Function | None, set[str]]:
+    def _implementation(self) -> core.Function | None:
         """The body with the sizes that it uses named in front; None where it is wrong."""
         body = self.decl.fn.body
         assert body is not None
@@ -462,15 +462,14 @@ class Wrapper:
         result, _ = self._result(code, body, self.info.result)
         used = {n for n, e in names.items() if e.used}
         if not fine or code.failed or code.ever_failed:
-            return None, used
+            return None
         self._lint_body(code, names)
         lets = self._lets(used | self._type_names(), in_wrapper=False)
         made_body = core.Block(body.span, (*lets, *code.stmts), result)
-        function = core.Function(
+        return core.Function(
             self.decl.span, "private", self.info.impl, tuple(self.params), self.info.result, (), made_body,
             declaration=self._declaration,
         )  # fmt: skip
-        return function, used
 
     def _lets(self, used: set[str], in_wrapper: bool) -> list[core.Stmt]:
         """The names that are used. The wrapper has those that its match_shapes bind already."""
@@ -488,7 +487,7 @@ class Wrapper:
                 names |= {n.name for n in fn_names(type_)}
         return names & {b.name for b in self.bound}
 
-    def _name_for_types(self, used: set[str]) -> None:
+    def _name_for_types(self) -> None:
         self.code.emit(*self._lets(self._type_names(), in_wrapper=True))
 
     # Names that nothing uses

@@ -99,7 +99,7 @@ def result(code: Code, info: ImplsInfo, at: sweet.FnName) -> core.Sort:
     raise Broken
 
 
-def compare_results(world: World, info: ImplsInfo) -> None:
+def compare_results(info: ImplsInfo) -> None:
     """All members give values of one sort; asked once the bodies have been read."""
     sorts = [(m, _result_of(m), c) for m, c in zip(info.members, info.item.choices, strict=False)]
     known = [(m, s, c) for m, s, c in sorts if s is not None]

@@ -149,15 +149,13 @@ class _Loop:
         found = levels.level(self.code, carry.init)
         if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or levels.is_literal(self.code, carry.init):
             arguments.check_names(self.code, carry.init)
-            _needs_type(
-                self.code, carry, core.TENSOR if levels.is_literal(self.code, carry.init) else core.BaseSort(found)
-            )
+            _needs_type(carry, core.TENSOR if levels.is_literal(self.code, carry.init) else core.BaseSort(found))
         value, sort = self.code.hooks.value(self.code, carry.init)
         parts = list(leaf_sorts(sort))
         if any(isinstance(part, core.FnSort) for part in parts):
             _no_function(carry)
         if core.BaseSort("?") in parts or any(part in SHAPE_SORTS for part in parts):
-            _needs_type(self.code, carry, sort)
+            _needs_type(carry, sort)
         return Carried(carry.name, None, sort, settled(value, None))
 
     def _pieces(
@@ -512,7 +510,7 @@ def _step(code: Code, step: core.SizeExpr) -> core.SizeExpr:
 # Carries
 
 
-def _needs_type(code: Code, carry: sweet.Carry, sort: core.Sort) -> NoReturn:
+def _needs_type(carry: sweet.Carry, sort: core.Sort) -> NoReturn:
     name, shown = carry.name.name, spelled(carry.init.span)
     what, types = describe(sort), [print_sort(sort)]
     if sort == core.TENSOR:

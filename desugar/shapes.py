@@ -286,6 +286,8 @@ def _hoisted_condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
 
 def _compare(code: Code, expr: sweet.Binary) -> core.BoolExpr:
     kind = _compared(code, expr)
+    if kind == "Part":
+        wrong_sort(code, next(side for side in (expr.left, expr.right) if level(code, side) == kind), "Size")
     if kind not in ("Size", "Number") and expr.op not in ("==", "!="):
         fail(codes.E206, f"`{expr.op}` compares Sizes; these are {kind}s", expr.span, help="`==` and `!=` compare them")
     sides: list[core.ShapeLevel] = []
@@ -332,6 +334,8 @@ def _part(code: Code, expr: sweet.Index, want: core.Sort) -> core.Value:
 
 # Wrong sorts
 
+_NAME_IT = "give it a name where it is bound"
+
 
 def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     """An expression of another sort than the place asks for."""
@@ -341,6 +345,8 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.FnName):
         code.world.called(code.unit, expr.callee)
     shown = spelled(expr.span)
+    if found == "Part":
+        fail(codes.E221, f"`{shown}` names nothing, and a {want} is needed here", expr.span, help=_NAME_IT)
     name = {"Tensor": "tensor", "Fn": "function", "Tuple": "tuple", "List": "list", "Text": "text"}.get(found, found)
     name = "number" if isinstance(expr, sweet.FloatLit) else {"Number": "number", "Truth": "Bool"}.get(name, name)
     wanted = "tensor" if want == "Tensor" else want

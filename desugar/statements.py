@@ -278,6 +278,8 @@ def _match_shape(code: Code, call: sweet.Call) -> None:
 def _listed(code: Code, items: sweet.ListExpr) -> dict[str, sweet.Name]:
     names: dict[str, sweet.Name] = {}
     for item in items.items:
+        if isinstance(item, sweet.Unknown):
+            continue
         if not isinstance(item, sweet.Name):
             fail(codes.E205, "here stand the names that match_shape binds", item.span)
         if item.name in names:

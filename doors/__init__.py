@@ -1,1 +1,1 @@
-"""People's own Python functions: signatures read, doors written, composed, counted under pytest."""
+"""People's own Python functions to the same functions behind a door: signatures read, doors written, composed, counted."""

@@ -47,7 +47,6 @@ REFUSED = (
     (r".*\{.*", "`{...}` is a value of the function's own, which no signature knows: write a name, or a number"),
     (r"\*?\?.*", "`?` is a size of each leaf of a tree: Rx has no trees"),
 )
-_DTYPES = "Array's dtype"
 
 
 class Unread(Exception):

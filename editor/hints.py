@@ -73,12 +73,12 @@ def _sizes(facts: Facts, verdict: Verdict, piece: Piece) -> Iterator[tuple[int, 
     """What the names of a callee's sizes are at a call, where that is something else."""
     for call in walk(*piece.items):
         if isinstance(call, sweet.Call) and isinstance(call.callee, sweet.FnName):
-            names = _sizes_at(facts, verdict, piece, call)
+            names = _sizes_at(verdict, piece, call)
             if names:
                 yield call.callee.span.end, f"[{', '.join(f'{n} = {size}' for n, size in names.items())}]"
 
 
-def _sizes_at(facts: Facts, verdict: Verdict, piece: Piece, call: sweet.Call) -> dict[str, str]:
+def _sizes_at(verdict: Verdict, piece: Piece, call: sweet.Call) -> dict[str, str]:
     assert isinstance(call.callee, sweet.FnName)
     declared = _declaration(verdict, call.callee.name)
     if declared is None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..lang import sweet
 from ..lang.checked import Binding, Explanation, Fact, FunctionShapes
 from ..lang.files import is_model
-from ..lang.listing import remarks, type_text
+from ..lang.listing import remarks
 from ..lang.source import Span
 from ..lang.walk import walk
 from ..ops.page import page
@@ -195,7 +195,3 @@ def binding_at(facts: Facts, name: str, span: Span) -> Binding | None:
     verdict = facts.verdict(place[0]) if place is not None else None
     found = [b for b in bindings(verdict.shapes) if b.name == name] if verdict is not None else []
     return next((b for b in found if b.span.start <= span.start < b.span.end and b.span.source is span.source), None)
-
-
-def in_words(binding: Binding) -> str:
-    return "; ".join((type_text(binding), *remarks(binding)))

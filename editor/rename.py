@@ -20,9 +20,6 @@ class Refused(Exception):
     """Why something is not renamed."""
 
 
-Edits = dict[Path, list[Place]]
-
-
 def references(analyst: Analyst, files: Iterable[Path], symbol: Symbol, settings: Settings) -> list[Place]:
     """Wherever a symbol stands in some files, in their order."""
     found: list[Place] = []

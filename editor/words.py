@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from ..grammar.table import LITERALS, PATTERNS
-from ..lang.dtypes import CLASSES, DTYPES
+from ..lang.dtypes import DTYPES
 from ..ops.registry import names
-from .names import FORMS, SORTS
+from .names import SORTS
 
 KEYWORDS = tuple(sorted(word for word in LITERALS if word.isalpha() and word not in ("true", "false")))
 CONSTANTS = ("false", "true")
 TYPES = tuple(sorted(SORTS))
 DTYPE_NAMES = tuple(sorted(DTYPES))
-CLASS_NAMES = tuple(sorted(CLASSES))
-FORM_NAMES = FORMS
 # What one token looks like, as regular expressions.
 TOKENS = {name: PATTERNS[name] for name in ("COMMENT", "STRING", "FLOAT", "INT", "FN_NAME", "NAME")}
 

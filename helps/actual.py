@@ -11,19 +11,20 @@ from ..lang.diagnostics import Diagnostic, Edit, Help, Label, Met
 from ..lang.files import is_model
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Source, Span
+from ..ops.registry import lookup
 from ..pipeline import Report, check_source
 from .case import Mend
 from .conditions import signature_end
 from .edits import Places, applied, in_text_order
 from .offer import offers, shortest
-from .tree import Tree
+from .tree import Tree, is_reshape
 
 Given = tuple[tuple[int, ...], str] | int
 # So many functions, from where it failed outwards, are looked at.
 _MOST = 3
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-# What is called with sizes; the numbers of the others are axes.
-_SIZED = re.compile(r"@(slice|reshape|repeat|tile|broadcast_to|resize|pad|full|zeros|ones)\(")
+# Parameters that take sizes; the numbers of the others are axes.
+_SIZES = {"size", "sizes", "shape", "target", "pairs"}
 
 
 def explained(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple[Path, ...] = ()) -> Diagnostic:
@@ -125,7 +126,7 @@ class _Specialised:
     def _help(self, found: Diagnostic, report: Report) -> Help | None:
         """The first mend that does some good to the file as it is, or says what to pass instead."""
         mends = next((o.mends for o in offers(report, self.base, self.roots) if o.diagnostic is found), ())
-        self.may_pass = found.subject is not None and found.subject.callee != "reshape"
+        self.may_pass = found.subject is not None and not is_reshape(found.subject.callee)
         return next((help_ for mend in mends if (help_ := self._mended(mend)) is not None), None)
 
     def _mended(self, mend: Mend) -> Help | None:
@@ -145,7 +146,7 @@ class _Specialised:
 
     def _is_of_one_run(self, edit: Edit) -> bool:
         """Whether it writes a size into the program that only this run had."""
-        if not _SIZED.search(edit.text) or self.decl is None:
+        if self.decl is None or not any(map(_takes_sizes, re.findall(r"@(\w+)\(", edit.text))):
             return False
         own = set(_NUMBER.findall(self.decl.span.text))
         return any(n in self.sizes and n not in own for n in _NUMBER.findall(edit.text))
@@ -158,6 +159,11 @@ class _Specialised:
         inner = Edit(Span(edit.span.source, edit.span.start - start, edit.span.end - start), edit.text)
         wanted = applied(own.text, [inner]).removeprefix(" : ")
         return Help(f"pass `{param.name.name}` as {wanted} (checked)", ())
+
+
+def _takes_sizes(name: str) -> bool:
+    row = lookup(name)
+    return row is not None and any(param.kind in _SIZES for param in row.params)
 
 
 def _of_param(param: sweet.Param, given: Given, sizes: dict[str, int], text: str) -> Iterator[Edit]:

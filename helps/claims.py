@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..lang import sweet
-from ..lang.source import Span
 from ..lang.walk import walk
 from . import shapes
 from .case import Case, Dims, Mend, dims_text, inserted, replaced
@@ -67,10 +66,10 @@ def value_of(case: Case) -> sweet.Expr | None:
     if case.callee:
         return case.arguments.get(case.subject.at[0][0])
     let = case.tree.enclosing(declared, sweet.Let)
-    if let is not None and let.type is not None and _within(declared, let.type.span) and not let.is_tuple:
+    if let is not None and let.type is not None and declared.within(let.type.span) and not let.is_tuple:
         return let.value
     decl = case.tree.enclosing(declared, sweet.FnDecl)
-    if decl is not None and decl.fn.result is not None and _within(declared, decl.fn.result.span):
+    if decl is not None and decl.fn.result is not None and declared.within(decl.fn.result.span):
         return decl.fn.body.result if decl.fn.body is not None else None
     return None
 
@@ -231,7 +230,3 @@ def _like(case: Case, name: str, shape: Dims, wanted: Wanted) -> Iterator[Mend]:
     for axis, (have, want) in enumerate(zip(shape, wanted, strict=True)):
         if want is not None and want != have and (isinstance(want, int) or want.isidentifier()):
             yield from rewrite(case, sources_of_axis(case.tree, expr, axis - len(shape)), want, 33)
-
-
-def _within(span: Span, outer: Span) -> bool:
-    return span.source is outer.source and outer.start <= span.start and span.end <= outer.end

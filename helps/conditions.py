@@ -39,7 +39,7 @@ def mends(case: Case) -> Iterator[Mend]:
         for text in wordings:
             if case.function is not None and _said_in(text, own):
                 yield from _where(case, case.function, text, wordings[0], RANK + rank)
-                yield from _one_name(case, case.function, text, RANK + 20 + rank)
+                yield from _one_name(case.function, text, RANK + 20 + rank)
     if not case.subject.conditions or case.subject.what == "rank":
         yield from _assertion(case)
     for rank, wordings in enumerate(sayable):
@@ -179,7 +179,7 @@ def _said_in(text: str, names: set[str]) -> bool:
     return used <= names
 
 
-def _one_name(case: Case, decl: sweet.FnDecl, text: str, rank: int) -> Iterator[Mend]:
+def _one_name(decl: sweet.FnDecl, text: str, rank: int) -> Iterator[Mend]:
     """`n == m`: write `n` for `m` wherever it stands."""
     match parse_expr(text):
         case sweet.Binary(op="==", left=sweet.Name(name=kept), right=sweet.Name(name=gone)):
@@ -198,7 +198,7 @@ def _assertion(case: Case) -> Iterator[Mend]:
     """`!` for the `:` of a `let`."""
     place = case.subject.declared or case.diagnostic.span
     let = case.tree.enclosing(place, sweet.Let)
-    if let is None or let.asserting or let.type is None or not _within(place, let.type.span):
+    if let is None or let.asserting or let.type is None or not place.within(let.type.span):
         return
     colon = let.span.source.text.rfind(":", let.names[-1].span.end, let.type.span.start)
     if colon >= 0:
@@ -232,7 +232,3 @@ def _line_start(span: Span) -> tuple[int, str | None]:
     begin = text.rfind("\n", 0, start) + 1
     before = text[begin:start]
     return start, before if not before.strip() else None
-
-
-def _within(span: Span, outer: Span) -> bool:
-    return span.source is outer.source and outer.start <= span.start and span.end <= outer.end

@@ -61,18 +61,20 @@ def fixed_and_left(
         offer = next((o for o in found if not why_left(o, source)), None)
         if offer is None or len(done) >= MOST_ROUNDS:
             return Fixed(source.text, tuple(done), _left(report, found, source))
-        mend, span = offer.mends[0], offer.diagnostic.span
+        mend, span = offer.mends[0], offer.span
         done.append(Fix(source.position(span.start)[0], mend.text))
         source = Source(source.name, applied(source.text, mend.edits))
 
 
 def _left(report: Report, found: list[Offer], source: Source) -> tuple[Left, ...]:
-    reasons = {id(o.diagnostic): why_left(o, source) or "enough was changed in one go" for o in found}
-    return tuple(
-        Left(d.span.source.position(d.span.start)[0], d.code, reasons.get(id(d), _unasked(d, source)))
-        for d in report.diagnostics
-        if is_wrong(d)
-    )
+    offered = {id(o.diagnostic): o for o in found}
+    return tuple(_left_of(d, offered.get(id(d)), source) for d in report.diagnostics if is_wrong(d))
+
+
+def _left_of(diagnostic: Diagnostic, offer: Offer | None, source: Source) -> Left:
+    span = diagnostic.span if offer is None else offer.span
+    reason = why_left(offer, source) or "enough was changed in one go" if offer else _unasked(diagnostic, source)
+    return Left(span.source.position(span.start)[0], diagnostic.code, reason)
 
 
 def _unasked(diagnostic: Diagnostic, source: Source) -> str:

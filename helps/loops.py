@@ -49,7 +49,7 @@ def mends(case: Case) -> Iterator[Mend]:
         yield case.mend(f"`{carry.name.name}` grows in each turn", [grown], _RANK, show=shown)
         yield from _with_result(case, loop, carry, item, axis)
         yield from _all_together(case, loop, item)
-    yield from _existential(case, loop, carry, item, axis)
+    yield from _existential(case, loop, item, axis)
 
 
 def _beside(case: Case) -> Iterator[Mend]:
@@ -163,7 +163,7 @@ def _declared(case: Case, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr]:
             yield dims[axis]
 
 
-def _existential(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, axis: int) -> Iterator[Mend]:
+def _existential(case: Case, loop: Loop, item: sweet.Expr, axis: int) -> Iterator[Mend]:
     """The size has a name of its own, which may change, and stays at least (or at most) what it was."""
     free = _free(case)
     name, other = next(free), next(free)

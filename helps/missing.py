@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.walk import walk
+from ..ops.einsum import Equation, parse_equation
 from ..ops.model import Trait
 from ..ops.requirements import Equal
 from . import claims, operands, shapes
@@ -47,13 +48,13 @@ def _repeated(case: Case) -> Iterator[Mend]:
 
 
 def _is_shared(case: Case, size: int | str, wanted: int | str) -> bool:
-    """Whether it is a label of @einsum that its result keeps: heads of keys that several heads of queries share."""
-    label = case.asked.label if isinstance(case.asked, Equal) and case.callee == "einsum" else ""
-    equation = case.arguments.get("equation")
-    result = equation.value.partition("->")[2] if isinstance(equation, sweet.StrLit) else ""
+    """Whether it is a label of an equation that its result keeps: heads of keys that several heads of queries share."""
+    label = case.asked.label if isinstance(case.asked, Equal) else ""
     if not label or not isinstance(size, int) or not isinstance(wanted, int) or size < 2:
         return False
-    return label in result and wanted % size == 0
+    written = [e.value for e in case.arguments.values() if isinstance(e, sweet.StrLit)]
+    kept = [e.result for e in map(parse_equation, written) if isinstance(e, Equation)]
+    return any(label in term.head + term.tail for term in kept) and wanted % size == 0
 
 
 def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..lang import core, sweet
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic, Edit, Help
+from ..lang.diagnostics import Diagnostic, Edit, Help, in_order
 from ..lang.files import Files, is_model
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
@@ -35,6 +35,7 @@ from . import (
 from .case import Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
+from .place import place, told_at
 from .tree import Tree
 
 Recheck = Callable[[Source, frozenset[str]], Report]
@@ -64,19 +65,13 @@ _SECOND_STEPS = 5
 
 
 class Offer(Node):
-    """The mends of one diagnostic that work, the best first; `cut`: there were no steps to try the others."""
+    """The mends of one diagnostic that work, the best first, and where it is told then; `cut`: there were no steps to try the
+    others."""
 
     diagnostic: Diagnostic
     mends: tuple[Mend, ...]
+    span: Span
     cut: bool = False
-
-    @property
-    def unambiguous(self) -> bool:
-        """Whether one mend of an operation is the first and the only one, and no guess at what was meant."""
-        first = self.mends[0] if self.mends else None
-        alone = len({m.meaning for m in self.mends}) == 1
-        sure = alone and not self.cut
-        return first is not None and sure and first.is_of_operation and not first.guess and not first.remote
 
 
 class Trial(Node):
@@ -125,17 +120,21 @@ def with_helps(
     if is_model(report.files[0]):
         return report
     found = offers(report, base, roots, options)
-    helped = {id(o.diagnostic): _with_help(o) for o in found if o.mends}
-    return replace(report, diagnostics=tuple(helped.get(id(d), d) for d in report.diagnostics))
+    helped = {id(o.diagnostic): told(o) for o in found if o.mends}
+    return replace(report, diagnostics=tuple(in_order([helped.get(id(d), d) for d in report.diagnostics])))
 
 
-def _with_help(offer: Offer) -> Diagnostic:
+def told(offer: Offer) -> Diagnostic:
+    """The diagnostic with its helps, at the operation to edit."""
     helps = tuple(Help(f"{text} (checked)", m.edits) for m, text in zip(offer.mends, _texts(offer.mends), strict=True))
-    return replace(offer.diagnostic, help=helps[0].text, edits=helps[0].edits, helps=helps)
+    said = told_at(offer.diagnostic, offer.span)
+    return replace(said, help=helps[0].text, edits=helps[0].edits, helps=helps) if helps else said
 
 
 def _texts(mends: tuple[Mend, ...]) -> Iterator[str]:
     """What each says; of sizes that would do at one place the first names them all."""
+    if not mends:
+        return
     best = mends[0]
     legal = sorted(m.legal for m in mends if m.legal is not None and m.edits[0].span == best.edits[0].span)
     nearest = f"the nearest legal sizes{' ' * bool(best.legal_for)}{best.legal_for} are {' and '.join(map(str, legal))}"
@@ -169,7 +168,7 @@ def offers(
     trials = _Trials(report, recheck, tree)
     for diagnostic in wrong:
         found = trials.mends(diagnostic, tree)
-        yield Offer(diagnostic, found, trials.cut)
+        yield Offer(diagnostic, found, place(diagnostic, found, tree), trials.cut)
 
 
 def _imported(report: Report, own: Source) -> dict[str, Source]:
@@ -264,7 +263,7 @@ class _Trials:
         tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED)
         good = [t for t in tried if _works(t)]
         if not any(_is_enough(t) for t in good):
-            steps = self._two_steps(diagnostic, [t for t in tried if _is_step_to(t)])
+            steps = self._two_steps([t for t in tried if _is_step_to(t)])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         good = good or [
             replace(t, uncovered=_codes(t.new))
@@ -298,7 +297,7 @@ class _Trials:
     def _concerned(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> frozenset[str]:
         return self.parts.concerned(diagnostic.span, [e.span for e in edits])
 
-    def _two_steps(self, diagnostic: Diagnostic, near: list[Trial]) -> Iterator[Mend]:
+    def _two_steps(self, near: list[Trial]) -> Iterator[Mend]:
         """Mends that bring one other mistake to light, together with a mend for that one."""
         for trial in near[:_FIRST_STEPS]:
             tree = Tree(trial.source, self.imported)

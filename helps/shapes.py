@@ -60,8 +60,8 @@ def spread(axes: tuple[int, ...], rank: int = 21) -> Change:
     return Change(f"add axes {which} to", "@expand_dims(", f", axis={dims_text(axes)})", rank)
 
 
-def squeezed(axis: int, rank: int = 19) -> Change:
-    return Change(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", rank)
+def squeezed(axis: int) -> Change:
+    return Change(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", 19)
 
 
 def enlarged(times: int, layout: str, rank: int) -> Change:
@@ -98,8 +98,8 @@ def order_of(change: Change, rank: int) -> tuple[int, ...] | None:
     return tuple(order)
 
 
-def flattened(rank: int = 24) -> Change:
-    return Change("flatten", "@flatten(", ", start=1)", rank)
+def flattened() -> Change:
+    return Change("flatten", "@flatten(", ", start=1)", 24)
 
 
 def repeated(axis: int, times: int | str, rank: int) -> Change:

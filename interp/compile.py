@@ -23,6 +23,7 @@ from .dps import pair
 from .dtypes import numpy_dtype
 from .entry_checks import write_planned, write_routine
 from .kernels import constants
+from .kernels.quiet import quiet
 from .lower import Lowered, lower
 from .names import mangle
 from .plan import Planner, Table, planned
@@ -87,8 +88,8 @@ class Code:
         return self._guarded(name, self.namespace["f_" + mangle(name)])
 
     def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        quiet = self.quietly(function)
-        return quiet if self._is_plain else self.ahead.guarded(name, quiet)
+        silent = quiet(function)
+        return silent if self._is_plain else self.ahead.guarded(name, silent)
 
     def admits(self, name: str, args: Sequence[Any], *, decided: bool) -> bool:
         """Whether a function's door lets arguments in (a list has none of its own; that of a `decided` call has), and nothing
@@ -108,16 +109,12 @@ class Code:
         routine = self.planner.routines.named.get(name)
         if routine is None or routine.wrapped or routine.kind == "extern":
             return self.function(name)
-        return self.quietly(self.namespace["b_" + mangle(name)])
-
-    def quietly(self, function: Callable[..., object]) -> Callable[..., Any]:
-        """NumPy's own functions warn of infinities and the like, kernels do not; what calls the first is silenced once."""
-        silent = any(name.startswith("np_") for name in self.namespace)
-        return np.errstate(all="ignore")(function) if silent else function
+        run: Callable[..., Any] = self.namespace["b_" + mangle(name)]
+        return quiet(run)
 
     def init(self) -> None:
         """Evaluate the consts; to be called once, before anything else."""
-        self.quietly(self.namespace["consts"])()
+        quiet(self.namespace["consts"])()
         for name, value in self.namespace.items():
             if name.startswith("c_"):
                 constants.declare(value)

@@ -8,6 +8,7 @@ ones mostly decide nothing but what is known of the result: the rule is run with
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partialmethod
 from typing import Any, NoReturn
 
 from ..ops.ground import GroundCtx, NeedsData, Violation, evaluate
@@ -106,22 +107,13 @@ class _TextCtx(GroundCtx):
     def needs_literal(self, asked: Requirement) -> NoReturn:
         raise NoTest
 
-    def eq(self, a: Any, b: Any) -> Any:
-        return self._compare("==", a, b)
-
-    def ne(self, a: Any, b: Any) -> Any:
-        return self._compare("!=", a, b)
-
-    def le(self, a: Any, b: Any) -> Any:
-        return self._compare("<=", a, b)
-
-    def lt(self, a: Any, b: Any) -> Any:
-        return self._compare("<", a, b)
-
     def _compare(self, op: str, a: Any, b: Any) -> Any:
         if type(a) is int and type(b) is int:
             return {"==": a == b, "!=": a != b, "<=": a <= b, "<": a < b}[op]
         return _Cond(f"({_text(a)} {op} {_text(b)})")
+
+    eq, ne = partialmethod(_compare, "=="), partialmethod(_compare, "!=")
+    le, lt = partialmethod(_compare, "<="), partialmethod(_compare, "<")
 
     def any_of(self, *conds: Any) -> Any:
         left = [c for c in conds if isinstance(c, _Cond)]

@@ -33,10 +33,6 @@ class Undefined(ArithmeticError):
     """An obligation of a size expression does not hold: the message completes "...: "."""
 
 
-class Misplaced(TypeError):
-    """A value that is no tensor came from outside where one is needed."""
-
-
 def exact(a: int, b: int) -> int:
     if b <= 0:
         raise Undefined(f"{a} / {b} has a divisor that is not positive")
@@ -281,7 +277,6 @@ def dtype_name(dtype: Any) -> str:
 __all__ = [
     "Failed",
     "Ghost",
-    "Misplaced",
     "Undefined",
     "Violation",
     "as_size",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partialmethod
 from itertools import chain
 from typing import Any, NoReturn, assert_never
 
@@ -69,17 +70,11 @@ class PartialCtx(GroundCtx):
     def require_either(self, known: bool | None, asked: DTypeRequirement) -> None:
         self.require(asked, known is True)
 
-    def eq(self, a: Any, b: Any) -> Any:
-        return compare("==", a, b)
+    def _compared(self, op: str, a: Any, b: Any) -> Any:
+        return compare(op, a, b)
 
-    def ne(self, a: Any, b: Any) -> Any:
-        return compare("!=", a, b)
-
-    def le(self, a: Any, b: Any) -> Any:
-        return compare("<=", a, b)
-
-    def lt(self, a: Any, b: Any) -> Any:
-        return compare("<", a, b)
+    eq, ne = partialmethod(_compared, "=="), partialmethod(_compared, "!=")
+    le, lt = partialmethod(_compared, "<="), partialmethod(_compared, "<")
 
     def any_of(self, *conds: bool | None) -> Any:
         return True if True in conds else None if None in conds else False

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn, assert_never
+from typing import Any, NoReturn, assert_never
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..lang.stored import BadWeights, Header
+from ..lang.styled import Line
 from ..lang.weak import number_fits
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program, guarded_call, make_tensor
@@ -28,15 +29,13 @@ from .dlpack import Refused, speaks_dlpack, taken
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked, load_array
 from .guards import describe, foreign
+from .kernels.quiet import quiet
 from .names import mangle
 from .opaque import from_python, is_opaque, parts_of, to_python
 from .plans import Made, PlanCounts, Plans
 from .tally import Tally
 from .trace import failure
 from .trees import as_called, is_recursive
-
-if TYPE_CHECKING:
-    from ..lang.render import Line
 
 # For a function's name the programs to try first.
 Fast = Callable[[str], Iterable[core.Program]]
@@ -202,7 +201,7 @@ class Machine:
         """The same with the answers that shapes give; None where there is nothing to ask."""
         with self._lock:
             run = code.planner.entered(name, args) if code.planner.asks(name) else None
-            return None if run is None else code.quietly(run)
+            return None if run is None else quiet(run)
 
     def _hinted(self, name: str, general: Code) -> tuple[Code, ...]:
         """The code of a function under each hint for it, with the consts that there are."""

@@ -1,1 +1,1 @@
-"""Text and trees: source and spans, diagnostics, sweet tree, core tree, dtypes, parser, printer. No solver, no NumPy."""
+"""Text to trees and back: sources and spans, parser, sweet and core tree, printers, diagnostics. No solver, no NumPy."""

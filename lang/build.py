@@ -22,7 +22,7 @@ def _made(make: Callable[..., Placed]) -> Callable[..., Placed]:
     """The method for a rule whose parts are a node's, as they come."""
 
     def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Placed:
-        return make(self.span(start, end), *parts)
+        return make(Span(self.source, start, end), *parts)
 
     return method
 
@@ -31,7 +31,7 @@ def _made_of_all(make: Callable[..., Placed]) -> Callable[..., Placed]:
     """The same for a node that has any number of parts, as one tuple."""
 
     def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Placed:
-        return make(self.span(start, end), parts)
+        return make(Span(self.source, start, end), parts)
 
     return method
 
@@ -53,20 +53,20 @@ class TreeBuilder:
     # Items
 
     def import_(self, start: int, end: int, path: sweet.StrLit, alias: sweet.Ident | None) -> sweet.Import:
-        return sweet.Import(self.span(start, end), path, alias)
+        return sweet.Import(Span(self.source, start, end), path, alias)
 
     def function_(self, start: int, end: int, *parts: Any) -> sweet.FnDecl:
         *prefixes, name, fn, target = parts
         for i, prefix in enumerate(prefixes):
             if prefix in prefixes[:i]:
                 self.problem(codes.E101, f"`{prefix}` stands twice", name.span)
-        return sweet.FnDecl(self.span(start, end), tuple(prefixes), name, fn, target)
+        return sweet.FnDecl(Span(self.source, start, end), tuple(prefixes), name, fn, target)
 
     def prefix_(self, start: int, end: int, word: str) -> str:
         return word
 
     def implementations_(self, start: int, end: int, name: sweet.Ident, *choices: sweet.FnName) -> sweet.Impls:
-        return sweet.Impls(self.span(start, end), name, choices)
+        return sweet.Impls(Span(self.source, start, end), name, choices)
 
     def const_(
         self,
@@ -79,12 +79,12 @@ class TreeBuilder:
     ) -> sweet.Const:
         if before and after:
             self.problem(codes.E101, f"the type of `{name.name}` stands twice", after.span, "leave one of them out")
-        return sweet.Const(self.span(start, end), name, before or after, value)
+        return sweet.Const(Span(self.source, start, end), name, before or after, value)
 
     def type_item_(
         self, start: int, end: int, name: sweet.Ident, params: tuple[sweet.Ident, ...] | None, type: sweet.Type
     ) -> sweet.TypeDecl:
-        return sweet.TypeDecl(self.span(start, end), name, type, params or ())
+        return sweet.TypeDecl(Span(self.source, start, end), name, type, params or ())
 
     def fn_(
         self,
@@ -97,7 +97,7 @@ class TreeBuilder:
         second: sweet.Block | None,
     ) -> sweet.Fn:
         checks, body = (None, first) if second is None else (first, second)
-        return sweet.Fn(self.span(start, end), parameters or (), result, where or (), body, checks)
+        return sweet.Fn(Span(self.source, start, end), parameters or (), result, where or (), body, checks)
 
     def parameters_(self, start: int, end: int, *parts: object) -> tuple[object, ...]:
         return parts
@@ -110,8 +110,8 @@ class TreeBuilder:
 
     def block_(self, start: int, end: int, *statements: sweet.Stmt) -> sweet.Block:
         if statements and isinstance(statements[-1], sweet.ExprStmt):
-            return sweet.Block(self.span(start, end), statements[:-1], statements[-1].value)
-        return sweet.Block(self.span(start, end), statements, None)
+            return sweet.Block(Span(self.source, start, end), statements[:-1], statements[-1].value)
+        return sweet.Block(Span(self.source, start, end), statements, None)
 
     def let_(
         self,
@@ -122,7 +122,7 @@ class TreeBuilder:
         value: sweet.Expr,
     ) -> sweet.Let:
         asserting, type = annotation or (False, None)
-        return sweet.Let(self.span(start, end), target[1], target[0], type, asserting, value)
+        return sweet.Let(Span(self.source, start, end), target[1], target[0], type, asserting, value)
 
     def single_target_(self, start: int, end: int, name: sweet.Ident) -> tuple[bool, tuple[sweet.Ident, ...]]:
         return False, (name,)
@@ -137,10 +137,10 @@ class TreeBuilder:
         return True, type
 
     def assert_(self, start: int, end: int, cond: sweet.Expr, message: sweet.StrLit | None) -> sweet.Assert:
-        return sweet.Assert(self.span(start, end), cond, message.value if message else None)
+        return sweet.Assert(Span(self.source, start, end), cond, message.value if message else None)
 
     def expression_statement_(self, start: int, end: int, value: sweet.Expr) -> sweet.ExprStmt:
-        return sweet.ExprStmt(self.span(start, end), value)
+        return sweet.ExprStmt(Span(self.source, start, end), value)
 
     # Types
 
@@ -149,11 +149,11 @@ class TreeBuilder:
 
     def named_type_(self, start: int, end: int, name: str) -> sweet.Type:
         if name == "Tensor":
-            return sweet.TensorType(self.span(start, end), None, None)
-        return sweet.NamedType(self.span(start, end), name)
+            return sweet.TensorType(Span(self.source, start, end), None, None)
+        return sweet.NamedType(Span(self.source, start, end), name)
 
     def applied_type_(self, start: int, end: int, name: str, *arguments: sweet.Expr) -> sweet.Type:
-        span = self.span(start, end)
+        span = Span(self.source, start, end)
         if name != "Tensor":
             return sweet.NamedType(span, name, arguments)
         if len(arguments) > 2:
@@ -175,21 +175,21 @@ class TreeBuilder:
     def fn_type_(
         self, start: int, end: int, parameters: tuple[sweet.Type, ...] | None, result: sweet.Type
     ) -> sweet.FnType:
-        return sweet.FnType(self.span(start, end), parameters or (), result)
+        return sweet.FnType(Span(self.source, start, end), parameters or (), result)
 
     # Expressions
 
     def binary_(self, start: int, end: int, left: sweet.Expr, op: str, right: sweet.Expr) -> sweet.Binary:
         op = "==" if op == "=" else LOOKALIKES.get(op, op)
-        return sweet.Binary(self.span(start, end), op, left, right)
+        return sweet.Binary(Span(self.source, start, end), op, left, right)
 
     def unary_(self, start: int, end: int, op: str, operand: sweet.Expr) -> sweet.Unary:
-        return sweet.Unary(self.span(start, end), LOOKALIKES.get(op, op), operand)
+        return sweet.Unary(Span(self.source, start, end), LOOKALIKES.get(op, op), operand)
 
     def in_class_(
         self, start: int, end: int, item: sweet.Expr, choices: tuple[bool, tuple[sweet.Name, ...]]
     ) -> sweet.InClass:
-        return sweet.InClass(self.span(start, end), item, choices[1], choices[0])
+        return sweet.InClass(Span(self.source, start, end), item, choices[1], choices[0])
 
     def one_choice_(self, start: int, end: int, name: sweet.Name) -> tuple[bool, tuple[sweet.Name, ...]]:
         return False, (name,)
@@ -200,7 +200,7 @@ class TreeBuilder:
     attribute_ = _made(sweet.Attr)
 
     def call_(self, start: int, end: int, callee: sweet.Expr, arguments: tuple[sweet.Arg, ...] | None) -> sweet.Call:
-        return sweet.Call(self.span(start, end), callee, arguments or ())
+        return sweet.Call(Span(self.source, start, end), callee, arguments or ())
 
     def arguments_(self, start: int, end: int, *arguments: sweet.Arg) -> tuple[sweet.Arg, ...]:
         seen = False
@@ -212,12 +212,12 @@ class TreeBuilder:
         return arguments
 
     def positional_(self, start: int, end: int, value: sweet.Expr) -> sweet.Arg:
-        return sweet.Arg(self.span(start, end), None, value)
+        return sweet.Arg(Span(self.source, start, end), None, value)
 
     keyword_ = _made(sweet.Arg)
 
     def index_expression_(self, start: int, end: int, value: sweet.Expr, *items: Any) -> sweet.Index:
-        return sweet.Index(self.span(start, end), value, items)
+        return sweet.Index(Span(self.source, start, end), value, items)
 
     slice_ = _made(sweet.SliceItem)
 
@@ -225,47 +225,50 @@ class TreeBuilder:
 
     list_ = _made_of_all(sweet.ListExpr)
 
-    def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice:
-        return sweet.Splice(self.span(start, end), name)
+    def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice | sweet.Dots:
+        span = Span(self.source, start, end)
+        return sweet.Splice(span, name) if name.name != "_" else sweet.Dots(span)
 
     dots_ = _made(sweet.Dots)
 
     unknown_ = _made(sweet.Unknown)
 
-    def name_(self, start: int, end: int, name: str) -> sweet.Name:
-        return sweet.Name(self.span(start, end), name)
+    def name_(self, start: int, end: int, name: str) -> sweet.Name | sweet.Unknown:
+        """A name; `_` names nothing, and may stand for several."""
+        span = Span(self.source, start, end)
+        return sweet.Name(span, name) if name != "_" else sweet.Unknown(span)
 
     def fn_name_(self, start: int, end: int, name: str) -> sweet.FnName:
-        return sweet.FnName(self.span(start, end), name[1:])
+        return sweet.FnName(Span(self.source, start, end), name[1:])
 
     def ident_(self, start: int, end: int, name: str) -> sweet.Ident:
-        return sweet.Ident(self.span(start, end), name)
+        return sweet.Ident(Span(self.source, start, end), name)
 
     def fn_ident_(self, start: int, end: int, name: str) -> sweet.Ident:
-        return sweet.Ident(self.span(start, end), name[1:])
+        return sweet.Ident(Span(self.source, start, end), name[1:])
 
     def truth_(self, start: int, end: int, word: str) -> sweet.BoolLit:
-        return sweet.BoolLit(self.span(start, end), word == "true")
+        return sweet.BoolLit(Span(self.source, start, end), word == "true")
 
     def integer_(self, start: int, end: int, text: str) -> sweet.IntLit:
         digits = text.replace("_", "")
         if len(digits) > MAX_DIGITS:
             message = f"this number has {len(digits)} digits; at most {MAX_DIGITS} are read"
-            self.problem(codes.E107, message, self.span(start, end))
+            self.problem(codes.E107, message, Span(self.source, start, end))
             digits = "0"
-        return sweet.IntLit(self.span(start, end), int(digits) if digits.isdecimal() else 0)
+        return sweet.IntLit(Span(self.source, start, end), int(digits) if digits.isdecimal() else 0)
 
     def float_(self, start: int, end: int, text: str) -> sweet.FloatLit:
         try:
             value = float(text)
         except ValueError:  # the scanner has reported it
             value = 0.0
-        return sweet.FloatLit(self.span(start, end), value, text)
+        return sweet.FloatLit(Span(self.source, start, end), value, text)
 
     def string_(self, start: int, end: int, text: str) -> sweet.StrLit:
         inner = text[1:-1]
         value = inner if "\\" not in inner else self._unescape(start + 1, inner)
-        return sweet.StrLit(self.span(start, end), value)
+        return sweet.StrLit(Span(self.source, start, end), value)
 
     def _unescape(self, start: int, text: str) -> str:
         return _ESCAPE.sub(lambda found: _ESCAPES.get(found[0]) or self._escape(start, found), text)
@@ -287,7 +290,7 @@ class TreeBuilder:
     ) -> sweet.If:
         if isinstance(orelse, sweet.If):
             orelse = sweet.Block(orelse.span, (), orelse)
-        return sweet.If(self.span(start, end), cond, then, orelse)
+        return sweet.If(Span(self.source, start, end), cond, then, orelse)
 
     def for_(
         self,
@@ -301,7 +304,9 @@ class TreeBuilder:
         stack: tuple[sweet.Param, ...] | None,
         body: sweet.Block,
     ) -> sweet.For:
-        return sweet.For(self.span(start, end), index, iterable, carries or (), where or (), cond, stack or (), body)
+        return sweet.For(
+            Span(self.source, start, end), index, iterable, carries or (), where or (), cond, stack or (), body
+        )
 
     def while_(
         self,
@@ -313,11 +318,11 @@ class TreeBuilder:
         stack: tuple[sweet.Param, ...] | None,
         body: sweet.Block,
     ) -> sweet.While:
-        return sweet.While(self.span(start, end), cond, carries or (), where or (), stack or (), body)
+        return sweet.While(Span(self.source, start, end), cond, carries or (), where or (), stack or (), body)
 
     def condition_(self, start: int, end: int, *parts: Any) -> sweet.Block:
         *statements, result = parts
-        return sweet.Block(self.span(start, end), tuple(statements), result)
+        return sweet.Block(Span(self.source, start, end), tuple(statements), result)
 
     carry_ = _made(sweet.Carry)
 
@@ -330,7 +335,7 @@ class TreeBuilder:
         where: tuple[sweet.Expr, ...] | None,
         body: sweet.Block,
     ) -> sweet.Lambda:
-        return sweet.Lambda(self.span(start, end), self.fn_(start, end, parameters, result, where, body, None))
+        return sweet.Lambda(Span(self.source, start, end), self.fn_(start, end, parameters, result, where, body, None))
 
 
 def alike(left: str, right: str) -> bool:

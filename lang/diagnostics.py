@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from .codes import Code
 from .display import Displayed
 from .node import Node, replace
 from .source import Placed, Span
-
-if TYPE_CHECKING:
-    from .render import Line
+from .styled import Line
 
 Severity = Literal["error", "warning", "note"]
 
@@ -131,7 +129,7 @@ class Diagnostic(Displayed, Node):
     meant: tuple[str, ...] = ()
 
     def _lines(self) -> list[Line]:
-        from .render import render
+        from .render import render  # few are shown in notebooks
 
         return render(self)
 
@@ -144,7 +142,7 @@ class RxError(Displayed, Exception):
         self.diagnostics = diagnostics
 
     def _lines(self) -> list[Line]:
-        from .html import diagnostics_lines
+        from .render import diagnostics_lines  # few are shown in notebooks
 
         return diagnostics_lines(self.diagnostics)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from .render import Line
+from .styled import Line, plain
 
 
 class Printer(Protocol):
@@ -24,17 +23,12 @@ class Displayed:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        from .html import page
+        from .html import page  # few look at HTML
 
         return page(self._lines())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        from .html import page, plain
-
-        lines = self._lines()
-        return {"text/plain": plain(lines), "text/html": page(lines)}
+        return {"text/plain": plain(self._lines()), "text/html": self._repr_html_()}
 
     def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
-        from .html import plain
-
         printer.text(plain(self._lines()))

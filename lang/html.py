@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 
 from .cells import shown
-from .diagnostics import Diagnostic
-from .render import Line, Piece, render
+from .styled import Line, Piece
 
 # The colours of each style, on the light ground and on the dark one.
 _COLOURS = {
@@ -28,23 +27,6 @@ def page(lines: Iterable[Line]) -> str:
     """The lines as HTML that needs nothing around it."""
     text = "\n".join("".join(map(_span, line)) for line in lines)
     return f'<div class="rxlang"><style>{_STYLE}</style><pre>{text}</pre></div>'
-
-
-def plain(lines: Iterable[Line]) -> str:
-    return "\n".join("".join(shown(piece.text) for piece in line).rstrip() for line in lines)
-
-
-def said(text: str, style: str = "plain") -> list[Line]:
-    """A text of ours or of a program as lines of one style."""
-    return [(Piece(line, style),) for line in text.split("\n")]
-
-
-def diagnostics_lines(diagnostics: Sequence[Diagnostic]) -> list[Line]:
-    """Each as `rx check` prints it, with an empty line between."""
-    lines: list[Line] = []
-    for diagnostic in diagnostics:
-        lines += [(), *render(diagnostic)]
-    return lines[1:]
 
 
 def _span(piece: Piece) -> str:

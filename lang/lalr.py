@@ -57,15 +57,19 @@ def row_of(state: int) -> dict[int, int]:
 
 
 Rule = tuple[int, int, Any, Any, int]
-"""Nonterminal, length, what makes the value (None: a child is it, "": the children as a list), recipe, depth added."""
+"""Nonterminal, length, what makes the value (None: a child is it, "": the children as a list), recipe (None: the only child,
+as it is), depth added."""
 
 
 def tree_rules(builder: object) -> list[Rule]:
     """The rules with a builder's methods: `binary_` for the alias `binary`."""
     return [
-        (origin, length, getattr(builder, name + "_") if name else name, recipe, int(bool(name) and name not in _FLAT))
+        (
+            origin, length, getattr(builder, name + "_") if name else name,
+            None if name and length == 1 and recipe == (0,) else recipe, int(bool(name) and name not in _FLAT),
+        )
         for origin, length, name, recipe in RULES
-    ]
+    ]  # fmt: skip
 
 
 class Parser:
@@ -92,8 +96,8 @@ class Parser:
         states = [STARTS[start]]
         values: list[Any] = []
         lefts: list[int] = []
-        rights: list[int] = []
         depths: list[int] = []
+        right = 0  # where the last token ends, and all that is made of it
         for i, kind in enumerate((*kinds, 0)):
             while True:
                 state = states[-1]
@@ -105,20 +109,28 @@ class Parser:
                 origin, length, method, recipe, deeper = rules[~action]
                 if method is None:
                     if length > 1:
-                        value, depth, right = values[recipe - length], max(depths[-length:]), rights[-1]
+                        value, depth = values[recipe - length], max(depths[-length:])
                         cut = 1 - length
-                        del values[cut:], lefts[cut:], rights[cut:], depths[cut:], states[cut:]
-                        values[-1], rights[-1], depths[-1] = value, right, depth
+                        del values[cut:], lefts[cut:], depths[cut:], states[cut:]
+                        values[-1], depths[-1] = value, depth
                         below = states[-2]
                         states[-1] = (rows[below] or row_of(below))[~origin]
                         continue
                     key = (states[-2], state, kind)
                     states[-1] = units.get(key) or _climb(*key)
                     continue
+                if recipe is None:
+                    depths[-1] += deeper
+                    if depths[-1] > MAX_DEPTH:
+                        raise TooDeep(lefts[-1], right)
+                    values[-1] = method(lefts[-1], right, values[-1])
+                    below = states[-2]
+                    states[-1] = (rows[below] or row_of(below))[~origin]
+                    continue
                 children = values[-length:]
                 depth = max(depths[-length:]) + deeper
                 if depth > MAX_DEPTH:
-                    raise TooDeep(lefts[-length], rights[-1])
+                    raise TooDeep(lefts[-length], right)
                 arguments: list[Any] = []
                 for pick in recipe:
                     if pick >= _SPLICE:
@@ -128,21 +140,19 @@ class Parser:
                             arguments = children[pick - _SPLICE]
                     else:
                         arguments.append(children[pick] if pick >= 0 else None)
-                right = rights[-1]
                 cut = 1 - length
                 if cut:
-                    del values[cut:], lefts[cut:], rights[cut:], depths[cut:], states[cut:]
+                    del values[cut:], lefts[cut:], depths[cut:], states[cut:]
                 values[-1] = arguments if method == "" else method(lefts[-1], right, *arguments)
-                rights[-1], depths[-1] = right, depth
+                depths[-1] = depth
                 below = states[-2]
                 states[-1] = (rows[below] or row_of(below))[~origin]
             if kind == 0:
                 return values[0]
             states.append(action)
-            begin, end = starts[i], ends[i]
-            values.append(text[begin:end] if leaves is None else leaves[i])
+            begin, right = starts[i], ends[i]
+            values.append(text[begin:right] if leaves is None else leaves[i])
             lefts.append(begin)
-            rights.append(end)
             depths.append(0)
         raise AssertionError("the end mark was not read")
 

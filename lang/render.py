@@ -21,6 +21,7 @@ from typing import NamedTuple
 from .cells import ELLIPSIS, cell, columns, shown, wrapped
 from .diagnostics import Diagnostic
 from .source import NOWHERE, Source, Span
+from .styled import Line, Piece
 
 WIDTH = 100
 _LEAST_ROOM = 36
@@ -31,16 +32,6 @@ _SHORT = 88
 # How much of a long line is shown around what is underlined, and of either end of what is too long to be shown.
 _CONTEXTS = range(40, 0, -3)
 _END = 10
-
-
-class Piece(NamedTuple):
-    """`style` is error, warning, note, title, place, gutter, source, primary, secondary, label or plain."""
-
-    text: str
-    style: str
-
-
-Line = tuple[Piece, ...]
 
 
 class Mark(NamedTuple):
@@ -86,6 +77,14 @@ class Window(NamedTuple):
 def render_text(diagnostic: Diagnostic, width: int = WIDTH) -> str:
     """The diagnostic as plain text, each line ended."""
     return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in render(diagnostic, width))
+
+
+def diagnostics_lines(diagnostics: Iterable[Diagnostic]) -> list[Line]:
+    """Each as `rx check` prints it, with an empty line between."""
+    lines: list[Line] = []
+    for diagnostic in diagnostics:
+        lines += [(), *render(diagnostic)]
+    return lines[1:]
 
 
 def render(diagnostic: Diagnostic, width: int = WIDTH) -> list[Line]:

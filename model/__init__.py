@@ -1,1 +1,1 @@
-"""A model that came from elsewhere, as a whole: what it demands of its inputs, and what would change that."""
+"""A model that came from elsewhere to its contract: what it demands of its inputs, and what would change that."""

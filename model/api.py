@@ -30,6 +30,7 @@ from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
 from ..size import Size
+from .arms import Tried, with_arms
 
 __all__ = ["Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
 
@@ -118,11 +119,13 @@ def infer_model(
     prelude: Prelude | None = None,
     data: bytes | None = None,
 ) -> Inferences:
-    model = with_symbols(read_model(path), dynamic)
-    translation = translate(model, prelude=prelude)
-    report = pipeline.check_source(
-        translation.source, path.parent, (), Options(allow_empty=True, supposing=True, errors_only=True)
-    )
+    def check(model: Model) -> Tried:
+        translation = translate(model, prelude=prelude)
+        options = Options(allow_empty=True, supposing=True, errors_only=True)
+        return Tried(model, translation, pipeline.check_source(translation.source, path.parent, (), options))
+
+    tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
+    model, translation, report = tried.model, tried.translation, tried.report
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]

@@ -13,13 +13,14 @@ from ..frontends.onnx.inference import Inferred
 from ..frontends.onnx.model import Model
 from ..frontends.onnx.prelude import Prelude
 from ..frontends.onnx.reading import read_model
-from ..frontends.onnx.translate import Translation, translate
+from ..frontends.onnx.translate import translate
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic, RxError
 from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report
 from ..simplify.known.outcome import Options
+from .arms import Check, Tried, with_arms
 from .at import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
 from .mends import Mend, mends
@@ -48,26 +49,21 @@ def check_model(
 ) -> CheckedModel:
     """Check a model with the sizes `dynamic` made free, at the sizes `at` where there are any, and `run` its kernels with the
     witnesses; `prelude` has rules for operators. Raises ValueError for a size that names nothing."""
+    options = replace(options or Options(), allow_empty=True, supposing=True)
+    check = partial(_tried, name, path.parent, roots, options, prelude)
     try:
-        model = with_symbols(read_model(path), dynamic)
-        translation = translate(model, prelude=prelude)
+        tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
     except RxError as problem:
         said = tuple(_at_file(d, name) for d in problem.diagnostics)
         return CheckedModel(Report((name,), said, Counts(), None))
-    translation = _called(translation, name)
-    options = replace(options or Options(), allow_empty=True, supposing=True)
-    report = pipeline.check_source(translation.source, path.parent, roots, options)
+    model, translation, report = tried.model, tried.translation, tried.report
     kept = tuple(d for d in report.diagnostics if not d.code.is_quiet)
     report = replace(report, diagnostics=(*translation.notes, *kept))
     values = known_of(model, translation, report)
     given = tuple(c.span.text for g in options.given if g.is_for("main") for c in g.conditions)
     made = contract_of(model, translation, report, values)
     made = made and replace(made, given=given)
-    mended = (
-        ()
-        if made is None
-        else mends(model, made, values, partial(_with_edit, model, name, path.parent, roots, options, prelude))
-    )
+    mended = () if made is None else mends(model, made, values, partial(_with_edit, model, check))
     if run and made is not None and report.checked is not None:
         from .witnesses import with_runs  # what only checks loads no NumPy
 
@@ -82,28 +78,22 @@ def check_model(
     return CheckedModel(replace(report, diagnostics=(*report.diagnostics, *failures)), model, made, found, mended)
 
 
-def _called(translation: Translation, name: str) -> Translation:
-    return replace(translation, source=Source(name, translation.source.text, translation.source.made))
+def _tried(
+    name: str, base: Path, roots: tuple[Path, ...], options: Options, prelude: Prelude | None, model: Model
+) -> Tried:
+    found = translate(model, prelude=prelude)
+    translation = replace(found, source=Source(name, found.source.text, found.source.made))
+    return Tried(model, translation, pipeline.check_source(translation.source, base, roots, options))
 
 
-def _with_edit(
-    model: Model,
-    name: str,
-    base: Path,
-    roots: tuple[Path, ...],
-    options: Options,
-    prelude: Prelude | None,
-    edit: Edit,
-) -> tuple[Contract | None, Mapping[str, Inferred]]:
+def _with_edit(model: Model, check: Check, edit: Edit) -> tuple[Contract | None, Mapping[str, Inferred]]:
     """What a change makes of the contract, and of what is known of the values."""
-    changed = edited(model, edit)
     try:
-        translation = _called(translate(changed, prelude=prelude), name)
+        tried = check(edited(model, edit))
     except RxError:
         return None, {}
-    report = pipeline.check_source(translation.source, base, roots, options)
-    values = known_of(changed, translation, report)
-    return contract_of(changed, translation, report, values), values
+    values = known_of(tried.model, tried.translation, tried.report)
+    return contract_of(tried.model, tried.translation, tried.report, values), values
 
 
 def _at_file(said: Diagnostic, name: str) -> Diagnostic:

@@ -86,11 +86,6 @@ class Contract(Node):
     given: tuple[str, ...] = ()
 
 
-def contract(model: Model, translation: Translation, report: Report) -> Contract | None:
-    """None for a model that cannot be checked, or that no sizes satisfy."""
-    return contract_of(model, translation, report, known_of(model, translation, report))
-
-
 def known_of(model: Model, translation: Translation, report: Report) -> Mapping[str, Inferred]:
     """What is known of the values of a model, over the sizes of its program."""
     if not report.ok or report.checked is None:
@@ -102,7 +97,7 @@ def known_of(model: Model, translation: Translation, report: Report) -> Mapping[
 def contract_of(
     model: Model, translation: Translation, report: Report, values: Mapping[str, Inferred]
 ) -> Contract | None:
-    """The same, where what is known of the values is at hand."""
+    """None for a model that cannot be checked, or that no sizes satisfy; `values` is what is known of them."""
     if not report.ok or report.checked is None:
         return None
     said = next((c for c in report.checked.conditions if c.name == "@main"), Conditions("@main", (), (), True))
@@ -220,12 +215,12 @@ class _Writer:
 
     def range(self, found: Range) -> IndexRange:
         node, size = str(found.operation), found.size
-        least = -size if isinstance(size, int) else f"-({size})"
-        most = size - 1 if isinstance(size, int) else f"{size} - 1"
-        needs = f"`{found.input}` holds indices into axis {found.axis} of `{found.table}`, which has {size} entries"
-        return IndexRange(
-            found.input, least, most, Demand(node, needs, found.operation.trace, self.paths.to(node, [found.input]))
-        )
+        cast = f", as {found.cast}" if found.cast else ""
+        made = "" if (found.least, found.most) == ((-1, 0), (1, -1)) else "what is made of "
+        needs = f"{made}`{found.input}` holds indices into axis {found.axis} of `{found.table}`, which has {size} entries{cast}"
+        way = self.paths.to(node, [found.input])
+        least, most = _end(found.least, size), _end(found.most, size)
+        return IndexRange(found.input, least, most, Demand(node, needs, found.operation.trace, way))
 
     def looked_up(self, operation: Operation, name: str) -> Demand:
         """Indices that only data decides."""
@@ -265,6 +260,15 @@ class _Writer:
         """A witness with all sizes of the inputs."""
         names = (word for i in self.inputs for size in i.shape or () for word in _NAME.findall(str(size)))
         return None if found is None else {name: found.get(name, 1) for name in dict.fromkeys(names)}
+
+
+def _end(end: tuple[int, int], size: int | str) -> int | str:
+    """So many times a size, and so much more."""
+    times, more = end
+    if isinstance(size, int):
+        return times * size + more
+    text = {1: size, -1: f"-({size})"}.get(times, f"{times} * {size if size.isidentifier() else f'({size})'}")
+    return f"{text} {'-' if more < 0 else '+'} {abs(more)}" if more else text
 
 
 def _plain(text: str) -> str:

@@ -35,13 +35,15 @@ class Door:
             value, size = given.get(found.input), _size(found, given.get(found.table))
             if not isinstance(value, np.ndarray) or not value.size or size is None:
                 continue
-            for element in (int(value.max()), int(value.min())):
-                if not -size <= element < size:
-                    return self._refused(found, size, element)
+            least, most = (times * size + more for times, more in (found.least, found.most))
+            kept = value if found.cast is None else value.astype(found.cast)
+            for element in (int(kept.max()), int(kept.min())):
+                if not least <= element <= most:
+                    return self._refused(found, (least, most), size, element)
         return None
 
-    def _refused(self, found: Range, size: int, element: int) -> Diagnostic:
-        holds = f"from {-size} to {size - 1}" if size else "none, since there is nothing to index"
+    def _refused(self, found: Range, ends: tuple[int, int], size: int, element: int) -> Diagnostic:
+        holds = f"from {ends[0]} to {ends[1]}" if size else "none, since there is nothing to index"
         asks = f"{found.operation} needs every element of `{found.input}` to be {holds}"
         table = f"an index into the {size} entries of axis {found.axis} of `{found.table}`"
         place = Span(Source(str(self.path), ""), 0, 0)

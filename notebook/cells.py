@@ -16,9 +16,8 @@ from ..lang.diagnostics import RxError
 from ..lang.display import Displayed
 from ..lang.files import Files
 from ..lang.given import read_given
-from ..lang.html import said
 from ..lang.node import Node, replace
-from ..lang.render import Line
+from ..lang.styled import Line, said
 from ..pipeline import Report
 from ..simplify.known.outcome import Options
 

@@ -10,10 +10,9 @@ from IPython.core.error import UsageError
 from ..api import Function, Module
 from ..lang.checked import FunctionShapes
 from ..lang.display import Displayed
-from ..lang.html import said
 from ..lang.listing import listing
 from ..lang.node import Node
-from ..lang.render import Line
+from ..lang.styled import Line, said
 from .cells import DEFAULT_NAME, Misused, Ran, run_cell, words_of
 
 USAGE = f"""%%rx [NAME] [--strict] [--allow-empty] [--allow-extern] [--given "@F: CONDITION"] [--root DIR]

@@ -1,1 +1,1 @@
-"""What a primitive is: one row each. No NumPy here; the kernels stand in interp/."""
+"""A primitive's name to its row: parameters, dtypes, shape rule, documentation. No NumPy here; kernels stand in interp/."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from math import isqrt
 from typing import Any, NoReturn
@@ -63,17 +64,8 @@ class GroundCtx:
     def decide(self, cond: bool) -> bool:
         return cond
 
-    def eq(self, a: int, b: int) -> bool:
-        return a == b
-
-    def ne(self, a: int, b: int) -> bool:
-        return a != b
-
-    def le(self, a: int, b: int) -> bool:
-        return a <= b
-
-    def lt(self, a: int, b: int) -> bool:
-        return a < b
+    eq, ne = staticmethod(operator.eq), staticmethod(operator.ne)
+    le, lt = staticmethod(operator.le), staticmethod(operator.lt)
 
     def any_of(self, *conds: bool) -> bool:
         return any(conds)

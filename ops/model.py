@@ -53,8 +53,10 @@ class Truth(Node):
     no: Cond
 
 
+# One element of a tensor, as far as it is known (tracked.py says what of which dtype); only rules look into it.
+Element = Any
 # The elements of a tensor that is small enough, in row-major order; None of one of which none is known.
-Elements = tuple[Any, ...] | None
+Elements = tuple[Element, ...] | None
 
 # What the sizes and the conditions of one reading of a rule are: ints and bools, or symbolic ones.
 D = TypeVar("D", bound=Dim, default=Dim)

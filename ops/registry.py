@@ -117,12 +117,6 @@ def names() -> tuple[str, ...]:
     return (*(name for name in _ROWS if not name.startswith("onnx.")), *_prelude())
 
 
-def onnx_names() -> tuple[str, ...]:
-    """All primitives with ONNX's meaning, in the order of their declaration."""
-    _load(ONNX_FAMILIES)
-    return tuple(name for name in _ROWS if name.startswith("onnx."))
-
-
 @cache
 def _load(families: tuple[str, ...]) -> None:
     for family in families:

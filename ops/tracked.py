@@ -20,10 +20,10 @@ from typing import Any
 from ..lang.dtypes import DIGITS, DTYPES, DType, exact_integers
 from ..lang.node import Node, replace
 from .held import Held, sizes_held
-from .model import TRACKED, AnyDType, Ctx, Dim, Elements, TensorInfo, Truth
+from .model import TRACKED, AnyDType, Ctx, Dim, Element, Elements, TensorInfo, Truth
 
 # What an operation does to elements.
-Track = Callable[..., Any]
+Track = Callable[..., Element]
 # An element of a floating tensor with more limits than that is given up.
 _MOST_LIMITS = 4
 # The largest divisors: no dtype has finer fractions than these, of numbers that it has exactly.
@@ -56,7 +56,7 @@ def count_of(shape: Sequence[object]) -> int | None:
     return count if count <= TRACKED else None
 
 
-def elements(x: TensorInfo, shape: Sequence[object] | None = None) -> tuple[Any, ...] | None:
+def elements(x: TensorInfo, shape: Sequence[object] | None = None) -> tuple[Element, ...] | None:
     """The elements of a tensor, one by one, though none may be known; None of one that has too many."""
     count = count_of(x.shape if shape is None else shape)
     if count is None or x.data is None:
@@ -69,9 +69,9 @@ def kept(data: Elements) -> Elements:
     return None if data and all(e is None for e in data) else data
 
 
-def each(made: Callable[..., Any], *columns: tuple[Any, ...]) -> tuple[Any, ...]:
+def each(made: Callable[..., Element], *columns: tuple[Element, ...]) -> tuple[Element, ...]:
     """What is made of each element of columns; of the same ones, once."""
-    known: dict[tuple[int, ...], Any] = {}
+    known: dict[tuple[int, ...], Element] = {}
     found = []
     for values in zip(*columns, strict=True):
         key = tuple(map(id, values))
@@ -109,7 +109,7 @@ def sizes_in(data: Elements) -> list[Any]:
 # Storing
 
 
-def stored(ctx: Ctx, value: Any, dtype: AnyDType | None) -> Any:
+def stored(ctx: Ctx, value: Element, dtype: AnyDType | None) -> Element:
     """An element as a tensor of the dtype holds it."""
     if value is None or (not isinstance(dtype, DType) and (dtype is not None or isinstance(value, Ratio))):
         return None
@@ -124,13 +124,13 @@ def stored(ctx: Ctx, value: Any, dtype: AnyDType | None) -> Any:
     return _as_float(ctx, value, dtype) if isinstance(dtype, DType) and dtype.name in DIGITS else None
 
 
-def cast_element(ctx: Ctx, value: Any, dtype: AnyDType | None) -> Any:
+def cast_element(ctx: Ctx, value: Element, dtype: AnyDType | None) -> Element:
     """An element of a tensor that is cast; a quotient that was rounded is not rounded twice."""
     is_float = isinstance(dtype, DType) and dtype.kind == "float"
     return None if is_float and isinstance(value, Ratio) and not value.is_exact else stored(ctx, value, dtype)
 
 
-def _as_integer(ctx: Ctx, value: Any, dtype: DType | None) -> Any:
+def _as_integer(ctx: Ctx, value: Element, dtype: DType | None) -> Element:
     """An integer that may be too large is the exact one where it is not, as one is that was rounded."""
     whole = truncated(ctx, value)
     if whole is None:
@@ -148,7 +148,7 @@ def _as_integer(ctx: Ctx, value: Any, dtype: DType | None) -> Any:
     return ctx.one_of(((within, rounded.num),), natural=rounded.natural and dtype == _INT64)
 
 
-def _as_float(ctx: Ctx, value: Any, dtype: DType) -> Any:
+def _as_float(ctx: Ctx, value: Element, dtype: DType) -> Element:
     if not isinstance(value, Ratio):
         value = Ratio(value, natural=ctx.decide(ctx.le(0, value)) is True if not isinstance(value, int) else value >= 0)
     return _ratio(ctx, dtype, value.num, value.den, value.limits, value.natural)
@@ -160,7 +160,7 @@ def _within(ctx: Ctx, ratio: Ratio) -> Truth:
     return Truth(ctx.all_of(*inside), ctx.any_of(*outside))
 
 
-def _nonzero(ctx: Ctx, value: Any) -> Any:
+def _nonzero(ctx: Ctx, value: Element) -> Element:
     value = certain(ctx, value)
     if value is None:
         return None
@@ -168,7 +168,7 @@ def _nonzero(ctx: Ctx, value: Any) -> Any:
     return decided(ctx, ctx.ne(num, 0), ctx.eq(num, 0))
 
 
-def literal(value: object, dtype: DType) -> Any:
+def literal(value: object, dtype: DType) -> Element:
     """An element that is written in the program."""
     if dtype.kind in ("bool", "int", "uint"):
         least, most = (0, 1) if dtype.kind == "bool" else exact_integers(dtype)
@@ -224,7 +224,7 @@ def _and_within(limits: tuple[tuple[Dim, int], ...], size: Dim, most: int) -> tu
 # Truths
 
 
-def decided(ctx: Ctx, yes: Any, no: Any) -> Any:
+def decided(ctx: Ctx, yes: Element, no: Element) -> Element:
     """A condition and its opposite as an element: 1 or 0 where that is known."""
     known = ctx.decide(yes)
     if known is not None:
@@ -232,7 +232,7 @@ def decided(ctx: Ctx, yes: Any, no: Any) -> Any:
     return None if yes is None else Truth(yes, no)
 
 
-def chosen(ctx: Ctx, condition: Any, x: Any, y: Any) -> Any:
+def chosen(ctx: Ctx, condition: Element, x: Element, y: Element) -> Element:
     """x where a condition is true, else y."""
     if type(condition) is int:
         return x if condition else y
@@ -246,11 +246,11 @@ def chosen(ctx: Ctx, condition: Any, x: Any, y: Any) -> Any:
     return ctx.one_of(((condition, x), (_opposite(condition), y)), natural=natural)
 
 
-def _opposite(truth: Any) -> Any:
+def _opposite(truth: Element) -> Element:
     return 1 - truth if type(truth) is int else Truth(truth.no, truth.yes)
 
 
-def both(ctx: Ctx, a: Any, b: Any) -> Any:
+def both(ctx: Ctx, a: Element, b: Element) -> Element:
     """Logical and."""
     numbers = [e for e in (a, b) if type(e) is int]
     if numbers:
@@ -258,25 +258,25 @@ def both(ctx: Ctx, a: Any, b: Any) -> Any:
     return None if a is None or b is None else decided(ctx, ctx.all_of(a.yes, b.yes), ctx.any_of(a.no, b.no))
 
 
-def negated(ctx: Ctx, a: Any) -> Any:
+def negated(ctx: Ctx, a: Element) -> Element:
     """Logical not."""
     return None if a is None else _opposite(a)
 
 
-def either(ctx: Ctx, a: Any, b: Any) -> Any:
+def either(ctx: Ctx, a: Element, b: Element) -> Element:
     """Logical or."""
     return negated(ctx, both(ctx, negated(ctx, a), negated(ctx, b)))
 
 
-def differ(ctx: Ctx, a: Any, b: Any) -> Any:
+def differ(ctx: Ctx, a: Element, b: Element) -> Element:
     """Logical exclusive or."""
     return both(ctx, either(ctx, a, b), negated(ctx, both(ctx, a, b)))
 
 
-def compared(yes: Callable[..., Any], no: Callable[..., Any]) -> Track:
+def compared(yes: Callable[..., Element], no: Callable[..., Element]) -> Track:
     """A comparison of elements, with its opposite."""
 
-    def track(ctx: Ctx, a: Any, b: Any) -> Any:
+    def track(ctx: Ctx, a: Element, b: Element) -> Element:
         found = None if isinstance(a, Truth) or isinstance(b, Truth) else _scaled((certain(ctx, a), certain(ctx, b)))
         return None if found is None else decided(ctx, yes(ctx, *found[0]), no(ctx, *found[0]))
 
@@ -286,18 +286,18 @@ def compared(yes: Callable[..., Any], no: Callable[..., Any]) -> Track:
 # Numbers
 
 
-def certain(ctx: Ctx, value: Any) -> Any:
+def certain(ctx: Ctx, value: Element) -> Element:
     """An element whose limits hold for certain."""
     if not isinstance(value, Ratio) or not value.limits:
         return value
     return replace(value, limits=()) if ctx.decide(_within(ctx, value).yes) is True else None
 
 
-def _scaled(values: Sequence[Any]) -> tuple[list[Any], int] | None:
+def _scaled(values: Sequence[Element]) -> tuple[list[Element], int] | None:
     """The numerators of elements over one divisor."""
     if any(v is None or (isinstance(v, Ratio) and not v.is_exact) for v in values):
         return None
-    dens: list[Any] = [v.den if isinstance(v, Ratio) else 1 for v in values]
+    dens: list[Element] = [v.den if isinstance(v, Ratio) else 1 for v in values]
     den = max(dens, default=1)  # powers of 2
     nums = [v.num if isinstance(v, Ratio) else v for v in values]
     return [num if d == den else num * (den // d) for num, d in zip(nums, dens, strict=True)], den
@@ -307,7 +307,7 @@ def exactly(track: Track, whole: bool = False, keeps: bool = True) -> Track:
     """What is computed of integers, for the exact elements of floating tensors too: of numerators over one divisor, which the
     result has as well if it is not `whole`. It `keeps` what is not negative so."""
 
-    def run(ctx: Ctx, *values: Any) -> Any:
+    def run(ctx: Ctx, *values: Element) -> Element:
         found = None if any(isinstance(v, Truth) for v in values) else _scaled(values)
         if found is None:
             return None
@@ -328,7 +328,7 @@ def _limits(ratios: Sequence[Ratio]) -> tuple[tuple[Dim, int], ...]:
     return limits
 
 
-def times(ctx: Ctx, a: Any, b: Any) -> Any:
+def times(ctx: Ctx, a: Element, b: Element) -> Element:
     """a * b."""
     if not isinstance(a, Ratio) or not isinstance(b, Ratio):
         return exactly(lambda ctx, a, b: a * b)(ctx, a, b)
@@ -353,7 +353,7 @@ def _divides(ctx: Ctx, a: Dim, b: Dim) -> bool:
     return ctx.decide(ctx.le(1, b)) is True
 
 
-def divided(ctx: Ctx, a: Any, b: Any) -> Any:
+def divided(ctx: Ctx, a: Element, b: Element) -> Element:
     """a / b of floating elements."""
     if not (isinstance(a, Ratio) and isinstance(b, Ratio) and a.is_exact and b.is_exact):
         return None
@@ -382,7 +382,7 @@ def _reduced(ctx: Ctx, num: Dim, den: Dim) -> tuple[Dim, Dim]:
 def _rounding(whole: Callable[[Ctx, Dim, Dim], Dim]) -> Track:
     """What makes integers of fractions, and nothing else of integers."""
 
-    def track(ctx: Ctx, a: Any) -> Any:
+    def track(ctx: Ctx, a: Element) -> Element:
         if not isinstance(a, Ratio) or (isinstance(a.den, int) and a.den == 1):
             return None if isinstance(a, Truth) else a
         return replace(a, num=whole(ctx, a.num, a.den), den=1)
@@ -406,7 +406,7 @@ def _toward_zero(ctx: Ctx, num: Dim, den: Dim) -> Dim:
     return ctx.max(num, 0) // den - ctx.max(0 - num, 0) // den
 
 
-def half_up(ctx: Ctx, a: Any) -> Any:
+def half_up(ctx: Ctx, a: Element) -> Element:
     """The nearest integer, of two the larger one."""
     if not isinstance(a, Ratio):
         return a
@@ -419,13 +419,13 @@ nearest = _rounding(_half_to_even)
 toward_zero = _rounding(_toward_zero)
 
 
-def truncated(ctx: Ctx, a: Any) -> Any:
+def truncated(ctx: Ctx, a: Element) -> Element:
     """The integer next to an element on its way to 0: of a floating one whose limits are open still a Ratio."""
     whole = toward_zero(ctx, a)
     return whole.num if isinstance(whole, Ratio) and not whole.limits else whole
 
 
-def root(ctx: Ctx, a: Any) -> Any:
+def root(ctx: Ctx, a: Element) -> Element:
     """The square root of a floating element that is a square. A square that was rounded once has the same root."""
     if not isinstance(a, Ratio) or not a.is_exact or not isinstance(a.den, int):
         return None
@@ -453,7 +453,7 @@ def power(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
     return result
 
 
-def summed(ctx: Ctx, values: Sequence[Any], dtype: AnyDType | None) -> Any:
+def summed(ctx: Ctx, values: Sequence[Element], dtype: AnyDType | None) -> Element:
     """The sum of elements in whatever order; floats are such that no sum of some of them is too large to be exact."""
     made = exactly(lambda ctx, *nums: _sum(nums))(ctx, *values)
     if not isinstance(made, Ratio):
@@ -479,7 +479,7 @@ def _sum(nums: Sequence[Dim]) -> Dim:
     return result
 
 
-def multiplied(ctx: Ctx, values: Sequence[Any], dtype: AnyDType | None) -> Any:
+def multiplied(ctx: Ctx, values: Sequence[Element], dtype: AnyDType | None) -> Element:
     """The product of elements in whatever order; of floats where all are numbers at least 1, so that no part is larger."""
     if not any(isinstance(v, Ratio) for v in values):
         return None if any(v is None for v in values) else _product(values)
@@ -503,7 +503,7 @@ def _product(nums: Sequence[Dim]) -> Dim:
     return result
 
 
-def ordered(values: Sequence[Any]) -> list[Any] | None:
+def ordered(values: Sequence[Element]) -> list[Element] | None:
     """Elements that are numbers as integers in the same order; None where one is not."""
     found = _scaled([None if isinstance(v, Ratio) and v.limits else v for v in values])
     return found[0] if found is not None and all(type(num) is int for num in found[0]) else None

@@ -1,1 +1,1 @@
-"""Reasoning about sizes: terms, facts, the layered decision procedure, shape propagation, witnesses."""
+"""Core program to simplified core: obligations decided, shapes propagated, what is proved removed, the rest put into words."""

@@ -342,11 +342,12 @@ class Calls(Part):
     def _is_better(self, frame: Frame, function: core.Function, block: core.Block) -> bool:
         """Whether less is left of a body at a call than in the function itself: then it stands there instead. A loop stands as
         its promise, which is no code."""
-        if frame.trial or self.program.open.get(function.name, 0) == 0 or min(self.room, self.program.room) < 0:
+        there = self.program.left_open_in(function.name)
+        if frame.trial or there == 0 or min(self.room, self.program.room) < 0:
             return False
         pieces = list(walk(block))
         self.program.room -= len(pieces)
-        if left_open(self.program, block) >= self.program.open[function.name]:
+        if left_open(self.program, block) >= there:
             return False
         if any(isinstance(piece, core.Loop) or getattr(piece, "status", None) is Status.REFUTED for piece in pieces):
             return False

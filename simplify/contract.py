@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..lang.checked import Asked, Condition, Conditions
-from ..ops.model import Segment, TensorInfo
+from .known.fresh import dims_of
 from .known.state import State
-from .known.values import Env, SizeValue, TupleValue, Value
+from .known.values import Env, SizeValue
 from .prover import Prover
 from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond
 from .solver.facts import Facts
@@ -99,16 +99,7 @@ def _dims(state: State, params: Env) -> Iterator[Size]:
     for entry in params.values():
         if isinstance(entry.value, SizeValue):
             yield state.settled(entry.value.size)
-        for shape in (state.resolve(t.shape) for t in _tensors(entry.value)):
-            yield from (d for d in shape if not isinstance(d, Segment) and not isinstance(d, int))
-
-
-def _tensors(value: Value) -> Iterator[TensorInfo]:
-    if isinstance(value, TensorInfo):
-        yield value
-    elif isinstance(value, TupleValue):
-        for item in value.items:
-            yield from _tensors(item)
+        yield from (d for d in dims_of((entry.value,), state) if not isinstance(d, int))
 
 
 def _condition(

@@ -10,7 +10,7 @@ False then). Whether it really leaves nothing to check is seen by pasting it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..lang import core
@@ -18,8 +18,9 @@ from ..lang.checked import Demands, Takes
 from ..lang.dtypes import DTYPES, DType
 from ..lang.source import NOWHERE, Span
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
+from .known.fresh import dims_of
 from .known.state import State
-from .known.values import Entry, Env, SizeValue, TupleValue, Value
+from .known.values import Entry, Env, SizeValue, TupleValue, Value, tensors_in
 from .solver.conditions import (
     Cond,
     Eq0,
@@ -76,21 +77,22 @@ def takes(
     if None in conds:
         return None
     inside = {v for cond in conds if cond is not None for v in cond_variables(cond)}
+    equations = [(cond.term, cond_vars(cond)) for cond in inputs.door if isinstance(cond, Eq0)]
 
     def all_hold(sizes: Mapping[str, int]) -> bool:
         point = {v: sizes[v.name] for v in inside if v.name in sizes}
-        for cond in inputs.door:
-            _complete(point, cond)
+        for term, names in equations:
+            _complete(point, term, names)
         return point.keys() >= inside and all(evaluate_cond(c, point) for c in conds if c is not None)
 
     return all_hold
 
 
-def _complete(point: Point, cond: Cond) -> None:
-    """Puts the size into a point that an equation says, where all others in it are there."""
-    left = [v for v in cond_vars(cond) if v not in point] if isinstance(cond, Eq0) else []
-    if len(left) == 1 and isinstance(cond, Eq0):
-        low, high = (evaluate(cond.term, {**point, left[0]: n}) for n in (0, 1))
+def _complete(point: Point, term: Term, names: Collection[Var]) -> None:
+    """Puts the size into a point for which a term is 0, where all others in it are there."""
+    left = [v for v in names if v not in point]
+    if len(left) == 1:
+        low, high = (evaluate(term, {**point, left[0]: n}) for n in (0, 1))
         if low != high:
             point[left[0]] = low // (low - high)
 
@@ -127,7 +129,7 @@ class _Signature:
         self.declared = function.declaration or _UNDECLARED
         self.written: dict[Var, Size] = {}
         self.names: dict[Var, str] = {}
-        self.dims = tuple(self._dims())
+        self.dims = dims_of((e.value for e in self.params.values()), self.state)
         self.sizes = self._size_params()
         self.open = set(params) if stays else self._open_params()
         self.stretches = dict(self._stretches())
@@ -250,15 +252,9 @@ class _Signature:
 
     # The words
 
-    def _dims(self) -> Iterator[Size]:
-        for entry in self.params.values():
-            for value in _tensors(entry.value):
-                yield from (d for d in self.state.resolve(value.shape) if not isinstance(d, Segment))
-
     def _sizes_of(self, name: str) -> set[Var]:
         """The sizes in the type of a parameter, as they are written now."""
-        shapes = [self.state.resolve(t.shape) for t in _tensors(self.params[name].value)]
-        return {v for shape in shapes for d in shape if not isinstance(d, Segment) for v in variables(self._write(d))}
+        return {v for d in dims_of((self.params[name].value,), self.state) for v in variables(self._write(d))}
 
     def _names_in(self, params: Iterable[str]) -> set[str]:
         """The names in the declared types of some parameters."""
@@ -295,14 +291,13 @@ class _Signature:
                 yield found[0], declared.shape_names[0]
 
     def _is_open(self, value: Value) -> bool:
-        return any(isinstance(d, Segment) for t in _tensors(value) for d in self.state.resolve(t.shape))
+        return any(isinstance(d, Segment) for t in tensors_in(value) for d in self.state.resolve(t.shape))
 
     def _written_by_alias(self) -> set[Var]:
         """The sizes inside of types that stay as they are declared."""
         types = {n: self._declared_type(n) for n in self.params}
         named = [self.params[n].value for n, t in types.items() if t is not None and t.kind == "name"]
-        shapes = [self.state.resolve(t.shape) for value in named for t in _tensors(value)]
-        return {v for shape in shapes for d in shape if not isinstance(d, Segment) for v in variables(d)}
+        return {v for d in dims_of(named, self.state) for v in variables(d)}
 
     def _size_params(self) -> set[Var]:
         given = (self.state.settled(e.value.size) for e in self.params.values() if isinstance(e.value, SizeValue))
@@ -386,7 +381,7 @@ class _Signature:
     def _result_is_derived(self) -> bool:
         """Whether the result's type is made of the sizes that come in."""
         inside = {v for d in self.dims for v in variables(d)} | self.sizes
-        shapes = [self.state.resolve(t.shape) for t in _tensors(self.result)]
+        shapes = [self.state.resolve(t.shape) for t in tensors_in(self.result)]
         plain = isinstance(self.result, TensorInfo | TupleValue)
         return plain and all(not isinstance(d, Segment) and set(variables(d)) <= inside for s in shapes for d in s)
 
@@ -433,9 +428,9 @@ class _Signature:
     def _name_dtypes(self, demanded: Iterable[DTypeDemand]) -> None:
         """A dtype that two parameters share, or the result takes over, or that has to be of a class, gets a letter."""
         known = [
-            self.state.dtype(t.dtype) for e in self.params.values() for t in _tensors(e.value) if t.dtype is not None
+            self.state.dtype(t.dtype) for e in self.params.values() for t in tensors_in(e.value) if t.dtype is not None
         ]
-        given = [self.state.dtype(t.dtype) for t in _tensors(self.result) if t.dtype is not None]
+        given = [self.state.dtype(t.dtype) for t in tensors_in(self.result) if t.dtype is not None]
         asked = [self.state.dtype(demand.dtype) for demand in demanded]
         taken = {
             *self.spoken,
@@ -492,14 +487,6 @@ def _certain(dtypes: Iterable[DTypeDemand]) -> tuple[DTypeDemand, ...]:
 
 def _letters(letters: tuple[str, ...]) -> Iterator[str]:
     return (f"{letter}{i or ''}" for i in range(100) for letter in letters)
-
-
-def _tensors(value: Value | None) -> Iterator[TensorInfo]:
-    if isinstance(value, TensorInfo):
-        yield value
-    elif isinstance(value, TupleValue):
-        for item in value.items:
-            yield from _tensors(item)
 
 
 def _is_bare(type_: core.Annotation) -> bool:

@@ -422,7 +422,7 @@ class Loops(Part):
         before = len(self.state.unnamed)
         promised = replace(frame, names=Names(self.state, opaque=True), out=frame.out.inner())
         self.visitor.assume_all(promised, map(_assertion, loop.invariant), after, name_dims=True)
-        self._ended(frame, loop, turns, count, after)
+        self._ended(loop, turns, count, after)
         for variable in self.state.unnamed[before:]:
             if variable in self.state.anonymous and variable not in self.state.opaque:
                 self.state.opaque.begin(variable, None)
@@ -453,7 +453,7 @@ class Loops(Part):
         found = ceildiv(turns.stop - turns.start, turns.step)
         return found if self.prover.decide(ge(found, 0)) is True else smax(0, found)
 
-    def _ended(self, frame: Frame, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:
+    def _ended(self, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:
         """Behind a loop its condition does not hold, or its range is run through."""
         if loop.cond is None or loop.cond.stmts or not isinstance(loop.cond.result, core.BoolExpr):
             return

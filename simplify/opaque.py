@@ -14,7 +14,7 @@ from ..lang.source import Span
 from ..ops.held import NOTHING, Held, Inside, common, held
 from ..ops.model import AnyDType, TensorInfo
 from .known.state import State
-from .known.values import TupleValue, Value
+from .known.values import Value, leaves
 
 
 def may_hold(state: State, value: Value) -> bool:
@@ -93,16 +93,8 @@ def _outer(value: Inside, is_outer: Callable[[Any], bool]) -> Inside:
 
 def lost(state: State, value: Value, promises: Iterable[core.Stmt]) -> bool:
     """Whether a result has more that may hold others than its type says."""
-    count = sum(may_hold(state, part) for part in _leaves(value))
+    count = sum(may_hold(state, part) for part in leaves(value))
     return count > 0 and count > len(pinned(promises))
-
-
-def _leaves(value: Value) -> Iterator[Value]:
-    if isinstance(value, TupleValue):
-        for item in value.items:
-            yield from _leaves(item)
-    else:
-        yield value
 
 
 def pinned(stmts: Iterable[core.Stmt]) -> dict[str, DType]:

@@ -311,7 +311,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Spoke
 
 def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> bool:
     """An operand that comes from arms with different ranks: where the call fails for one of them, the `if` is told."""
-    if ctx.frame.quiet:
+    if ctx.frame.quiet or ctx.prover.options.spare_arms:
         return False
     for position, param in enumerate(row.params):
         given = ctx.info.find(param.name)

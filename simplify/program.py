@@ -52,21 +52,24 @@ class Program:
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
-        bound, lengths = measured(core_program)
-        self.taken = frozenset(c.name for c in core_program.consts).union(*bound.values())
+        self._measured = measured(core_program)
+        lengths = {name: m.length for name, m in self._measured.items()}
+        bound = [m.bound for m in self._measured.values()]
+        self.taken = frozenset(c.name for c in core_program.consts).union(*bound)
         # The steps of reasoning that each function has for itself.
         self.shares = shares(lengths)
         self.length = sum(lengths.values())
         self.purse = purse(self.length)
         # So many calls and checks of inlined bodies may still be walked.
-        self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound.values()))
+        self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound))
         self._fuel_for: dict[str, int] = {}
         # So many nodes of what is left of inlined bodies may still be looked at, and written into callers.
-        self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound.values()))
+        self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound))
         # The functions that have been checked and in whose bodies nothing can fail.
         self.sure: set[str] = set()
-        # What may fail or be chosen in the body of each, and in what that calls and is inlined in it.
-        self.open: dict[str, int] = {}
+        # The simplified body of each, and what may fail or be chosen in it and in what it calls and is inlined in it.
+        self.bodies: dict[str, core.Block] = {}
+        self._open: dict[str, int] = {}
         # Those of them that end, run no code of Python's own and refuse no elements.
         self.total: set[str] = set()
         # The name that somebody wants explained: what is bound in an arm is explained while its facts hold.
@@ -94,10 +97,25 @@ class Program:
         """What something names itself."""
         found = self.uses.get(id(user))
         if found is None:
-            functions = frozenset(n for n in _functions_named(user) if n in self.functions or n in self.impls)
+            functions = frozenset(n for n in self._functions_named(user) if n in self.functions or n in self.impls)
             consts = frozenset(w for w in _words(user) if w in self._const_defs) if self._const_defs else frozenset()
             found = self.uses[id(user)] = Uses(functions, consts)
         return found
+
+    def _functions_named(self, user: User) -> Iterator[str]:
+        """The functions that something calls, or takes as values."""
+        if isinstance(user, core.Impls):
+            yield from user.choices
+        if isinstance(user, core.Function) and user.impl is not None:
+            yield user.impl
+        known = self._measured.get(user.name) if self.functions.get(user.name) is user else None
+        yield from callees(walk(user)) if known is None else known.callees
+
+    def left_open_in(self, name: str) -> int:
+        """How much of the body of a function that was checked is left to the run; nothing of one that was not."""
+        if name not in self._open and name in self.bodies:
+            self._open[name] = left_open(self, self.bodies[name])
+        return self._open.get(name, 0)
 
     def callees_first(self) -> list[core.Function]:
         """The functions in an order in which those that something calls come before it, where they do not call each other."""
@@ -136,15 +154,30 @@ class Program:
         return wrapper.impl is not None or is_signature(wrapper)
 
 
-def measured(program: core.Program) -> tuple[dict[str, frozenset[str]], dict[str, int]]:
-    """Every name that each function binds, but in the annotations of function parameters, and how long each is, in statements
-    like `let y = x + x`; "" is the script."""
-    bound, lengths = {}, {}
+class Measured(NamedTuple):
+    """Of a function: every name that it binds, but in the annotations of function parameters; how long it is, in statements
+    like `let y = x + x`; the functions that it names."""
+
+    bound: frozenset[str]
+    length: int
+    callees: frozenset[str]
+
+
+def measured(program: core.Program) -> dict[str, Measured]:
+    """Every function of a program; "" is the script."""
+    found = {}
     for function in (*program.functions, *((program.main,) if program.main is not None else ())):
-        name, nodes = "" if function is program.main else function.name, list(walk(function, without=_is_sort))
-        bound[name] = frozenset(bound for node in nodes if type(node) in _BINDERS for bound in _bound(node))
-        lengths[name] = len(nodes) // _NODES
-    return bound, lengths
+        nodes = list(walk(function))
+        named = callees(nodes)
+        if core.FnSort in set(map(type, nodes)):
+            nodes = list(walk(function, without=_is_sort))
+        bound = frozenset(bound for node in nodes if type(node) in _BINDERS for bound in _bound(node))
+        found["" if function is program.main else function.name] = Measured(bound, len(nodes) // _NODES, named)
+    return found
+
+
+def callees(nodes: Iterable[Node]) -> frozenset[str]:
+    return frozenset(node.name for node in nodes if isinstance(node, core.FnRef))
 
 
 def bound_below(piece: object) -> Iterator[str]:
@@ -204,15 +237,6 @@ def purse(length: int) -> int:
     return max(_PURSE - _LESS_PURSE * max(length - _FEW, 0), _LEAST_PURSE)
 
 
-def _functions_named(user: User) -> Iterator[str]:
-    """The functions that something calls, or takes as values."""
-    if isinstance(user, core.Impls):
-        yield from user.choices
-    if isinstance(user, core.Function) and user.impl is not None:
-        yield user.impl
-    yield from (node.name for node in walk(user) if isinstance(node, core.FnRef))
-
-
 _NO_WORDS = frozenset({int, bool, float, NoneType, core.Status})
 
 
@@ -249,7 +273,7 @@ def _left_open(program: Program, node: Node) -> int:
     if isinstance(node, core.Call):
         callee = program.functions.get(node.callee.name)
         own = callee is not None and not program.is_opaque(callee)
-        return node.guard + (program.open.get(node.callee.name, 0) if own else 0)
+        return node.guard + (program.left_open_in(node.callee.name) if own else 0)
     if isinstance(node, core.Assert | core.MatchShape | core.Stacked):
         return node.status is core.Status.RESIDUAL
     return isinstance(node, core.If)

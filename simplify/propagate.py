@@ -30,7 +30,7 @@ from .known.outcome import IN_WORDS, Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue, SizeValue, Value
 from .opaque import pinned
-from .program import Program, Uses, is_total, left_open
+from .program import Program, Uses, is_total
 from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
@@ -217,7 +217,7 @@ class _Checker:
             self.program.sure.add(function.name)
             if is_total((impl or wrapper).body, wrapper.promises):
                 self.program.total.add(function.name)
-        self.program.open[function.name] = left_open(self.program, wrapper.body)
+        self.program.bodies[function.name] = wrapper.body
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walk, function.name, params, result)
         known = walk.state.facts.conditions()[:said]
@@ -355,12 +355,28 @@ class _Checker:
             return before
         loads = tuple(node for node in nodes(const.value) if isinstance(node, core.Load))
         headers = tuple(map(self.program.header, loads))
+        known = [header for header in headers if header is not None]
+        if loads == (const.value,) and known and not const.checks:  # a model has thousands of these
+            settled, after, state = Entry(known[0], const.span), const, None
+        else:
+            settled, after, state = self._checked_const(const, len(known) == len(headers))
+        self.program.consts[const.name] = settled
+        self.consts.append((const.name, lambda: self._explained_const(const.name, settled, state)))
+        if self.known is not None:
+            uses = self.program.uses_of(const)
+            self.known[const.span] = KnownConst(const, uses, loads, headers, settled, after)
+        return after
+
+    def _explained_const(self, name: str, value: Entry, state: State | None) -> Explanation:
+        return explain("the program", name, value, state or self._walk(name).state)
+
+    def _checked_const(self, const: core.ConstDef, known: bool) -> tuple[Entry, core.ConstDef, State | None]:
+        """A const's value, and itself, with its checks decided or, where not all that it loads is known, assumed."""
         walk = self._walk(const.name)
         env = self._env(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
         env[const.name] = Entry(entry.value, const.span)
-        known = all(header is not None for header in headers)
-        checks = []
+        checks: list[core.Stmt] = []
         for stmt in const.checks:
             if known:
                 frame = walk.frame.block()
@@ -371,13 +387,8 @@ class _Checker:
         if not known:
             self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in checks))
         settled = settle(walk.state, env[const.name])
-        self.program.consts[const.name] = settled
-        self.consts.append((const.name, lambda: explain("the program", const.name, settled, walk.state)))
         after = replace(const, value=value, checks=tuple(checks))
-        if self.known is not None:
-            uses = self.program.uses_of(const)
-            self.known[const.span] = KnownConst(const, uses, loads, headers, settled, after)
-        return after
+        return settled, after, walk.state
 
     def _as_before(self, const: core.ConstDef) -> core.ConstDef | None:
         """A const that is what it was, and so are those that it names."""

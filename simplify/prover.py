@@ -96,9 +96,15 @@ class Prover:
         verdict, found = self._verdict(truth), None
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
-        if verdict.kind == "refuted" and self._reachable(frame):
+        spare = self._is_spare(frame)
+        if verdict.kind == "refuted" and not spare and self._reachable():
             return self._refuted(frame, truth, asked, sizes)
-        if frame.turn is not None and frame.path == frame.turn.path and not isinstance(truth, Undecided | bool):
+        if (
+            frame.turn is not None
+            and not spare
+            and frame.path == frame.turn.path
+            and not isinstance(truth, Undecided | bool)
+        ):
             for turn, index in frame.turn.ends:
                 self.state.facts.push()
                 self.state.facts.assume(eq(frame.turn.index, index))
@@ -118,7 +124,7 @@ class Prover:
                 found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
                 if demand:
                     self.demands[-1].finding = found
-                if claim and cond is not None and not only_empty:
+                if claim and cond is not None and not only_empty and not self.options.spare_arms:
                     found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
@@ -172,9 +178,13 @@ class Prover:
         except TooLarge:
             return Verdict("unknown", "unknown")
 
-    def _reachable(self, frame: Frame) -> bool:
+    def _reachable(self) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
         return not self.state.unsure or self.state.facts.possible(True)
+
+    def _is_spare(self, frame: Frame) -> bool:
+        """Whether a run may get past this place, where nothing is wrong with an arm that never works."""
+        return self.options.spare_arms and any(taken is not True for taken in frame.path)
 
     def _only_empty(self, frame: Frame, truth: Cond, sizes: Iterable[Size]) -> bool:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0. A size that changes from turn

@@ -14,14 +14,13 @@ from rxlang.interp.run import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.files import Files
 from support import fuzz
+from support.phases import checked_of
 
 HERE = Path(".")
 
 
 def failed(text: str, name: str, *shapes: tuple[int, ...] | int, folder: Path = HERE) -> ShapeError:
-    report = pipeline.check_text(text, "case.rx", folder)
-    assert report.ok and report.checked is not None, report.diagnostics
-    machine = pipeline.ready(report.checked, Files(folder), allow_extern=True)
+    machine = pipeline.ready(checked_of(text, folder), Files(folder), allow_extern=True)
     with pytest.raises(ShapeError) as caught:
         machine.call(name, [s if isinstance(s, int) else np.ones(s, np.float32) for s in shapes])
     return caught.value

@@ -130,7 +130,7 @@ def conditions(text: str, base: Path) -> list[str]:
             function = replay.function_of(run, said)
             if function is not None:
                 line = text.split("\n")[said.span.source.position(said.span.start)[0] - 1]
-                always = "if (" not in line  # what stands in an arm need not run
+                always = re.search(r"\b(if|while|for) ", line) is None  # what stands in an arm or a turn need not run
                 found += both_sides(run, function, said, told[2], necessary=bool(told[1]) and always)
     return found
 

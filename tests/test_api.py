@@ -297,6 +297,18 @@ def test_infinities_warn_of_nothing() -> None:
     assert module.f(f32(1)).shape == (1,)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("call", ["@onnx.div(x, y)", "@onnx.fmod(x, y)", "x / y", "@onnx.div(x, y) + 1.0"])
+def test_no_function_warns_whatever_it_is_made_of(call: str) -> None:
+    module = rx.loads(
+        f"@f = fn(x : Tensor([n], float32), y : Tensor([n], float32)) : Tensor([n], float32) {{ {call} }}"
+    )
+    with np.errstate(all="raise"):
+        for _ in range(3):  # as ever, and twice by a plan
+            module.f(f32(3), np.zeros(3, np.float32))
+        assert set(np.geterr().values()) == {"raise"}
+
+
 def test_defaults_hold_for_what_is_left_out() -> None:
     module = rx.loads("""@f = fn(x : Tensor([n], float32), k : Size = 2, on : Bool = true) : Tensor {
   if (on) { x[0:k] } else { x }

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang import pipeline
 from rxlang.interp.compile import Options
 from rxlang.interp.run import Machine
 from rxlang.lang.core_printer import print_program
 from support import fuzz
+from support.phases import core_of
 
 
 def checks_made(text: str, *args: Any) -> int:
@@ -131,8 +131,5 @@ def test_random_functions_called_with_known_sizes_do_as_before() -> None:
             args = (np.random.default_rng(seed).normal(size=shape),)
             assert np.array_equal(module.main(*args), before.call("main", args), equal_nan=True), text
             decided += "@help(" not in simplified(text).partition("@main = ")[2]
-            core, problems = pipeline.desugar_text(
-                print_program(report.checked.program), "again.rx", pipeline.Path(".")
-            )
-            assert core is not None and not [d for d in problems if d.severity == "error"], text
+            core_of(print_program(report.checked.program))
     assert decided > fuzz.tries("known at a call") // 4

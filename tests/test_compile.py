@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang import pipeline
 from rxlang.interp.compile import Code, Options, compile_program
 from rxlang.interp.run import Machine, ShapeError
 from rxlang.lang.files import Files
+from support.phases import checked_of, core_of
 
 HERE = Path(".")
 
 
 def code(source: str, **options: bool) -> Code:
-    report = pipeline.check_text(source, "x.rx", HERE)
-    assert report.checked is not None and report.ok, report.diagnostics
-    made = compile_program(report.checked.program, options=Options(**options))
+    made = compile_program(checked_of(source).program, options=Options(**options))
     made.init()
     return made
 
@@ -184,10 +182,9 @@ def outcome(machine: Machine, args: list[Any]) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_simplified_program_gives_the_results_of_the_unsimplified_one(name: str) -> None:
     source, calls = PROGRAMS[name]
-    report = pipeline.check_text(source, "x.rx", HERE)
-    assert report.checked is not None and report.ok, report.diagnostics
-    simplified = Machine(report.checked.program, Files(HERE))
-    unsimplified = Machine(report.checked.before, Files(HERE), Options(guard_all=True))
+    checked = checked_of(source)
+    simplified = Machine(checked.program, Files(HERE))
+    unsimplified = Machine(checked.before, Files(HERE), Options(guard_all=True))
     outcomes = [(outcome(simplified, args), outcome(unsimplified, args)) for args in calls]
     assert [a for a, _ in outcomes] == [b for _, b in outcomes]
     assert any(not isinstance(a, str) for a, _ in outcomes)
@@ -204,8 +201,5 @@ def test_the_instrumented_program_counts_checks_and_gives_the_same_results() -> 
 
 def test_ten_thousand_statements_compile() -> None:
     body = "\n".join(f"  let y{i} = y{i - 1} + x" for i in range(1, 10_000))
-    program, _ = pipeline.desugar_text(
-        f"@f = fn(x : Tensor([n], float64)) : Tensor([n], float64) {{\n  let y0 = x\n{body}\n  y9999\n}}", "x.rx", HERE
-    )
-    assert program is not None
+    program = core_of(f"@f = fn(x : Tensor([n], float64)) : Tensor([n], float64) {{\n  let y0 = x\n{body}\n  y9999\n}}")
     assert compile_program(program).function("f")(np.ones(1)).tolist() == [10_000]

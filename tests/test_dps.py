@@ -26,6 +26,7 @@ from rxlang.ops.model import TensorInfo
 from rxlang.simplify.propagate import ArgumentShape
 from support import fuzz, ops, random_calls
 from support.agreement import assert_same_bits
+from support.phases import checked_of
 
 FILES = Files(Path("."))
 ROOT = Path(__file__).resolve().parents[1]
@@ -162,10 +163,9 @@ LIB = "@twice = fn(x : Tensor([*s], d)) { @concat([x, x], axis=0) }\n"
 
 def test_a_script_of_all_forms_gives_the_same_bits(tmp_path: Path) -> None:
     (tmp_path / "lib.rx").write_text(LIB)
-    report = pipeline.check_text(FORMS, "forms.rx", tmp_path)
-    assert report.ok and report.checked is not None, report.diagnostics
     files = Files(tmp_path)
-    plain, dps = (Machine(report.checked.program, files, Options(dps=dps)) for dps in (False, True))
+    program = checked_of(FORMS, tmp_path).program
+    plain, dps = (Machine(program, files, Options(dps=dps)) for dps in (False, True))
     wanted, found = plain.script(), dps.script()
     assert wanted.keys() == found.keys()
     for name in wanted.keys() - {"apply"}:
@@ -247,7 +247,7 @@ def test_the_shape_program_says_what_checking_says(name: str, sizes: dict[str, A
     made = pairs(found.program)[name]
     shape = result_shape(made, dict(zip(made.data.params, sizes.values(), strict=True)))
     abstract = {n: ArgumentShape(s) if isinstance(s, tuple) else s for n, s in sizes.items()}
-    value, state, diagnostics = pipeline.shapes_of_call(found, name, abstract)
+    (value, state, diagnostics), _ = pipeline.call_on_shapes(found, name, abstract)
     fits = not [d for d in diagnostics if d.severity == "error"]
     assert fits == (shape is not None)
     assert not fits or (isinstance(value, TensorInfo) and tuple(state.resolve(value.shape)) == shape)

@@ -67,7 +67,8 @@ Each line is there for one thing, and nothing is said twice:
 
 1. The headline: what needs what, of which argument and which axis, what is there instead, and the verdict. It *always fails*,
    it *works only on empty tensors*, or it is *checked at run time*, then with the condition under which it holds.
-2. The place to edit, as an editor understands it.
+2. The place to edit, as an editor understands it. It is where the operation stands that does not fit; or, where the best help
+   changes another operation of the function and leaves nothing wrong, that one: *the mistake is likely here*.
 3. The lines of the source that matter, each once. Under `-` stands the reason: where each size was written or which operation
    made it, which annotation asks for it and with which equation, through which calls it came. Under `^` stands what is to be
    edited, with the shapes below each other; `^` and `v` point at the axes that do not fit.

@@ -82,10 +82,10 @@ def test_a_plain_bool_is_answered_without_looking_at_the_facts():
     assert facts.counts["ground"] == 2
 
 
-def test_reasons_name_the_facts_that_were_used():
+def test_the_core_names_the_facts_that_were_used():
     facts = knowing(eq(n % 4, 0), ge(h, 3), eq(m, n * 2))
-    assert facts.reasons(facts.decide(eq(m % 8, 0))) == ("fact 0", "fact 2")
-    assert facts.reasons(facts.decide(ge(h, 2))) == ("fact 1",)
+    assert facts.core(eq(m % 8, 0)) == ("fact 0", "fact 2")
+    assert facts.core(ge(h, 2)) == ("fact 1",)
 
 
 @pytest.mark.parametrize(

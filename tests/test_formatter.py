@@ -118,7 +118,7 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize(("before", "after"), [case[1:] for case in LAYOUTS], ids=[case[0] for case in LAYOUTS])
-def test_layout(before: str, after: str) -> None:
+def test_there_is_one_layout(before: str, after: str) -> None:
     assert formatted(before) == after
 
 

@@ -18,6 +18,7 @@ import pytest
 from rxlang import pipeline
 from rxlang.cli.main import invoke
 from rxlang.helps.edits import Places, applied, followed
+from rxlang.helps.fix import why_left
 from rxlang.helps.offer import Offer, offers, with_helps
 from rxlang.lang.diagnostics import Diagnostic, Edit
 from rxlang.lang.render import render_text
@@ -393,12 +394,13 @@ def test_the_same_program_gets_the_same_helps_again() -> None:
 
 
 def test_operands_that_are_both_repeated_may_be_paired_and_nobody_but_the_user_does_it() -> None:
-    offer = offered(f("p [b, 1]; y [b]", "@mean(@square(p - y))"))[0]
+    text = f("p [b, 1]; y [b]", "@mean(@square(p - y))")
+    offer = offered(text)[0]
     assert [m.text for m in offer.mends] == [
         "drop axis 1 of `p`: `@squeeze(p, axis=1) - y`",
         "add a last axis to `y`: `p - @expand_dims(y, axis=-1)`",
     ]
-    assert not offer.unambiguous
+    assert why_left(offer, Source("t.rx", text)) == "2 mends are possible"
 
 
 def test_where_nothing_of_an_annotation_fits_it_gives_way_first() -> None:

@@ -15,6 +15,7 @@ from rxlang.interp.run import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.formatter import format_source
 from rxlang.lang.source import Source
+from support.phases import core_of
 
 HERE = Path(".")
 X, V = "xs : Tensor([n, d], float32)", "Tensor([d], float32)"
@@ -265,12 +266,9 @@ def test_turns_that_the_data_gives_other_shapes_fail_in_their_turn() -> None:
 
 def test_the_core_is_a_loop_and_reads_back_as_it_is() -> None:
     source = f"{LIBRARY}@f = fn({X}) {{ @scan(@add, @sum(xs, axis=0), xs) }}"
-    program, _ = pipeline.desugar_text(source, "x.rx", HERE)
-    assert program is not None
-    text = listing(program)
+    text = listing(core_of(source))
     assert "for i in range(rows)" in text and "stack (y : Tensor(?, ?))" in text
-    again, found = pipeline.desugar_text(text, "y.rx", HERE)
-    assert again is not None and listing(again) == text, found
+    assert listing(core_of(text)) == text
 
 
 def test_the_simplified_core_says_what_a_turn_stacks() -> None:

@@ -374,7 +374,7 @@ def run(program: core.Program, args: Given, *, guard_all: bool = False) -> Any:
 
 
 @pytest.mark.parametrize("claim", CASES)
-def test_hostile_program(claim: str) -> None:
+def test_what_is_left_of_a_hostile_program_fails_where_all_its_checks_do(claim: str) -> None:
     text, runs = CASES[claim]
     report = pipeline.check_text(text, "hostile.rx", Path("."))
     assert [d.message for d in report.diagnostics if d.severity == "error"] == []

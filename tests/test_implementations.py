@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang import pipeline
 from rxlang.cli.main import invoke
 from rxlang.simplify.known.outcome import Options
 from support import fuzz
 from support.agreement import Ways, refused
+from support.phases import checked_of
 
 WRONG = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "wrong"
 
@@ -365,8 +365,6 @@ def test_behind_a_call_it_is_known_that_one_of_all_members_fitted(order: str) ->
         f"@m = [{order}]\n"
         '@main = fn(x : Tensor([a, b], float32)) : Tensor { let y = @m(x[1:]); assert a % 4 == 0, "a"; y }\n'
     )
-    report = pipeline.check_text(text, "members.rx", Path("."), options=Options(allow_empty=True))
-    assert report.checked is not None and report.ok, [d.message for d in report.diagnostics]
-    ways = Ways(report.checked)
+    ways = Ways(checked_of(text, options=Options(allow_empty=True)))
     ran = [not refused(ways.agree({"x": np.ones((a, b), np.float32)})) for a in (0, 1, 4, 5, 8, 9) for b in (1, 3, 4)]
     assert sum(ran) == 3

@@ -12,7 +12,8 @@ import pytest
 import rxlang as rx
 from rxlang.interp.kernels import constants, conv, elementwise, linalg
 from rxlang.interp.kernels.registry import lookup
-from support import ops
+from rxlang.interp.kernels.windows import Grid
+from support import fuzz, ops
 
 ROWS = {
     "gelu": {}, "silu": {}, "sigmoid": {}, "erf": {}, "elu": {}, "softmax": {"axis": -1}, "log_softmax": {"axis": -1},
@@ -71,6 +72,27 @@ def test_a_convolution_by_blocks_is_the_whole_one(groups: int, spatial: int, mon
             monkeypatch.setattr(conv, "_LEAST", least)
             np.testing.assert_allclose(ops.call("conv", x=x, **given, **attributes), whole, 1e-10, 1e-12)
             monkeypatch.undo()
+
+
+def test_a_filter_for_each_channel_gives_the_same_by_every_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By windows, with the channels side by side, or over runs of some channels."""
+    for case in fuzz.cases("channels by themselves"):
+        with case as seed:
+            random = np.random.default_rng(seed)
+            spatial, channels, batch = (int(random.integers(1, high)) for high in (4, 8, 4))
+            within = ((5, 8), (1, 4), (0, 3), (1, 3), (1, 3) if seed % 2 else (1, 2))
+            sizes, kernel, pads, dilations, strides = (tuple(random.integers(*w, spatial).tolist()) for w in within)
+            grid = Grid(sizes, kernel, strides, tuple((n, n) for n in pads), "notset", dilations)
+            dtype = (np.float32, np.float64, np.int32, np.complex64)[seed % 4]
+            image = np.moveaxis(random.integers(-9, 9, (batch, *sizes, channels)).astype(dtype), -1, 1)
+            image = image if seed % 3 else image.copy()
+            filters = random.integers(-9, 9, (channels, 1, *kernel)).astype(dtype)
+            wanted = conv._by_blocks(image, filters, grid, channels)
+            monkeypatch.setattr(conv, "_RUNS", int(random.integers(1, 4000)))
+            for way in (conv._channels_inside, *([conv._by_channel] if set(strides) == {1} else [])):
+                made = way(image, filters, grid)
+                assert made.dtype == dtype
+                np.testing.assert_array_equal(made, wanted, f"{way.__name__} of {seed}")
 
 
 def test_a_weight_that_is_loaded_is_laid_out_once_and_an_argument_is_not(tmp_path: Path) -> None:

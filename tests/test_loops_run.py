@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang import pipeline
 from rxlang.interp import guards
 from rxlang.interp.lower import lower
 from rxlang.interp.run import Machine, Options, ShapeError
@@ -26,6 +25,7 @@ from rxlang.lang.files import Files
 from support import fuzz
 from support.agreement import Ways
 from support.memory import peak
+from support.phases import checked_of, core_of
 from support.random_loops import Maker
 
 HERE = Path(".")
@@ -42,9 +42,7 @@ def run(body: str, *args: Any, params: str = f"x : {V}") -> Any:
 
 
 def program(source: str) -> core.Program:
-    report = pipeline.check_text(source, "x.rx", HERE)
-    assert report.checked is not None and report.ok, [d.message for d in report.diagnostics]
-    return report.checked.program
+    return checked_of(source).program
 
 
 def loops_of(source: str) -> list[Loop]:
@@ -74,8 +72,7 @@ def machines(source: str) -> list[Machine]:
     """The program as it runs, without writing into operands, without NumPy's own functions, over allocated memory, and with all
     its checks."""
     checked = program(source)
-    desugared, _ = pipeline.desugar_text(source, "x.rx", HERE)
-    assert desugared is not None
+    desugared = core_of(source)
     kinds = (Options(), Options(reuse=False), Options(direct=False, instrument=True), Options(dps=True))
     return [
         *(Machine(checked, Files(HERE), o) for o in kinds),
@@ -252,9 +249,7 @@ WITHOUT_A_TURN = (
 
 @pytest.mark.parametrize("body", WITHOUT_A_TURN)
 def test_a_size_that_only_a_turn_keeps_above_0_is_0_where_none_runs(body: str) -> None:
-    report = pipeline.check_text(f"@main = fn(x : Tensor([a, a], float32), k : Size) {{ {body} }}\n", "none.rx", HERE)
-    assert report.ok and report.checked is not None
-    ways = Ways(report.checked)
+    ways = Ways(checked_of(f"@main = fn(x : Tensor([a, a], float32), k : Size) {{ {body} }}\n"))
     for n, k in itertools.product(range(3), range(-2, 4)):
         ways.agree({"x": np.arange(n * n, dtype=np.float32).reshape(n, n), "k": k})
 

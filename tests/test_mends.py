@@ -15,15 +15,15 @@ from rxlang.helps import offer
 from rxlang.helps.attributes import reduces
 from rxlang.helps.case import Mend
 from rxlang.helps.edits import applied
-from rxlang.helps.fix import fixed_and_left
-from rxlang.helps.offer import offers
+from rxlang.helps.fix import fixed_and_left, why_left
+from rxlang.helps.offer import offers, told, with_helps
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.node import replace
 from rxlang.lang.parser import parse
-from rxlang.lang.source import Source
+from rxlang.lang.source import Source, Span
 from rxlang.lang.walk import walk
-from rxlang.pipeline import check_text
+from rxlang.pipeline import check_source, check_text
 from support import fuzz
 from support.mistakes import CORPORA, mutated, read_mistakes, read_programs
 
@@ -276,9 +276,10 @@ def test_fix_says_of_a_message_why_it_is_left(
 
 
 def test_a_mend_is_not_the_only_one_where_not_all_were_tried() -> None:
-    every = (offers(check_text(text, "a.rx", DATA), DATA) for text in wrong_programs(len(MISTAKES)))
-    found = next(filter(None, ([o for o in offered if o.unambiguous] for offered in every)))
-    assert not any(replace(o, cut=True).unambiguous for o in found)
+    sources = [Source("a.rx", text) for text in wrong_programs(len(MISTAKES))]
+    every = ((source, offers(check_source(source, DATA), DATA)) for source in sources)
+    found = next((source, o) for source, offered in every for o in offered if not why_left(o, source))
+    assert why_left(replace(found[1], cut=True), found[0]) == "not all that may be meant was tried"
 
 
 @pytest.mark.parametrize("steps", [1_000, 4_000])
@@ -339,7 +340,7 @@ def test_a_bound_of_a_window_is_offered_where_callers_are_asked_for_it_then(resu
     report = check_text(text, "t.rx", Path())
     found = next(o for o in offers(report, Path()) if o.diagnostic.severity == "warning")
     assert [m.text for m in found.mends] == ["`where h >= 2, w >= 2` on @down makes it hold; then W311 remains"]
-    assert not found.unambiguous
+    assert why_left(found, Source("t.rx", text))
 
 
 BIASED = """@f = fn(x : Tensor([b, o, h, w], float32), bias : Tensor([o], float32)) : Tensor([b, o, h, w], float32) {
@@ -396,3 +397,44 @@ def test_the_first_mend_of_a_slip_restores_what_was_meant(text: str, name: str, 
     found = offers(check_text(wrong, "f.rx", Path(".")), Path("."))
     first = next(o for o in found if o.diagnostic.severity != "note")
     assert applied(wrong, first.mends[0].edits) == right
+
+
+# Where it is told
+
+
+def is_marked(told: Diagnostic, span: Span) -> bool:
+    return any(label.span == span for label in told.labels)
+
+
+def test_a_message_is_told_where_its_first_mend_edits_or_where_it_fails_and_says_both() -> None:
+    moved = 0
+    for text in wrong_programs():
+        for found in offers(check_text(text, "a.rx", DATA), DATA):
+            said, at = told(found), found.diagnostic.span
+            if said.span == at:
+                continue
+            moved += 1
+            first, *others = found.mends
+            assert first.is_of_operation and first.settles
+            assert all(edit.span.within(said.span) for edit in first.edits)
+            assert is_marked(said, at) and not is_marked(said, said.span)
+            assert not any(e.span.within(at) for m in others if m.is_of_operation for e in m.edits)
+            assert said.message == found.diagnostic.message and said.subject == found.diagnostic.subject
+    assert moved
+
+
+PAIR = "@f = fn(x : Tensor([n, 5], float32), y : Tensor([n, 5], float32)) : Tensor([n, {}], float32) {{\n"
+TOLD = [
+    # The one operation that mends it stands above, in another statement or around the same one.
+    ("  let a = @sum(x * y, axis=0)\n  a", "", "@sum(x * y, axis=0)"),
+    ("  let a = @concat([x, y], axis=0)\n  let b = @exp(a)\n  b", 10, "@concat([x, y], axis=0)"),
+    # The call that fails may itself be what is wrong, or nothing that was tried mends it.
+    ("  let a = @concat([x, y], axis=1)\n  @matmul(a, x)", 10, "@matmul(a, x)"),
+]
+
+
+@pytest.mark.parametrize(("body", "last", "place"), TOLD)
+def test_a_message_stands_at_the_operation_that_is_wrong(body: str, last: object, place: str) -> None:
+    head = PAIR.format(last).replace("[n, ]", "[n]")
+    report = check_text(f"{head}{body}\n}}\n", "a.rx", DATA)
+    assert {d.span.text for d in with_helps(report, DATA).diagnostics if d.severity != "note"} == {place}

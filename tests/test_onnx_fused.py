@@ -196,3 +196,50 @@ def test_keys_beyond_the_room_for_them_are_refused(tmp_path: Path) -> None:
     model = one_node(op, inputs, domain="com.microsoft", **how)
     with pytest.raises(rxlang.ShapeError, match="there is room for 6 keys"):
         OneNode(model, inputs, ()).run(tmp_path)
+
+
+def _states(onnxruntime: Any, path: Path, x: Any, held: Any) -> list[tuple[Any, Any]]:
+    """The states of an LSTM after each step, the first ones before it, as onnxruntime has them on one thread: on more it
+    rounds the states of each row of a batch for themselves."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    found = [tuple(session.run(["Yh", "Yc"], {"X": x[:n], **held})) for n in range(1, len(x) + 1)]
+    return [(held["h"], held["c"]), *found]
+
+
+@pytest.mark.parametrize("gain", [1.0, 4.0])
+def test_a_step_of_a_quantised_lstm_is_onnxruntimes_but_where_a_state_is_half_way(gain: float, tmp_path: Path) -> None:
+    """A state of float32 has a rounding error of its own: where it is nearer than that to the middle of two steps of its
+    scale, either is right, and what follows differs. Of all others each step is the same, however many came before."""
+    import onnxruntime
+    import rxlang
+
+    width, steps, draw = 24, 40, np.random.default_rng(int(gain))
+    weights = {n: draw.integers(1, 256, (1, k, 4 * width)).astype(np.uint8) for n, k in (("W", 4), ("R", width))}
+    scales = {n: np.full(1, gain / 127 / width**0.5, np.float32) for n in ("ws", "rs")}
+    zeros = {n: np.full(1, 128, np.uint8) for n in ("wz", "rz")}
+    held = {**weights, **scales, **zeros}
+    node = onnx.helper.make_node(
+        "DynamicQuantizeLSTM", ["X", "W", "R", "", "", "h", "c", "", "ws", "wz", "rs", "rz"], ["", "Yh", "Yc"],
+        domain="com.microsoft", hidden_size=width,
+    )  # fmt: skip
+    value, opset = onnx.helper.make_tensor_value_info, onnx.helper.make_opsetid
+    inputs = [value("X", 1, ["t", 2, 4]), value("h", 1, [1, 2, width]), value("c", 1, [1, 2, width])]
+    kept = [onnx.numpy_helper.from_array(v, n) for n, v in held.items()]
+    graph = onnx.helper.make_graph([node], "g", inputs, [value("Yh", 1, None), value("Yc", 1, None)], kept)
+    model = onnx.helper.make_model(graph, opset_imports=[opset("", 17), opset("com.microsoft", 1)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx")
+    x = draw.uniform(-0.9, 1, (steps, 2, 4)).astype(np.float32)
+    x[:, 0, 0], x[:, 1, 1] = 1, -0.9  # one scale for every number of steps
+    first = {n: draw.uniform(-1, 1, (1, 2, width)).astype(np.float32) for n in ("h", "c")}
+    main, near = rxlang.load(tmp_path / "m.onnx").main, 0
+    states = _states(onnxruntime, tmp_path / "m.onnx", x, first)
+    for at, ((h, c), right) in enumerate(zip(states, states[1:], strict=False)):
+        places = [v.astype(np.float64) / (max(v.max(), 0) - min(v.min(), 0)) * 255 for v in (h, x[at])]
+        if min(np.abs(p - np.floor(p) - 0.5).min() for p in places) < 3e-5:
+            near += 1
+            continue
+        for found, there in zip(main(x[at : at + 1], h, c), right, strict=True):
+            assert np.abs(found - there).max() < 2e-6 * gain, at
+    assert near < steps // 4

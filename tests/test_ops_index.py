@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import Any
 
 import ml_dtypes
@@ -11,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal as same
 from rxlang.interp.kernels import registry as kernels
 from rxlang.interp.kernels.registry import BadValue
 from rxlang.lang.dtypes import DTYPES
-from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
 from support import ops
@@ -35,28 +34,6 @@ def info(value: Any) -> Any:
     return TensorInfo(value.shape, DTYPES[value.dtype.name]) if isinstance(value, np.ndarray) else value
 
 
-def kernel(name: str, **values: Any) -> Any:
-    row = registry.lookup(name)
-    assert row is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return kernels.lookup(name)(*(values.get(p.name, p.default) for p in row.params))
-
-
-def run(name: str, **values: Any) -> Any:
-    """The kernel's result, after a check that the rule predicted its shapes and dtypes and that NumPy did not warn."""
-    row = registry.lookup(name)
-    assert row is not None
-    predicted = evaluate(row, {k: ops.info(v) for k, v in values.items()}).tensors
-    made = kernel(name, **values)
-    results = made if isinstance(made, tuple) else (made,)
-    assert [r.shape for r in results] == [t.shape for t in predicted]
-    assert [r.dtype.name for r in results] == [t.dtype.name for t in predicted]
-    for result, tensor in zip(results, predicted, strict=True):
-        ops.has_elements(result, tensor)
-    return made
-
-
 class SampleCtx(GroundCtx):
     """Gives a fresh size the value that the data had, and remembers what the rule said of it."""
 
@@ -71,26 +48,12 @@ class SampleCtx(GroundCtx):
 
 def shapes(name: str, decided: int, **values: Any) -> Any:
     """What the rule says where the data decides that a size is `decided`."""
-    row = registry.lookup(name)
-    assert row is not None and row.rule is not None
+    row = ops.row_of(name)
     return row.rule(SampleCtx(decided), *(info(values.get(p.name, p.default)) for p in row.params))
 
 
-def refused(name: str, **values: Any) -> str:
-    row = registry.lookup(name)
-    assert row is not None
-    with pytest.raises(Violation) as caught:
-        evaluate(row, {k: info(v) for k, v in values.items()})
-    return str(caught.value)
-
-
-def same(a: Any, b: Any) -> None:
-    np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
-
-
 def test_every_row_of_the_family_has_a_kernel_with_its_parameters_and_a_doc() -> None:
-    rows = [registry.lookup(n) for n in registry.names()]
-    ours = [r for r in rows if r is not None and r.rule is not None and r.rule.__module__.endswith(".rules.index")]
+    ours = ops.rows_of("index")
     assert len(ours) >= 14
     for row in ours:
         assert list(inspect.signature(kernels.lookup(row.name)).parameters) == [p.name for p in row.params]
@@ -112,26 +75,25 @@ def test_take_replaces_an_axis_by_the_shape_of_the_indices(
     low = 0 if index_dtype.startswith("u") else -n
     indices = array(chosen, index_dtype, seed, low, max(n, low + 1))
     x = array(shape, dtype, seed)
-    same(run("take", x=x, indices=indices, axis=axis), np.take(x, indices.astype(np.int64), axis))
+    same(ops.call("take", x=x, indices=indices, axis=axis), np.take(x, indices.astype(np.int64), axis))
     if n:
-        same(run("take", x=x, indices=n - 1, axis=axis), np.take(x, n - 1, axis))
-        same(run("take", x=x, indices=-n, axis=axis), np.take(x, 0, axis))
+        same(ops.call("take", x=x, indices=n - 1, axis=axis), np.take(x, n - 1, axis))
+        same(ops.call("take", x=x, indices=-n, axis=axis), np.take(x, 0, axis))
 
 
 def test_take_refuses_positions_out_of_range() -> None:
     x = array([3, 5])
-    assert refused("take", x=x, indices=5, axis=1) == "axis 1 of `x` to be at least 6, for the index 5"
-    assert refused("take", x=x, indices=-4, axis=0) == "axis 0 of `x` to be at least 4, for the index -4"
-    assert "may be left out for rank 1" in refused("take", x=x, indices=np.array([0]))
+    assert ops.refusal("take", x=x, indices=5, axis=1) == "axis 1 of `x` to be at least 6, for the index 5"
+    assert ops.refusal("take", x=x, indices=-4, axis=0) == "axis 0 of `x` to be at least 4, for the index -4"
+    assert "may be left out for rank 1" in ops.refusal("take", x=x, indices=np.array([0]))
     for indices, bad in ((np.array([0, 7]), 7), (np.array([[-6]]), -6), (np.array([2**64 - 1], np.uint64), 2**63 - 1)):
         with pytest.raises(BadValue, match=f"`indices` holds {bad}, but axis 1 of `x` has size 5"):
-            kernel("take", x=x, indices=indices, axis=1)
-    same(kernel("take", x=x, indices=array([2], "int4", low=1, high=2), axis=1), x[:, [1, 1]])
+            ops.compute("take", x=x, indices=indices, axis=1)
+    same(ops.compute("take", x=x, indices=array([2], "int4", low=1, high=2), axis=1), x[:, [1, 1]])
 
 
 def test_take_of_tracked_elements_gives_tracked_elements() -> None:
-    row = registry.lookup("take")
-    assert row is not None
+    row = ops.row_of("take")
     shape = TensorInfo((3,), DTYPES["int64"], (2, 3, 5))
     positions = TensorInfo((2,), DTYPES["int64"], (0, -1))
     assert evaluate(row, {"x": shape, "indices": -1}).tensors[0].data == (5,)
@@ -158,7 +120,7 @@ def test_take_along_axis_is_numpys(
     full = np.broadcast_to(x, [n if i == axis % len(shape) else d for i, d in enumerate(shape)])
     wide = np.broadcast_to(indices, [count if i == axis % len(shape) else d for i, d in enumerate(shape)])
     expected = np.take_along_axis(full, wide.astype(np.int64), axis)
-    made = run("take_along_axis", x=x, indices=indices, axis=axis)
+    made = ops.call("take_along_axis", x=x, indices=indices, axis=axis)
     same(np.broadcast_to(made, expected.shape), expected)
 
 
@@ -170,7 +132,7 @@ def test_gather_elements_reads_where_scatter_elements_writes(shape: list[int], s
     if shape[axis] == 0:
         chosen[axis] = 0
     x, indices = array(shape, seed=seed), array(chosen, "int64", seed, 0, max(shape[axis], 1))
-    made = run("gather_elements", x=x, indices=indices, axis=axis)
+    made = ops.call("gather_elements", x=x, indices=indices, axis=axis)
     for place in np.ndindex(*chosen):
         source = list(place)
         source[axis] = indices[place]
@@ -179,20 +141,20 @@ def test_gather_elements_reads_where_scatter_elements_writes(shape: list[int], s
 
 def test_gather_elements_broadcasts_nothing() -> None:
     x = array([2, 3])
-    assert "axis 1 of `indices` to be at most axis 1 of `x`" in refused(
+    assert "axis 1 of `indices` to be at most axis 1 of `x`" in ops.refusal(
         "gather_elements", x=x, indices=np.ones((5, 4), int)
     )
-    assert "`indices` to have rank 2" in refused("gather_elements", x=x, indices=np.array([0]))
+    assert "`indices` to have rank 2" in ops.refusal("gather_elements", x=x, indices=np.array([0]))
     with pytest.raises(BadValue, match="`indices` holds 2, but axis 0 of `x` has size 2"):
-        kernel("gather_elements", x=x, indices=np.full((1, 1), 2))
+        ops.compute("gather_elements", x=x, indices=np.full((1, 1), 2))
 
 
 def test_take_along_axis_refuses_ranks_and_positions() -> None:
     x = array([3, 5])
-    assert "`indices` to have rank 2" in refused("take_along_axis", x=x, indices=np.array([0]), axis=0)
-    assert "`x`" in refused("take_along_axis", x=x, indices=np.zeros((2, 1), np.int64))
+    assert "`indices` to have rank 2" in ops.refusal("take_along_axis", x=x, indices=np.array([0]), axis=0)
+    assert "`x`" in ops.refusal("take_along_axis", x=x, indices=np.zeros((2, 1), np.int64))
     with pytest.raises(BadValue, match="`indices` holds 5, but axis 1 of `x` has size 5"):
-        kernel("take_along_axis", x=x, indices=np.full((3, 1), 5))
+        ops.compute("take_along_axis", x=x, indices=np.full((3, 1), 5))
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.lists(st.integers(0, 3), max_size=2), seeds, st.data())
@@ -203,12 +165,12 @@ def test_gather_nd_and_scatter_nd_read_and_write_the_same_parts(
     depth = data.draw(st.integers(1, len(shape)))
     x = array(shape, "int64", seed)
     indices = np.stack([array(places, "int64", seed + i, -d, d) for i, d in enumerate(shape[:depth])], -1)
-    picked = run("gather_nd", x=x, indices=indices)
+    picked = ops.call("gather_nd", x=x, indices=indices)
     same(picked, x[tuple(indices[..., i] for i in range(depth))])
-    same(run("scatter_nd", x=x, indices=indices, updates=picked), x)
-    zeroed = run("scatter_nd", x=x, indices=indices, updates=np.zeros_like(picked))
-    assert not kernel("gather_nd", x=zeroed, indices=indices).any()
-    added = run("scatter_nd", x=np.zeros_like(x), indices=indices, updates=np.ones_like(picked), reduction="add")
+    same(ops.call("scatter_nd", x=x, indices=indices, updates=picked), x)
+    zeroed = ops.call("scatter_nd", x=x, indices=indices, updates=np.zeros_like(picked))
+    assert not ops.compute("gather_nd", x=zeroed, indices=indices).any()
+    added = ops.call("scatter_nd", x=np.zeros_like(x), indices=indices, updates=np.ones_like(picked), reduction="add")
     assert added.sum() == picked.size
 
 
@@ -216,23 +178,23 @@ def test_gather_nd_pairs_its_batch_axes() -> None:
     x = array([2, 3, 4], "int64")
     indices = np.array([[[1], [2]], [[0], [-1]]])
     expected = np.stack([x[b][indices[b, :, 0]] for b in range(2)])
-    same(run("gather_nd", x=x, indices=indices, batch_dims=1), expected)
+    same(ops.call("gather_nd", x=x, indices=indices, batch_dims=1), expected)
 
 
 def test_parts_by_position_are_refused_where_they_do_not_fit() -> None:
     x = array([3, 4])
-    assert "positions of 1 to 2 axes" in refused("gather_nd", x=x, indices=np.zeros((2, 3), np.int64))
-    assert "axis 0 of `x` and axis 0 of `indices`" in refused(
+    assert "positions of 1 to 2 axes" in ops.refusal("gather_nd", x=x, indices=np.zeros((2, 3), np.int64))
+    assert "axis 0 of `x` and axis 0 of `indices`" in ops.refusal(
         "gather_nd", x=x, indices=np.zeros((2, 1), np.int64), batch_dims=1
     )
-    assert "axis 1 of `updates` and axis 1 of `x`" in refused(
+    assert "axis 1 of `updates` and axis 1 of `x`" in ops.refusal(
         "scatter_nd", x=x, indices=np.zeros((2, 1), np.int64), updates=array([2, 5])
     )
-    assert 'reduction to be "none", "add"' in refused(
+    assert 'reduction to be "none", "add"' in ops.refusal(
         "scatter_nd", x=x, indices=np.zeros((2, 1), np.int64), updates=array([2, 4]), reduction="sub"
     )
     with pytest.raises(BadValue, match="`indices` holds 3, but axis 0 of `x` has size 3"):
-        kernel("gather_nd", x=x, indices=np.array([[3, 0]]))
+        ops.compute("gather_nd", x=x, indices=np.array([[3, 0]]))
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), seeds, st.data())
@@ -242,14 +204,14 @@ def test_scatter_elements_writes_what_take_along_axis_reads(shape: list[int], se
     part = [data.draw(st.integers(0, d)) for d in shape]
     x, indices = array(shape, "int64", seed), array(part, "int64", seed, -shape[axis], shape[axis])
     updates = array(part, "int64", seed + 1)
-    made = run("scatter_elements", x=x, indices=indices, updates=updates, axis=axis)
+    made = ops.call("scatter_elements", x=x, indices=indices, updates=updates, axis=axis)
     expected = x.copy()
     for at in np.ndindex(*part):
         to = list(at)
         to[axis] = indices[at]
         expected[tuple(to)] = updates[at]
     same(made, expected)
-    most = run("scatter_elements", x=x, indices=indices, updates=updates, axis=axis, reduction="max")
+    most = ops.call("scatter_elements", x=x, indices=indices, updates=updates, axis=axis, reduction="max")
     assert (most >= x).all()
 
 
@@ -260,7 +222,7 @@ def test_put_writes_what_take_reads(shape: list[int], order: list[int], seed: in
     positions = np.unique(np.array([i % shape[axis] for i in order], np.int64))
     x = array(shape, "float32", seed)
     updates = np.take(array(shape, "float32", seed + 1), positions, axis)
-    made = run("put", x=x, indices=positions, updates=updates, axis=axis)
+    made = ops.call("put", x=x, indices=positions, updates=updates, axis=axis)
     same(np.take(made, positions, axis), updates)
     rest = np.setdiff1d(np.arange(shape[axis]), positions)
     same(np.take(made, rest, axis), np.take(x, rest, axis))
@@ -269,14 +231,16 @@ def test_put_writes_what_take_reads(shape: list[int], order: list[int], seed: in
 def test_put_leaves_its_operand_alone_and_refuses_what_does_not_fit() -> None:
     x = array([3, 4])
     before = x.copy()
-    kernel("put", x=x, indices=np.array([1]), updates=np.zeros((1, 4), np.float32))
+    ops.compute("put", x=x, indices=np.array([1]), updates=np.zeros((1, 4), np.float32))
     same(x, before)
-    assert "axis 0 of `updates` and axis 0 of `indices`" in refused(
+    assert "axis 0 of `updates` and axis 0 of `indices`" in ops.refusal(
         "put", x=x, indices=np.array([1]), updates=array([2, 4])
     )
-    assert "axis 1 of `updates` and axis 1 of `x`" in refused("put", x=x, indices=np.array([1]), updates=array([1, 5]))
+    assert "axis 1 of `updates` and axis 1 of `x`" in ops.refusal(
+        "put", x=x, indices=np.array([1]), updates=array([1, 5])
+    )
     with pytest.raises(BadValue, match="`indices` holds 3"):
-        kernel("put", x=x, indices=np.array([3]), updates=np.zeros((1, 4), np.float32))
+        ops.compute("put", x=x, indices=np.array([3]), updates=np.zeros((1, 4), np.float32))
 
 
 @given(dims, dtypes, seeds, st.data())
@@ -287,32 +251,34 @@ def test_update_slice_replaces_a_block(shape: list[int], dtype: str, seed: int, 
     x, update = array(shape, dtype, seed), array(block, dtype, seed + 1)
     before, expected = x.copy(), x.copy()
     expected[tuple(slice(a, a + n) for a, n in zip(starts, block, strict=True))] = update
-    same(run("update_slice", x=x, update=update, starts=starts), expected)
+    same(ops.call("update_slice", x=x, update=update, starts=starts), expected)
     same(x, before)
 
 
 def test_update_slice_refuses_a_block_that_does_not_lie_inside() -> None:
     x = array([4, 5])
-    assert "entry 0 of `starts` plus axis 0 of `update`" in refused(
+    assert "entry 0 of `starts` plus axis 0 of `update`" in ops.refusal(
         "update_slice", x=x, update=array([2, 2]), starts=(3, 0)
     )
-    assert "entry 1 of `starts` to be at least 0" in refused("update_slice", x=x, update=array([2, 2]), starts=(0, -1))
-    assert "a start for each" in refused("update_slice", x=x, update=array([2, 2]), starts=(0,))
+    assert "entry 1 of `starts` to be at least 0" in ops.refusal(
+        "update_slice", x=x, update=array([2, 2]), starts=(0, -1)
+    )
+    assert "a start for each" in ops.refusal("update_slice", x=x, update=array([2, 2]), starts=(0,))
 
 
 @given(st.lists(st.integers(0, 3), max_size=3), st.integers(1, 4), st.integers(0, 3), index_dtypes, seeds)
 @settings(max_examples=40, deadline=None)
 def test_embedding_is_a_row_for_each_id(ids: list[int], v: int, d: int, dtype: str, seed: int) -> None:
     table, chosen = array([v, d], "float32", seed), array(ids, dtype, seed, 0, v)
-    same(run("embedding", ids=chosen, table=table), table[chosen.astype(np.int64)])
+    same(ops.call("embedding", ids=chosen, table=table), table[chosen.astype(np.int64)])
 
 
 @pytest.mark.parametrize("bad", [3, -1])
 def test_embedding_refuses_ids_that_have_no_row(bad: int) -> None:
     with pytest.raises(BadValue, match=f"`ids` holds {bad}, but `table` has the rows 0 to 2"):
-        kernel("embedding", ids=np.array([0, bad]), table=array([3, 2]))
-    assert "`table` to have rank 2" in refused("embedding", ids=np.array([0]), table=array([3]))
-    assert "`ids` to have an integer dtype" in refused("embedding", ids=array([2]), table=array([3, 2]))
+        ops.compute("embedding", ids=np.array([0, bad]), table=array([3, 2]))
+    assert "`table` to have rank 2" in ops.refusal("embedding", ids=np.array([0]), table=array([3]))
+    assert "`ids` to have an integer dtype" in ops.refusal("embedding", ids=array([2]), table=array([3, 2]))
 
 
 # By value
@@ -322,34 +288,33 @@ def test_embedding_refuses_ids_that_have_no_row(bad: int) -> None:
 @settings(max_examples=60, deadline=None)
 def test_filter_keeps_the_rows_whose_mask_is_true(shape: list[int], dtype: str, seed: int) -> None:
     x, mask = array(shape, dtype, seed), array(shape[:1], "bool", seed, 0, 2)
-    made = kernel("filter", x=x, mask=mask)
+    made = ops.compute("filter", x=x, mask=mask)
     same(made, x[mask])
     assert shapes("filter", int(mask.sum()), x=x, mask=mask) == made.shape
-    row = registry.lookup("filter")
-    assert row is not None
+    row = ops.row_of("filter")
     with pytest.raises(NeedsData):
         evaluate(row, {"x": info(x), "mask": info(mask)})
 
 
 def test_filter_wants_a_mask_as_long_as_the_axis() -> None:
-    assert refused("filter", x=array([3, 2]), mask=array([2], "bool")) == (
+    assert ops.refusal("filter", x=array([3, 2]), mask=array([2], "bool")) == (
         "axis 0 of `x` and axis 0 of `mask` to be equal"
     )
-    assert "`mask` to have rank 1" in refused("filter", x=array([3, 2]), mask=array([3, 2], "bool"))
-    assert "dtype bool" in refused("filter", x=array([3]), mask=array([3]))
+    assert "`mask` to have rank 1" in ops.refusal("filter", x=array([3, 2]), mask=array([3, 2], "bool"))
+    assert "dtype bool" in ops.refusal("filter", x=array([3]), mask=array([3]))
 
 
 @given(dims, dtypes, seeds)
 @settings(max_examples=60, deadline=None)
 def test_nonzero_and_unique_values_have_sizes_that_the_data_decides(shape: list[int], dtype: str, seed: int) -> None:
     x = array(shape, dtype, seed)
-    made = kernel("nonzero", x=x)
+    made = ops.compute("nonzero", x=x)
     for ours, expected in zip(made, np.nonzero(x), strict=True):
         same(ours, expected)
         assert ours.dtype == np.int64
     found = shapes("nonzero", int(np.count_nonzero(x)), x=x)
     assert [f.shape for f in found] == [m.shape for m in made]
-    values = kernel("unique_values", x=x)
+    values = ops.compute("unique_values", x=x)
     same(values, np.unique(x))
     assert values.dtype == x.dtype
     assert shapes("unique_values", len(values), x=x) == values.shape
@@ -359,8 +324,8 @@ def test_nonzero_and_unique_values_have_sizes_that_the_data_decides(shape: list[
 @settings(max_examples=40, deadline=None)
 def test_searchsorted_is_numpys(n: int, shape: list[int], side: Any, seed: int) -> None:
     x, values = np.sort(array([n], "int64", seed)), array(shape, "int64", seed + 1)
-    same(run("searchsorted", x=x, values=values, side=side), np.searchsorted(x, values, side))
-    assert "side to be" in refused("searchsorted", x=x, values=values, side="middle")
+    same(ops.call("searchsorted", x=x, values=values, side=side), np.searchsorted(x, values, side))
+    assert "side to be" in ops.refusal("searchsorted", x=x, values=values, side="middle")
 
 
 # By order
@@ -373,21 +338,21 @@ def test_sort_argsort_and_topk_agree(
 ) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     x = array(shape, dtype, seed)
-    in_order = run("sort", x=x, axis=axis, descending=descending)
+    in_order = ops.call("sort", x=x, axis=axis, descending=descending)
     same(in_order, np.flip(np.sort(x, axis), axis) if descending else np.sort(x, axis))
-    positions = run("argsort", x=x, axis=axis, descending=descending)
+    positions = ops.call("argsort", x=x, axis=axis, descending=descending)
     same(np.take_along_axis(x, positions, axis), in_order)
     k = data.draw(st.integers(0, shape[axis]))
-    values, first = run("topk", x=x, k=k, axis=axis, largest=descending)
+    values, first = ops.call("topk", x=x, k=k, axis=axis, largest=descending)
     same(values, np.take(in_order, np.arange(k), axis))
     same(first, np.take(positions, np.arange(k), axis))
 
 
 def test_equal_elements_keep_their_order_both_ways() -> None:
     x = np.array([2, 1, 2, 1])
-    same(kernel("argsort", x=x), [1, 3, 0, 2])
-    same(kernel("argsort", x=x, descending=True), [0, 2, 1, 3])
-    same(kernel("topk", x=x, k=3)[1], [0, 2, 1])
+    same(ops.compute("argsort", x=x), [1, 3, 0, 2])
+    same(ops.compute("argsort", x=x, descending=True), [0, 2, 1, 3])
+    same(ops.compute("topk", x=x, k=3)[1], [0, 2, 1])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "int64", "bool"])
@@ -402,17 +367,17 @@ def test_topk_is_the_beginning_of_all_in_order(dtype: str) -> None:
         x[places] = random.choice(np.array(odd, dtype), places.sum())
         axis, largest = int(random.integers(-x.ndim, x.ndim)), bool(seed % 2)
         k = int(random.integers(0, x.shape[axis] + 1))
-        first = np.take(kernel("argsort", x=x, axis=axis, descending=largest), np.arange(k), axis)
-        values, positions = run("topk", x=x, k=k, axis=axis, largest=largest)
+        first = np.take(ops.compute("argsort", x=x, axis=axis, descending=largest), np.arange(k), axis)
+        values, positions = ops.call("topk", x=x, k=k, axis=axis, largest=largest)
         np.testing.assert_array_equal(positions, first)
         np.testing.assert_array_equal(values, np.take_along_axis(x, first, axis))
 
 
 def test_topk_wants_as_many_elements_as_it_takes() -> None:
-    assert refused("topk", x=array([3]), k=4) == "`k` to be at most axis 0 of `x`"
-    assert refused("topk", x=array([3]), k=-1) == "`k` to be at least 0"
-    assert "between -1 and 0" in refused("sort", x=array([3]), axis=1)
-    assert "`x` to have an ordered dtype" in refused("sort", x=array([3], "complex64"))
+    assert ops.refusal("topk", x=array([3]), k=4) == "`k` to be at most axis 0 of `x`"
+    assert ops.refusal("topk", x=array([3]), k=-1) == "`k` to be at least 0"
+    assert "between -1 and 0" in ops.refusal("sort", x=array([3]), axis=1)
+    assert "`x` to have an ordered dtype" in ops.refusal("sort", x=array([3], "complex64"))
 
 
 @pytest.mark.parametrize(
@@ -422,19 +387,19 @@ def test_topk_wants_as_many_elements_as_it_takes() -> None:
 def test_truncate_rounds_and_clamps_its_size(size: Any, length: int) -> None:
     x = array([5, 2])
     scalar = np.asarray(size)
-    made = kernel("truncate", x=x, size=scalar)
+    made = ops.compute("truncate", x=x, size=scalar)
     same(made, x[:length])
     assert shapes("truncate", length, x=x, size=scalar) == made.shape
-    same(kernel("truncate", x=x.T, size=scalar, axis=-1), x.T[:, :length])
+    same(ops.compute("truncate", x=x.T, size=scalar, axis=-1), x.T[:, :length])
 
 
 def test_truncate_refuses_what_is_no_finite_scalar() -> None:
     x = array([5])
     for bad in (np.nan, np.inf):
         with pytest.raises(BadValue, match="which is no finite number"):
-            kernel("truncate", x=x, size=np.asarray(bad))
-    assert "`size` to be a scalar" in refused("truncate", x=x, size=np.array([1, 2]))
-    assert "float32 or float64 or int64" in refused("truncate", x=x, size=np.asarray(True))
+            ops.compute("truncate", x=x, size=np.asarray(bad))
+    assert "`size` to be a scalar" in ops.refusal("truncate", x=x, size=np.array([1, 2]))
+    assert "float32 or float64 or int64" in ops.refusal("truncate", x=x, size=np.asarray(True))
 
 
 # Shapes with unknown parts
@@ -471,7 +436,6 @@ def tensor(*shape: Any) -> TensorInfo:
     ],
 )
 def test_leading_unknown_axes_pass_through(name: str, args: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
-    row = registry.lookup(name)
-    assert row is not None and row.rule is not None
+    row = ops.row_of(name)
     result = row.rule(OpenCtx(), *args, *(p.default for p in row.params[len(args) :]))
     assert tuple(getattr(result, "shape", result)) == expected

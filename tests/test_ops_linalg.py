@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import Any
 
 import ml_dtypes
@@ -11,13 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal as same
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
-from rxlang.ops import registry
 from rxlang.ops.einsum import parse_equation
-from rxlang.ops.ground import GroundCtx, Violation, evaluate
+from rxlang.ops.ground import GroundCtx, Violation
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
 from rxlang.ops.requirements import places
+from support import ops
 
 size = st.integers(0, 4)
 dtypes = st.sampled_from(["float32", "float64", "int8", "int64", "complex64"])
@@ -37,34 +37,14 @@ def info(value: Any) -> Any:
     return value
 
 
-def run(name: str, **values: Any) -> Any:
-    """The kernel's result, after a check that the rule predicted its shape and dtype and that NumPy did not warn."""
-    row = registry.lookup(name)
-    assert row is not None
-    (predicted,) = evaluate(row, {k: info(v) for k, v in values.items()}).tensors
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        made = kernels.lookup(name)(*(values.get(p.name, p.default) for p in row.params))
-    assert made.shape == predicted.shape
-    assert made.dtype.name == predicted.dtype.name
-    return made
-
-
 def refused(name: str, **values: Any) -> tuple[str, Any]:
-    row = registry.lookup(name)
-    assert row is not None
     with pytest.raises(Violation) as caught:
-        evaluate(row, {k: info(v) for k, v in values.items()})
+        ops.predict(name, **values)
     return str(caught.value), places(caught.value.asked)
 
 
-def same(a: Any, b: Any) -> None:
-    np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
-
-
 def test_every_row_of_the_family_has_a_kernel_with_its_parameters_and_a_doc() -> None:
-    rows = [registry.lookup(n) for n in registry.names()]
-    ours = [r for r in rows if r is not None and r.rule is not None and r.rule.__module__.endswith(".rules.linalg")]
+    ours = ops.rows_of("linalg")
     assert len(ours) >= 8
     for row in ours:
         assert list(inspect.signature(kernels.lookup(row.name)).parameters) == [p.name for p in row.params]
@@ -80,11 +60,11 @@ def test_matmul_is_numpys(batch: list[int], ones: list[bool], m: int, k: int, n:
     x_batch = [1 if one else d for d, one in zip(batch, ones, strict=False)]
     y_batch = [1 if one else d for d, one in zip(batch, ones[2:], strict=False)][len(batch) // 2 :]
     x, y = array([*x_batch, m, k], dtype), array([*y_batch, k, n], dtype, 1)
-    same(run("matmul", x=x, y=y), x @ y)
+    same(ops.call("matmul", x=x, y=y), x @ y)
     row, column = array([k], dtype, 2), array([k], dtype, 3)
-    same(run("matmul", x=x, y=column), x @ column)
-    same(run("matmul", x=row, y=y), row @ y)
-    same(run("matmul", x=row, y=column), row @ column)
+    same(ops.call("matmul", x=x, y=column), x @ column)
+    same(ops.call("matmul", x=row, y=y), row @ y)
+    same(ops.call("matmul", x=row, y=column), row @ column)
 
 
 def test_matmul_blames_the_contracted_axes_and_refuses_scalars() -> None:
@@ -104,7 +84,7 @@ def test_matmul_blames_the_contracted_axes_and_refuses_scalars() -> None:
 def test_products_of_small_floats_keep_their_dtype(name: str) -> None:
     x = array([3, 3], "bfloat16")
     values = {"axes": 1} if name == "tensordot" else {}
-    assert run(name, x=x, y=x, **values).dtype == x.dtype
+    assert ops.call(name, x=x, y=x, **values).dtype == x.dtype
 
 
 @given(st.lists(size, max_size=3), size, size, st.booleans(), dtypes)
@@ -113,7 +93,7 @@ def test_linear_is_a_product_with_the_transpose(batch: list[int], i: int, o: int
     x, weight = array([*batch, i], dtype), array([o, i], dtype, 1)
     bias = array([o], dtype, 2) if biased else None
     expected = x @ weight.T + (bias if bias is not None else np.zeros(o, x.dtype))
-    same(run("linear", x=x, weight=weight, **({"bias": bias} if biased else {})), expected)
+    same(ops.call("linear", x=x, weight=weight, **({"bias": bias} if biased else {})), expected)
 
 
 def test_linear_blames_weight_and_bias() -> None:
@@ -128,9 +108,9 @@ def test_linear_blames_weight_and_bias() -> None:
 @settings(max_examples=60, deadline=None)
 def test_tensordot_contracts_pairs_of_axes(left: list[int], right: list[int], axes: int, dtype: str) -> None:
     x, y = array(left, dtype), array([*left[len(left) - axes :], *right], dtype, 1)
-    same(run("tensordot", x=x, y=y, axes=axes), np.tensordot(x, y, axes))
+    same(ops.call("tensordot", x=x, y=y, axes=axes), np.tensordot(x, y, axes))
     lists = tuple(range(-axes, 0)), tuple(range(axes))
-    same(run("tensordot", x=x, y=y, x_axes=lists[0], y_axes=lists[1]), np.tensordot(x, y, axes))
+    same(ops.call("tensordot", x=x, y=y, x_axes=lists[0], y_axes=lists[1]), np.tensordot(x, y, axes))
 
 
 def test_tensordot_refuses_bad_axes() -> None:
@@ -139,26 +119,26 @@ def test_tensordot_refuses_bad_axes() -> None:
     assert "between 0 and 2" in refused("tensordot", x=x, y=y, axes=3)[0]
     assert "both of x_axes and y_axes" in refused("tensordot", x=x, y=y, x_axes=(0,))[0]
     assert "as many axes" in refused("tensordot", x=x, y=y, x_axes=(0,), y_axes=(1, 0))[0]
-    same(run("tensordot", x=x, y=y, x_axes=(0,), y_axes=(1,)), np.tensordot(x, y, ([0], [1])))
+    same(ops.call("tensordot", x=x, y=y, x_axes=(0,), y_axes=(1,)), np.tensordot(x, y, ([0], [1])))
 
 
 @given(st.lists(size, max_size=2), size, dtypes)
 @settings(max_examples=60, deadline=None)
 def test_vecdot_and_outer_are_numpys(batch: list[int], n: int, dtype: str) -> None:
     x, y = array([*batch, n], dtype), array([n], dtype, 1)
-    same(run("vecdot", x=x, y=y), np.vecdot(x, y))
+    same(ops.call("vecdot", x=x, y=y), np.vecdot(x, y))
     z = array([*batch, n], dtype, 2)
-    same(run("vecdot", x=x, y=z, axis=0), np.vecdot(x, z, axis=0))
-    same(run("outer", x=y, y=array([3], dtype)), np.outer(y, array([3], dtype)))
+    same(ops.call("vecdot", x=x, y=z, axis=0), np.vecdot(x, z, axis=0))
+    same(ops.call("outer", x=y, y=array([3], dtype)), np.outer(y, array([3], dtype)))
 
 
 @given(st.lists(size, max_size=2), dtypes)
 @settings(max_examples=30, deadline=None)
 def test_cross_is_numpys(batch: list[int], dtype: str) -> None:
     x, y = array([*batch, 3], dtype), array([3], dtype, 1)
-    same(run("cross", x=x, y=y), np.cross(x, y))
+    same(ops.call("cross", x=x, y=y), np.cross(x, y))
     x = array([3, *batch], dtype)
-    same(run("cross", x=x, y=x[::-1].copy(), axis=0), np.cross(x, x[::-1], axis=0))
+    same(ops.call("cross", x=x, y=x[::-1].copy(), axis=0), np.cross(x, x[::-1], axis=0))
 
 
 def test_vector_products_refuse_what_does_not_fit() -> None:
@@ -171,8 +151,8 @@ def test_vector_products_refuse_what_does_not_fit() -> None:
 @settings(max_examples=100, deadline=None)
 def test_diagonal_and_trace_are_numpys(batch: list[int], m: int, n: int, offset: int, dtype: str) -> None:
     x = array([*batch, m, n], dtype)
-    same(run("diagonal", x=x, offset=offset), np.diagonal(x, offset, -2, -1))
-    same(run("trace", x=x, offset=offset), np.trace(x, offset, -2, -1, dtype=x.dtype))
+    same(ops.call("diagonal", x=x, offset=offset), np.diagonal(x, offset, -2, -1))
+    same(ops.call("trace", x=x, offset=offset), np.trace(x, offset, -2, -1, dtype=x.dtype))
     assert "rank 2 or more" in refused("trace", x=array([3]))[0]
 
 
@@ -198,13 +178,13 @@ def test_einsum_is_numpys(equation: str, sizes: list[int], dots: list[int], seed
         head, has_dots, tail = term.partition("...")
         shape = [sizes[ord(c) - 97] for c in head] + (spread if has_dots else []) + [sizes[ord(c) - 97] for c in tail]
         xs.append(array(shape, dtype, n))
-    same(run("einsum", equation=equation, xs=xs), np.einsum(equation, *xs))
+    same(ops.call("einsum", equation=equation, xs=xs), np.einsum(equation, *xs))
 
 
 def test_einsum_of_small_floats_keeps_their_dtype() -> None:
     x = array([2, 3], "bfloat16")
-    same(run("einsum", equation="ij,kj->ik", xs=[x, x]), x @ x.T)
-    same(run("einsum", equation="ij->j", xs=[x]), x.astype(np.float32).sum(0))
+    same(ops.call("einsum", equation="ij,kj->ik", xs=[x, x]), x @ x.T)
+    same(ops.call("einsum", equation="ij->j", xs=[x]), x.astype(np.float32).sum(0))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +205,9 @@ def test_einsum_of_small_floats_keeps_their_dtype() -> None:
         ("...ij,...j->...i", [[2, 4, 3], [5, 3]], "an axis of `xs[0]` and an axis of `xs[1]` to be equal"),
     ],
 )
-def test_einsum_refuses(equation: str, shapes: list[list[int]], part: str) -> None:
+def test_an_equation_that_does_not_fit_is_refused_with_the_reason(
+    equation: str, shapes: list[list[int]], part: str
+) -> None:
     assert part in refused("einsum", equation=equation, xs=[array(s) for s in shapes])[0]
 
 
@@ -260,8 +242,7 @@ def tensor(*shape: Any) -> TensorInfo:
 
 
 def opened(name: str, *args: Any) -> tuple[Any, ...]:
-    row = registry.lookup(name)
-    assert row is not None and row.rule is not None
+    row = ops.row_of(name)
     return tuple(row.rule(OpenCtx(), *args, *(p.default for p in row.params[len(args) :])))
 
 

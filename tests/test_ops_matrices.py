@@ -75,7 +75,7 @@ def test_eigenvectors_are_stretched_by_their_eigenvalues(batch: Any, n: int, dty
 
 @given(batches, sizes, sizes, dtypes, seeds, st.booleans())
 @cases
-def test_inverses_solve(batch: Any, n: int, k: int, dtype: str, seed: int, one: bool) -> None:
+def test_inverses_and_solutions_undo_products(batch: Any, n: int, k: int, dtype: str, seed: int, one: bool) -> None:
     x = regular(batch, n, dtype, seed)
     unit = np.broadcast_to(np.eye(n), x.shape)
     near(x @ ops.call("inv", x=x), unit)

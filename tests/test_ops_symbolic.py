@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rxlang.lang.dtypes import DTYPES
-from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, Violation
 from rxlang.ops.model import WILDCARD, Out, RankUnknown, TensorInfo
 from rxlang.ops.requirements import Requirement, condition
@@ -18,6 +17,7 @@ from rxlang.ops.wording import plain
 from rxlang.simplify.solver import conditions as c
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.terms import Term, Var, ceildiv, evaluate, of_atom, smax, smin, variables
+from support import ops
 
 N, M, K = (Var(name, i) for i, name in enumerate("nmk", 1))
 B = Var("b", 9, nonneg=False)
@@ -114,8 +114,7 @@ def data(result: Any) -> Any:
 
 def agree(name: str, *args: Any) -> None:
     """The rule over terms, then at points, is the rule over the points; a size that was drawn may be anything."""
-    row = registry.lookup(name)
-    assert row is not None and row.rule is not None
+    row = ops.row_of(name)
     args = (*args, *(p.default for p in row.params[len(args) :]))
     ctx = SymbolicCtx()
     symbolic: Any = None
@@ -167,7 +166,7 @@ def shape(data: st.DataObject, least: int = 1, most: int = 3) -> list[Any]:
 
 
 @property_test(60)
-def test_reshape(data: st.DataObject) -> None:
+def test_a_reshape_of_symbols_is_one_of_each_value(data: st.DataObject) -> None:
     source = shape(data)
     target = data.draw(st.permutations(source) | st.lists(size, max_size=3))
     agree("reshape", tensor(*source), tuple(target))
@@ -176,14 +175,14 @@ def test_reshape(data: st.DataObject) -> None:
 
 
 @property_test()
-def test_slice(data: st.DataObject) -> None:
+def test_a_slice_of_symbols_is_one_of_each_value(data: st.DataObject) -> None:
     (axis,) = shape(data, most=1)
     step = data.draw(st.sampled_from([1, 1, 2, 3, -1, -2]))
     agree("slice", tensor(axis), (data.draw(bound),), (data.draw(bound),), (0,), (step,))
 
 
 @property_test()
-def test_split(data: st.DataObject) -> None:
+def test_the_parts_of_a_split_of_symbols_are_those_of_each_value(data: st.DataObject) -> None:
     (axis,) = shape(data, most=1)
     sizes = tuple(shape(data, 0))
     agree("split", tensor(2, axis), data.draw(st.integers(0, 4)), None, None, 1, data.draw(st.booleans()))
@@ -192,7 +191,7 @@ def test_split(data: st.DataObject) -> None:
 
 
 @property_test()
-def test_joining_and_repeating(data: st.DataObject) -> None:
+def test_what_is_joined_and_repeated_over_symbols_is_so_over_each_value(data: st.DataObject) -> None:
     first = shape(data, 2, 2)
     second = data.draw(st.just(first) | st.just([data.draw(size), first[1]]))
     agree("concat", (tensor(*first), tensor(*second)), data.draw(st.integers(-2, 1)))
@@ -203,7 +202,7 @@ def test_joining_and_repeating(data: st.DataObject) -> None:
 
 
 @property_test()
-def test_axes_of_size_one(data: st.DataObject) -> None:
+def test_axes_of_size_one_come_and_go_over_symbols_as_over_each_value(data: st.DataObject) -> None:
     source = shape(data)
     agree("squeeze", tensor(*source), (data.draw(st.integers(-3, 2)),))
     agree("squeeze", tensor(*source))
@@ -212,7 +211,7 @@ def test_axes_of_size_one(data: st.DataObject) -> None:
 
 
 @property_test()
-def test_borders(data: st.DataObject) -> None:
+def test_borders_and_blocks_of_symbols_are_those_of_each_value(data: st.DataObject) -> None:
     source = shape(data)
     pads = tuple((data.draw(bound), data.draw(size)) for _ in source)
     agree("pad", tensor(*source), pads, data.draw(st.sampled_from(["constant", "edge", "reflect", "wrap"])))
@@ -222,7 +221,7 @@ def test_borders(data: st.DataObject) -> None:
 
 
 @property_test(60)
-def test_products(data: st.DataObject) -> None:
+def test_products_over_symbols_are_those_over_each_value(data: st.DataObject) -> None:
     x, y = shape(data, 1, 3), shape(data, 1, 3)
     if data.draw(st.booleans()):
         y[max(len(y) - 2, 0)] = x[-1]
@@ -234,7 +233,7 @@ def test_products(data: st.DataObject) -> None:
 
 
 @property_test()
-def test_choosing_by_position(data: st.DataObject) -> None:
+def test_what_a_position_chooses_is_over_symbols_what_it_is_over_each_value(data: st.DataObject) -> None:
     source = shape(data, 1, 3)
     axis = data.draw(st.integers(-len(source), len(source) - 1))
     agree("take", tensor(*source), data.draw(bound), axis)
@@ -246,7 +245,7 @@ def test_choosing_by_position(data: st.DataObject) -> None:
 
 
 @property_test()
-def test_shape_data(data: st.DataObject) -> None:
+def test_shapes_as_data_over_symbols_are_those_over_each_value(data: st.DataObject) -> None:
     elements = tuple(shape(data, 2, 4))
     x = TensorInfo((len(elements),), DTYPES["int64"], elements)
     agree("slice", x, (data.draw(st.integers(-5, 5)),), (data.draw(st.integers(-5, 5)),), (0,), (-1,))
@@ -273,16 +272,14 @@ def test_shape_data(data: st.DataObject) -> None:
     ],
 )
 def test_slices_of_a_symbolic_axis_read_well(start: Any, stop: Any, step: int, text: str) -> None:
-    row = registry.lookup("slice")
-    assert row is not None and row.rule is not None
+    row = ops.row_of("slice")
     made = row.rule(SymbolicCtx(), tensor(n), (start,), (stop,), None, (step,)).shape[0]
     names = {"n": n, "m": m, "max": smax, "min": smin, "ceildiv": ceildiv}
     assert made == eval(text, names), made  # noqa: S307
 
 
 def test_a_minus_one_beside_the_same_sizes_is_what_is_left_also_for_zero() -> None:
-    row = registry.lookup("reshape")
-    assert row is not None and row.rule is not None
+    row = ops.row_of("reshape")
     ctx = SymbolicCtx()
     assert row.rule(ctx, tensor(n, m, 12), (n, WILDCARD, 4, m)).shape == (n, 3, 4, m)
     assert [cond for cond, _ in ctx.required if cond is not True] == []
@@ -295,16 +292,14 @@ def test_sizes_that_the_data_decides_are_bounded() -> None:
         ("unique_values", (tensor(n),), n),
         ("truncate", (tensor(n), tensor(), 0), n),
     ):
-        row = registry.lookup(name)
-        assert row is not None and row.rule is not None
+        row = ops.row_of(name)
         ctx = SymbolicCtx()
         assert len({s[0] for s in shapes(row.rule(ctx, *args))}) == 1
         assert [(low, high) for _, low, high in ctx.drawn] == [(0, most)]
 
 
 def test_slices_of_slices_by_bounds_of_unknown_sign_stay_small() -> None:
-    row = registry.lookup("slice")
-    assert row is not None and row.rule is not None
+    row = ops.row_of("slice")
     length: Any = n
     for _ in range(50):
         ctx = SymbolicCtx()

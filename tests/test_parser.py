@@ -90,7 +90,7 @@ PRECEDENCE = [
 
 
 @pytest.mark.parametrize(("text", "meaning"), PRECEDENCE)
-def test_precedence(text: str, meaning: str) -> None:
+def test_operators_bind_as_their_parentheses_say(text: str, meaning: str) -> None:
     assert parse_expr(text) == parse_expr(meaning)
 
 
@@ -121,7 +121,7 @@ SLICES = ["x[:]", "x[a:]", "x[:b]", "x[a:b]", "x[::c]", "x[a::c]", "x[:b:c]", "x
 
 
 @pytest.mark.parametrize("text", SLICES)
-def test_slice_parts(text: str) -> None:
+def test_a_slice_has_the_parts_that_are_written(text: str) -> None:
     index = parse_expr(text)
     assert isinstance(index, sweet.Index)
     (item,) = index.items
@@ -140,7 +140,7 @@ def test_numbers_and_strings() -> None:
     assert parse_expr('"é λ"') == sweet.StrLit(NOWHERE, "é λ")
 
 
-def test_types() -> None:
+def test_types_have_a_form_each() -> None:
     assert parse_type("Tensor") == sweet.TensorType(NOWHERE, None, None)
     assert parse_type("Tensor(?)") == sweet.TensorType(NOWHERE, sweet.Unknown(NOWHERE), None)
     assert parse_type("Tensor(s, d)") == sweet.TensorType(NOWHERE, name("s"), name("d"))
@@ -175,7 +175,7 @@ def test_const_takes_its_type_before_or_behind() -> None:
     assert codes("const x : Size = 3 : Size") == ["E101"]
 
 
-def test_items() -> None:
+def test_items_have_a_form_each() -> None:
     extern = only_item('extern @f = fn(x : Tensor, k : Size = 3) : Tensor where k > 0 = "a.b:c"')
     assert isinstance(extern, sweet.FnDecl)
     assert extern.prefixes == ("extern",)
@@ -264,7 +264,7 @@ def test_comments_are_kept() -> None:
     assert [(comment.text, comment.own_line) for comment in module.comments] == [("# one", True), ("# two", False)]
 
 
-def test_decode() -> None:
+def test_a_mark_at_the_begin_is_dropped_and_bytes_that_are_no_text_are_told_where_they_stand() -> None:
     source, problems = decode(b"\xef\xbb\xbflet a = 1\r\n", "bom.rx")
     assert source.text == "let a = 1\r\n"
     assert not problems

@@ -326,7 +326,7 @@ def test_quotients_by_one_number_are_compared_by_what_is_divided(goal):
         ("true || n < 0", [], "valid"),
     ],
 )
-def test_results(goal, assume, result):
+def test_a_goal_has_the_result_that_follows_from_what_is_assumed(goal, assume, result):
     assert ask(goal, assume)["result"] == result
 
 

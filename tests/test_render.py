@@ -176,7 +176,7 @@ GALLERY = {
 
 
 @pytest.mark.parametrize("name", GALLERY)
-def test_gallery(name: str) -> None:
+def test_a_diagnostic_is_shown_as_its_golden(name: str) -> None:
     golden = GOLDENS / f"{name}.txt"
     text = render_text(GALLERY[name])
     if os.environ.get("RX_ACCEPT"):

@@ -16,6 +16,7 @@ from rxlang.lang.files import Files
 from rxlang.lang.node import Node
 from rxlang.lang.source import Span
 from support import fuzz, small_programs
+from support.phases import checked_of
 
 HERE = Path(__file__).resolve().parent
 SIZES = (0, 1, 2, 3, 4, 5, 6, 8)
@@ -104,6 +105,4 @@ def test_each_check_that_stays_refuses_some_input() -> None:
 def test_a_check_that_follows_from_earlier_ones_is_gone(claim: str) -> None:
     params, lines, needed = ONE_BY_ONE[claim]
     body = "".join(f"  {line}\n" for line in lines)
-    report = pipeline.check_text(f"@main = fn({params}) : Tensor {{\n{body}  x\n}}\n", "one.rx", Path("."))
-    assert report.ok and report.checked is not None
-    assert len(list(left(report.checked.program))) == needed
+    assert len(list(left(checked_of(f"@main = fn({params}) : Tensor {{\n{body}  x\n}}\n").program))) == needed

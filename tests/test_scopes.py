@@ -20,6 +20,7 @@ from rxlang.simplify.solver.terms import Size, Term, Var, floordiv, mod
 from rxlang.simplify.solver.trail import Kept, Table
 from support import fuzz
 from support import random_programs as programs
+from support.phases import checked_of
 
 HERE = Path(".")
 
@@ -365,7 +366,5 @@ def test_what_an_arm_learns_of_a_size_that_only_the_run_decides_ends_with_it(arm
         'extern @g = fn(x : Tensor([n], float32)) : Tensor([?], float32) = "numpy:asarray"\n'
         f"@f = fn(x : Tensor([n], float32)) : Tensor {{\n  let y = @g(x)\n  {arm}\n  y\n}}\n"
     )
-    report = pipeline.check_text(text, "arm.rx", HERE)
-    assert report.ok and report.checked is not None
-    result = next(f for f in report.checked.shapes if f.name == "@f").result
+    result = next(f for f in checked_of(text).shapes if f.name == "@f").result
     assert result is not None and (result.shape, result.bounds) == ((size,), (None,))

@@ -86,7 +86,7 @@ def test_text_is_rx_syntax_and_reads_back() -> None:
     assert repr(rx.Size("n")) == "Size('n')"
 
 
-def test_sizes_compute() -> None:
+def test_arithmetic_of_sizes_gives_the_size_that_is_written() -> None:
     size = rx.Size("n")
     assert 2 * size + 1 == rx.Size("2 * n + 1")
     assert (size + 3) // 4 == rx.Size("(n + 3) // 4")

@@ -23,15 +23,14 @@ from rxlang.lang import core
 from rxlang.lang.files import Files
 from support import fuzz, ops, random_calls, random_programs
 from support.memory import peak
+from support.phases import checked_of
 
 HERE = Path(".")
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def program(source: str) -> core.Program:
-    report = pipeline.check_text(source, "x.rx", HERE)
-    assert report.checked is not None and report.ok, [d.message for d in report.diagnostics]
-    return report.checked.program
+    return checked_of(source).program
 
 
 def steps_of(source: str, name: str = "f_impl") -> tuple[Step, ...]:

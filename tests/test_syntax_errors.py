@@ -208,7 +208,9 @@ SAID = [
 
 
 @pytest.mark.parametrize(("text", "code", "message", "help"), SAID, ids=[case[0][:40] for case in SAID])
-def test_message(text: str, code: str, message: str, help: str | None) -> None:
+def test_what_is_wrong_has_its_code_its_sentence_and_its_help(
+    text: str, code: str, message: str, help: str | None
+) -> None:
     (problem,) = problems_of(text)
     assert (problem.code, problem.message, problem.help) == (code, message, help)
 

@@ -6,23 +6,40 @@ from collections.abc import Mapping, Sequence
 
 from ...lang.node import Node, replace
 from .block import Block, Control
+from .literals import quoted
 from .model import Graph, Operation, OptionalType, SequenceType, TensorType, Value
 from .operators.registry import Untranslatable
 from .types import opaque_text
 from .writer import Line
 
+# The arms of an If. Where what follows works with one of them alone, that is the one an attribute names, and why.
+ARMS = ("then_branch", "else_branch")
+TAKEN, WHY = "taken arm", "why"
+
 
 def branch(block: Block, operation: Operation) -> list[Line]:
     """ONNX If."""
+    if TAKEN in operation.attributes:
+        return _taken(block, operation, operation.attributes[TAKEN])
     arms = []
     made = block.made
-    for name in ("then_branch", "else_branch"):
+    for name in ARMS:
         graph = operation.attributes[name]
         arm = block.inner(graph)
         arms.append((arm, arm.result([v.name for v in graph.outputs])))
     block.made = made
     first = block.braced(f"if (@reshape({block.name(operation.inputs[0])}, []))", *arms[0])
     return [*first[:-1], *block.braced("} else", *arms[1])]
+
+
+def _taken(block: Block, operation: Operation, name: str) -> list[Line]:
+    """One arm alone, which has to be the one that is taken."""
+    made, wanted = block.made, str(name == ARMS[0]).lower()
+    why = quoted(operation.attributes[WHY])
+    block.let("taken", f"@onnx.taken({block.name(operation.inputs[0])}, wanted={wanted}, why={why})")
+    names = block.inline(operation.attributes[name], ())
+    block.made = made
+    return [(_tuple(names), made)]
 
 
 # Loop

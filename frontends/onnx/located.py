@@ -12,10 +12,11 @@ from onnx import SparseTensorProto, TensorProto, helper, numpy_helper
 from ...lang.dtypes import DType
 from ...lang.onnx_weights import Index, byte_count, dtype_of, located, place_of
 from ...lang.stored import BadWeights
-from .model import DECODED, Element, Place, Tensor
+from .model import DECODED, DECODED_OTHERS, Element, Place, Tensor
 
 # How many elements a sparse tensor may have with its zeros.
 _MAX_DENSE = 2**20
+_WHOLE = ("int", "uint", "bool")
 _WIDEST = {"int": np.int64, "uint": np.uint64, "float": np.float64, "complex": np.complex128, "bool": np.bool_}
 
 
@@ -28,8 +29,8 @@ def tensor_of(path: Path, index: Index, key: str, proto: TensorProto) -> Tensor:
     dtype, found = dtype_of(said), place_of(path, said)
     # The place in a message that was too small to be entered is none in the file.
     place = Place(*found) if found and (known or said.external is not None) else None
-    values = None
-    if place is None or prod(said.shape) <= DECODED:
+    values, most = None, DECODED if dtype.kind in _WHOLE else DECODED_OTHERS
+    if place is None or prod(said.shape) <= most:
         values = _values(proto, dtype, said.shape, byte_count(said), place)
     return Tensor(proto.name, dtype.name, said.shape, place, values, key if known else None)
 

@@ -10,8 +10,8 @@ from ...lang.node import Node
 
 # Decoded elements of a tensor.
 Element = int | float | complex | bool | str
-# How many elements are decoded whatever the tensor is for.
-DECODED = 1024
+# How many elements are decoded whatever the tensor is for: of whole numbers shapes are made, and of few others.
+DECODED, DECODED_OTHERS = 1024, 64
 
 
 class TensorType(Node):
@@ -53,8 +53,8 @@ class Place(Node):
 
 
 class Tensor(Node):
-    """A tensor with its data: `values` are its elements row by row, there for at most 1,024 of them, for texts, and where the
-    file has them in no `place`. `key` is what `load("model.onnx", key)` finds it
+    """A tensor with its data: `values` are its elements row by row, there where they are few, for texts, and where the file has
+    them in no `place`. `key` is what `load("model.onnx", key)` finds it
     by; what has none has its values."""
 
     name: str

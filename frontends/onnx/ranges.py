@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...lang.node import Node
+from ...lang.node import Node, replace
+from ...lang.onnx_weights import ELEMENTS
 from .inference import Inferred
 from .model import Element, Model, Operation, Tensor, TensorType
 
 Size = int | str
 Known = Mapping[str, Inferred]
-# The operators that take elements from their first input along one axis, and where their indices stand.
-_INDEXED = {"Gather": 1, "GatherElements": 1, "ScatterElements": 1, "Scatter": 1}
-# Those whose indices are of several axes at once.
-_MANY = {"GatherND": 1, "ScatterND": 1}
+# The operators that take elements from a table along one axis, by domain and name: which inputs are indices, and of which.
+_INDEXED = {
+    **{("", name): ((1, 0),) for name in ("Gather", "GatherElements", "ScatterElements", "Scatter")},
+    ("com.microsoft", "EmbedLayerNormalization"): ((0, 2), (1, 4)),
+}
+# Those whose indices are of several axes at once, or of one.
+_MANY = frozenset({"GatherND", "ScatterND"})
 # What leaves the elements as they are, all of them; what may repeat them, or leave none.
 _SAME = frozenset({"Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose"})
 _REPEATED = frozenset({*_SAME, "Expand", "Tile", "Cast"})
@@ -21,13 +25,23 @@ _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32"
 
 
 class Range(Node):
-    """The elements of `input` are indices into the axis of a table, which has `size` entries."""
+    """The elements of `input` are made into indices into the axis of a table, which has `size` entries. They are from
+    `least` to `most`, both so many times the size and so much more, as integers of the dtype `cast` where that has fewer bits
+    than they have."""
 
     input: str
     operation: Operation
     table: str
     axis: int
     size: Size
+    least: tuple[int, int] = (-1, 0)
+    most: tuple[int, int] = (1, -1)
+    cast: str | None = None
+
+    def moved(self, source: str, by: int) -> Range:
+        """The same of what is made into these elements by adding a number."""
+        (a, low), (b, high) = self.least, self.most
+        return replace(self, input=source, least=(a, low - by), most=(b, high - by))
 
 
 class Spread(Node):
@@ -51,11 +65,14 @@ class Indices:
         self.givers = {output: o for o in self.graph.operations for output in o.outputs if output}
 
     def inputs(self) -> Iterator[Range]:
-        """The inputs that are used as indices, whole and unchanged, by nodes that run whatever is given."""
+        """The inputs all of whose elements are used as indices, by nodes that run whatever is given."""
+        done = set()
         for used in self._used():
-            name = self._given(used.input)
-            if name is not None:
-                yield Range(name, used.operation, used.table, used.axis, used.size)
+            for found in self._ends(used):
+                key = found and (found.input, found.size, found.least, found.most, found.cast)
+                if found is not None and key not in done:
+                    done.add(key)
+                    yield found
 
     def spread(self) -> Iterator[Spread]:
         """The indices that count up, or that the model holds, where sizes decide whether they fit."""
@@ -66,33 +83,91 @@ class Indices:
 
     def undecided(self) -> Iterator[tuple[Operation, str]]:
         """The nodes whose indices only data decides, with what holds these."""
-        decided = {id(s.range.operation) for s in self.spread()} | {id(r.operation) for r in self.inputs()}
+        decided = {(id(s.range.operation), s.range.input) for s in self.spread()}
+        decided |= {(id(u.operation), u.input) for u in self._used() if None not in self._ends(u)}
         for operation in self.graph.operations:
-            at = {**_INDEXED, **_MANY}.get(operation.op_type) if operation.domain == "" else None
-            name = "" if at is None or len(operation.inputs) <= at else operation.inputs[at]
-            if name and id(operation) not in decided and name not in self.held and self._data(name) is None:
-                yield operation, name
+            for name in (operation.inputs[at] for at, _ in self._places(operation)):
+                if (id(operation), name) not in decided and name not in self.held and self._data(name) is None:
+                    yield operation, name
+
+    def _places(self, operation: Operation) -> Iterator[tuple[int, int]]:
+        """Which inputs of a node are indices, each with its table."""
+        many = operation.domain == "" and operation.op_type in _MANY
+        for at, table in ((1, 0),) if many else _INDEXED.get((operation.domain, operation.op_type), ()):
+            if at < len(operation.inputs) and operation.inputs[at]:
+                yield at, table
 
     def _used(self) -> Iterator[Range]:
         """Each use of a value as indices into an axis of known size."""
         for operation in self.graph.operations:
-            at = _INDEXED.get(operation.op_type) if operation.domain == "" else None
-            if at is None or len(operation.inputs) <= at:
-                continue
-            table, axis = operation.inputs[0], operation.attributes.get("axis", 0)
-            shape = self.shape(table)
-            if shape and -len(shape) <= axis < len(shape) and shape[axis] != "?":
-                yield Range(operation.inputs[at], operation, table, axis % len(shape), shape[axis])
+            for at, of in self._places(operation):
+                table, axis = operation.inputs[of], self._axis(operation, operation.inputs[at])
+                shape = self.shape(table)
+                if shape and axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != "?":
+                    yield Range(operation.inputs[at], operation, table, axis % len(shape), shape[axis])
 
-    def _given(self, name: str) -> str | None:
-        """The input whose elements these are."""
-        narrow = False
-        while name in self.givers and self.givers[name].op_type in {*_SAME, "Cast"}:
-            narrow = narrow or self.givers[name].op_type == "Cast"
-            name = self.givers[name].inputs[0]
-        # Where a cast loses bits other elements fit as well: then nothing is demanded of the input itself.
-        lossy = narrow and _BITS.get(self.given.get(name, ""), 64) > 32
-        return name if name in self.given and not lossy else None
+    def _axis(self, operation: Operation, indices: str) -> int | None:
+        """The axis of the table; None where there are several."""
+        if operation.op_type not in _MANY:
+            axis: int = operation.attributes.get("axis", 0)
+            return axis
+        last = (self.shape(indices) or ("?",))[-1]
+        start: int = operation.attributes.get("batch_dims", 0)
+        return start if last == 1 else None
+
+    def _ends(self, used: Range) -> list[Range | None]:
+        """What is asked of the inputs whose elements are made into indices, all of them; None for other elements."""
+        if used.input in self.given:
+            return [self._of_input(used)]
+        maker = self.givers.get(used.input)
+        before = [] if maker is None or maker.domain != "" else list(self._before(used, maker))
+        if not before:
+            return [] if self.integers(used.input) is not None else [None]
+        return [end for one in before for end in self._ends(one)]
+
+    def _before(self, used: Range, maker: Operation) -> Iterator[Range]:
+        """What the elements of a value are made of, where each of them counts."""
+        if maker.op_type in _SAME:
+            yield used.moved(maker.inputs[0], 0)
+        elif maker.op_type == "Cast":
+            kinds = [d for d in (used.cast, ELEMENTS.get(maker.attributes["to"], "?")) if d is not None]
+            yield replace(used, input=maker.inputs[0], cast=min(kinds, key=lambda d: _BITS.get(d, 0)))
+        elif maker.op_type == "Concat":
+            yield from (used.moved(name, 0) for name in maker.inputs)
+        elif maker.op_type == "Where":
+            yield from self._from_the_end(used, maker)
+        elif maker.op_type in ("Add", "Sub"):
+            source, other = maker.inputs
+            if maker.op_type == "Add" and self.constant(source) is not None:
+                source, other = other, source
+            number = self.constant(other)
+            if isinstance(number, int):
+                yield used.moved(source, number if maker.op_type == "Add" else -number)
+
+    def _from_the_end(self, used: Range, maker: Operation) -> Iterator[Range]:
+        """Negative indices, to which the size of the table is added: Where(x < 0, x + size, x)."""
+        cond, moved, source = maker.inputs
+        less, added = self.givers.get(cond), self.givers.get(moved)
+        if less is None or added is None or (used.least, used.most) != ((-1, 0), (1, -1)):
+            return
+        zero = less.op_type == "Less" and less.inputs[0] == source and self.constant(less.inputs[1]) == 0
+        size = [self._one(n) for n in added.inputs if n != source] if source in added.inputs else []
+        if zero and added.op_type == "Add" and size == [used.size]:
+            yield replace(used, input=source, least=(-2, 0))
+
+    def _one(self, name: str) -> Size | None:
+        """The one element of a value, where it is a size."""
+        found = self._data(name)
+        return found[0] if found is not None and len(found) == 1 else None
+
+    def _of_input(self, used: Range) -> Range | None:
+        """Of an input of integers; a cast to no fewer bits than these have changes none of them."""
+        bits = _BITS.get(self.given[used.input])
+        if used.cast is None:
+            return used if bits is not None else None
+        if bits is None or used.cast not in _BITS or used.cast.startswith("u"):
+            return None
+        return used if _BITS[used.cast] < bits else replace(used, cast=None)
 
     def _constant(self, used: Range) -> Spread | None:
         """More indices than are followed as sizes, where the model holds them."""

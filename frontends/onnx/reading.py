@@ -31,8 +31,8 @@ from .model import (
 
 _FRAME = re.compile(r'File "([^"\n]*)", line (\d+)(?:, in (\S+))?')
 _SCOPE = re.compile(r"'([^']*)'")
-# Types of fields, as protobuf numbers them.
-_STRING, _MESSAGE = 9, 11
+# Types of fields, as protobuf numbers them, and that of a list of messages.
+_STRING, _MESSAGE, _MESSAGES = 9, 11, -11
 
 
 def read_model(path: Path) -> Model:
@@ -62,18 +62,30 @@ def read_model(path: Path) -> Model:
 
 def _no_text(message: Any) -> str | None:
     """A field that should be a text and is none: for such a one the package gives bytes."""
-    for field, value in message.ListFields():
-        kind = field.type
-        if kind == _STRING and type(value) is not str:
-            wrong = next((t for t in ((value,) if type(value) is bytes else value) if type(t) is bytes), None)
-            if wrong is not None:
-                return f"the {field.name} of a {field.containing_type.name}, {wrong[:40]!r},"
-        elif kind == _MESSAGE:
-            for inner in (value,) if hasattr(value, "ListFields") else value:
-                found = _no_text(inner)
-                if found is not None:
-                    return found
+    inside, kinds = [message], _KINDS_OF_FIELDS
+    while inside:
+        for field, value in inside.pop().ListFields():
+            kind = kinds[field]
+            if kind == _MESSAGES:
+                inside += value
+            elif kind == _MESSAGE:
+                inside.append(value)
+            elif kind == _STRING and type(value) is not str:
+                wrong = next((t for t in ((value,) if type(value) is bytes else value) if type(t) is bytes), None)
+                if wrong is not None:
+                    return f"the {field.name} of a {field.containing_type.name}, {wrong[:40]!r},"
     return None
+
+
+class _KindsOfFields(dict[Any, int]):
+    """What a field holds, by its descriptor, which takes long to ask."""
+
+    def __missing__(self, field: Any) -> int:
+        self[field] = kind = _MESSAGES if field.type == _MESSAGE and field.is_repeated else field.type
+        return kind
+
+
+_KINDS_OF_FIELDS = _KindsOfFields()
 
 
 class Reader:

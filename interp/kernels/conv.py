@@ -1,25 +1,29 @@
-"""NumPy kernels of convolution: matrix products over blocks of windows, or over all places of a kernel."""
+"""NumPy kernels of convolution: matrix products over blocks of windows, or over all places of a kernel; one channel by itself
+where each has a filter of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ...ops.windows import Pairs, spread, transposed_size
 from .constants import once
-from .elementwise import Array, quiet
+from .elementwise import Array
+from .quiet import quiet
 from .registry import kernel
-from .windows import GROUND, Grid, as_int, channels_back, channels_first, narrow, wide
+from .windows import GROUND, Grid, as_int, channels_back, channels_first, grid_of, narrow, wide
 
 Ints = tuple[int, ...]
 
 
 # How many elements the windows have that are in hand at once, so that they stay in the cache of a core; and how many of them
-# a product takes at least.
-_COLUMNS, _LEAST = 1 << 18, 256
+# a product takes at least. The same of runs of channels, which are shorter.
+_COLUMNS, _LEAST, _RUNS = 1 << 18, 256, 1 << 17
 
 
 @quiet
@@ -34,23 +38,92 @@ def conv(
     groups: int,
     layout: str,
 ) -> Array:
-    """Products of the filters with the elements that windows hold, a block of windows at a time."""
+    """Products of the filters with the elements that windows hold."""
     image, filters = channels_first(wide(x), layout), once(_filters, weight, layout)
+    grid = grid_of(image.shape[2:], filters.shape[2:], strides, pads, auto_pad, dilations)
+    result = _biased(_products(image, filters, grid, groups), bias)
+    return channels_back(narrow(result, x.dtype), layout)
+
+
+def _products(image: Array, filters: Array, grid: Grid, groups: int) -> Array:
+    """[n, outputs, *t], in memory of its own."""
+    points = prod(grid.counts)
+    if prod(grid.kernel) == 1:
+        return _pointwise(image, filters, grid, groups)
+    if image.size and points and len(filters) == groups == image.shape[1]:
+        if 2 * groups >= points:
+            return _channels_inside(image, filters, grid)
+        if set(grid.strides) == {1}:
+            return _by_channel(image, filters, grid)
+    return _by_blocks(image, filters, grid, groups)
+
+
+def _pointwise(image: Array, filters: Array, grid: Grid, groups: int) -> Array:
+    """Where a kernel has one place: products with the image as it is."""
+    met, outputs = grid.windows_of(grid.padded(image, 0)), len(filters)
+    points = met.reshape(len(image), groups, image.shape[1] // groups, prod(grid.counts))
+    made = np.matmul(filters.reshape(groups, outputs // groups, points.shape[2]), points)
+    return made.reshape(len(image), outputs, *grid.counts)
+
+
+def _channels_inside(image: Array, filters: Array, grid: Grid) -> Array:
+    """Where each of many channels has a filter for few points, an image at a time: sums over memory in which the channels lie
+    side by side."""
+    channels, count = len(filters), len(grid.kernel)
+    padded = np.moveaxis(np.zeros((*grid.reach(), channels), image.dtype), -1, 0)
+    inner, windows, weights = padded[grid.inside()], grid.windows_of(padded), once(_by_taps, filters)
+    taps, points = list(range(1, 1 + count)), list(range(1 + count, 1 + 2 * count))
+    result: Array = np.empty((len(image), channels, *grid.counts), image.dtype)
+    for x, made in zip(image, result, strict=True):
+        inner[...] = x
+        made[...] = np.moveaxis(np.einsum(windows, [0, *taps, *points], weights, [*taps, 0], [*points, 0]), -1, 0)
+    return result
+
+
+def _by_taps(filters: Array) -> Array:
+    return np.ascontiguousarray(np.moveaxis(filters[:, 0], 0, -1))
+
+
+def _by_channel(image: Array, filters: Array, grid: Grid) -> Array:
+    """Where each channel has a filter that goes over every point, some channels at a time. What a place of the kernel meets is
+    one run of a padded channel's elements, with those that stand between two rows of the result."""
+    taps, lines = prod(grid.kernel), (grid.counts[0], *grid.reach()[1:])
+    each = max(_RUNS // (taps * prod(lines)), 1)
+    padded: Array = np.zeros((min(each, len(filters)), *grid.reach()), image.dtype)
+    inner, runs = padded[grid.inside()], _runs(padded, grid)
+    result: Array = np.empty((*image.shape[:2], *grid.counts), image.dtype)
+    for n, low in product(range(len(image)), range(0, len(filters), each)):
+        some = slice(low, min(low + each, len(filters)))
+        count = some.stop - low
+        inner[:count] = image[n, some]
+        columns = runs[:count].reshape(count, taps, -1)
+        made: Array = np.empty((count, 1, prod(lines)), image.dtype)
+        np.matmul(filters[some].reshape(count, 1, taps), columns, out=made[..., : columns.shape[2]])
+        result[n, some] = made.reshape(count, *lines)[(..., *map(slice, grid.counts))]
+    return result
+
+
+def _runs(padded: Array, grid: Grid) -> Array:
+    """[channels, *kernel, elements]: from the first element that a place of the kernel meets to the last one, as a view."""
+    steps = padded.strides[1:]
+    run = sum((n - 1) * step for n, step in zip(grid.counts, steps, strict=True)) // padded.itemsize + 1
+    between = [d * step for d, step in zip(grid.dilations, steps, strict=True)]
+    return as_strided(padded, (len(padded), *grid.kernel, run), (padded.strides[0], *between, padded.itemsize))
+
+
+def _by_blocks(image: Array, filters: Array, grid: Grid, groups: int) -> Array:
+    """A block of windows at a time."""
     outputs, inputs, *sizes = filters.shape
-    grid = Grid(image.shape[2:], sizes, strides, pads, auto_pad, dilations)
     batch, points, taps = image.shape[0], prod(grid.counts), inputs * prod(sizes)
     result = np.zeros((groups, outputs // groups, batch * points), image.dtype)
     if result.size and taps:
-        matrices, windows = (
-            filters.reshape(groups, outputs // groups, taps),
-            _windows(grid.padded(image, 0), grid, groups),
-        )
+        matrices = filters.reshape(groups, outputs // groups, taps)
+        windows = _windows(grid.padded(image, 0), grid, groups)
         for block, where in _blocks(batch, groups, grid, taps):
             columns = windows[block]
             columns = columns.reshape(len(columns), taps, prod(columns.shape[2 + len(sizes) :]))
             np.matmul(matrices[block[0]], columns, out=result[where])
-    shaped = result.reshape(outputs, batch, *grid.counts).swapaxes(0, 1)
-    return channels_back(narrow(_biased(shaped, bias), x.dtype), layout)
+    return result.reshape(outputs, batch, *grid.counts).swapaxes(0, 1)
 
 
 def _filters(weight: Array, layout: str) -> Array:
@@ -62,18 +135,15 @@ def _windows(padded: Array, grid: Grid, groups: int) -> Array:
     """[groups, c, *k, n, *t]: the elements that each place of the kernel meets, as a view."""
     count = len(grid.kernel)
     batch, channels = padded.shape[:2]
-    windows = np.lib.stride_tricks.sliding_window_view(padded, grid.extents, tuple(range(2, 2 + count)))
-    windows = windows[(slice(None), slice(None), *(slice(None, None, s) for s in (*grid.strides, *grid.dilations)))]
-    parts = windows.reshape(batch, groups, channels // groups, *windows.shape[2:])
-    return parts.transpose(1, 2, *range(3 + count, 3 + 2 * count), 0, *range(3, 3 + count))
+    parts = grid.windows_of(padded).reshape(batch, groups, channels // groups, *grid.kernel, *grid.counts)
+    return parts.transpose(1, 2, *range(3, 3 + count), 0, *range(3 + count, 3 + 2 * count))
 
 
 def _blocks(batch: int, groups: int, grid: Grid, taps: int) -> Iterator[tuple[Any, Any]]:
-    """Where each block of windows is, and its products: several groups, several images, or a part of the first axis of one. The
-    windows of a kernel of one place are a view, and no block of them is too large."""
+    """Where each block of windows is, and its products: several groups, several images, or a part of the first axis of one."""
     count, points, row = len(grid.kernel), prod(grid.counts), prod(grid.counts[1:])
     most = max(_COLUMNS // taps, _LEAST)
-    rows = grid.counts[0] if points <= most or prod(grid.kernel) == 1 else max(most // row, 1)
+    rows = grid.counts[0] if points <= most else max(most // row, 1)
     fits = max(most // points, 1)
     groups_each, images_each = (1, fits) if groups == 1 else (fits, 1)
     every = (slice(None),) * (1 + count)

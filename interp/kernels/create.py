@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from .elementwise import Array, Dtype
+from .quiet import quiet
 from .registry import FRESH, BadValue, clamped, kernel
 
 Shape = tuple[int, ...]
 FRESH.update(dict.fromkeys(("zeros", "ones", "zeros_like", "ones_like", "full", "full_like"), "always"))
 
 
-@np.errstate(all="ignore")
+@quiet
 def _to(x: Array, dtype: Dtype) -> Array:
     """The array in another dtype, by NumPy's casts; a float that an integer dtype cannot hold becomes any number."""
     x = np.asarray(x)
@@ -79,7 +80,7 @@ def arange(start: int, stop: int | None, step: int, dtype: Dtype) -> Array:
 
 
 @kernel("linspace")
-@np.errstate(all="ignore")
+@quiet
 def linspace(start: float, stop: float, num: int, endpoint: bool, dtype: Dtype) -> Array:
     return np.linspace(start, stop, num, endpoint=endpoint).astype(np.float32 if dtype is None else dtype)
 

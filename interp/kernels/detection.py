@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import spread
-from .elementwise import Array, quiet, widened
+from .elementwise import Array, widened
 from .index import checked, positions_of
+from .quiet import quiet
 from .registry import kernel
 from .windows import narrow
 

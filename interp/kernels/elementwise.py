@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .quiet import quiet
 from .registry import DIRECT, FRESH, INTO, BadValue, kernel
 
 Array = Any  # an ndarray, a NumPy scalar, or a Python number where a literal stands
@@ -55,8 +56,6 @@ INTO.update(
 _SQRT_HALF = sqrt(0.5)
 _SQRT_TWO_BY_PI = sqrt(2 / pi)
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
-
-quiet = np.errstate(all="ignore")
 
 
 def _one_dtype(x: Array, y: Array) -> tuple[Array, Array]:

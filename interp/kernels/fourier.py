@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .create import cast
+from .quiet import quiet
 from .registry import kernel
 
 Array = np.ndarray[Any, Any]
@@ -25,7 +26,7 @@ def _along_one(name: str) -> None:
     transform: Any = getattr(np.fft, name)
 
     @kernel(name)
-    @np.errstate(all="ignore")
+    @quiet
     def run(x: Array, n: int | None, axis: int, norm: str) -> Array:
         return transform(_filled(x, (axis,)), n, axis, norm)  # type: ignore[no-any-return]
 
@@ -34,7 +35,7 @@ def _along_several(name: str) -> None:
     transform: Any = getattr(np.fft, name)
 
     @kernel(name)
-    @np.errstate(all="ignore")
+    @quiet
     def run(x: Array, s: Sequence[int] | None, axes: tuple[int, ...] | None, norm: str) -> Array:
         where = range(-(x.ndim if s is None else len(s)), 0) if axes is None else axes
         return transform(_filled(x, where), s, where, norm)  # type: ignore[no-any-return]
@@ -47,13 +48,13 @@ for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
 
 
 @kernel("fftfreq")
-@np.errstate(all="ignore")
+@quiet
 def fftfreq(n: int, d: float, dtype: Any) -> Array:
     return np.asarray(cast(np.fft.fftfreq(n, d), np.float32 if dtype is None else dtype))
 
 
 @kernel("rfftfreq")
-@np.errstate(all="ignore")
+@quiet
 def rfftfreq(n: int, d: float, dtype: Any) -> Array:
     return np.asarray(cast(np.fft.rfftfreq(n, d), np.float32 if dtype is None else dtype))
 

@@ -39,11 +39,10 @@ def positions_of(indices: Any) -> Any:
     return indices.astype(np.int64)
 
 
-def _out_of_range(positions: Array, name: str, size: int, axis: int, least: int | None = None) -> BadValue:
+def _out_of_range(positions: Array, name: str, size: int, axis: int) -> BadValue:
     """What to say of positions of which at least one is out of range."""
     values = np.ravel(np.asarray(positions))
-    low = -size if least is None else least
-    bad = values[(values < low) | (values >= size)]
+    bad = values[(values < -size) | (values >= size)]
     shown = bad[0] if bad.size else "a position"
     return BadValue(f"`{name}` holds {shown}, but axis {axis} of `x` has size {size}")
 

@@ -14,6 +14,7 @@ from ...ops.einsum import Equation, Term, parse_equation
 from ...ops.requirements import Other
 from ...ops.wording import plain
 from .constants import is_constant, once
+from .quiet import quiet
 from .registry import DIRECT, FRESH, BadValue, clamped, kernel
 
 Array = np.ndarray[Any, Any]
@@ -118,7 +119,7 @@ def outer(x: Array, y: Array) -> Array:
 
 
 @kernel("cross")
-@np.errstate(all="ignore")
+@quiet
 def cross(x: Array, y: Array, axis: int) -> Array:
     a, b = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
     left = [a[..., (i + 1) % 3] * b[..., (i + 2) % 3] for i in range(3)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .elementwise import Array, Dtype, quiet, widened
+from .elementwise import Array, Dtype, widened
+from .quiet import quiet
 from .reduce import log_softmax
 from .registry import BadValue, kernel
 from .windows import narrow

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import widened
+from .quiet import quiet
 from .registry import BadValue, kernel
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +64,7 @@ def matrix_norm(x: Array, keepdims: bool, ord: str) -> Array:
 
 
 @kernel("vector_norm")
-@np.errstate(all="ignore")
+@quiet
 def vector_norm(x: Array, axis: tuple[int, ...] | None, keepdims: bool, ord: float) -> Array:
     result = np.asarray(_linalg.vector_norm(widened(x), axis=axis, keepdims=keepdims, ord=ord))
     return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import spatial_axes, spread
-from .elementwise import Array, in_blocks, quiet, widened
+from .elementwise import Array, in_blocks, widened
 from .linalg import linear
+from .quiet import quiet
 from .reduce import exponentials, normalized
 from .registry import kernel
 from .windows import channels_back, channels_first, narrow, surrounded
@@ -129,7 +130,7 @@ def _interpolated(x: Array, axis: int, size: int, mode: str, align_corners: bool
     if mode == "linear":
         places = np.clip(places, 0, max(old - 1, 0))
     below = np.floor(places).astype(np.int64)
-    shares = _linear_shares if mode == "linear" else _cubic_shares
+    shares = linear_shares if mode == "linear" else cubic_shares
     result = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
     for offset, share in shares(places - below) if size else ():
         weight = share.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis))
@@ -144,11 +145,11 @@ def _places(old: int, size: int, align_corners: bool) -> Array:
     return (np.arange(size) + 0.5) * (old / max(size, 1)) - 0.5
 
 
-def _linear_shares(t: Array) -> list[tuple[int, Any]]:
+def linear_shares(t: Array) -> list[tuple[int, Any]]:
     return [(0, 1 - t), (1, t)]
 
 
-def _cubic_shares(t: Array) -> list[tuple[int, Any]]:
+def cubic_shares(t: Array) -> list[tuple[int, Any]]:
     """Keys' kernel with a = -0.75."""
     a = -0.75
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import Array
+from .quiet import quiet
 from .registry import kernel
 
 
@@ -46,7 +47,7 @@ def signbit(x: Array) -> Array:
 
 
 @kernel("nextafter")
-@np.errstate(all="ignore")
+@quiet
 def nextafter(x: Array, y: Array) -> Array:
     dtype = next(v.dtype for v in (x, y, np.float64(0)) if hasattr(v, "dtype"))
     return np.asarray(np.nextafter(np.asarray(x, dtype), np.asarray(y, dtype)))

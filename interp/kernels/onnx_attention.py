@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import widened
+from .quiet import quiet
 from .registry import BadValue, kernel
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +38,7 @@ def attention(*given: Any) -> Array:
 
 
 @kernel("onnx.attention_parts")
-@np.errstate(all="ignore")
+@quiet
 def attention_parts(
     q: Array, k: Array, v: Array, mask: Array | None, past_key: Array | None, past_value: Array | None,
     counts: Array | None, q_heads: int, kv_heads: int, scale: float | None, causal: bool, softcap: float, left: int,

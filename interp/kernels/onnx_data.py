@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import quiet
+from .quiet import quiet
 from .registry import kernel
 
 Array = np.ndarray[Any, Any]

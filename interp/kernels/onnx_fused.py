@@ -9,6 +9,7 @@ import numpy as np
 
 from .elementwise import widened
 from .onnx_extra import unpacked
+from .quiet import quiet
 from .registry import BadValue, kernel, lookup
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +44,7 @@ def unpack_bits(x: Array, bits: int) -> Array:
 
 
 @kernel("onnx.group_query_attention")
-@np.errstate(all="ignore")
+@quiet
 def group_query_attention(
     q: Array, k: Array, v: Array, lengths: Array, total: int, past_key: Array | None, past_value: Array | None,
     cosines: Array | None, sines: Array | None, places: Array | None, interleaved: bool, scale: float | None,

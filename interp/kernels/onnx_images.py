@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...ops.windows import Pairs, spread
-from .elementwise import quiet, widened
+from .elementwise import widened
 from .index import checked
+from .nn import cubic_shares, linear_shares
 from .onnx_shape import integers
+from .quiet import quiet
 from .registry import BadValue, kernel
 from .windows import Grid
 
@@ -47,7 +49,7 @@ def _taps(at: Any, size: int, mode: str, padding: str, align_corners: bool) -> T
     elif padding == "reflection":
         at = _reflected(at, low, high)
     first = np.floor(np.where(np.isfinite(at), at, -9.0))
-    shares = {"nearest": _one, "linear": _two, "cubic": _four}[mode](at - first)
+    shares = {"nearest": _one, "linear": linear_shares, "cubic": cubic_shares}[mode](at - first)
     return [(*_inside(first + offset, size, padding, low, high), share) for offset, share in shares]
 
 
@@ -71,23 +73,6 @@ def _inside(place: Any, size: int, padding: str, low: float, high: float) -> tup
 
 def _one(part: Any) -> list[tuple[int, Any]]:
     return [(0, None)]
-
-
-def _two(part: Any) -> list[tuple[int, Any]]:
-    return [(0, 1 - part), (1, part)]
-
-
-def _four(part: Any) -> list[tuple[int, Any]]:
-    """Keys' kernel with a = -0.75."""
-    a = -0.75
-
-    def near(d: Any) -> Any:
-        return ((a + 2) * d - (a + 3)) * d * d + 1
-
-    def far(d: Any) -> Any:
-        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-
-    return [(-1, far(part + 1)), (0, near(part)), (1, near(1 - part)), (2, far(2 - part))]
 
 
 def _sampled(image: Any, taps: list[Taps]) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import quiet, widened
+from .elementwise import widened
 from .onnx_shape import integers
+from .quiet import quiet
 from .registry import kernel, lookup
 from .windows import narrow
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import quiet
+from .quiet import quiet
 from .registry import BadValue, kernel
 
 Array = np.ndarray[Any, Any]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .quiet import quiet
 from .registry import BadValue, kernel, lookup
 
 Array = np.ndarray[Any, Any]
@@ -43,7 +44,7 @@ def rounded(steps: Array, zeros: Array | int, dtype: np.dtype[Any]) -> Array:
 
 
 @kernel("onnx.quantize")
-@np.errstate(all="ignore")
+@quiet
 def quantize(
     x: Array, scale: Array, zero_point: Array | None, axis: int, block_size: int, dtype: Dtype, saturate: bool,
     precision: Dtype,
@@ -109,7 +110,7 @@ def matmul_integer(x: Array, y: Array, x_zero: Array | None, y_zero: Array | Non
 
 
 @kernel("onnx.qlinear_matmul")
-@np.errstate(all="ignore")
+@quiet
 def qlinear_matmul(
     x: Array, x_scale: Array, x_zero: Array, y: Array, y_scale: Array, y_zero: Array, scale: Array, zero: Array
 ) -> Array:
@@ -142,7 +143,7 @@ def conv_integer(x: Array, weight: Array, x_zero: Array | None, weight_zero: Arr
 
 
 @kernel("onnx.qlinear_conv")
-@np.errstate(all="ignore")
+@quiet
 def qlinear_conv(
     x: Array, x_scale: Array, x_zero: Array, weight: Array, weight_scale: Array, weight_zero: Array, scale: Array,
     zero: Array, bias: Array | None, *windows: Any,
@@ -159,7 +160,7 @@ def qlinear_conv(
 
 
 @kernel("onnx.cast")
-@np.errstate(all="ignore")
+@quiet
 def cast(x: Array, dtype: np.dtype[Any], saturate: bool, round_mode: str) -> Array:
     if dtype.name in (*_MOST, "float8_e8m0fnu", "float4_e2m1fn") and x.dtype != dtype:
         source = lookup("cast")(x, np.dtype(np.float32)) if x.dtype.kind == "T" or _is_integer(x.dtype) else x

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .elementwise import quiet, widened
+from .elementwise import widened
 from .onnx_quantised import in_steps
+from .quiet import quiet
 from .registry import kernel
 from .windows import narrow
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...ops.scales import nominal
-from .elementwise import quiet
 from .onnx_shape import integers
+from .quiet import quiet
 from .registry import BadValue, kernel
 
 Array = np.ndarray[Any, Any]

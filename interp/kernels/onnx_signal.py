@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import quiet, widened
+from .elementwise import widened
+from .quiet import quiet
 from .registry import BadValue, kernel
 
 Array = np.ndarray[Any, Any]

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .elementwise import quiet
 from .onnx_ml import told, two
+from .quiet import quiet
 from .registry import BadValue, kernel
 
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,8 @@ import numpy as np
 from ...lang.dtypes import int_range
 from ...ops.windows import Pairs, spatial_axes, spatial_count, spread
 from ..dtypes import dtype_of
-from .elementwise import Array, quiet
+from .elementwise import Array
+from .quiet import quiet
 from .registry import kernel
 from .windows import Grid, channels_back, channels_first, narrow, wide
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import Array, quiet, widened
+from .elementwise import Array, widened
+from .quiet import quiet
 from .registry import kernel
 from .windows import narrow
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import widened
+from .quiet import quiet
 from .registry import kernel
 
 Array = np.ndarray[Any, Any]
@@ -70,7 +71,7 @@ def random_normal(key: Array, shape: Sequence[int], dtype: Any) -> Array:
 
 
 @kernel("random_categorical")
-@np.errstate(all="ignore")
+@quiet
 def random_categorical(key: Array, logits: Array, axis: int) -> Array:
     """The largest of logits with noise of Gumbel's distribution added (Gumbel 1954)."""
     noise = -_log(-_log(_open_unit(key, logits.size))).reshape(logits.shape)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .constants import once
-from .elementwise import Array, quiet, widened
+from .elementwise import Array, widened
+from .quiet import quiet
 from .registry import kernel
 from .windows import narrow
 

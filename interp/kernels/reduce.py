@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .create import cast
-from .elementwise import Array, Dtype, Function, in_blocks, quiet, widened
+from .elementwise import Array, Dtype, Function, in_blocks, widened
+from .quiet import quiet
 from .registry import FRESH, INTO, kernel
 from .windows import narrow, wide
 

@@ -54,7 +54,8 @@ VIEWS: dict[str, str] = {
         "always",
     ),
     **dict.fromkeys(
-        ("conj", "upsample", "pixel_shuffle", "pixel_unshuffle", "depth_to_space", "space_to_depth", "matrix_power", "ifftn"),
+        ("conj", "diff", "resize", "upsample", "pixel_shuffle", "pixel_unshuffle", "depth_to_space", "space_to_depth",
+         "matrix_power", "ifftn"),
         "same",
     ),
     "cast": "another dtype",

@@ -13,8 +13,9 @@ from typing import Any
 
 Least = Callable[[Any, Any], Any]
 Row = Callable[[Mapping[str, Any], Any, Least], Any]
-# How many elements a block has: of an element-wise kernel or of one along the last axis, of the windows of a convolution.
-_BLOCK, _COLUMNS, _LEAST = 1 << 16, 1 << 18, 256
+# How many elements a block has: of an element-wise kernel or of one along the last axis, of the windows of a convolution, of
+# runs of its channels.
+_BLOCK, _COLUMNS, _LEAST, _RUNS = 1 << 16, 1 << 18, 256, 1 << 17
 
 
 def _blocks(number: int) -> Row:
@@ -33,14 +34,25 @@ def _times(results: int = 0, operands: int = 0, elements: int = 0) -> Row:
 
 
 def _conv(given: Mapping[str, Any], result: Any, least: Least) -> Any:
-    """The padded image, and a block of windows one beside the other."""
+    """The padded image, and a block of windows one beside the other; of a kernel of one place the elements that it meets, where
+    it leaves some out or the images do not lie one after the other."""
     x, sizes, last = given["x"], given["weight"].dims, given["layout"] == "channels_last"
     channels, taps = x.dims[-1 if last else 1], prod(sizes[:-1] if last else sizes[1:])
+    padded = x.bytes if given["pads"] is not None or given["auto_pad"] is not None else 0
+    met = _points(given, result) * channels * prod(_kernel(given)) * x.itemsize
+    if all(tap == 1 for tap in _kernel(given)):
+        return padded + (0 if given["strides"] is None and x.dims[0] == 1 else met)
+    if channels == given["groups"] and given["strides"] is None:
+        return least(
+            prod(x.dims[1:]) * x.itemsize + prod(result.dims[1:]) * x.itemsize, _some_channels(channels) * x.itemsize
+        )
     most = max(_COLUMNS, _LEAST * taps) if isinstance(taps, int) else _COLUMNS + _LEAST * taps
-    windows = least(_points(given, result) * channels * prod(_kernel(given)), most) * x.itemsize
-    if all(tap == 1 for tap in _kernel(given)) and given["pads"] is None:
-        return 0 if x.dims[0] == 1 else windows
-    return windows + (x.bytes if given["pads"] is not None or given["auto_pad"] is not None else 0)
+    return padded + least(met, most * x.itemsize)
+
+
+def _some_channels(channels: Any) -> Any:
+    """Where each has a filter of its own: runs of some, or all of them with no more than twice as many points."""
+    return max(_RUNS * 5 // 4, 4 * channels**2) if isinstance(channels, int) else _RUNS * 2 + 4 * channels * channels
 
 
 def _conv_transpose(given: Mapping[str, Any], result: Any, least: Least) -> Any:

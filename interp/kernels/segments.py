@@ -8,8 +8,9 @@ import numpy as np
 
 from ...lang.dtypes import int_range
 from ..dtypes import dtype_of
-from .elementwise import Array, quiet
+from .elementwise import Array
 from .index import combine, positions_of
+from .quiet import quiet
 from .registry import BadValue, kernel
 from .windows import narrow, wide
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import Array, quiet, widened
+from .elementwise import Array, widened
 from .index import positions_of
 from .nn import weighed
+from .quiet import quiet
 from .registry import BadValue, kernel
 from .windows import narrow
 

@@ -7,7 +7,8 @@ from math import prod
 import numpy as np
 
 from ...ops.windows import Pairs, spread
-from .elementwise import Array, quiet
+from .elementwise import Array
+from .quiet import quiet
 from .registry import kernel
 from .windows import Grid, narrow, wide
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import widened
+from .quiet import quiet
 from .registry import BadValue, kernel
 
 Array = np.ndarray[Any, Any]
@@ -22,7 +23,7 @@ def count_nonzero(x: Any, axis: tuple[int, ...] | None, keepdims: bool) -> Array
 
 
 @kernel("quantile")
-@np.errstate(all="ignore")
+@quiet
 def quantile(x: Array, q: Any, axis: tuple[int, ...] | None, keepdims: bool, method: str) -> Array:
     wide, parts = widened(x), np.asarray(q).astype(np.float64)
     if parts.size and not (parts.min() >= 0 and parts.max() <= 1):
@@ -44,7 +45,7 @@ def bincount(x: Array, length: int) -> Array:
 
 
 @kernel("diff")
-@np.errstate(all="ignore")
+@quiet
 def diff(x: Array, axis: int, n: int, prepend: Array | None, append: Array | None) -> Array:
     parts = [part for part in (prepend, x, append) if part is not None]
     result = np.concatenate(parts, axis) if len(parts) > 1 else x

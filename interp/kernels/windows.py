@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ...ops.ground import GroundCtx
 from ...ops.model import Ctx, Dim
@@ -104,26 +106,43 @@ class Grid:
         low, high = self.pads[i]
         return Windows(self.extents[i], self.strides[i], low, high, self.same, self.ceil)
 
+    @cached_property
     def borders(self) -> list[tuple[int, int]]:
         """How much each axis is padded, and lengthened as far as the windows reach."""
         reaches = ((n - 1) * s + e for n, s, e in zip(self.counts, self.strides, self.extents, strict=True))
         parts = zip(self.pads, reaches, self.sizes, strict=True)
         return [(low, max(high, reach - size - low)) for (low, high), reach, size in parts]
 
+    def reach(self) -> list[int]:
+        """The sizes with their borders."""
+        return _with_borders(self.borders, self.sizes)
+
+    def inside(self) -> tuple[Any, ...]:
+        """Where in an array with borders the array without them is."""
+        return (..., *_within(self.borders, self.sizes))
+
     def padded(self, x: Array, value: Array) -> Array:
         """The array with its last axes padded, and lengthened as far as the windows reach."""
-        borders = self.borders()
-        return surrounded(x, borders, value) if any(map(any, borders)) else x
+        return surrounded(x, self.borders, value) if any(map(any, self.borders)) else x
+
+    def windows_of(self, padded: Array) -> Array:
+        """[*lead, *kernel, *counts]: the elements that each place of the kernel meets, as a view."""
+        lead = padded.ndim - len(self.kernel)
+        steps = padded.strides[lead:]
+        between = [d * step for d, step in zip(self.dilations, steps, strict=True)]
+        onwards = [s * step for s, step in zip(self.strides, steps, strict=True)]
+        shape, strides = (*self.kernel, *self.counts), (*between, *onwards)
+        return as_strided(padded, (*padded.shape[:lead], *shape), (*padded.strides[:lead], *strides))
 
     def added(self, columns: Array) -> Array:
         """[*lead, places, *counts] added up where the places of the kernel lie in [*lead, *sizes]."""
         count = len(self.sizes)
-        lead, borders = columns.shape[: -1 - count], self.borders()
-        total: Array = np.zeros((*lead, *_with_borders(borders, self.sizes)), columns.dtype)
+        total: Array = np.zeros((*columns.shape[: -1 - count], *self.reach()), columns.dtype)
         if columns.size:
             for i, where in enumerate(self.offsets()):
                 total[where] += columns[(..., i, *(slice(None),) * count)]
-        return total[(..., *_within(borders, self.sizes))]
+        inner: Array = total[self.inside()]
+        return inner
 
     def places(self, i: int, place: int) -> slice:
         """Where in a padded axis the elements are that a place of the kernel meets."""
@@ -134,3 +153,6 @@ class Grid:
         """For each place in the kernel, where in a padded array the elements are that it meets."""
         for place in product(*map(range, self.kernel)):
             yield (..., *map(self.places, range(len(place)), place))
+
+
+grid_of = lru_cache(maxsize=256)(Grid)

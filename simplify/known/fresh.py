@@ -11,7 +11,7 @@ from ...ops.model import Segment, TensorInfo
 from ..solver.conditions import eq
 from ..solver.terms import Size
 from .state import State
-from .values import BoolValue, DTypeValue, Entry, Env, FnValue, ShapeValue, SizeValue, TupleValue, Value
+from .values import BoolValue, DTypeValue, Entry, Env, FnValue, ShapeValue, SizeValue, TupleValue, Value, tensors_in
 
 
 def unknown(state: State, sort: core.Sort, name: str) -> Value:
@@ -60,10 +60,5 @@ def dims_of_subject(origin: core.Origin, env: Env, state: State) -> tuple[Size, 
 
 def dims_of(values: Iterable[Value], state: State) -> tuple[Size, ...]:
     """The dimensions of all tensors among the values."""
-    found: list[Size] = []
-    for value in values:
-        if isinstance(value, TensorInfo):
-            found.extend(d for d in state.resolve(value.shape) if not isinstance(d, Segment))
-        elif isinstance(value, TupleValue):
-            found.extend(dims_of(value.items, state))
-    return tuple(found)
+    shapes = (state.resolve(t.shape) for t in tensors_in(*values))
+    return tuple(d for shape in shapes for d in shape if not isinstance(d, Segment))

@@ -18,7 +18,8 @@ class Options(Node):
     functions that are `believed` nothing is told: their bodies, which no caller looks into, are as they were when they were
     checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed. Where
     `stopped` says so, between two statements, nobody wants to know any more, and GivenUp is raised. Where `errors_only` are
-    wanted nothing is told of doubts, no examples are looked for, and what is known is not put down in the program."""
+    wanted nothing is told of doubts, no examples are looked for, and what is known is not put down in the program. Where a
+    program has `spare_arms`, one that never works is nobody's mistake, but a check for those who take it."""
 
     strict: bool = False
     allow_empty: bool = False
@@ -27,6 +28,7 @@ class Options(Node):
     supposing: bool = False
     stopped: Callable[[], bool] | None = None
     errors_only: bool = False
+    spare_arms: bool = False
 
 
 class GivenUp(Exception):

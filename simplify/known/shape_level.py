@@ -363,10 +363,10 @@ class ShapeLevel:
         elif isinstance(left, core.ShapeExpr) and isinstance(right, core.ShapeExpr) and equal:
             self.learn_same_shape(self.shape(left), self.shape(right))
 
-    def learn_same_shape(self, a: Shape, b: Shape, reason: object = None) -> None:
+    def learn_same_shape(self, a: Shape, b: Shape) -> None:
         front, tail = _aligned(a, b)
         for x, y in front + tail:
-            self.equate(x, y, reason)
+            self.equate(x, y)
         rest_a, rest_b = a[len(front) : len(a) - len(tail)], b[len(front) : len(b) - len(tail)]
         for one, other in ((rest_a, rest_b), (rest_b, rest_a)):
             if len(one) == 1 and isinstance(one[0], Segment) and one != other and one[0] not in other:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...lang import core
@@ -130,6 +131,20 @@ class Entry(Node):
 
 
 Env = dict[str, Entry]
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """What stands in a tuple, and in the tuples in it; a value that is none stands for itself."""
+    if isinstance(value, TupleValue):
+        for item in value.items:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def tensors_in(*values: Value | None) -> Iterator[TensorInfo]:
+    found = (leaf for value in values if value is not None for leaf in leaves(value))
+    return (leaf for leaf in found if isinstance(leaf, TensorInfo))
 
 
 def plain(shape: Shape) -> bool:

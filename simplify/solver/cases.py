@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import gcd, lcm
 
-from .conditions import AllOf, AnyOf, Cond, Eq0, Ge0, Ne0, all_of, any_of, cond_terms, eq0, ge0, ne0
+from .conditions import AllOf, AnyOf, Cond, Eq0, Ne0, all_of, cond_terms, eq0, ge0, map_terms
 from .solved import Solved, degree, linear_var
 from .terms import Atom, Floor, Max, Mono, Size, Term, Var, at_least, of_atom, replace_atom
 
@@ -115,7 +115,7 @@ def _name_quotient(state: Solved, atom: Floor) -> None:
     q = of_atom(state.fresh(at_least(atom.num, 0, state.ranges)))
     span = state.spanned_by(atom.vars)
     rest = atom.num - atom.den * q
-    replaced = [(_replace_in(c, atom, q), m) for c, m in state.lits.items()]
+    replaced = [(map_terms(c, lambda term: replace_atom(term, atom, q)), m) for c, m in state.lits.items()]
     state.lits = {}
     for cond, mask in [*replaced, (ge0(rest), span), (ge0(atom.den - 1 - rest), span)]:
         state.learn(cond, mask)
@@ -150,26 +150,13 @@ def _max_cases(state: Solved, atom: Max) -> tuple[list[Cond], int, Solved]:
     args: tuple[Size, ...] = (0, *atom.args)
     base.lits = {}
     for c, m in state.lits.items():
-        base.learn(_replace_in(c, atom, of_atom(v)), m)
+        base.learn(map_terms(c, lambda term: replace_atom(term, atom, of_atom(v))), m)
     cases: list[Cond] = []
     for i, a in enumerate(args):
         parts = [eq0(of_atom(v) - a)]
         parts += [ge0(a - b) if j > i else ge0(a - b - 1) for j, b in enumerate(args) if j != i]
         cases.append(all_of(*parts))
     return cases, 0, base
-
-
-def _replace_in(cond: Cond, atom: Atom, by: Size) -> Cond:
-    if isinstance(cond, bool):
-        return cond
-    if type(cond) is AnyOf:
-        return any_of(*(_replace_in(p, atom, by) for p in cond.parts))
-    if type(cond) is AllOf:
-        return all_of(*(_replace_in(p, atom, by) for p in cond.parts))
-    term = replace_atom(cond.term, atom, by)
-    if type(cond) is Ge0:
-        return ge0(term)
-    return eq0(term) if type(cond) is Eq0 else ne0(term)
 
 
 def _small_range(state: Solved) -> Var | None:

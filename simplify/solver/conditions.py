@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import Union, final
 
@@ -286,15 +286,19 @@ def cond_terms(cond: Cond) -> Iterator[Term]:
 
 def substitute_cond(cond: Cond, values: Mapping[Var, Size], ranges: Ranges = _NO_RANGES) -> Cond:
     """The condition with sizes put for variables, folded again."""
+    return map_terms(cond, lambda term: substitute(term, values), ranges)
+
+
+def map_terms(cond: Cond, change: Callable[[Term], Size], ranges: Ranges = _NO_RANGES) -> Cond:
+    """The condition with each of its terms changed, folded again."""
     if isinstance(cond, bool):
         return cond
     if type(cond) is AnyOf:
-        return any_of(*(substitute_cond(p, values, ranges) for p in cond.parts))
+        return any_of(*(map_terms(p, change, ranges) for p in cond.parts))
     if type(cond) is AllOf:
-        return all_of(*(substitute_cond(p, values, ranges) for p in cond.parts))
-    term: Term = cond.term
-    changed = substitute(term, values)
-    if changed is term and not ranges:
+        return all_of(*(map_terms(p, change, ranges) for p in cond.parts))
+    changed = change(cond.term)
+    if changed is cond.term and not ranges:
         return cond
     if type(cond) is Eq0:
         return eq0(changed, ranges)

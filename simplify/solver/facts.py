@@ -367,10 +367,6 @@ class Facts:
 
     # ------------------------------------------------------------ reasons
 
-    def reasons(self, verdict: Verdict) -> tuple[object, ...]:
-        """The reasons of the facts that a verdict rests on, and maybe of some more."""
-        return _reasons(self._resting(verdict.mask))
-
     def core(self, cond: Cond) -> tuple[object, ...]:
         """The reasons of so few facts that without any of them the condition is not proved or refuted any more.
 

@@ -103,6 +103,7 @@ FAMILIES: dict[str, Count] = {
     "compiled tests": Count(30, 150),
     "fresh kernels": Count(180, 1_000),
     "views of operands": Count(4, 100),
+    "channels by themselves": Count(60, 3_000),
     "sizes as attributes": Count(3, 20),
     # Nodes of models, beside onnxruntime.
     "classic models": Count(24, 600),

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import rxlang as rx
 from rxlang.helps.edits import applied
-from rxlang.helps.fix import fixed
-from rxlang.helps.offer import offers
+from rxlang.helps.fix import fixed, why_left
+from rxlang.helps.offer import offers, told
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.parser import parse
@@ -268,14 +268,16 @@ class Verdict(NamedTuple):
 
 
 def judged(original: str, mutant: str, line: int) -> Verdict:
-    report = check_text(mutant, "program.rx", HERE)
-    wrong = tuple(d for d in report.diagnostics if d.severity in ("error", "warning"))
-    wrong = tuple(sorted(wrong, key=lambda d: d.severity))  # errors first
-    found = [o for o in offers(report, HERE) if o.diagnostic in wrong and o.mends]
-    first = min(found, key=lambda o: wrong.index(o.diagnostic)).mends[0] if found else None
+    every = list(offers(check_text(mutant, "program.rx", HERE), HERE))
+    every = [o for o in every if o.diagnostic.severity in ("error", "warning")]
+    every.sort(key=lambda o: (o.diagnostic.severity, o.span.start))  # errors first, as they are told
+    found = [o for o in every if o.mends]
+    first = found[0].mends[0] if found else None
+    wrong = tuple(map(told, every))
     mend = applied(mutant, first.edits) if first is not None else None
     # where no help stands alone, --fix leaves the file as it is
-    text, done = fixed(Source("program.rx", mutant), HERE) if any(o.unambiguous for o in found) else (mutant, ())
+    source = Source("program.rx", mutant)
+    text, done = fixed(source, HERE) if not all(why_left(o, source) for o in found) else (mutant, ())
     return Verdict(
         wrong, bool(wrong) and blames(wrong[0], line),
         mend, first.text if first is not None else "", grade(original, mend) if mend is not None else None,

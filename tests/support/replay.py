@@ -270,7 +270,7 @@ class Replay:
         given: dict[str, Any] = {}
         for name, t in self.types(function).items():
             given[name] = ArgumentShape(draw.shape(t.shape)) if t.kind == "tensor" else draw.value(t, name)
-        return list(pipeline.shapes_of_call(self.checked, function.name, given)[2])
+        return list(pipeline.call_on_shapes(self.checked, function.name, given)[0][2])
 
     def script(self) -> Diagnostic | None:
         try:

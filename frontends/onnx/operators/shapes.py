@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from .registry import Reader, Untranslatable, listed, operator
 
-LAST = 2**63 - 1
-
 
 @operator("Reshape", 1)
 def reshape_attribute(node: Reader) -> str:

@@ -1,0 +1,155 @@
+"""Arms of an If that do not fit what follows: no input is refused that takes the other arm, and what is inferred is right."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import rxlang
+
+onnx = pytest.importorskip("onnx")
+from onnx import parser  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
+from rxlang.simplify.solver.numbers import holds_at, size_at  # noqa: E402
+
+SEEDS = range(int(os.environ.get("RX_FUZZ", "8")))
+_ARMS = {
+    "Squeeze": "Squeeze(x, ax)", "Identity": "Identity(x)", "Unsqueeze": "Unsqueeze(x, ax)", "Never": "MatMul(x, odd)",
+    "Flat": "Reshape(x, all)", "Summed": "ReduceSum<keepdims: int = 0>(x, ax)",
+}  # fmt: skip
+_BEFORE = ("Relu(y)", "Identity(y)", "Unsqueeze(y, zero)", "Cast<to: int = 11>(y)")
+_AFTER = (
+    "Transpose<perm: ints = [1, 0]>(v)", "Transpose<perm: ints = [2, 0, 1]>(v)", "GlobalAveragePool(v)",
+    "Concat<axis: int = 1>(v, v)", "Concat<axis: int = 2>(v, v)", "Softmax<axis: int = 2>(v)", "Abs(v)",
+)  # fmt: skip
+_HELD = f"""
+  one = Constant<value: tensor = int64 {{1}}>()
+  zero = Constant<value: tensor = int64[1] {{0}}>()
+  ax = Constant<value: tensor = int64[1] {{1}}>()
+  all = Constant<value: tensor = int64[1] {{-1}}>()
+  two = Constant<value: tensor = int64[1] {{2}}>()
+  odd = Constant<value: tensor = float[7, 7] {{{", ".join(["0"] * 49)}}}>()
+  s = Shape(x)
+  d = Gather<axis: int = 0>(s, one)"""
+
+
+def saved(path: Path, body: str, inputs: str = "float[b, n, 3] x") -> Path:
+    text = f'<ir_version: 8, opset_import: ["" : 16]> g ({inputs}) => (float[] z) {{{_HELD}\n{body}\n}}'
+    onnx.save(parser.parse_model(text), path)
+    return path
+
+
+def choice(cond: str, then: str, orelse: str, name: str = "y") -> str:
+    return f"""{name} = If ({cond}) <
+      then_branch: graph = t_{name} () => (float[] {name}_t) {{ {name}_t = {then} }},
+      else_branch: graph = e_{name} () => (float[] {name}_e) {{ {name}_e = {orelse} }}>"""
+
+
+def drawn(draw: Random) -> str:
+    then, orelse = (_ARMS[n] for n in draw.sample(sorted(_ARMS), 2))
+    asked = draw.choice(("Equal(d, one)", "Less(d, two)", "Greater(d, two)", "Identity(c)"))
+    lines = (f"q = {asked}", choice("q", then, orelse), f"v = {draw.choice(_BEFORE)}", f"w = {draw.choice(_AFTER)}")
+    return "\n".join((*lines, "z = Cast<to: int = 1>(w)"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_model_takes_what_runs_and_gives_the_shape_that_is_inferred(seed: int, tmp_path: Path) -> None:
+    path = saved(tmp_path / "m.onnx", drawn(Random(seed)), "float[b, n, 3] x, bool c")
+    found = check_model(path, str(path))
+    if found.contract is None:  # what comes behind never works
+        assert not any(ran(path, *sizes) for sizes in product((1, 2), (1, 2, 3), (False, True)))
+        return
+    main = rxlang.load(path, allow_empty=True).main
+    (z,) = found.contract.outputs
+    for b, n, c in product((1, 2), (1, 2, 3), (False, True)):
+        sizes = {"b": b, "n": n}
+        accepted = all(holds_at(k.condition, sizes) for k in found.contract.conditions)
+        try:
+            shape = main(np.ones((b, n, 3), np.float32), np.array(c)).shape
+        except rxlang.ShapeError:
+            assert not accepted or found.contract.undecided, sizes
+            continue
+        assert accepted, sizes
+        if z.shape is not None:
+            assert len(z.shape) == len(shape)
+            assert all(s == "?" or size_at(s, sizes) == there for s, there in zip(z.shape, shape, strict=True))
+
+
+def ran(path: Path, b: int, n: int, c: bool) -> Any:
+    try:
+        main = rxlang.load(path, allow_empty=True).main
+    except rxlang.CheckError:
+        return False
+    try:
+        return main(np.ones((b, n, 3), np.float32), np.array(c)) is not None
+    except rxlang.ShapeError:
+        return False
+
+
+def test_the_arm_with_the_rank_that_is_needed_later_is_a_condition(tmp_path: Path) -> None:
+    after = "  w = Relu(y)\n  v = Unsqueeze(w, zero)\n  z = Transpose<perm: ints = [2, 0, 1]>(v)"
+    body = f"  q = Equal(d, one)\n  {choice('q', 'Squeeze(x, ax)', 'Identity(x)')}\n{after}"
+    path = saved(tmp_path / "m.onnx", body)
+    contract = check_model(path, str(path)).contract
+    assert contract is not None and [c.condition for c in contract.conditions] == ["n == 1"]
+    (demand,) = contract.conditions[0].demands
+    assert demand.node == "node of y (If)" and "node of z (Transpose)" in demand.needs
+    assert contract.outputs[0].shape == (3, 1, "b")
+    found = rxlang.onnx.infer(path)
+    assert found.values["w"].shape == ("b", 3) and found.ok
+
+
+def test_several_arms_are_found_one_after_the_other(tmp_path: Path) -> None:
+    body = f"""  q = Equal(d, one)
+  {choice("q", "Squeeze(x, ax)", "Identity(x)")}
+  y2 = Relu(y)
+  s2 = Shape(y2)
+  d2 = Gather<axis: int = 0>(s2, zero)
+  q2 = Equal(d2, two)
+  {choice("q2", "Squeeze(y2, zero)", "Identity(y2)", "u")}
+  z = Transpose<perm: ints = [1, 0, 2]>(u)"""
+    path = saved(tmp_path / "m.onnx", body)
+    contract = check_model(path, str(path)).contract
+    assert contract is not None
+    for b, n in product((1, 2, 3), (1, 2)):
+        accepted = all(holds_at(c.condition, {"b": b, "n": n}) for c in contract.conditions)
+        assert accepted >= ran_of(path, b, n) and (not accepted or ran_of(path, b, n) or contract.undecided), (b, n)
+
+
+def ran_of(path: Path, b: int, n: int) -> bool:
+    try:
+        rxlang.load(path, allow_empty=True).main(np.ones((b, n, 3), np.float32))
+    except rxlang.ShapeError:
+        return False
+    return True
+
+
+def test_what_fails_where_not_all_runs_get_to_decides_nothing(tmp_path: Path) -> None:
+    """The second If may never read what the first one gives."""
+    body = f"""  q = Equal(d, one)
+  {choice("q", "Squeeze(x, ax)", "Identity(x)")}
+  {choice("c", "Transpose<perm: ints = [1, 0]>(y)", "Identity(x)", "z")}"""
+    path = saved(tmp_path / "m.onnx", body, "float[b, n, 3] x, bool c")
+    contract = check_model(path, str(path)).contract
+    assert contract is not None and not contract.conditions
+    assert rxlang.load(path).main(np.ones((1, 2, 3), np.float32), np.array(False)).shape == (1, 2, 3)
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_an_arm_that_never_works_refuses_only_those_who_take_it(taken: bool, tmp_path: Path) -> None:
+    for then, after in (("MatMul(x, odd)", "Relu(y)"), ("Reshape(x, all)", "MatMul(y, x)")):
+        body = f"  {choice('c', then, 'Identity(x)')}\n  z = {after}"
+        path = saved(tmp_path / "m.onnx", body, "float[3, 3, 3] x, bool c")
+        main, x = rxlang.load(path).main, np.ones((3, 3, 3), np.float32)
+        contract = check_model(path, str(path)).contract
+        assert contract is not None and contract.undecided and not contract.conditions
+        if taken:
+            with pytest.raises(rxlang.ShapeError):
+                main(x, np.array(taken))
+        else:
+            assert main(x, np.array(taken)).shape == (3, 3, 3)

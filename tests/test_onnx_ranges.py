@@ -1,0 +1,121 @@
+"""Ids that a model makes into indices: the contract says of each input what the kernels refuse, one beyond at each end."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import rxlang
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
+from rxlang.model.contract import Contract  # noqa: E402
+
+SEEDS = range(int(os.environ.get("RX_FUZZ", "12")))
+ENTRIES = 7
+node, value = helper.make_node, helper.make_tensor_value_info
+
+
+def steps(draw: Random, name: str) -> list[Any]:
+    """Nodes that make indices called `ids` of an input, some of them with others."""
+    made: list[Any] = []
+    for at in range(draw.randint(0, 4)):
+        new = f"{name}_{at}"
+        made += draw.choice((
+            lambda x, y: [node("Add", [x, "three"], [y])],
+            lambda x, y: [node("Add", ["three", x], [y])],
+            lambda x, y: [node("Sub", [x, "three"], [y])],
+            lambda x, y: [node("Unsqueeze", [x, "first"], [f"{y}u"]), node("Squeeze", [f"{y}u", "first"], [y])],
+            lambda x, y: [node("Concat", [x, "held"], [y], axis=0)],
+            lambda x, y: [node("Concat", ["held", x], [y], axis=0)],
+            lambda x, y: [node("Cast", [x], [f"{y}c"], to=6), node("Cast", [f"{y}c"], [y], to=TensorProto.INT64)],
+            lambda x, y: [node("Sub", ["three", x], [y])],
+            lambda x, y: [node("Mul", [x, "three"], [y])],
+        ))(name if at == 0 else f"{name}_{at - 1}", new)  # fmt: skip
+    last = f"{name}_{at}" if made else name
+    if draw.random() < 0.4:
+        made += [node("Less", [last, "zero"], [f"{name}_l"]), node("Add", [last, "count"], [f"{name}_m"]),
+                 node("Where", [f"{name}_l", f"{name}_m", last], [f"{name}_w"])]  # fmt: skip
+        last = f"{name}_w"
+    return [*made, node("Gather", ["table", last], [f"{name}_y"], axis=0)]
+
+
+def saved(path: Path, nodes: list[Any], outputs: list[str]) -> Path:
+    held = {
+        "table": np.arange(ENTRIES, dtype=np.float32), "three": np.array(3), "zero": np.array(0), "first": np.array([0]),
+        "held": np.array([3, 4]), "count": np.array(ENTRIES),
+    }  # fmt: skip
+    kept = [numpy_helper.from_array(v, n) for n, v in held.items()]
+    inputs = [value("a", TensorProto.INT64, ["n"]), value("b", TensorProto.INT64, ["m"])]
+    results = [value(n, TensorProto.FLOAT, None) for n in outputs]
+    graph = helper.make_graph(nodes, "g", inputs, results, kept)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return path
+
+
+def contract(path: Path) -> Contract:
+    found = check_model(path, str(path)).contract
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_ends_of_a_range_are_those_of_the_kernels(seed: int, tmp_path: Path) -> None:
+    path = saved(tmp_path / "m.onnx", steps(Random(seed), "a"), ["a_y"])
+    bare, main = rxlang.load(path, data_checks=False).main, rxlang.load(path).main
+    if all(fails(bare, n) for n in range(-40, 40)):  # what is held goes beyond the table
+        return
+    for one in contract(path).ranges:
+        assert isinstance(one.least, int) and isinstance(one.most, int)
+        for at, refused in ((one.least - 1, True), (one.least, False), (one.most, False), (one.most + 1, True)):
+            assert fails(bare, at) is fails(main, at) is refused, (str(one), at)
+
+
+def fails(main: Any, element: int) -> bool:
+    try:
+        main(np.array([element, element]), np.array([0]))
+    except rxlang.ShapeError:
+        return True
+    return False
+
+
+def test_ids_that_lose_bits_are_those_that_are_left(tmp_path: Path) -> None:
+    nodes = [node("Cast", ["a"], ["c"], to=TensorProto.INT32), node("Gather", ["table", "c"], ["y"])]
+    path = saved(tmp_path / "m.onnx", nodes, ["y"])
+    (one,) = contract(path).ranges
+    assert (one.input, one.least, one.most) == ("a", -ENTRIES, ENTRIES - 1) and one.demand.needs.endswith("as int32")
+    main = rxlang.load(path).main
+    assert main(np.array([2**32 + 1]), np.array([0])).tolist() == [1.0]
+    with pytest.raises(rxlang.ShapeError):
+        main(np.array([2**32 - ENTRIES - 1]), np.array([0]))
+
+
+def test_ids_beside_others_are_asked_for_and_the_others_listed(tmp_path: Path) -> None:
+    nodes = [
+        node("Mul", ["b", "three"], ["d"]), node("Concat", ["a", "d", "held"], ["c"], axis=0),
+        node("Gather", ["table", "c"], ["y"]),
+    ]  # fmt: skip
+    found = contract(saved(tmp_path / "m.onnx", nodes, ["y"]))
+    assert [(r.input, r.least, r.most) for r in found.ranges] == [("a", -ENTRIES, ENTRIES - 1)]
+    assert [d.node for d in found.undecided] == ["node of y (Gather)"]
+
+
+def test_the_ids_of_a_fused_embedding_have_its_tables(tmp_path: Path) -> None:
+    held = {
+        "words": np.zeros((11, 4)), "places": np.zeros((5, 4)), "kinds": np.zeros((2, 4)), "g": np.ones(4), "h": np.zeros(4),
+    }  # fmt: skip
+    made = node("EmbedLayerNormalization", ["ids", "segments", *held], ["y", "m"], domain="com.microsoft")
+    graph = helper.make_graph(
+        [made], "g", [value(n, TensorProto.INT32, ["b", "t"]) for n in ("ids", "segments")],
+        [value("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(v.astype(np.float32), n) for n, v in held.items()],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "m.onnx")
+    found = contract(tmp_path / "m.onnx")
+    assert [(r.input, r.most) for r in found.ranges] == [("ids", 10), ("segments", 1)]
