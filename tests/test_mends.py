@@ -311,7 +311,7 @@ WINDOWS = (
     ("@conv2d(x, @ones([4, 3, 5, 5], float32), pads=1)", "h >= 3, w >= 3"), ("@unfold(x, [3, 3])", "h >= 3, w >= 3"),
     ("@frame(@sum(x, axis=[0, 1, 2]), length=4, step=2)", "w >= 4"),
 )  # fmt: skip
-AROUND = ("{}", "let a = @relu(x)\nlet b = {}\nb", "if (n > 3) {{ {} }} else {{ {} }}")
+AROUND = ("{}", "let a = @relu(x)\nlet b = {}\nb", "if (n > 1) {{ {} }} else {{ {} }}")
 
 
 @pytest.mark.parametrize(
