@@ -61,8 +61,8 @@ def test_an_architecture_runs_at_many_sizes_without_a_zero(name: str) -> None:
 
 
 def test_each_corpus_has_programs_of_its_own() -> None:
-    assert [len(set(c.programs)) for c in CORPORA.values()] == [26, 17, 25, 8]
-    assert len({path for c in CORPORA.values() for path in c.programs}) == 76
+    assert [len(set(c.programs)) for c in CORPORA.values()] == [26, 17, 25, 8, 5]
+    assert len({path for c in CORPORA.values() for path in c.programs}) == 81
 
 
 # The mistakes
@@ -77,9 +77,10 @@ def test_a_corpus_is_what_its_seeds_make(kind: str) -> None:
 @pytest.mark.parametrize("kind", CORPORA)
 def test_the_mistakes_are_different_and_no_operator_has_more_than_its_part(kind: str) -> None:
     mistakes, programs = read_mistakes(CORPORA[kind]), read_programs(CORPORA[kind])
-    assert len({mutated(programs[m.program], m.operator, m.seed) for m in mistakes}) == len(mistakes) >= 150
+    assert len({mutated(programs[m.program], m.operator, m.seed) for m in mistakes}) == len(mistakes) >= 100
     counts = Counter(m.operator for m in mistakes)
-    assert counts.keys() == {o for o in OPERATORS if any(changes(text, o) for text in programs.values())}
+    possible = {o for o in OPERATORS if any(changes(text, o) for text in programs.values())}
+    assert counts.keys() <= possible and (len(mistakes) < 150 or counts.keys() == possible)
     assert max(counts.values()) <= MOST_OF_ONE_OPERATOR * len(mistakes)
     assert {m.program for m in mistakes} <= programs.keys()
     assert kind != "own" or len({m.program for m in mistakes}) >= 25
