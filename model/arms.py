@@ -34,14 +34,15 @@ def with_arms(first: Tried, check: Check) -> Tried:
     """The model with the one arm of each If with which what follows does not always fail, where the arms differ in rank and
     neither their condition nor what follows is decided otherwise. Everything that the model demands it demands then as well:
     that the condition takes that arm is one of its conditions."""
-    count, left = sum(1 for _ in _operations(first.model.graph)), True
-    done: set[tuple[str, ...]] = set()
-    while left and len(done) < min(_MOST, _MOST_NODES // (count + 1)):
-        at = next((o for o in _open(first) if o.outputs not in done), None)
-        left = at is not None
-        if at is not None:
-            done.add(at.outputs)
-            first = _decided(first, at, check)
+    most = min(_MOST, _MOST_NODES // (sum(1 for _ in _operations(first.model.graph)) + 1))
+    undecided: set[tuple[str, ...]] = set()
+    for _ in range(most):
+        at = next((o for o in _open(first) if o.outputs not in undecided), None)
+        if at is None:
+            break
+        after = _decided(first, at, check)
+        undecided = {*undecided, at.outputs} if after is first else set()  # each that is decided may decide others
+        first = after
     return first
 
 
@@ -61,12 +62,21 @@ def _decided(first: Tried, at: Operation, check: Check) -> Tried:
 def _failure(graph: Graph, at: Operation, tried: Tried) -> str | None:
     """What always fails behind an If, where whatever gets to the If gets there."""
     names = [str(o) for o in _operations(graph)]
-    reached = {str(o) for g in _around(graph, at) for o in g.operations}
+    reached = {str(o) for g in _around(graph, at) for o in _reached(g)}
     for said in tried.report.diagnostics:
         made = tried.translation.source.made.get(said.span.source.position(said.span.start)[0])
         if said.severity == "error" and made is not None and made.what in reached and names.count(made.what) == 1:
             return f"{made.what} fails: {failed(said).needs}"
     return None
+
+
+def _reached(graph: Graph) -> Iterator[Operation]:
+    """The nodes that run where a graph does: those of the arms that were decided with them."""
+    for operation in graph.operations:
+        yield operation
+        if TAKEN in operation.attributes:
+            for inner in _inside(operation):
+                yield from _reached(inner)
 
 
 def _open(tried: Tried) -> Iterator[Operation]:

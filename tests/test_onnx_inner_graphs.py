@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -18,6 +17,7 @@ from rxlang import onnx as rx_onnx  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
+from support import fuzz  # noqa: E402
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 node, value = helper.make_node, helper.make_tensor_value_info
@@ -197,15 +197,19 @@ def by_sizes(draw: Random) -> list[Any]:
     return [*nodes, node("If", ["p"], ["y"], then_branch=graph("a"), else_branch=graph("b"), name="Choice")]
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("RX_FUZZ", "40")) // 5))
-def test_what_sizes_decide_inside_an_arm_is_demanded_where_the_arm_is_taken(seed: int, tmp_path: Path) -> None:
-    nodes = by_sizes(Random(seed))
+def test_what_sizes_decide_inside_an_arm_is_demanded_where_the_arm_is_taken(tmp_path: Path) -> None:
+    for case in fuzz.cases("choices by sizes"):
+        with case as seed:
+            assert_demanded(by_sizes(Random(seed)), tmp_path / f"{seed}.onnx")
+
+
+def assert_demanded(nodes: list[Any], path: Path) -> None:
     held = {
         "at0": [0], "at1": [1], "yes": [True], **{f"is{k}": [k] for k in range(1, 5)},
         **{f"c{k}": np.ones((1, k), np.float32) for k in range(1, 5)},
     }  # fmt: skip
     inputs = [value("x", FLOAT, ["n", "m"])]
-    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("y", FLOAT, None)], **held)
+    saved(path, nodes, inputs, [value("y", FLOAT, None)], **held)
     said = check_model(path, str(path)).contract
     assert said is not None
     module = rxlang.load(path, allow_empty=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,8 +14,8 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 from rxlang.model.contract import Contract  # noqa: E402
+from support import fuzz  # noqa: E402
 
-SEEDS = range(int(os.environ.get("RX_FUZZ", "12")))
 ENTRIES = 7
 node, value = helper.make_node, helper.make_tensor_value_info
 
@@ -64,9 +63,13 @@ def contract(path: Path) -> Contract:
     return found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_ends_of_a_range_are_those_of_the_kernels(seed: int, tmp_path: Path) -> None:
-    path = saved(tmp_path / "m.onnx", steps(Random(seed), "a"), ["a_y"])
+def test_the_ends_of_a_range_are_those_of_the_kernels(tmp_path: Path) -> None:
+    for case in fuzz.cases("ranges of ids"):
+        with case as seed:
+            assert_ends(saved(tmp_path / f"{seed}.onnx", steps(Random(seed), "a"), ["a_y"]))
+
+
+def assert_ends(path: Path) -> None:
     bare, main = rxlang.load(path, data_checks=False).main, rxlang.load(path).main
     if all(fails(bare, n) for n in range(-40, 40)):  # what is held goes beyond the table
         return
