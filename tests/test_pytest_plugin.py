@@ -3,6 +3,7 @@ nothing counts."""
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -90,6 +91,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def run_(files: dict[str, str], *options: str) -> str:
+        gc.collect()  # doors of other tests, which nothing holds any more
         for name, text in files.items():
             path = pytester.path / name
             path.parent.mkdir(exist_ok=True)
