@@ -41,5 +41,5 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if fuzz.FUZZ is not None:
         reports = [r for found in terminalreporter.stats.values() for r in found if isinstance(r, pytest.TestReport)]
-        for line in fuzz.table([p for report in reports for p in report.user_properties]):
+        for line in fuzz.table([p for report in reports if report.when == "call" for p in report.user_properties]):
             terminalreporter.write_line(line)

@@ -248,7 +248,7 @@ def test_a_question_that_z3_cannot_finish_ends_soon_as_unknown(asked):
     start = time.process_time()
     kind = facts.decide(asked).kind
     assert kind in ("unknown", "open", "refuted")
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 2
 
 
 # ---------------------------------------------------------------- against z3 and enumeration

@@ -60,7 +60,7 @@ FAMILIES: dict[str, Count] = {
     "greatest sizes": Count(100, 2_000),
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
-    "hard programs": Count(23, 5_000),
+    "hard programs": Count(23, 1_000),
     "tables of the past": Count(60, 1_000),
     "scopes": Count(60, 1_000),
     # What is told: witnesses, conditions, demands, mends.
