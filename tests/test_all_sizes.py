@@ -55,10 +55,10 @@ def made(seed: int) -> str:
 
 
 def same_check(found: Diagnostic | None, said: Diagnostic) -> bool:
-    """Whether a run was refused by what a warning is about: the same place, or the same part of the declared result."""
+    """Whether a run was refused by what a warning is about: the same place, or the same part of what is declared."""
     if found is None:
         return False
-    asked = r"@\w+ needs (?:axis \d+ of )?(?:item \d+ of )?its result"
+    asked = r"@\w+ needs (?:axis \d+ of )?(?:item \d+ of )?its result|the annotation needs axis \d+ of `\w+`"
     heads = [re.match(asked, d.message) for d in (found, said)]
     return found.span == said.span or (None not in heads and heads[0][0] == heads[1][0])  # type: ignore[index]
 
@@ -130,7 +130,8 @@ def conditions(text: str, base: Path) -> list[str]:
             function = replay.function_of(run, said)
             if function is not None:
                 line = text.split("\n")[said.span.source.position(said.span.start)[0] - 1]
-                always = re.search(r"\b(if|while|for) |@(map|fold|scan)\(", line) is None  # what stands in an arm or a turn need not run
+                # What stands in an arm or a turn need not run.
+                always = re.search(r"\b(if|while|for) |@(map|fold|scan)\(", line) is None
                 found += both_sides(run, function, said, told[2], necessary=bool(told[1]) and always)
     return found
 
