@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..lang import codes, sweet
+from ..lang import sweet
 from ..lang.diagnostics import Diagnostic, Edit, Help, Label, Met
 from ..lang.files import is_model
 from ..lang.node import replace
@@ -30,7 +30,7 @@ _SIZES = {"size", "sizes", "shape", "target", "pairs"}
 def explained(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple[Path, ...] = ()) -> Diagnostic:
     """The failure with the shapes below each other, where the sizes come from, the reason and a mend, where checking one of the
     functions that led there finds it too; else the failure as it is."""
-    if failure.code != codes.R401:
+    if not failure.code.of_shapes:
         return failure
     for one in met[:_MOST]:
         source = one.place.source
