@@ -99,7 +99,9 @@ def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tupl
     return value, sort
 
 
-def _refuse(code: Code, expr: sweet.Expr, found: str, help: str, edits: tuple[Edit, ...] = ()) -> None:
+def _refuse(
+    code: Code, expr: sweet.Expr, found: str, help: str, edits: tuple[Edit, ...] = (), change: str = ""
+) -> None:
     arguments.check_names(code, expr)
     shown = spelled(expr.span)
     fail(
@@ -108,6 +110,7 @@ def _refuse(code: Code, expr: sweet.Expr, found: str, help: str, edits: tuple[Ed
         expr.span,
         help=help,
         edits=edits,
+        change=change,
     )
 
 
@@ -192,7 +195,7 @@ def _no_size(code: Code, stmt: sweet.Let) -> None:
     tensor = {"Size": f"`@size_to_tensor({shown})` makes a tensor of it; "}.get(found, "")
     name_at = stmt.names[0].span
     sort = Edit(Span(name_at.source, name_at.end, name_at.end), f" : {found}") if found != "Bool" else None
-    _refuse(code, stmt.value, found, tensor + named, () if sort is None else (sort,))
+    _refuse(code, stmt.value, found, tensor + named, () if sort is None else (sort,), named)
 
 
 def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:
