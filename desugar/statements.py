@@ -201,7 +201,7 @@ def _no_size(code: Code, stmt: sweet.Let) -> None:
 def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:
     kind = "asserting" if stmt.asserting else "claim"
     assert stmt.type is not None
-    found = leaves(code, tensor, type_, kind, subject, stmt.type.span)
+    found = leaves(code, tensor, type_, kind, core.Called(subject), stmt.type.span)
     patterns.solve(code, found, named=True)
 
 
@@ -224,7 +224,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         kind = "asserting" if stmt.asserting else "claim"
         found: list[Leaf] = []
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
-            found += leaves(code, core_name, part, kind, name.name, part.span)
+            found += leaves(code, core_name, part, kind, core.Called(name.name), part.span)
         patterns.solve(code, found, named=True)
 
 
@@ -274,7 +274,7 @@ def _match_shape(code: Code, call: sweet.Call) -> None:
         if listed.name not in used:
             fail(codes.E208, f"`{listed.name}` does not occur in the shape", listed.span)
     type_ = sweet.TensorType(args[2].span, args[2], None)
-    leaf = Leaf(args[2].span, tensor, type_, "match_shape", spelled(args[0].span))
+    leaf = Leaf(args[2].span, tensor, type_, "match_shape", core.Called(spelled(args[0].span)))
     patterns.solve(code, [leaf], named=True)
 
 

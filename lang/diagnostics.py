@@ -20,6 +20,10 @@ class Label(Placed):
     message: str
 
 
+class CalledFrom(Label):
+    """A call that led to a failure of a run."""
+
+
 class Edit(Placed):
     """Replace the text of `span` by `text`."""
 
