@@ -53,7 +53,7 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: Any) -> None:
     """What `%load_ext rxlang` calls: programs in cells, `%%rx`, and `%rx`."""
-    from .notebook.magics import register
+    from .notebook.magics import register  # IPython is there only in notebooks
 
     register(shell)
 

@@ -631,7 +631,7 @@ def by_script(made: Export, path: Path) -> None:
 
 def quantised(path: Path) -> Iterator[Path]:
     """A model with weights of 8 bits, as onnxruntime makes it."""
-    from onnxruntime.quantization import quantize_dynamic
+    from onnxruntime.quantization import quantize_dynamic  # only this needs it
 
     made = path.with_name(path.name.replace(".onnx", ".int8.onnx"))
     quantize_dynamic(str(path), str(made))

@@ -1,7 +1,8 @@
 """ONNX operators and the sentence encoder of examples/minilm/ as ONNX models, and who runs them: onnxruntime on one thread,
 and onnx's reference implementation.
 
-`pip install -e '.[benchmarks]'` brings both; without them `missing()` says so.
+`pip install -e '.[benchmarks]'` brings both; each is imported where it is asked, and without
+them `missing()` says so.
 """
 
 from __future__ import annotations

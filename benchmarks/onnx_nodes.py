@@ -26,6 +26,7 @@ import onnx
 import rxlang
 from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
+from rxlang import pipeline
 
 # Inputs that an operator reads as shape, axes, pads, scales, sizes, counts or conditions, by operator; -1 is all from there on.
 READ = {
@@ -128,8 +129,6 @@ Shapes = dict[str, list[Any] | None]
 
 
 def rx(case: Case) -> Shapes:
-    from rxlang import pipeline
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         onnx.save(case.model, path)
@@ -158,7 +157,7 @@ def onnx_own(case: Case) -> Shapes:
 
 
 def onnxruntime(case: Case) -> Shapes:
-    from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
+    from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference  # only this needs it
 
     return _shapes(SymbolicShapeInference.infer_shapes(case.model, 2**31 - 1, True, False, 0))
 

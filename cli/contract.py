@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..lang import codes
 from ..lang.diagnostics import Diagnostic, note
+from ..lang.expressions import names_in
 from ..lang.source import Source, Span
 from ..lang.summary import plural
 from ..model.contract import Clause, Contract, Demand, IndexRange, Typed
@@ -47,7 +47,7 @@ def _typed(value: Typed) -> str:
 
 
 def _words(value: Typed) -> list[str]:
-    return [word for size in value.shape or () for word in re.findall(r"[A-Za-z_]\w*", str(size))]
+    return names_in(*(value.shape or ()))
 
 
 def _original(sizes: Iterable[str], names: Mapping[str, str]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ..desugar.errors import nearest
 from ..lang.cells import shown
 from ..lang.checked import Checked, Explanation, Fact
+from ..lang.expressions import names_in
 from ..lang.source import Span
 
 _MOST = 12
-_WORD = re.compile(r"[^\W\d]\w*'*")
 
 
 def explanation(checked: Checked, name: str) -> str | None:
@@ -24,7 +23,7 @@ def names(checked: Checked) -> tuple[str, ...]:
     """Whatever can be explained, and the functions with their at sign."""
     functions = [f"@{f.name}" for f in checked.program.functions if f.kind != "private"]
     bindings = [b for f in checked.shapes for b in (*f.params, *f.bindings)]
-    sizes = [word for b in bindings for size in b.shape or () for word in _WORD.findall(str(size))]
+    sizes = names_in(*(size for b in bindings for size in b.shape or ()))
     consts = [c.name for c in checked.program.consts]
     return tuple(dict.fromkeys([*functions, *consts, *(b.name for b in bindings), *sizes]))
 

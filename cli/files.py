@@ -39,7 +39,7 @@ class Unusable(click.ClickException):
     exit_code = 2
 
     def show(self, file: object = None) -> None:
-        for line in self.message.split("\n"):
+        for line in self.message.splitlines():
             print(f"rx: {shown(line)}", file=sys.stderr)
 
 

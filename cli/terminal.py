@@ -25,7 +25,7 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
 
         print_coloured(diagnostics, _width(sys.stderr))
         return
-    from ..lang.render import WIDTH, render_text
+    from ..lang.render import WIDTH, render_text  # only who has something to say needs it
 
     width = _width(sys.stderr) if sys.stderr.isatty() else WIDTH
     sys.stderr.write("".join(render_text(d, width) + "\n" for d in diagnostics))

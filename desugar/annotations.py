@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..lang import core, sweet
+from ..lang.node import replace
 from ..lang.source import Span
 from .binding import Leaf
 from .code import Code
@@ -10,7 +11,7 @@ from .sorts import says_nothing
 
 
 def leaves(
-    code: Code, name: str, type_: sweet.Type, kind: str, subject: str, span: Span, position: int | None = None
+    code: Code, name: str, type_: sweet.Type, kind: str, subject: core.Called, span: Span, position: int | None = None
 ) -> list[Leaf]:
     """The tensors in a value called `name` that a type says something of; tuples get a `let (x_0, x_1) = x` first."""
     match type_:
@@ -27,7 +28,7 @@ def leaves(
 
 
 def _of_tuple(
-    code: Code, name: str, type_: sweet.TupleType, kind: str, subject: str, position: int | None
+    code: Code, name: str, type_: sweet.TupleType, kind: str, subject: core.Called, position: int | None
 ) -> list[Leaf]:
     if not any(_says_something(t) for t in type_.items):
         return []
@@ -35,8 +36,7 @@ def _of_tuple(
     code.emit(core.Let(type_.span, names, True, None, core.Var(type_.span, name)))
     found: list[Leaf] = []
     for i, (part, item) in enumerate(zip(names, type_.items, strict=True)):
-        shown = f"{subject}, item {i}" if subject.startswith("the ") else f"{subject}[{i}]"
-        found += leaves(code, part, item, kind, shown, item.span, position)
+        found += leaves(code, part, item, kind, replace(subject, items=(*subject.items, i)), item.span, position)
     return found
 
 

@@ -27,7 +27,7 @@ class Leaf(Placed):
     tensor: str
     type: sweet.Type
     kind: str
-    subject: str
+    subject: core.Called
     position: int | None = None
 
 

@@ -106,7 +106,7 @@ def _checks(code: Code, item: sweet.Const, type_: sweet.Type | None, name: str) 
     """What the annotation asserts; the names that it binds are its own."""
     if type_ is None or item.type is None:
         return ()
-    found = leaves(code, name, type_, "const", item.name.name, item.type.span)
+    found = leaves(code, name, type_, "const", core.Called(item.name.name), item.type.span)
     patterns.solve(code, found, named=True)
     unused(code.world, [e for e in code.annotated if not e.used], None)
     return tuple(code.stmts)

@@ -12,21 +12,21 @@ from ..lang.source import Span
 
 def problem(
     code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (),
-    meant: Iterable[str | None] = (), edits: tuple[Edit, ...] = (),
+    meant: Iterable[str | None] = (), edits: tuple[Edit, ...] = (), change: str = "",
 ) -> RxError:  # fmt: skip
     """What gives up on the statement or declaration at hand, to be raised; `meant` are the names that may have been meant,
-    `edits` what the help would do."""
+    `edits` what the help would do, or the `change` that is its end."""
     names = tuple(filter(None, meant))
-    return RxError(
-        error(code, message, span, help=help or did_you_mean(names), labels=tuple(labels), meant=names, edits=edits)
-    )
+    help = help or did_you_mean(names)
+    found = error(code, message, span, help=help, labels=tuple(labels), meant=names, edits=edits, change=change)
+    return RxError(found)
 
 
 def fail(
     code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (),
-    meant: Iterable[str | None] = (), edits: tuple[Edit, ...] = (),
+    meant: Iterable[str | None] = (), edits: tuple[Edit, ...] = (), change: str = "",
 ) -> NoReturn:  # fmt: skip
-    raise problem(code, message, span, help=help, labels=labels, meant=meant, edits=edits)
+    raise problem(code, message, span, help=help, labels=labels, meant=meant, edits=edits, change=change)
 
 
 class Broken(RxError):

@@ -36,7 +36,7 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
     for i, part in enumerate(type_.params):
         param = inner.fresh(f"x{i}")
         params.append(core.Param(param, sort_of(part)))
-        found += leaves(inner, param, part, "param", f"argument {i + 1} of {subject}", part.span, i)
+        found += leaves(inner, param, part, "param", core.Called(f"argument {i + 1} of {subject}"), part.span, i)
     patterns.solve(inner, found, named=False)
     checks, inner.stmts = tuple(inner.stmts), []
     span = type_.span
@@ -45,7 +45,7 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
     args = tuple(core.Arg(span, None, core.variable(span, p.name, p.sort)) for p in params)
     call = core.Call(span, core.Var(span, name), args)
     asked = core.Let(span, (out,), False, sort if sort in SHAPE_SORTS else None, call)
-    results = leaves(inner, out, type_.result, "result", f"the result of {subject}", type_.result.span)
+    results = leaves(inner, out, type_.result, "result", core.Called(subject, is_result=True), type_.result.span)
     patterns.solve(inner, results, named=False, kind="existential")
     if inner.failed:
         raise Broken
@@ -87,7 +87,7 @@ def _lambda_params(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
         core_name = code.bind(param.name, sort_of(type_), "param")
         params.append(core.Param(core_name, sort_of(type_)))
         if type_ is not None and param.type is not None:
-            found += leaves(code, core_name, type_, "param", param.name.name, param.type.span, i)
+            found += leaves(code, core_name, type_, "param", core.Called(param.name.name), param.type.span, i)
     patterns.solve(code, found, named=True)
     for i, param in enumerate(fn.params):
         type_ = None if param.type is None else expand(code.unit, param.type)
@@ -107,6 +107,6 @@ def _promise(code: Code, type_: sweet.Type, result: core.Value, fn: sweet.Fn) ->
     out = code.fresh("out")
     code.emit(core.Let(result.span, (out,), False, None, result))
     assert fn.result is not None
-    found = leaves(code, out, type_, "result", "the result", fn.result.span)
+    found = leaves(code, out, type_, "result", core.Called("", is_result=True), fn.result.span)
     patterns.solve(code, found, named=False, kind="existential")
     return core.Var(result.span, out)

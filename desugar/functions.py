@@ -359,7 +359,9 @@ class Wrapper:
                 if param.type is not None:
                     type_ = expand(self.unit, param.type)
                     name_ = self.params[position].name
-                    found += leaves(self.code, name_, type_, "param", param.name.name, param.type.span, position)
+                    found += leaves(
+                        self.code, name_, type_, "param", core.Called(param.name.name), param.type.span, position
+                    )
         return found
 
     def _check_default(self, param: sweet.Param, info: ParamInfo) -> None:
@@ -404,7 +406,7 @@ class Wrapper:
             if entry is not None and entry.is_shape_level and entry.expr is not None:
                 bound.append((name, entry.expr))  # type: ignore[arg-type]
         kind = "result" if condition in self.later else "param"
-        subject = f"the conditions of @{self.info.name}"
+        subject = core.Called(f"the conditions of @{self.info.name}")
         return core.Declared(condition.span, kind, subject, "", None, tuple(bound), self.info.name)
 
     # The call of the implementation, and what it promises
@@ -430,7 +432,7 @@ class Wrapper:
     def _promise(self, out: str, kind: str) -> None:
         """What the signature says of the result."""
         if self.result_type is not None and self.decl.fn.result is not None:
-            subject = f"the result of @{self.info.name}"
+            subject = core.Called(f"@{self.info.name}", is_result=True)
             found = leaves(self.code, out, self.result_type, kind, subject, self.decl.fn.result.span)
             patterns.solve(self.code, found, named=False, kind="existential")
         for condition in self.later:

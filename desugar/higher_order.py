@@ -153,7 +153,8 @@ class _Rows:
                 self._claim(tensor, lengths, "where", " == ".join(f"{y}.dim(0)" for y in shown))
             shape = (sweet.Name(span, names[0]), sweet.Splice(span, sweet.Ident(span, row)))
             type_ = sweet.TensorType(span, sweet.ListExpr(span, shape), None)
-            patterns.solve(code, [Leaf(span, tensor, type_, "match_shape", spelled(span))], named=True)
+            leaf = Leaf(span, tensor, type_, "match_shape", core.Called(spelled(span)))
+            patterns.solve(code, [leaf], named=True)
         del code.annotated[before:]
         return rows, sweet.Name(self.span, names[0])
 
@@ -163,7 +164,9 @@ class _Rows:
         return tensor.name
 
     def _claim(self, tensor: str, cond: core.Compare, what: str, text: str) -> None:
-        declared = core.Declared(cond.span, f"@{self.name}", spelled(cond.span), tensor, None, (), self.code.function)
+        declared = core.Declared(
+            cond.span, f"@{self.name}", core.Called(spelled(cond.span)), tensor, None, (), self.code.function
+        )
         self.code.emit(core.Assert(cond.span, cond, None, core.Origin(cond.span, what, True, declared, None, text)))
 
     def _carries(self) -> tuple[sweet.Carry, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..lang import core, sweet
 from ..lang.dtypes import DTYPES, HOLDERS
+from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.node import replace
 from .code import Code
 from .scope import SOME_TUPLE
@@ -12,7 +13,6 @@ from .world import FnInfo, ImplsInfo, PrimitiveInfo
 
 SIZE_OPS = frozenset({"+", "-", "*", "/", "//", "%"})
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
-SIZE_FUNCTIONS = ("min", "max", "ceildiv")
 ATTRIBUTES = {"rank": "Size", "shape": "Shape", "dtype": "DType"}
 
 

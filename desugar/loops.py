@@ -225,7 +225,7 @@ class _Loop:
         if piece.first is None:
             return
         span, tensor = piece.name.span, self.names[piece.name.name]
-        declared = core.Declared(span, "carry", piece.place, tensor, None, (), self.code.function)
+        declared = core.Declared(span, "carry", core.Called(piece.place), tensor, None, (), self.code.function)
         pairs: tuple[tuple[str, core.ShapeLevel, core.ShapeLevel], ...] = (
             ("shape", core.ShapeOf(span, tensor), core.ShapeOf(span, piece.first)),
             ("dtype", core.DTypeOf(span, tensor), core.DTypeOf(span, piece.first)),
@@ -239,7 +239,7 @@ class _Loop:
         for piece in pieces:
             if piece.type is not None:
                 name = self.names[piece.name.name]
-                found += leaves(self.code, name, piece.type, "carry", piece.place, piece.type.span)
+                found += leaves(self.code, name, piece.type, "carry", core.Called(piece.place), piece.type.span)
         return patterns.solve(self.code, found, named=False) if found else []
 
     def _where(self, condition: sweet.Expr) -> None:
@@ -254,7 +254,13 @@ class _Loop:
             if entry is not None and isinstance(entry.expr, core.ShapeLevel):
                 bound.append((name, entry.expr))
         declared = core.Declared(
-            condition.span, "carry", "the conditions of the loop", "", None, tuple(bound), self.code.function
+            condition.span,
+            "carry",
+            core.Called("the conditions of the loop"),
+            "",
+            None,
+            tuple(bound),
+            self.code.function,
         )
         origin = core.Origin(condition.span, "where", True, declared, None, spelled(condition.span))
         self.code.emit(core.Assert(condition.span, cond, None, origin))
@@ -342,7 +348,7 @@ class _Loop:
         code, before, annotated = self.code, len(stmts), len(self.code.annotated)
         there = _last_assertions(stmts)
         found = [
-            Leaf(s.type.span, v.name, s.type, "stack", s.name.name)
+            Leaf(s.type.span, v.name, s.type, "stack", core.Called(s.name.name))
             for s, v in zip(stacks, given, strict=True)
             if isinstance(v, core.Var) and not says_nothing(s.type)
         ]
@@ -501,7 +507,7 @@ def _step(code: Code, step: core.SizeExpr) -> core.SizeExpr:
         assert isinstance(named, core.SizeVar)
         step = named
     cond = core.Compare(span, ">=", step, core.SizeLit(span, 1))
-    declared = core.Declared(span, "range", "the step of the range", "", None, (), code.function)
+    declared = core.Declared(span, "range", core.Called("the step of the range"), "", None, (), code.function)
     made = core.Assert(span, cond, None, core.Origin(span, "where", True, declared, None, f"{spelled(span)} >= 1"))
     if made not in code.stmts:
         code.emit(made)

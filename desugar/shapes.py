@@ -7,13 +7,14 @@ from typing import NoReturn
 
 from ..lang import codes, core, sweet
 from ..lang.dtypes import CLASSES, DTYPES, HOLDERS, dtype_named
+from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.node import replace
 from ..lang.operators import BINARY
 from ..lang.source import Span
 from .code import Code, spelled
 from .compounds import spelling
 from .errors import Broken, fail, nearest
-from .levels import ATTRIBUTES, COMPARISONS, SIZE_FUNCTIONS, SIZE_OPS, level, literal_int, named_number, word
+from .levels import ATTRIBUTES, COMPARISONS, SIZE_OPS, level, literal_int, named_number, word
 from .scope import Entry
 from .sorts import describe, opaque
 

@@ -99,7 +99,9 @@ def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tupl
     return value, sort
 
 
-def _refuse(code: Code, expr: sweet.Expr, found: str, help: str, edits: tuple[Edit, ...] = ()) -> None:
+def _refuse(
+    code: Code, expr: sweet.Expr, found: str, help: str, edits: tuple[Edit, ...] = (), change: str = ""
+) -> None:
     arguments.check_names(code, expr)
     shown = spelled(expr.span)
     fail(
@@ -108,6 +110,7 @@ def _refuse(code: Code, expr: sweet.Expr, found: str, help: str, edits: tuple[Ed
         expr.span,
         help=help,
         edits=edits,
+        change=change,
     )
 
 
@@ -192,13 +195,13 @@ def _no_size(code: Code, stmt: sweet.Let) -> None:
     tensor = {"Size": f"`@size_to_tensor({shown})` makes a tensor of it; "}.get(found, "")
     name_at = stmt.names[0].span
     sort = Edit(Span(name_at.source, name_at.end, name_at.end), f" : {found}") if found != "Bool" else None
-    _refuse(code, stmt.value, found, tensor + named, () if sort is None else (sort,))
+    _refuse(code, stmt.value, found, tensor + named, () if sort is None else (sort,), named)
 
 
 def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:
     kind = "asserting" if stmt.asserting else "claim"
     assert stmt.type is not None
-    found = leaves(code, tensor, type_, kind, subject, stmt.type.span)
+    found = leaves(code, tensor, type_, kind, core.Called(subject), stmt.type.span)
     patterns.solve(code, found, named=True)
 
 
@@ -221,7 +224,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         kind = "asserting" if stmt.asserting else "claim"
         found: list[Leaf] = []
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
-            found += leaves(code, core_name, part, kind, name.name, part.span)
+            found += leaves(code, core_name, part, kind, core.Called(name.name), part.span)
         patterns.solve(code, found, named=True)
 
 
@@ -271,7 +274,7 @@ def _match_shape(code: Code, call: sweet.Call) -> None:
         if listed.name not in used:
             fail(codes.E208, f"`{listed.name}` does not occur in the shape", listed.span)
     type_ = sweet.TensorType(args[2].span, args[2], None)
-    leaf = Leaf(args[2].span, tensor, type_, "match_shape", spelled(args[0].span))
+    leaf = Leaf(args[2].span, tensor, type_, "match_shape", core.Called(spelled(args[0].span)))
     patterns.solve(code, [leaf], named=True)
 
 

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
+from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.operators import BINARY, UNARY
 from . import arguments, folding, higher_order, implementations, levels, literals, parts, shapes, slices
 from .code import Code, Typed, spelled
@@ -260,7 +261,7 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             fail(codes.E221, "match_shape is a statement", expr.span, help="write it on a line of its own")
         case "range":
             fail(codes.E221, "range can stand only in `for`", expr.span)
-    known = nearest(callee.name, (*levels.SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
+    known = nearest(callee.name, (*SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
     help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else None
     if callee.name == "len":
         help = (

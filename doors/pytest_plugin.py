@@ -1,5 +1,5 @@
 """The plugin for pytest: with `--rx-checks`, the checks of decorated functions and inside programs that no test reached, or
-saw fail."""
+saw fail. Who does not count waits for nothing: what counts is imported where it is asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--rx-checks") or config.getini("rx_checks"):
-        from .counting import Counts  # who does not count does not wait for it
+        from .counting import Counts
 
         config.stash[_counts] = Counts(config.rootpath)
         config.stash[_rows] = {}

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 from ..desugar.world import Kept, Part
-from ..lang import codes
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
 from ..lang.diagnostics import Diagnostic, RxError, in_order
 from ..lang.files import Files
@@ -116,7 +115,7 @@ class Facts:
         ]
         own = [d for d in in_order(found) if self.pieces.place(d.span) is not None]
         ordered = sorted(own, key=lambda d: self.pieces.place(d.span) or (0, 0))
-        absent = {d.message: d for d in reversed(ordered) if d.code.is_absent or d.code == codes.W312}
+        absent = {d.message: d for d in reversed(ordered) if d.code.is_absent}
         return tuple(d for d in ordered if absent.get(d.message, d) is d)
 
     def verdict(self, offset: int) -> Verdict | None:

@@ -3,13 +3,13 @@ primitive, the contract of a model."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from ..lang import sweet
 from ..lang.checked import Binding, Explanation, Fact, FunctionShapes
+from ..lang.expressions import names_in
 from ..lang.files import is_model
 from ..lang.listing import remarks
 from ..lang.source import Span
@@ -20,7 +20,6 @@ from .analysis import Facts, related
 from .lookup import Lookup, Place, Symbol
 from .names import Local, Occurrence
 
-_WORD = re.compile(r"[^\W\d][\w']*")
 # Where a link to a place of a file leads.
 Link = Callable[[Place], str]
 
@@ -88,7 +87,7 @@ def origins(facts: Facts, offset: int) -> list[Place]:
 
 def _sizes(facts: Facts, offset: int, shape: str) -> Iterator[Place]:
     """Where the sizes that a shape is made of are bound."""
-    names, piece = set(_WORD.findall(shape)), facts.pieces.at(offset)[0]
+    names, piece = names_in(shape), facts.pieces.at(offset)[0]
     for found in Lookup(facts.program).occurrences():
         if found.defines and found.name in names and found.span.source is piece:
             place = facts.pieces.place(found.span)

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from ..lang import codes, sweet
-from ..lang.diagnostics import Diagnostic, Edit, Help, Label, Met
+from ..lang import sweet
+from ..lang.diagnostics import CalledFrom, Diagnostic, Edit, Help, Label, Met
 from ..lang.files import is_model
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Source, Span
 from ..ops.registry import lookup
 from ..pipeline import Report, check_source
+from ..simplify.voice.wording import comes_from_here
 from .case import Mend
 from .conditions import signature_end
 from .edits import Places, applied, in_text_order
@@ -31,7 +32,7 @@ _SIZES = {"size", "sizes", "shape", "target", "pairs"}
 def explained(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple[Path, ...] = ()) -> Diagnostic:
     """The failure with the shapes below each other, where the sizes come from, the reason and a mend, where checking one of the
     functions that led there finds it too; else the failure as it is."""
-    if failure.code != codes.R401:
+    if not failure.code.of_shapes:
         return failure
     for one in met[:_MOST]:
         source = one.place.source
@@ -107,20 +108,20 @@ class _Specialised:
         assert found.sentence is not None
         span = self._back(found.span)
         own = [Label(self._back(label.span), self._in_numbers(label.message)) for label in found.labels]
-        chain = [label for label in failure.labels if label.message.startswith("called from here")]
+        chain = [label for label in failure.labels if isinstance(label, CalledFrom)]
         labels: dict[Span, Label] = {}
         for label in (*own, *chain):
             if label.span != span:
                 labels.setdefault(label.span, label)
         told = replace(failure, span=span, labels=tuple(labels.values()))
-        if found.sentence.claim.startswith(failure.message):  # else a size is known to the run alone
+        if failure.message in (found.sentence.needs, found.sentence.claim):  # else a size is known to the run alone
             told = replace(told, message=found.sentence.claim, caption=found.caption, notes=found.notes)
         return told if help_ is None else replace(told, help=help_.text, edits=help_.edits, helps=(help_,))
 
     def _in_numbers(self, text: str) -> str:
         """`3 comes from here` for a name that is 3 in this run."""
-        name, comes, _ = text.partition(" comes from here")
-        return f"{self.named[name]}{comes}" if comes and name in self.named else text
+        said = (n for name, n in self.named.items() if text == comes_from_here(name))
+        return next((comes_from_here(str(n)) for n in said), text)
 
     # Mends
 

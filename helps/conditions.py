@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit, RxError
+from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.parser import parse_expr
 from ..lang.source import Span
 from ..lang.walk import walk
@@ -19,7 +20,6 @@ from .case import Case, Mend, inserted, replaced
 RANK = 100
 # From here on it is a guess at what was meant.
 FAR_FETCHED = 40
-_FUNCTIONS = {"min", "max", "ceildiv"}
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -131,7 +131,8 @@ def _left_apart(case: Case, name: str) -> bool:
 
 def is_of_count(mend: Mend) -> bool:
     """Whether it says of a number of turns that it is not negative, which no dimension is."""
-    return mend.kind == "bound" and mend.meaning.endswith(">= 0")
+    last = _comparisons(mend.meaning)[-1:] if mend.kind == "bound" else ()
+    return any(c.op == ">=" and isinstance(c.right, sweet.IntLit) and c.right.value == 0 for c in last)
 
 
 def _kind(text: str) -> str:
@@ -192,7 +193,7 @@ def _said_in(text: str, names: set[str]) -> bool:
         expr = parse_expr(text)
     except RxError:
         return False
-    used = {n.name for n in walk(expr) if isinstance(n, sweet.Name)} - _FUNCTIONS
+    used = {n.name for n in walk(expr) if isinstance(n, sweet.Name)}.difference(SIZE_FUNCTIONS)
     return used <= names
 
 

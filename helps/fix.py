@@ -102,7 +102,7 @@ def _unsure(offer: Offer, mend: Mend) -> str:
         return "not all that may be meant was tried"
     if mend.guess or mend.remote:
         return "the mend is a guess at what was meant"
-    if offer.diagnostic.code[1:2] == "3" and not mend.settles:
+    if offer.diagnostic.code.phase == "sizes" and not mend.settles:
         return "the function is not right after the mend"
     return ""
 

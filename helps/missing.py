@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
+from ..lang.expressions import names_in
 from ..lang.walk import walk
 from ..ops.einsum import Equation, parse_equation
 from ..ops.model import Trait
@@ -15,7 +16,6 @@ from ..ops.requirements import Equal
 from . import claims, operands, shapes
 from .case import Case, Dims, Mend, dims_text
 from .operands import wrap
-from .shapes import Change
 from .tree import callee, has, integer, is_reshape, summed
 
 _MOST_SHAPES = 3
@@ -103,7 +103,7 @@ def _quotient(whole: int | str, part: int | str) -> str | None:
 
 def _is_said(case: Case, text: str) -> bool:
     """Whether all names of a size are names of the program."""
-    return {p for p in text.split(" * ") if p.isidentifier()} <= case.tree.names()
+    return case.tree.names().issuperset(names_in(text))
 
 
 # A broadcast
@@ -120,7 +120,7 @@ def _declared(case: Case) -> Iterator[Mend]:
         return
     text = shape.span.text
     if 1 in dims and len(dims) == len(shape.items):
-        yield wrap(case, value, Change(f"broadcast {{}} to {text}", "@broadcast_to(", f", {text})", 19))
+        yield wrap(case, value, shapes.broadcast(text))
     if len(dims) == len(shape.items) or len(dims) < 2:
         return
     sizes = [item.span.text for item in shape.items]
@@ -128,7 +128,7 @@ def _declared(case: Case) -> Iterator[Mend]:
     if as_many or [str(dims[0])] == sizes[:1]:
         # An axis of one element is rather added or dropped.
         rank = 14 if as_many and 1 not in dims and "1" not in sizes else 23
-        yield wrap(case, value, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", rank))
+        yield wrap(case, value, shapes.reshaped(text, rank))
 
 
 def _times(sizes: Iterable[int | str]) -> str:
@@ -146,7 +146,7 @@ def _spread_out(case: Case) -> Iterator[Mend]:
             missing = len(other) - len(dims)
             if missing > 0 and axis.value >= missing and _is_sayable(case, (*other[:missing], *dims)):
                 text = dims_text((*other[:missing], *dims))
-                yield wrap(case, expr, Change(f"broadcast {{}} to {text}", "@broadcast_to(", f", {text})", 19))
+                yield wrap(case, expr, shapes.broadcast(text))
 
 
 def _is_sayable(case: Case, dims: Dims) -> bool:
@@ -168,7 +168,7 @@ def _merged(case: Case) -> Iterator[Mend]:
                 continue  # that is a flatten
             if _quotient(wanted, _times(dims[first : axis + 1])) == "1":
                 text = dims_text((*dims[:first], wanted, *dims[axis + 1 :]))
-                yield wrap(case, expr, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 19))
+                yield wrap(case, expr, shapes.reshaped(text, 19))
 
 
 def _of_products(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
@@ -194,7 +194,7 @@ def _split(case: Case) -> Iterator[Mend]:
             parts = [i.span.text for i in shape.items]
             parts[position : position + 1] = [item.left.span.text, item.right.span.text]
             text = f"[{', '.join(parts)}]"
-            yield wrap(case, x, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 22))
+            yield wrap(case, x, shapes.reshaped(text, 22))
 
 
 def _before_permutation(case: Case) -> Iterator[Mend]:
@@ -207,7 +207,7 @@ def _before_permutation(case: Case) -> Iterator[Mend]:
     if sorted(order) == list(range(len(asked.items))) and len(case.shape("x") or order) != len(order):
         texts = dict(zip(order, (item.span.text for item in asked.items), strict=True))
         text = f"[{', '.join(texts[axis] for axis in range(len(order)))}]"
-        yield wrap(case, x, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 20))
+        yield wrap(case, x, shapes.reshaped(text, 20))
 
 
 def _as_elsewhere(case: Case) -> Iterator[Mend]:
@@ -217,7 +217,7 @@ def _as_elsewhere(case: Case) -> Iterator[Mend]:
         return
     written = [list(parts) for parts in _shapes_written(case) if len(parts) == rank and _are_parts(parts, dims)]
     for text in list(dict.fromkeys(map(dims_text, written)))[:_MOST_SHAPES]:
-        yield wrap(case, x, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", 14))
+        yield wrap(case, x, shapes.reshaped(text, 14))
 
 
 def _shapes_written(case: Case) -> Iterator[tuple[str, ...]]:
@@ -276,8 +276,8 @@ def _where_bound(case: Case) -> Iterator[Mend]:
         for mend in family(case):
             name, let = _wrapped(case, mend)
             if name is not None and let is not None:
-                before, _, after = mend.edits[0].text.partition(f"({name.name}")
-                text = f"{before}({let.value.span.text}{after}"
+                before, after = mend.around
+                text = f"{before}{let.value.span.text}{after}"
                 edit = Edit(let.value.span, text)
                 what = f"{mend.what} where it is bound"
                 yield case.mend(what, [edit], mend.rank + 2, show=let.span, guess=mend.guess)
@@ -287,7 +287,7 @@ def _wrapped(case: Case, mend: Mend) -> tuple[sweet.Name | None, sweet.Let | Non
     """The name that a mend puts something around, with the `let` that binds it."""
     edit = mend.edits[0]
     name = case.tree.find(edit.span, sweet.Name)
-    if len(mend.edits) != 1 or name is None or f"({name.name}" not in edit.text:
+    if len(mend.edits) != 1 or name is None or not mend.around:
         return None, None
     bound = case.tree.binding(name.name, name.span)
     if not isinstance(bound, sweet.Let) or bound.is_tuple or case.function is None:

@@ -31,12 +31,11 @@ def mends(case: Case) -> Iterator[Mend]:
 
 
 def _told(case: Case) -> Iterator[Mend]:
-    """The change that the diagnostic comes with, which is the last thing that its help says: the function that checks its
-    arguments, for its implementation; the sort of a name."""
+    """The change that the diagnostic comes with: the function that checks its arguments, for its implementation; the sort of a
+    name."""
     if case.diagnostic.edits:
-        yield Mend(
-            (case.diagnostic.help or "").rpartition("; ")[2], case.diagnostic.edits, 1, case.diagnostic.edits[0].text
-        )
+        what = case.diagnostic.change or case.diagnostic.help or ""
+        yield Mend(what, case.diagnostic.edits, 1, case.diagnostic.edits[0].text)
 
 
 def _nearest(case: Case) -> Iterator[Mend]:

@@ -144,10 +144,9 @@ def _texts(mends: tuple[Mend, ...]) -> Iterator[str]:
 
 def shortest(mend: Mend) -> str:
     """What it says, in one line if the new operand alone makes it that: "move the axes of `x`: `@permute_dims(...)`"."""
-    what, shown, _ = mend.text.rpartition(": `")
     operand = mend.edits[0].text if len(mend.edits) == 1 else ""
-    is_long = shown and len(mend.text) > _LINE and mend.text.endswith("`") and ": `" not in what
-    return f"{what}: `{operand}`" if is_long and operand.startswith("@") else mend.text
+    is_long = mend.shown and len(mend.text) > _LINE
+    return replace(mend, shown=f"`{operand}`").text if is_long and operand.startswith("@") else mend.text
 
 
 def offers(

@@ -130,7 +130,8 @@ def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) 
         edits = [inserted(expr.span, expr.span.start, change.before), inserted(expr.span, expr.span.end, change.after)]
     else:
         edits = [edit]
-    return case.mend(change.said(case.named(expr)), edits, change.rank if rank is None else rank, guess=change.guess)
+    made = case.mend(change.said(case.named(expr)), edits, change.rank if rank is None else rank, guess=change.guess)
+    return replace(made, around=(change.before, change.after))
 
 
 def _axes_as_moved(case: Case, expr: sweet.Expr, change: Change) -> tuple[int, ...] | None:
@@ -268,7 +269,7 @@ def _broadcast(case: Case) -> Iterator[Mend]:
                 for change in shapes.moved(dims, other, broadcast=True):
                     yield wrap(case, expr, change)
             if len(other) == 1 < len(dims) and other[0] not in dims:
-                yield wrap(case, expr, shapes.Change("flatten", "@flatten(", ")", 25))
+                yield wrap(case, expr, shapes.flattened(25, start=0))
             if len(dims) > len(other):
                 for axis, size in enumerate(dims):
                     if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
@@ -368,7 +369,7 @@ def _labels(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Mend]:
     if dims:
         yield wrap(case, expr, shapes.reduced("argmax", len(dims) - 1, 27))
     if len(dims) > 1:
-        yield wrap(case, expr, shapes.Change("flatten", "@flatten(", ")", 26))
+        yield wrap(case, expr, shapes.flattened(26, start=0))
     if expr is case.arguments.get("target"):
         yield from _one_hot(case)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import combinations
-from math import prod
 from typing import NamedTuple
 
+from ..simplify.solver.exprs import ExpressionError, Scope, read_size
+from ..simplify.solver.terms import TooLarge, Var
 from .case import Dims, count, dims_text
 
 # A wanted dimension: a size, or None where any will do.
@@ -20,17 +20,18 @@ _LAYOUTS = {3: ((0, 2, 1),), 4: ((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 3, 2)), 5: (
 
 
 class Change(NamedTuple):
-    """`before` and `after` go around the tensor's text; `what` completes "... `x`", or has `{}` where that goes."""
+    """`before` and `after` go around the tensor's text; `what` completes "... `x`", or has `{}` where that goes. Of one that
+    moves axes, `order` is where each comes from, or `exchanged` the two that change places."""
 
     what: str
     before: str
     after: str
     rank: int
     guess: bool = False
+    order: tuple[int, ...] = ()
+    exchanged: tuple[int, ...] = ()
 
     def said(self, tensor: str) -> str:
-        if self.what.startswith("reshape"):
-            return f"reshape {tensor}"
         return self.what.format(tensor) if "{}" in self.what else f"{self.what} {tensor}"
 
 
@@ -79,32 +80,40 @@ def cut(axis: int, size: int | str, rank: int) -> Change:
 
 
 def transposed(rank: int = 12) -> Change:
-    return Change("transpose", "@matrix_transpose(", ")", rank)
+    return Change("transpose", "@matrix_transpose(", ")", rank, exchanged=(-2, -1))
 
 
 def permuted(axes: tuple[int, ...], rank: int = 16) -> Change:
-    return Change("move the axes of", "@permute_dims(", f", {dims_text(axes)})", rank)
+    return Change("move the axes of", "@permute_dims(", f", {dims_text(axes)})", rank, order=axes)
 
 
 def swapped(a: int, b: int, rank: int = 17) -> Change:
-    return Change(f"swap axes {a} and {b} of", "@swapaxes(", f", {a}, {b})", rank)
+    return Change(f"swap axes {a} and {b} of", "@swapaxes(", f", {a}, {b})", rank, exchanged=(a, b))
 
 
 def order_of(change: Change, rank: int) -> tuple[int, ...] | None:
     """The order of axes that a change of that many makes; None where it does something else."""
-    numbers = [int(n) for n in re.findall(r"\d+", change.after)]
     order = list(range(rank))
-    if change.before == "@permute_dims(":
-        return tuple(numbers) if sorted(numbers) == order else None
-    a, b = numbers if change.before == "@swapaxes(" else (rank - 2, rank - 1)
-    if change.before not in ("@swapaxes(", "@matrix_transpose(") or not 0 <= a < b < rank:
+    if not change.exchanged:
+        return change.order if change.order and sorted(change.order) == order else None
+    a, b = (axis + rank if axis < 0 else axis for axis in change.exchanged)
+    if not 0 <= a < b < rank:
         return None
     order[a], order[b] = b, a
     return tuple(order)
 
 
-def flattened() -> Change:
-    return Change("flatten", "@flatten(", ", start=1)", 24)
+def flattened(rank: int = 24, *, start: int = 1) -> Change:
+    """From an axis on; the rows are kept."""
+    return Change("flatten", "@flatten(", f", start={start})" if start else ")", rank)
+
+
+def reshaped(target: str, rank: int, *, guess: bool = False) -> Change:
+    return Change("reshape", "@reshape(", f", {target})", rank, guess)
+
+
+def broadcast(target: str) -> Change:
+    return Change(f"broadcast {{}} to {target}", "@broadcast_to(", f", {target})", 19)
 
 
 def repeated(axis: int, times: int | str, rank: int) -> Change:
@@ -137,11 +146,15 @@ def orders(length: int, rank: int = 15) -> Iterator[tuple[tuple[int, ...], Chang
 
 def product(size: int | str) -> tuple[int, Counter[str]] | None:
     """A number and names whose product a size is."""
-    parts = str(size).split(" * ")
-    if not all(p.isidentifier() or p.isdigit() for p in parts):
+    try:
+        found = read_size(str(size), Scope())
+    except (ExpressionError, TooLarge):
         return None
-    numbers = [int(p) for p in parts if p.isdigit()]
-    return prod(numbers), Counter(p for p in parts if not p.isdigit())
+    if isinstance(found, int):
+        return (found, Counter()) if found >= 0 else None
+    (mono, factor), *others = found.mons.items()
+    names = [atom.name for atom in mono if isinstance(atom, Var) and atom.name.isidentifier()]
+    return None if others or factor < 0 or len(names) < len(mono) else (factor, Counter(names))
 
 
 def _is(have: int | str, want: int | str | None) -> bool:
@@ -215,4 +228,4 @@ def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[Change]:
     target = dims_text(w if isinstance(w, int) else -1 for w in wanted)
     rows = total // asked if total is not None else None
     mixed = wanted[0] is None and rows not in (None, 1, *shape[:1])
-    yield Change(f"reshape to {target}", "@reshape(", f", {target})", _MIXED if mixed else 26, mixed)
+    yield reshaped(target, _MIXED if mixed else 26, guess=mixed)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..desugar.written import size_of
-from ..lang import codes, sweet
+from ..lang import sweet
 from ..lang.diagnostics import RxError
 from ..lang.node import Node
 from ..lang.parser import parse_expr
@@ -35,8 +35,8 @@ def mends(case: Case) -> Iterator[Mend]:
 
 def _limited(case: Case) -> Iterator[Mend]:
     """`where tokens <= 512` on the function that is called: the argument is cut to that."""
-    decl = case.tree.function(case.callee) if case.diagnostic.code == codes.E309 else None
-    asked = next((c for c in decl.fn.where if f"`{c.span.text}`" in case.diagnostic.message), None) if decl else None
+    decl = case.tree.function(case.callee) if case.diagnostic.code.of_signature else None
+    asked = next((c for c in decl.fn.where if c.span == case.subject.declared), None) if decl else None
     match asked:
         case sweet.Binary(op="<=", left=sweet.Name(name=name), right=sweet.IntLit(value=most)):
             for param in decl.fn.params if decl is not None else ():

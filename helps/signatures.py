@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..lang import core
+from ..lang import core, sweet
 from ..lang.checked import Checked, Demands
-from ..lang.diagnostics import Edit
+from ..lang.diagnostics import Edit, RxError
 from ..lang.node import replace
+from ..lang.parser import parse_type
 from ..lang.source import NOWHERE, Source
 from ..lang.walk import walk
 from ..pipeline import Report, check_source
@@ -21,7 +21,6 @@ from .offer import OpenChecks
 _MOST_ROUNDS = 6
 _RANKS = range(8)
 _MOST_RANKS_TRIED = 64
-_ANY_RANK = re.compile(r"Tensor(?:\(\?(?:, (?P<dtype>[^()]*))?\))?")
 
 
 def signatures(
@@ -89,11 +88,12 @@ class _Search:
         known, left = list(found), _MOST_RANKS_TRIED
         for i, demands in enumerate(found):
             for j, (name, type_) in enumerate(demands.params if not demands.complete else ()):
-                any_rank = _ANY_RANK.fullmatch(type_)
-                if any_rank is None or left < len(_RANKS):
+                read = _of_any_rank(type_)
+                if read is None or left < len(_RANKS):
                     continue
                 left -= len(_RANKS)
-                tried = [_with_type(known[i], j, name, _ranked(rank, any_rank["dtype"])) for rank in _RANKS]
+                dtype = None if read.dtype is None else read.dtype.span.text
+                tried = [_with_type(known[i], j, name, _ranked(rank, dtype)) for rank in _RANKS]
                 fit = [t for t in tried if self._is_as_good(self.checked_with([*known[:i], t, *known[i + 1 :]]))]
                 known[i] = fit[0] if len(fit) == 1 else known[i]
         return known
@@ -144,6 +144,15 @@ def _with_checks(report: Report, more: Iterable[str]) -> set[str]:
     while callers := {name for name, inside in named.items() if name not in found and not inside.isdisjoint(found)}:
         found |= callers
     return found
+
+
+def _of_any_rank(text: str) -> sweet.TensorType | None:
+    """A type that leaves the rank open; None for any other."""
+    try:
+        read = parse_type(text)
+    except RxError:
+        return None
+    return read if isinstance(read, sweet.TensorType) and isinstance(read.shape, sweet.Unknown | None) else None
 
 
 def _ranked(rank: int, dtype: str | None) -> str:

@@ -3,12 +3,12 @@ number or name of the same sort, in the call that is blamed or in what its opera
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice, permutations
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
+from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import children, walk
@@ -338,7 +338,7 @@ def _names_of_sizes(case: Case) -> list[set[str]]:
 
 
 def _names(dims: tuple[int | str, ...]) -> set[str]:
-    return {part for d in dims if isinstance(d, str) for part in re.findall(r"[A-Za-z_]\w*", d)}
+    return set(names_in(*dims))
 
 
 def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:

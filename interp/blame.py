@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..lang import codes, core
-from ..lang.diagnostics import Diagnostic, Label, Met, error
+from ..lang.diagnostics import CalledFrom, Diagnostic, Label, Met, error
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
@@ -423,7 +423,7 @@ def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
         seen = site.span == primary or any(label.span == site.span for label in labels)
         if _is_call(site) and site.span.source is not NOWHERE.source and not seen and not site.within:
             there = f"called from here, in {_function(site)}"
-            labels.append(Label(site.span, f"{there}, {when}" if when else there))
+            labels.append(CalledFrom(site.span, f"{there}, {when}" if when else there))
     return tuple(labels[:3])
 
 

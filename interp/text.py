@@ -39,13 +39,6 @@ from .steps import (
 )
 from .unit import Unit, numpy_function
 
-# Primitives that are one method of an array: called without a kernel in between.
-METHODS = {
-    "reshape": "{}.reshape({})",
-    "permute_dims": "{}.transpose({})",
-    "matrix_transpose": "{}.swapaxes(-1, -2)",
-    "swapaxes": "{}.swapaxes({}, {})",
-}
 # Python takes a hundred levels of indentation, and twenty of loops; what is deeper is outlined.
 DEEPEST = 40
 DEEPEST_LOOPS = 16
@@ -394,7 +387,7 @@ class RoutineText(ShapeTexts):
             guard = self.unit.constant(("guard", row.name, literals), lambda: make_guard(row.name, literals))
             answer = self.answers.get(id(step))
             self.write(f"{f'if {answer}: ' if answer else ''}{guard}({', '.join(texts)})", step)
-        if self.unit.direct and row.name in METHODS and texts[0].isidentifier() and "WILDCARD" not in texts[-1]:
+        if self.unit.direct and row.name in kernels.METHODS and texts[0].isidentifier() and "WILDCARD" not in texts[-1]:
             sizes = inputs[-1]
             if (
                 isinstance(sizes, core.ShapeLit)
@@ -402,7 +395,7 @@ class RoutineText(ShapeTexts):
                 and not any(isinstance(d, core.Splice) for d in sizes.dims)
             ):
                 texts[-1] = texts[-1][1:-1]  # one by one they are quicker than as a tuple
-            return METHODS[row.name].format(*texts)
+            return kernels.METHODS[row.name].format(*texts)
         into = step.into if self.unit.reuse else None
         ufunc = kernels.is_ufunc(row.name)
         plain = all(v is None for p, v in zip(row.params, inputs, strict=True) if not p.required)
@@ -428,7 +421,7 @@ class RoutineText(ShapeTexts):
     def _is_weighed(self, step: Compute) -> bool:
         """Whether it is a product whose right operand may be a constant, and that is worth to choose a way for."""
         right, shape = step.inputs[-1], step.known.shape if step.known is not None else None
-        if step.row.name != "matmul" or (isinstance(right, core.Var) and right.name in self.made):
+        if step.row.name not in kernels.WEIGHED or (isinstance(right, core.Var) and right.name in self.made):
             return False
         sizes = [d.value for d in shape or () if isinstance(d, core.SizeLit)]
         return shape is None or len(sizes) < len(shape) or math.prod(sizes) > _SMALL

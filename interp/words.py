@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 import numpy as np
 
 from ..lang import core
+from ..lang.expressions import names_in
 from ..lang.walk import walk
 from ..ops.assertions import wording
 from .dtypes import numpy_dtype
@@ -77,10 +77,8 @@ def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -
     """Who asks, and of what: ("@ff", "`x`"), ("@ff", "its result"), ("the annotation", "`y`")."""
     if declared is None:
         return "match_shape", f"`{tensor}`"
-    maker, _, item = declared.subject.partition(", ")
-    if maker == "the result" or maker.startswith("the result of "):
-        who = maker.removeprefix("the result of ") if maker != "the result" else "the function value"
-        return who, f"{item} of its result" if item else "its result"
+    if declared.subject.is_result:
+        return declared.subject.name or "the function value", declared.subject.as_its_own
     if declared.kind == "param" and declared.function:
         return f"@{declared.function}", f"`{declared.subject}`"
     who = "match_shape" if declared.kind == "match_shape" else "the annotation" if origin.claim else "the assertion"
@@ -105,7 +103,7 @@ def found_and_wanted(declared: core.Declared | None, env: Values, argument: str 
     if declared is None or declared.tensor not in env:
         return ""
     noun = "the parameter is" if declared.kind == "param" else "declared"
-    subject = argument or (declared.subject if declared.subject.startswith("the ") else f"`{declared.subject}`")
+    subject = argument or (str(declared.subject) if declared.subject.is_result else f"`{declared.subject}`")
     found = f"{subject} is {describe(env[declared.tensor])}"
     wanted = _filled(declared, env)
     return f"{found}, {noun} {wanted}" if wanted else found
@@ -141,7 +139,7 @@ def values(check: core.Assert | core.MatchShape, env: Values) -> str:
     at_home = declared is not None and (not declared.tensor or declared.tensor in env)
     bound = dict(declared.bound) if declared is not None and at_home else {}
     found: dict[str, str] = {}
-    for name in re.findall(r"[^\W\d]\w*'*", text):
+    for name in names_in(text):
         value = _evaluate(bound[name], env) if name in bound else env.get(name)
         if value is not None and not hasattr(value, "shape") and not callable(value):
             found.setdefault(name, _shown(value))

@@ -11,12 +11,13 @@ class Code(str):
     dtypes do not. `of_brackets`: what follows in the same lines may follow from it. `is_absent`: a file is not there.
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
     verdict behind it. `is_quiet`: no mend is worse for it. `of_shapes`: other shapes may be what is wanted.
+    `of_signature`: a condition that a function's author wrote is not met.
     """
 
     heading: str
     phase: str
     is_doubt = only_empty = of_sizes = of_elements = of_dtypes = False
-    of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = False
+    of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = of_signature = False
 
 
 # A code a line, with its phase and what else is so of it, and the heading.
@@ -84,7 +85,7 @@ E305 sizes of_sizes of_last_axes of_shapes: matrices that cannot be multiplied
 E306 sizes of_sizes of_shapes: shapes that cannot be broadcast together
 E307 sizes of_elements of_shapes: a reshape that would change the number of elements
 E308 sizes of_sizes of_shapes: tensors that cannot be joined
-E309 sizes: a condition of the signature that never holds at this call
+E309 sizes of_signature: a condition of the signature that never holds at this call
 E310 sizes only_empty of_shapes: works only on empty tensors
 E311 sizes: a signature that no sizes satisfy
 E312 sizes: assertions that contradict each other
@@ -96,7 +97,7 @@ E317 sizes of_elements of_shapes: an exact size is needed where a bound is known
 
 # Left for when it runs
 W311 sizes is_doubt of_shapes: a claim that could not be proved
-W312 sizes: weights that are not there yet
+W312 sizes is_absent: weights that are not there yet
 
 # To know
 N201 notes is_quiet: a name that is bound and never used
@@ -110,7 +111,7 @@ N301 notes: code that no execution reaches
 N302 notes: an implementation that is never chosen
 
 # While it runs
-R401 run: a check that failed at run time
+R401 run of_shapes: a check that failed at run time
 R402 run: a primitive that failed on its data
 R403 run: an extern function that failed
 R404 run: a Python value that cannot be an argument

@@ -447,18 +447,41 @@ class Declaration(Node):
 # Origins
 
 
+class Called(Node):
+    """What people call an annotated value: its name or, of a result, the function that gives it (empty where that has no name);
+    of a part of a tuple also which, from the outside."""
+
+    name: str
+    is_result: bool = False
+    items: tuple[int, ...] = ()
+
+    @property
+    def as_its_own(self) -> str:
+        """A result where its function is spoken of: `its result`, or `item 1 of its result`."""
+        return " of ".join(filter(None, (", ".join(self._items), "its result")))
+
+    @property
+    def _items(self) -> tuple[str, ...]:
+        return tuple(f"item {i}" for i in self.items)
+
+    def __str__(self) -> str:
+        if self.is_result:
+            return ", ".join((f"the result of {self.name}" if self.name else "the result", *self._items))
+        return self.name + "".join(f"[{i}]" for i in self.items)
+
+
 class Declared(Placed):
     """The annotation that assertions were made of.
 
     `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern; of loops carry, stack,
     range, and `@map` and the like by their names.
-    `subject` is the annotated name as the user knows it (`x`; `the result of @f`), `tensor` the core name it has here.
+    `subject` is what the user calls it, or a condition; `tensor` is the core name it has here.
     `annotation` is None for a condition. `bound` maps each name of the annotation that was bound somewhere else, before this
     annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
     """
 
     kind: str
-    subject: str
+    subject: Called
     tensor: str
     annotation: Annotation | None
     bound: tuple[tuple[str, ShapeLevel], ...]

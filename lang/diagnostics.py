@@ -20,6 +20,10 @@ class Label(Placed):
     message: str
 
 
+class CalledFrom(Label):
+    """A call that led to a failure of a run."""
+
+
 class Edit(Placed):
     """Replace the text of `span` by `text`."""
 
@@ -107,9 +111,9 @@ def together(conditions: Sequence[str]) -> str:
 class Diagnostic(Displayed, Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
-    `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do;
-    `helps` are all changes that were checked, that one first. `meant` are the names that may have been meant, the likeliest
-    first. `sentence` has the parts of a message about a check.
+    `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do, or the
+    `change` that it ends with; `helps` are all changes that were checked, that one first. `meant` are the names that may have
+    been meant, the likeliest first. `sentence` has the parts of a message about a check.
     """
 
     code: Code
@@ -127,6 +131,7 @@ class Diagnostic(Displayed, Node):
     helps: tuple[Help, ...] = ()
     sentence: Sentence | None = None
     meant: tuple[str, ...] = ()
+    change: str = ""
 
     def _lines(self) -> list[Line]:
         from .render import render  # few are shown in notebooks

@@ -7,10 +7,13 @@ from math import prod
 from typing import Any
 
 from ..interp.follow import Function
+from ..interp.kernels.registry import VIEWS
 from ..interp.steps import Compute
 from ..lang import core
-from ..lang.dtypes import DType
+from ..lang.dtypes import DTYPES, DType
 from ..lang.node import Node
+from ..ops.ground import evaluate
+from ..ops.model import TensorInfo, Trait
 from ..simplify.solver.terms import Size
 from .sizes import Limits, over_turns
 
@@ -84,36 +87,48 @@ def order_of(step: Compute, arrays: Sequence[Array], made: Array) -> tuple[int, 
 
 
 def moved(step: Compute, operand: Array, made: Array) -> tuple[int, ...] | None:
-    """How a view lies whose axes are those of the operand in another order."""
-    rank = len(made.dims or ())
-    axes = list(range(rank))
-    match step.row.name:
-        case "permute_dims":
-            given = _literals(step.inputs[1]) if step.inputs[1] is not None else axes[::-1]
-            if given is None:
+    """How a view of an operand lies, whose axes may be in another order, fewer, more or shorter."""
+    traits = step.row.traits
+    if Trait.MOVES_AXES in traits:
+        axes = _permutation(step, len(made.dims or ()))
+        return None if axes is None or operand.order is None else tuple(axes.index(axis) for axis in operand.order)
+    if Trait.UNIT_AXES in traits:
+        return made.order if operand.in_rows else None
+    if Trait.CUTS in traits:
+        return operand.order if _is_run(step, operand, made) else None
+    keeps = step.row.elementwise or Trait.RESHAPES in traits and operand.dims == made.dims
+    return operand.order if keeps or VIEWS[step.row.name] != "always" else None
+
+
+def _permutation(step: Compute, rank: int) -> tuple[int, ...] | None:
+    """Which axis of its operand each of a result is: what the row's rule makes of sizes that are all different."""
+    sizes, dtype = tuple(range(2, rank + 2)), DTYPES["float32"]
+    operand, *attributes = step.row.params
+    read: dict[str, Any] = {operand.name: TensorInfo(sizes, dtype)}
+    for param, value in zip(attributes, step.inputs[1:], strict=True):
+        if value is not None:
+            literals = _literals(value)
+            if literals is None:
                 return None
-            axes = [axis % rank for axis in given]
-        case "matrix_transpose":
-            axes[-2:] = axes[:-3:-1]
-        case "swapaxes":
-            given = [a for v in step.inputs[1:] for a in _literals(v) or ()]
-            one, other = (axis % rank for axis in given)
-            axes[one], axes[other] = axes[other], axes[one]
-        case "identity" | "positive" | "dropout":
-            return operand.order
-        case "slice" | "split":
-            same = (operand.dims or ())[1:] == (made.dims or ())[1:]
-            return operand.order if same else None
-        case "expand_dims" | "squeeze":
-            return made.order if operand.in_rows else None
-        case _:
-            return operand.order if operand.dims == made.dims else None
-    if operand.order is None:
-        return None
-    return tuple(axes.index(axis) for axis in operand.order)
+            read[param.name] = literals if param.kind == "ints" else literals[0]
+    shape = evaluate(step.row, read).tensors[0].shape
+    return tuple(map(sizes.index, shape))
 
 
-def _literals(value: core.Value | None) -> list[int] | None:
+def _is_run(step: Compute, operand: Array, made: Array) -> bool:
+    """Whether what is cut out lies in one piece: only the outermost axis is shorter, and no entries of it are left out between
+    others."""
+    if operand.order is None or operand.dims is None or made.dims is None or _has_steps(step):
+        return False
+    pairs = enumerate(zip(operand.dims, made.dims, strict=True))
+    return all(before == after for axis, (before, after) in pairs if axis != operand.order[0])
+
+
+def _has_steps(step: Compute) -> bool:
+    return any(p.name == "steps" and v is not None for p, v in zip(step.row.params, step.inputs, strict=True))
+
+
+def _literals(value: core.Value) -> tuple[int, ...] | None:
     items = (
         value.dims
         if isinstance(value, core.ShapeLit)
@@ -121,5 +136,5 @@ def _literals(value: core.Value | None) -> list[int] | None:
         if isinstance(value, core.ListValue)
         else (value,)
     )
-    found = [item.value for item in items if isinstance(item, core.SizeLit)]
+    found = tuple(item.value for item in items if isinstance(item, core.SizeLit))
     return found if len(found) == len(items) else None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..frontends.onnx.translate import Translation
 from ..lang import codes
 from ..lang.checked import Checked
 from ..lang.diagnostics import Diagnostic, error
+from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..simplify.solver.numbers import holds_at
@@ -20,7 +20,6 @@ from .replay import Parameter, Unanswered, failure_at
 # From so many sizes the smallest is looked for.
 _MOST = 256
 _LARGEST = 2**63 - 1
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Arrival(Node):
@@ -43,7 +42,7 @@ def read_sizes(contract: Contract, translation: Translation, texts: Sequence[str
     """Raises ValueError for what names no size."""
     params = parameters(translation, contract.inputs)
     made = {original: name for name, original in translation.sizes.items()}
-    names = {word for p in params for size in p.shape or () for word in _NAME.findall(str(size))}
+    names = names_in(*(size for p in params for size in p.shape or ()))
     equations, named, axes = [], [], {}
     for text in texts:
         place, _, number = text.partition("=")
@@ -97,8 +96,8 @@ def arrival(
 
 def _others(params: Iterable[Parameter], equations: list[str], conditions: list[str]) -> dict[str, int]:
     """The smallest sizes that satisfy the equations, and as many of the conditions as there can be."""
-    names = dict.fromkeys(w for p in params for size in p.shape or () for w in _NAME.findall(str(size)))
-    sizes = [str(size) for p in params for size in p.shape or ()]
+    sizes = [size for p in params for size in p.shape or ()]
+    names = names_in(*sizes)
     assumed = [
         *(f"{size} >= 0" for size in sizes),
         *(f"{name} >= 1" for name in names if f"{name} == 0" not in equations),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
+from ..lang.expressions import renamed
 from ..lang.node import Node
+from ..simplify.solver.numbers import multiple
 from ..simplify.solver.prove import prove_line
 from .contract import Contract, IndexRange, Shape, Typed
 
 Relation = Literal["equal", "wider", "narrower", "different", "unknown"]
-_WORD = re.compile(r"[A-Za-z_][\w']*")
-_MULTIPLE = re.compile(r"([A-Za-z_]\w*) \* (\d+)|(\d+) \* ([A-Za-z_]\w*)")
 
 
 class Refused(Node):
@@ -75,15 +74,13 @@ class _Terms:
     def _multiples(self, dims: Iterable[tuple[str, int | str]]) -> Iterator[str]:
         """Of `n * 2` the name is half of the size, which is even."""
         for place, size in dims:
-            found = _MULTIPLE.fullmatch(str(size))
-            if found is not None:
-                name, factor = found[1] or found[4], found[2] or found[3]
-                if name not in self.names and int(factor) > 0:
-                    self.names[name] = f"({place} // {factor})"
-                    yield f"{place} % {factor} == 0"
+            name, factor = multiple(size) or ("", 0)
+            if name and name not in self.names:
+                self.names[name] = f"({place} // {factor})"
+                yield f"{place} % {factor} == 0"
 
     def renamed(self, size: int | str) -> str:
-        return _WORD.sub(lambda word: self.names.get(word[0], word[0]), str(size))
+        return renamed(size, self.names)
 
     @property
     def assumed(self) -> list[str]:
@@ -199,8 +196,7 @@ class _Comparing:
 
     def shown(self, text: str) -> str:
         """A text with places instead of what stands for them."""
-        names = {made: f"{name}.{axis}" for (name, axis), made in self.places.items()}
-        return _WORD.sub(lambda word: names.get(word[0], word[0]), text)
+        return renamed(text, {made: f"{name}.{axis}" for (name, axis), made in self.places.items()})
 
     def shown_point(self, point: Mapping[str, int]) -> dict[str, int]:
         names = {made: f"{name}.{axis}" for (name, axis), made in self.places.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..frontends.onnx.inference import Inferred, inference
@@ -13,6 +12,7 @@ from ..frontends.onnx.ranges import Indices, Range, Spread
 from ..frontends.onnx.translate import Translation
 from ..lang.checked import Asked, Checked, Condition, Conditions
 from ..lang.diagnostics import Diagnostic
+from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..pipeline import Report
 from ..simplify.solver.conditions import render_cond
@@ -24,8 +24,6 @@ from ..size import Size
 from .replay import Parameter, Unanswered, failure_at
 
 Shape = tuple[int | str, ...]
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_COMPARES = re.compile(r"[<>=|]")
 
 
 class Typed(Node):
@@ -128,7 +126,7 @@ def inputs_of(model: Model, values: Mapping[str, Inferred]) -> tuple[Typed, ...]
 
 def _originals(sizes: Mapping[str, str], inputs: Iterable[Typed]) -> Iterator[tuple[str, str]]:
     """The sizes of the inputs that the model calls otherwise."""
-    used = {word for i in inputs for size in i.shape or () for word in _NAME.findall(str(size))}
+    used = set(names_in(*(size for i in inputs for size in i.shape or ())))
     yield from ((made, name) for made, name in sizes.items() if made != name and made in used)
 
 
@@ -243,9 +241,9 @@ class _Writer:
         return prove_line(_question(texts, goal))["result"] in ("valid", "vacuous")
 
     def _spread(self, texts: list[str], found: Spread, text: str) -> Clause:
-        one, sizes = found.range, tuple(dict.fromkeys(_NAME.findall(text)))
+        one, sizes = found.range, tuple(names_in(text))
         node = str(one.operation)
-        indices = f"its indices go from {_plain(str(found.first))} to {_plain(str(found.last))}"
+        indices = f"its indices go from {_plain_size(found.first)} to {_plain_size(found.last)}"
         needs = f"{indices}, and axis {one.axis} of `{one.table}` has {one.size} entries"
         demand = Demand(node, needs, one.operation.trace, self.paths.to(node, self._with(sizes)))
         point = self._point(prove_line(_question(texts, text)).get("witness"))
@@ -258,8 +256,8 @@ class _Writer:
 
     def _point(self, found: Mapping[str, int] | None) -> dict[str, int] | None:
         """A witness with all sizes of the inputs."""
-        names = (word for i in self.inputs for size in i.shape or () for word in _NAME.findall(str(size)))
-        return None if found is None else {name: found.get(name, 1) for name in dict.fromkeys(names)}
+        names = names_in(*(size for i in self.inputs for size in i.shape or ()))
+        return None if found is None else {name: found.get(name, 1) for name in names}
 
 
 def _end(end: tuple[int, int], size: int | str) -> int | str:
@@ -272,12 +270,18 @@ def _end(end: tuple[int, int], size: int | str) -> int | str:
 
 
 def _plain(text: str) -> str:
-    """A size or a condition as short as it is written."""
-    scope = Scope()
+    """A condition as short as it is written."""
     try:
-        return render_cond(read_condition(text, scope)) if _COMPARES.search(text) else str(Size(text))
-    except (ExpressionError, TooLarge, ValueError):
+        return render_cond(read_condition(text, Scope()))
+    except (ExpressionError, TooLarge):
         return text
+
+
+def _plain_size(text: int | str) -> str:
+    try:
+        return str(Size(str(text)))
+    except (ExpressionError, TooLarge, ValueError):
+        return str(text)
 
 
 def _question(assume: list[str], goal: str) -> str:

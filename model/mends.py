@@ -6,7 +6,6 @@ A change gives the same results at all sizes that were accepted before it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
@@ -14,8 +13,9 @@ from ..frontends.onnx.edits import Edit, NewNode
 from ..frontends.onnx.inference import Inferred
 from ..frontends.onnx.model import Model, Operation
 from ..frontends.onnx.ranges import Indices
+from ..lang.expressions import names_in
 from ..lang.node import Node
-from ..simplify.solver.numbers import size_at
+from ..simplify.solver.numbers import divided, fixed, size_at
 from ..simplify.solver.prove import prove_line
 from .contract import Clause, Contract
 
@@ -23,8 +23,6 @@ Values = Mapping[str, Inferred]
 Sizes = tuple[int | str, ...]
 # What checks a changed model: its contract, None where it is rejected, and what is known of its values.
 Check = Callable[[Edit], tuple[Contract | None, Values]]
-_FIXED = re.compile(r"([A-Za-z_]\w*) == (\d+)")
-_MULTIPLE = re.compile(r"([A-Za-z_]\w*) % (\d+) == 0")
 _ROUNDS = 8
 # The opset that has Expand.
 _EXPAND = 8
@@ -56,9 +54,9 @@ class _Mending:
 
     def thawed(self) -> Iterator[Mend | None]:
         for clause in self.contract.conditions:
-            found = _FIXED.fullmatch(clause.condition)
-            if found is not None and int(found[2]) > 0:
-                yield self._thawed(clause, found[1], int(found[2]))
+            name, number = fixed(clause.condition) or ("", 0)
+            if number > 0:
+                yield self._thawed(clause, name, number)
 
     def _thawed(self, clause: Clause, name: str, number: int) -> Mend | None:
         """Targets of reshapes with a number that is a size: round by round, since behind what holds it nothing is known."""
@@ -201,8 +199,8 @@ class _Mending:
 
     def padded(self) -> Mend | None:
         """The inputs padded to multiples."""
-        found = [m for c in self.contract.conditions if (m := _MULTIPLE.fullmatch(c.condition))]
-        multiples = {m[1]: int(m[2]) for m in found}
+        found = {c.condition: m for c in self.contract.conditions if (m := divided(c.condition))}
+        multiples = dict(found.values())
         edit, said = Edit(), []
         for value in self.contract.inputs:
             wanted = tuple(multiples.get(str(size), 1) for size in value.shape or ())
@@ -210,7 +208,7 @@ class _Mending:
                 edit = edit | self._padding(value.name, wanted)
                 axes = (f"axis {axis} to a multiple of {n}" for axis, n in enumerate(wanted) if n > 1)
                 said.append(f"`{value.name}`, {' and '.join(axes)}")
-        gone = tuple(m[0] for m in found)
+        gone = tuple(found)
         made = self.check(edit)[0] if said else None
         if made is None or not self._accepts(made, gone):
             return None
@@ -267,4 +265,4 @@ def _with(target: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
 
 def _speaks_of(value: Inferred | None, name: str) -> bool:
     shape = value.shape if value is not None else None
-    return shape is None or any(name in re.findall(r"\w+", str(size)) for size in shape)
+    return shape is None or name in names_in(*shape)

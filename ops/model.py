@@ -251,7 +251,7 @@ class Trait(Enum):
     BROADCASTS: element by element of operands that are broadcast. MOVES_AXES: the same axes in another order. RESHAPES: the
     axes are those that the call writes. UNIT_AXES: axes of one element come or go. WINDOWS: the spatial axes change, by windows
     or by a scale. JOINS: operands one after another. LOSS: how far a prediction is from its target.
-    NEW_AXIS: the result has one axis more.
+    NEW_AXIS: the result has one axis more. CUTS: some of the entries of an axis, in their order.
     """
 
     BROADCASTS = "broadcasts"
@@ -262,6 +262,7 @@ class Trait(Enum):
     JOINS = "joins"
     LOSS = "loss"
     NEW_AXIS = "new axis"
+    CUTS = "cuts"
 
 
 class Primitive(Node):

@@ -9,13 +9,13 @@ False then). Whether it really leaves nothing to check is seen by pasting it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..lang import core
 from ..lang.checked import Demands, Takes
 from ..lang.dtypes import DTYPES, DType
+from ..lang.expressions import names_in
 from ..lang.source import NOWHERE, Span
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from .known.fresh import dims_of
@@ -173,7 +173,7 @@ class _Signature:
 
     def _lost(self, params: Iterable[tuple[str, str]]) -> set[str]:
         """The names that the declared types bind, and those of the signature do not any more."""
-        said = {word for name, text in params for word in (name, *re.findall(r"[A-Za-z_][\w']*", text))}
+        said = set(names_in(*(text for param in params for text in param)))
         return self._names_in(self.params) - said
 
     def _unsaid(self, params: Iterable[tuple[str, str]], conds: Iterable[Cond], lost: set[str]) -> list[Cond]:

@@ -137,10 +137,9 @@ def _applied(
 def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> bool:
     """Whether a call whose shapes and dtypes are right may fail for its elements. A number need not fit an unknown dtype."""
     if row.name in REFUSES:
-        given = entries.get(REFUSES[row.name])
-        return (
-            given is not None and not isinstance(given.value, NumberValue | SizeValue) or row.name == "size_to_tensor"
-        )
+        param = next(p for p in row.params if p.name == REFUSES[row.name])
+        given = entries.get(param.name)
+        return given is not None and (param.kind == "size" or not isinstance(given.value, NumberValue | SizeValue))
     tensors = [e.value for e in entries.values() if isinstance(e.value, TensorInfo)]
     dtypes = [None if t.dtype is None else state.dtype(t.dtype) for t in tensors]
     if any(isinstance(e.value, NumberValue) for e in entries.values()) and not all(

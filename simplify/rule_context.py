@@ -238,7 +238,7 @@ class SymbolicCtx:
         size = state.size(f"?{name}", nonneg=at_least is not None)
         variable = single_var(size)
         assert variable is not None
-        if self.info.name != "item":
+        if self.info.row.results != "size":  # a size that is read from data is a name that nobody gave it yet
             state.opaque.begin(variable, at_most)
         else:
             state.leave_unnamed(variable)

@@ -109,6 +109,21 @@ def test_the_expression_is_what_a_call_takes(module: rx.Module, name: str) -> No
     assert told.at(sizes) == pytest.approx(memory.peak(module[name], *args), rel=0.01)
 
 
+VIEWS = (
+    "@moveaxis(y, [0], [2])", "@moveaxis(@moveaxis(y, [0], [2]), [2], [0])", "@swapaxes(@matrix_transpose(y), 1, 2)",
+    "@permute_dims(y, [2, 0, 1])", "@flip(y, axis=0)", "y[::2]", "y[10:]", "y[:, 1:]", "@permute_dims(y, [1, 0, 2])[1:]",
+    "@expand_dims(@squeeze(y[0:1], axis=0), axis=1)", "@broadcast_to(y, [s, 50, 70])", "@identity(y)",
+    "@truncate(y, @size_to_tensor(s - 1))",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_reshape_of_a_view_takes_memory_where_its_elements_do_not_lie_in_rows(view: str) -> None:
+    text = f"@f = fn(x : Tensor([s, 50, 70], float32)) {{ let y = x + 1.0; let v = {view}; @reshape(v, [-1]) }}\n"
+    module, x = rx.loads(text), np.ones((300, 50, 70), np.float32)
+    assert found(module, "f").at({"s": 300}) == pytest.approx(memory.peak(module.f, x), rel=0.01)
+
+
 def test_in_a_while_it_is_what_a_turn_takes(module: rx.Module) -> None:
     told = found(module, "halves")
     assert told.names == told.per_turn == ("p",)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from statistics import median
+from typing import Any, TypeVar
 
 from rxlang.lang.codes import CODES
+from rxlang.ops import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = {
@@ -43,6 +48,23 @@ def sources() -> dict[tuple[str, ...], ast.Module]:
     return {f.relative_to(ROOT).with_suffix("").parts: ast.parse(f.read_text(encoding="utf-8")) for f in files}
 
 
+N = TypeVar("N", bound=ast.AST)
+
+
+@cache
+def nodes() -> dict[type[ast.AST], list[tuple[tuple[str, ...], Any]]]:
+    """Every node of the package by its kind, with its module."""
+    found: dict[type[ast.AST], list[tuple[tuple[str, ...], Any]]] = defaultdict(list)
+    for module, tree in sources().items():
+        for node in ast.walk(tree):
+            found[type(node)].append((module, node))
+    return found
+
+
+def every(*kinds: type[N]) -> Iterator[tuple[tuple[str, ...], N]]:
+    return (found for kind in kinds for found in nodes()[kind])
+
+
 def relative_targets(module: tuple[str, ...], node: ast.ImportFrom) -> Iterator[tuple[str, ...]]:
     """The modules of the package that a relative import names, from the package's root."""
     base = module[: len(module) - node.level] + tuple(node.module.split(".") if node.module else ())
@@ -50,22 +72,18 @@ def relative_targets(module: tuple[str, ...], node: ast.ImportFrom) -> Iterator[
 
 
 def package_imports() -> Iterator[tuple[tuple[str, ...], tuple[str, ...], int]]:
-    for module, tree in sources().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.level:
-                for target in relative_targets(module, node):
-                    yield module, target, node.lineno
+    for module, node in every(ast.ImportFrom):
+        if node.level:
+            yield from ((module, target, node.lineno) for target in relative_targets(module, node))
 
 
 def outside_imports() -> Iterator[tuple[tuple[str, ...], str, int]]:
     """Every absolute import: the module, the imported top-level name, the line."""
-    for module, tree in sources().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield module, alias.name.split(".")[0], node.lineno
-            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-                yield module, node.module.split(".")[0], node.lineno
+    for module, node in every(ast.Import):
+        yield from ((module, alias.name.split(".")[0], node.lineno) for alias in node.names)
+    for module, each in every(ast.ImportFrom):
+        if not each.level and each.module:
+            yield module, each.module.split(".")[0], each.lineno
 
 
 def layer(module: tuple[str, ...]) -> int:
@@ -127,7 +145,7 @@ def test_what_comes_after_desugaring_knows_no_sweet_tree() -> None:
         for module in knows
         if module[0] in ("simplify", "interp")
         or module in (("lang", "core"), ("lang", "core_printer"), ("lang", "checked"))
-        if any(isinstance(n, ast.alias) and n.name == "sweet" for n in ast.walk(sources()[module]))
+        if any(of == module and n.name == "sweet" for of, n in every(ast.alias))
     ]
     assert wrong == []
 
@@ -166,7 +184,128 @@ def test_every_top_level_folder_with_code_is_a_known_room() -> None:
 
 
 def test_every_code_that_is_named_is_declared() -> None:
-    nodes = [(module, n) for module, tree in sources().items() for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
-    named = [(m, n) for m, n in nodes if isinstance(n.value, ast.Name) and n.value.id == "codes" and n.attr.isupper()]
+    named = [
+        (m, n) for m, n in every(ast.Attribute)
+        if isinstance(n.value, ast.Name) and n.value.id == "codes" and n.attr.isupper()
+    ]  # fmt: skip
     assert len(named) > 100
     assert [place(m, n.lineno) for m, n in named if n.attr not in CODES] == []
+
+
+# Nothing that we say ourselves is read again, and nothing is recognised by its name
+
+# Rooms in which a name is a row, or what is written about one: an operator of a model, a kernel.
+ROWS = ("ops", "frontends", "interp/kernels", "lang/operators")
+# Names of primitives that are words of the language, of its types or of formats as well.
+OTHER_WORDS = {
+    "any", "complex", "real", "size", "sort", "item", "shape", "var", "where", "stack", "trace", "mean", "floor", "min", "max",
+    "fold", "zeros", "ones", "arange",  # `rx run --arg x=zeros[2, 3]`
+}  # fmt: skip
+# Whoever uses patterns, and what they are for: the user's text, names and formats, and what others say.
+PATTERNS = {
+    "source text": "lang/lexer lang/rows lang/build lang/given lang/weights lang/walk lang/no_rule desugar/world "
+    "desugar/binding ops/registry ops/dtypes_column ops/spelling ops/rules/onnx_strings simplify/bindings simplify/program "
+    "simplify/voice/doors editor/completion editor/pieces editor/positions doors/declared doors/notation cli/annotated "
+    "interp/values interp/kernels/onnx_strings helps/loops helps/actual",
+    "sizes and conditions": "lang/expressions simplify/solver/exprs frontends/onnx/dims frontends/onnx/dynamic",
+    "names": "frontends/onnx/names frontends/onnx/prelude frontends/onnx/operators/math frontends/onnx/operators/table "
+    "helps/parts cli/values size_sympy simplify/voice/spoken",
+    "what others say": "frontends/onnx/reading interp/blame",
+    "pages": "cli/explain",
+    "how a name is written": "simplify/voice/describe",
+}
+SAID = {"message", "caption", "needs", "found", "verdict", "claim", "help", "notes", "meaning"}
+READS = {"startswith", "endswith", "partition", "rpartition", "split", "find", "index", "removeprefix", "removesuffix"}
+CODE = re.compile(r"[EWNR]\d{3}")
+
+
+def compared(*leave_out: str) -> Iterator[tuple[str, ast.expr]]:
+    """What is compared, matched, looked up in a table that is written out, or asked for in a container."""
+    for module, node in every(ast.Compare, ast.MatchValue, ast.Set, ast.Dict):
+        if not leave_out or not "/".join(module).startswith(leave_out):
+            yield from ((place(module, part.lineno), part) for part in _compared(node))
+
+
+def _compared(node: ast.Compare | ast.MatchValue | ast.Set | ast.Dict) -> Iterator[ast.expr]:
+    match node:
+        case ast.Compare():
+            for part in (node.left, *node.comparators):
+                yield from part.elts if isinstance(part, ast.Tuple | ast.List) else (part,)
+        case ast.MatchValue():
+            yield node.value
+        case ast.Set():
+            yield from node.elts
+        case ast.Dict():
+            yield from filter(None, node.keys)
+
+
+def is_code(node: ast.expr) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and CODE.fullmatch(node.value) is not None
+    return isinstance(node, ast.Attribute) and CODE.fullmatch(node.attr) is not None
+
+
+def is_part_of(node: ast.expr, attributes: set[str]) -> bool:
+    """Whether what is at the left of a dot or of a bracket is one of the attributes of something."""
+    of = node.value if isinstance(node, ast.Attribute | ast.Subscript) else node
+    return isinstance(of, ast.Attribute) and of.attr in attributes
+
+
+def test_nothing_is_decided_by_which_code_a_diagnostic_has() -> None:
+    assert [at for at, part in compared() if is_code(part)] == []
+    read = [(m, n) for m, n in every(ast.Attribute) if n.attr in READS]
+    read += [(m, n) for m, n in every(ast.Subscript)]
+    assert [place(m, n.lineno) for m, n in read if is_part_of(n, {"code"})] == []
+
+
+def test_no_primitive_is_recognised_by_its_name() -> None:
+    names = set(registry.names()) - OTHER_WORDS
+    assert {"matmul", "reshape", "permute_dims", "flatten"} < names
+    found = [
+        f"{at}: {part.value}"
+        for at, part in compared(*ROWS)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        if part.value.removeprefix("@").removeprefix("prelude.") in names or part.value.startswith("onnx.")
+    ]
+    assert found == []
+
+
+def test_patterns_are_for_what_somebody_else_wrote() -> None:
+    assert importers_of("re") == {name for names in PATTERNS.values() for name in names.split()}
+
+
+def test_no_module_takes_a_sentence_apart_that_was_made_here() -> None:
+    calls = [(m, n.func) for m, n in every(ast.Call)]
+    read = [(m, f) for m, f in calls if isinstance(f, ast.Attribute) and f.attr in READS]
+    assert [place(m, f.lineno) for m, f in read if is_part_of(f, SAID)] == []
+
+
+def test_an_import_inside_a_function_says_what_it_saves() -> None:
+    """There, or for all of a module in what stands at its head."""
+    inside: dict[tuple[tuple[str, ...], int], list[int]] = defaultdict(list)
+    functions = list(every(ast.FunctionDef))
+    for module, node in every(ast.Import, ast.ImportFrom):
+        if node.col_offset:
+            around = [f.lineno for m, f in functions if m == module and f.lineno < node.lineno <= (f.end_lineno or 0)]
+            inside[module, max(around, default=0)].append(node.lineno)
+    assert len(inside) > 30
+    unexplained = [place(*function) for function, lines in inside.items() if not is_explained(function[0], lines)]
+    assert [at for at in unexplained if not at.endswith(":0")] == []  # those are for types alone
+
+
+def is_explained(module: tuple[str, ...], lines: list[int]) -> bool:
+    text = ROOT.joinpath(*module).with_suffix(".py").read_text(encoding="utf-8").splitlines()
+    return "imported" in (ast.get_docstring(sources()[module]) or "") or any("#" in text[at - 1] for at in lines)
+
+
+def test_only_what_the_user_wrote_in_python_may_raise_anything() -> None:
+    handlers = [(m, n.type) for m, n in every(ast.ExceptHandler)]
+    broad = [m for m, t in handlers if t is None or isinstance(t, ast.Name) and t.id in ("Exception", "BaseException")]
+    assert broad == [("interp", "compile")]
+
+
+def test_functions_are_short() -> None:
+    """The longest is the loop of the parser, which is in one piece for its speed."""
+    lengths = {place(m, n.lineno): (n.end_lineno or 0) - n.lineno + 1 for m, n in every(ast.FunctionDef)}
+    assert max(lengths, key=lambda at: lengths[at]).startswith("lang/lalr.py") and max(lengths.values()) <= 76
+    assert sum(n > 40 for n in lengths.values()) <= 23 and median(lengths.values()) <= 7

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
@@ -10,6 +9,7 @@ from typing import Any, Literal
 from ...lang.checked import Binding, Counts, FunctionShapes
 from ...lang.diagnostics import Diagnostic
 from ...lang.dtypes import HOLDERS
+from ...lang.expressions import names_in
 from ...lang.node import Node
 from .block import constant_of
 from .model import Graph, Model, Operation
@@ -99,7 +99,7 @@ def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | Non
     def text(size: int | str | None) -> Any:
         if not isinstance(size, str):
             return size
-        return sizes.of(size) if named is None or set(_WORDS.findall(size)) <= {*named, *_FUNCTIONS} else "?"
+        return sizes.of(size) if named is None or named.keys() >= set(names_in(size)) else "?"
 
     shape = None if binding.shape is None else tuple(map(text, binding.shape))
     bounds = tuple(None if b is None or text(b) == "?" else text(b) for b in binding.bounds)
@@ -119,10 +119,6 @@ def _common(inside: Sequence[Inferred]) -> Inferred | None:
     return Inferred(
         sizes, inside[0].dtype, tuple("unknown" if s == "?" else "exact" for s in sizes), (), None, inside[0].element
     )
-
-
-_WORDS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*'*")
-_FUNCTIONS = ("min", "max", "ceildiv")
 
 
 def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dict[str, Diagnostic]:

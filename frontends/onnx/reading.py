@@ -40,10 +40,10 @@ _STRING, _MESSAGE, _MESSAGES = 9, 11, -11
 def read_model(path: Path) -> Model:
     """What the file says; raises RxError."""
     try:
-        from onnx import ModelProto
+        from onnx import ModelProto  # who reads no model need not have it
     except ImportError:
         fail(path, "models are read by the package onnx, which is not installed", "pip install 'rxlang[onnx]'")
-    from google.protobuf.message import DecodeError
+    from google.protobuf.message import DecodeError  # it comes with onnx
 
     try:
         found = index(path)
@@ -200,7 +200,7 @@ class Reader:
         return self.tried(whose, lambda: tensor_of(self.path, self.index, key, proto))
 
     def sparse(self, proto: Any, whose: str) -> Tensor:
-        from .located import dense
+        from .located import dense  # as the other
 
         return self.tried(whose, lambda: dense(self.path, proto))
 

@@ -31,7 +31,7 @@ def write_shapes(
     """Write the model, from its file or its bytes, to `path` with what is inferred of each value. A declared size stays where
     nothing is known, and under `ignore` all that is declared. External data that lies elsewhere is linked beside it, or
     copied. Raises OSError."""
-    import onnx
+    import onnx  # few models are written
 
     proto = onnx.ModelProto.FromString(model.path.read_bytes() if data is None else data)
     _fill(proto.graph, model.graph, found, policy)

@@ -38,11 +38,20 @@ def clamped(offset: int) -> int:
 _KERNELS: dict[str, Callable[..., Any]] = {}
 # Primitives that are one NumPy function of their tensors when no optional parameter is given: generated code calls it directly.
 DIRECT: dict[str, str] = {}
+# Those that are one method of an array.
+METHODS = {
+    "reshape": "{}.reshape({})",
+    "permute_dims": "{}.transpose({})",
+    "matrix_transpose": "{}.swapaxes(-1, -2)",
+    "swapaxes": "{}.swapaxes({}, {})",
+}
+# Those of the first whose kernel chooses a way by its last operand, which pays where there are many elements.
+WEIGHED = {"matmul"}
 # Kernels whose result is always memory of its own; with when it lies row by row: `always`, where the first operand does
 # (`first`), where an operand of the result's shape does (`any`), or where NumPy is told to, if it makes several matrices
 # (`matrix`).
 FRESH: dict[str, str] = {}
-# Of the first, those that can write into an operand of the result's shape and dtype and give the same: a NumPy function as its
+# Of these, those that can write into an operand of the result's shape and dtype and give the same: a NumPy function as its
 # next argument, a kernel as `out`, which it may leave alone.
 INTO: set[str] = set()
 # Kernels whose result may be a view of an operand: `always`, where that operand lies row by row (`rows`), where there is

@@ -22,7 +22,7 @@ from ..axes import (
     smaller,
 )
 from ..broadcast import broadcast
-from ..model import Ctx, Dim, Elements, Out, RankUnknown, Segment, TensorInfo
+from ..model import Ctx, Dim, Elements, Out, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, OfRank, Other, Plus
@@ -388,7 +388,9 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]
     ]
 
 
-@primitive("truncate", "x: tensor, size: tensor, axis: int = 0", "T:any, S:{float32, float64, int64} -> T")
+@primitive(
+    "truncate", "x: tensor, size: tensor, axis: int = 0", "T:any, S:{float32, float64, int64} -> T", traits=[Trait.CUTS]
+)
 def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     """The first `size` entries of one axis; `size` is a scalar of the data, rounded (2.5 to 3) and clamped to the axis.
 

@@ -248,6 +248,7 @@ def _cut(ctx: Ctx, x: TensorInfo, shape: Shape, i: int, start: Dim, stop: Dim | 
     "x: tensor, starts: sizes, stops: sizes, axes: ints = none, steps: sizes = none, forward: bool = false",
     "T:any -> T",
     onnx=("Slice",),
+    traits=[Trait.CUTS],
 )
 def slice_(
     ctx: Ctx,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ...lang.expressions import SIZE_FUNCTIONS
 from .conditions import Cond, Condition, all_of, any_of, eq, ge, gt, le, lt, ne, negate
 from .rendering import render
 from .terms import Size, Term, ceildiv, floordiv, mod, smax, smin, var, weight
@@ -22,7 +23,6 @@ _MOST_BITS = 8_192
 _COMPARE: dict[str, Callable[[Size, Size], Cond]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _POWER = {"||": 1, "&&": 2, **dict.fromkeys(_COMPARE, 4), "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6}
 _NOT, _NEGATIVE = 3, 7
-_FUNCTIONS = ("min", "max", "ceildiv")
 
 
 class ExpressionError(Exception):
@@ -139,7 +139,7 @@ class _Reader:
         if not (first.isalpha() or first == "_"):
             self.unexpected()
         self.at += 1
-        if token in _FUNCTIONS and self.tokens[self.at] == "(":
+        if token in SIZE_FUNCTIONS and self.tokens[self.at] == "(":
             return self.call(token)
         if token == "true" or token == "false":
             return token == "true"

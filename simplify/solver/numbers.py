@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
-from .conditions import evaluate_cond
+from .conditions import Eq0, eq, evaluate_cond
 from .exprs import ExpressionError, Scope, read_condition, read_size
 from .sizes import only_var
-from .terms import TooLarge, Var, evaluate
+from .terms import Floor, Term, TooLarge, Var, evaluate, mod, of_atom
 
 Sizes = Mapping[str, int]
+R = TypeVar("R")
 
 
 def size_at(text: int | str, sizes: Sizes) -> int | None:
@@ -34,6 +36,40 @@ def holds_at(text: str, sizes: Sizes) -> bool | None:
         return None if point is None else evaluate_cond(cond, point)
     except (ExpressionError, TooLarge):
         return None
+
+
+def fixed(text: str) -> tuple[str, int] | None:
+    """The size that a condition makes a number, and the number."""
+    cond, name = _of_one(text, read_condition)
+    parts = cond.term.mons if isinstance(cond, Eq0) else {}
+    number = next((-parts.get((), 0) // k for mono, k in parts.items() if mono), 0)
+    return (name.name, number) if name is not None and cond == eq(of_atom(name), number) else None
+
+
+def divided(text: str) -> tuple[str, int] | None:
+    """The size that a condition makes a multiple of a number, and the number."""
+    cond, name = _of_one(text, read_condition)
+    atoms = {atom for mono in cond.term.mons for atom in mono} if isinstance(cond, Eq0) else set()
+    numbers = (atom.den for atom in atoms if isinstance(atom, Floor) and isinstance(atom.den, int))
+    return next(((name.name, n) for n in numbers if name is not None and cond == eq(mod(of_atom(name), n), 0)), None)
+
+
+def multiple(text: int | str) -> tuple[str, int] | None:
+    """The name of which a size is a multiple, `2 * n`, and how often."""
+    size, name = _of_one(str(text), read_size)
+    factor = size.mons.get((name,), 0) if isinstance(size, Term) and name is not None else 0
+    return (name.name, factor) if name is not None and factor > 1 and size == of_atom(name) * factor else None
+
+
+def _of_one(text: str, read: Callable[[str, Scope], R]) -> tuple[R | None, Var | None]:
+    """An expression with its only name; None where it is none, or speaks of several."""
+    scope = Scope()
+    try:
+        found = read(text, scope)
+    except (ExpressionError, TooLarge):
+        return None, None
+    names = [only_var(term) for term in scope.names.values()]
+    return found, names[0] if len(names) == 1 else None
 
 
 def _point(scope: Scope, sizes: Sizes) -> dict[Var, int] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ...lang import codes, core
 from ...lang.codes import Code
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, Subject, error, note, saying
+from ...lang.expressions import names_in
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
@@ -92,15 +92,14 @@ class Claim(Asked):
         if declared is None:
             return _condition(self, finding)
         is_result = declared.kind == "result"
-        subject = (
-            _of_result(declared.subject) if is_result and "result" in declared.subject else f"`{declared.subject}`"
-        )
+        called = declared.subject
+        subject = called.as_its_own if is_result and called.is_result else f"`{called}`"
         needs, found = wording(state, stmt, env, subject, self.ranges)
         speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
         speaker = "match_shape" if declared.kind == "match_shape" else speaker
         if origin.what == "where" or declared.of_rows:
             speaker = declared.of_loop or speaker
-        speaker = "the function value" if is_result and declared.subject.split(",")[0] == "the result" else speaker
+        speaker = "the function value" if is_result and called.is_result and not called.name else speaker
         if entry is None:
             return finish(finding, self.fails_as, f"{speaker} needs {needs}", found)
         wanted = declared.annotation.span.text if declared.annotation is not None else "this"
@@ -135,12 +134,6 @@ def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: 
     made = made_at(state, entry, origin.axis, [written_size(item.size, known) for item in pattern]).span
     here = made.source is entry.span.source and not made.within(entry.span)
     return made if here and made.end <= entry.span.start else None
-
-
-def _of_result(subject: str) -> str:
-    """`its result`, or `item 1 of its result` where that is a tuple."""
-    items = re.findall(r"item \d+", subject)
-    return f"{', '.join(items)} of its result" if items else "its result"
 
 
 def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry, subject: str) -> str:
@@ -215,8 +208,7 @@ def _named_sizes(state: State, stmt: core.Assert | core.MatchShape, env: Env) ->
         entry = env.get(node.name) if isinstance(node, core.SizeVar) else None
         if isinstance(node, core.SizeVar) and entry is not None and isinstance(entry.value, SizeValue):
             text = size_text(entry.value.size, state)
-            of_next = re.search(rf"(?<![\w']){re.escape(node.name)}(?![\w'])", text)
-            where = "in the next turn" if of_next else "from here"
+            where = "in the next turn" if node.name in names_in(text) else "from here"
             if text != node.name:
                 found.append(Label(entry.span, f"`{node.name}` is {text} {where}"))
     return found

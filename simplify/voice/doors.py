@@ -23,7 +23,7 @@ from .describe import size_text, type_text
 from .origins import place_of
 from .subject import of_call, of_check
 from .telling import distinct, finish, told
-from .wording import Ranges, compared, filled_type, ranges_of, size_label, values_text, why, with_owner, wording
+from .wording import Ranges, compared, filled_type, ranges_of, size_label, values_text, why, wording
 
 
 class Site(Placed):
@@ -83,8 +83,7 @@ class Entrance(Asked):
         subject = f"`{declared.subject}`"
         if len(site.function.params) > 1 and position is not None and position < len(ORDINALS):
             subject += f" ({ORDINALS[position]} argument)"
-        needs, found = wording(state, stmt, env, subject, self.ranges)
-        needs = with_owner(needs, origin.text, found, _called(site))
+        needs, found = wording(state, stmt, env, subject, self.ranges, _called(site))
         entry = site.entries[position] if position is not None and position < len(site.entries) else None
         caption, labels = "", [Label(origin.span, why(state, stmt, env))]
         tensor = env.get(declared.tensor)

@@ -85,8 +85,13 @@ def of_check(state: State, stmt: core.Assert | core.MatchShape, env: Env, subjec
         return replace(subject, what=origin.what)
     if not subject.callee and declared.tensor in env:
         entry = env[declared.tensor]
-        subject = replace(subject, span=entry.span, operands=tuple(_operands(state, declared.subject, entry.value)))
-    at, wanted = ((declared.subject, origin.axis),), _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else ()
+        subject = replace(
+            subject, span=entry.span, operands=tuple(_operands(state, str(declared.subject), entry.value))
+        )
+    at, wanted = (
+        ((str(declared.subject), origin.axis),),
+        _wanted(state, stmt, env) if isinstance(stmt, core.Assert) else (),
+    )
     if subject.callee and origin.what == "where" and isinstance(stmt, core.Assert):
         subject = replace(subject, asked=_held(state, stmt.cond, env))
     return replace(subject, at=at, declared=origin.asked, what=origin.what, wanted=wanted)

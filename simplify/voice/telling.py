@@ -16,6 +16,7 @@ from ..known.outcome import Sufficient
 from ..known.values import Entry, plain
 from .because import labelled
 from .describe import size_text, type_text
+from .describe import told as told_size
 from .subject import with_conditions
 
 
@@ -38,7 +39,8 @@ def told_inside(finding: Finding) -> Diagnostic:
     said = labelled(said, outcome.reasons) if outcome.status is Status.REFUTED else with_conditions(said, outcome)
     said = with_others(_in_one_arm(finding, said), finding)
     if finding.use is not None:
-        said = _rooted(said, told(finding.use), of_claim=finding.use.about is not None and finding.use.about.is_claim)
+        about = finding.use.about
+        said = _rooted(said, told(finding.use), about.declared if about is not None and about.is_claim else None)
     return said
 
 
@@ -86,8 +88,12 @@ def _in_arm(finding: Finding, joined: Entry, arm: Entry, sentence: Sentence) -> 
     shapes = [finding.state.resolve(e.value.shape) if isinstance(e.value, TensorInfo) else () for e in (joined, arm)]
     if len(shapes[0]) != len(shapes[1]) or not all(map(plain, shapes)):
         return f"it has rank {len(shapes[1])}"
-    sizes = [size_text(own, finding.state) for both, own in zip(*shapes, strict=True) if both != own]
-    return f"it is {sizes[0]}" if sentence.found.startswith("it is ") and len(sizes) == 1 else ""
+    sizes = [pair for pair in zip(*shapes, strict=True) if pair[0] != pair[1]]
+    if len(sizes) != 1:
+        return ""
+    ((both, own),) = sizes
+    is_told = sentence.found in [f"it is {text(both, finding.state)}" for text in (told_size, size_text)]
+    return f"it is {size_text(own, finding.state)}" if is_told else ""
 
 
 def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
@@ -103,14 +109,15 @@ def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
     return replace(said, subject=subject, notes=(*said.notes, f"it needs {together(list(others))} too"))
 
 
-def _rooted(doubt: Diagnostic, said: Diagnostic, *, of_claim: bool) -> Diagnostic:
+def _rooted(doubt: Diagnostic, said: Diagnostic, declared: Span | None) -> Diagnostic:
     """The doubt becomes the error, and where the size is used is the reason: one of the two fails."""
     assert doubt.sentence is not None and said.sentence is not None
     same = said.span == doubt.span
-    use = "as its result is declared" if same and of_claim else "with its use below"
+    use = "as its result is declared" if same and declared is not None else "with its use below"
     sentence = replace(doubt.sentence, verdict=f"{use} {said.sentence.verdict}", only=())
-    declared = (n for n in said.labels[:1] if of_claim and n.message.startswith("declared"))
-    here = (replace(n, message="declared here") for n in declared)
+    here = (
+        replace(n, message="declared here") for n in said.labels[:1] if declared is not None and n.span.within(declared)
+    )
     labels = (*doubt.labels, *here) if same else (Label(said.span, f"here {said.sentence.claim}"),)
     # Sizes with which the call itself fails, where it is shown.
     own = same and doubt.witness is not None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from math import gcd
 
 from ...lang import core
 from ...lang.diagnostics import listed
+from ...lang.expressions import names_in
 from ...lang.walk import walk
 from ...ops import assertions
 from ...ops.model import TensorInfo
@@ -19,7 +19,6 @@ from ..solver.terms import Bounds, Size, Term, mod
 from .describe import annotation_text, dtype_text, named, readable, shape_text, size_text, told, type_text
 
 Ranges = Mapping[str, Bounds]
-_NAME = re.compile(r"[^\W\d]\w*'*")
 
 
 def size_label(state: State, entry: Entry, axis: int) -> str:
@@ -40,6 +39,11 @@ class Known:
     def __init__(self, state: State, env: Env) -> None:
         self.state = state
         self.env = env
+        self.told: list[str] = []  # the sizes, dtypes and types that it was asked for, in the caller's names
+
+    def _tell(self, text: str) -> str:
+        self.told.append(text)
+        return text
 
     def size(self, expr: core.SizeExpr) -> Size | None:
         try:
@@ -48,13 +52,13 @@ class Known:
             return None
 
     def text(self, size: Size) -> str:
-        return size_text(size, self.state)
+        return self._tell(size_text(size, self.state))
 
     def side(self, expr: core.ShapeLevel) -> str:
-        return _side(self.state, expr, self.env)
+        return self._tell(_side(self.state, expr, self.env))
 
     def type(self, tensor: str) -> str:
-        return type_text(self.env[tensor].value, self.state) if tensor in self.env else ""
+        return self._tell(type_text(self.env[tensor].value, self.state)) if tensor in self.env else ""
 
     def dim(self, tensor: str, axis: int | None) -> str:
         value = self.env[tensor].value if tensor in self.env else None
@@ -64,24 +68,27 @@ class Known:
         counted = shape[: axis + 1] if axis >= 0 else shape[axis:]
         is_there = len(counted) == (axis + 1 if axis >= 0 else -axis) and plain(counted)
         text = told(shape[axis], self.state) if is_there else "?"
-        return "not known" if "?" in text else text
+        return "not known" if "?" in text else self._tell(text)
 
 
-def wording(state: State, stmt: assertions.Check, env: Env, subject: str, ranges: Ranges) -> tuple[str, str]:
-    """What an assertion of an annotation wants and what is there: ("axis 1 of `x` to be 4", "it is 15")."""
+def wording(
+    state: State, stmt: assertions.Check, env: Env, subject: str, ranges: Ranges, owner: str = ""
+) -> tuple[str, str]:
+    """What an assertion of an annotation wants and what is there: ("axis 1 of `x` to be 4", "it is 15"). Of what a callee
+    wants the `owner` of its names is said, where the caller's sizes have a name of that kind too: "to be 1 (@g's `n`)" where
+    "it is n"."""
+    known, text = Known(state, env), stmt.origin.text
     tensor = stmt.origin.declared.tensor if stmt.origin.declared is not None else ""
-    said = assertions.wording(stmt, tensor, Known(state, env), subject)
-    if said is not None or isinstance(stmt, core.MatchShape):
-        return said or ("", "")
-    return f"`{stmt.origin.text or 'the condition'}` to hold", values_text(state, stmt, env, ranges)
-
-
-def with_owner(needs: str, written: str, found: str, owner: str) -> str:
-    """What a callee wants, with whose names it is written in, where the caller's sizes have a name of that kind too: "to be 1
-    (@g's `n`)" where "it is n"."""
-    own, rest = set(_NAME.findall(written)), needs.replace(f"`{written}`", "")
-    theirs = set(_NAME.findall(found)) | set(_NAME.findall(re.sub(r"`[^`]*`", "", rest)))
-    return needs.replace(f"`{written}`", f"{owner}'s `{written}`") if own & theirs else needs
+    said = assertions.wording(stmt, tensor, known, subject)
+    if said is None and not isinstance(stmt, core.MatchShape):
+        said = f"`{text or 'the condition'}` to hold", values_text(state, stmt, env, ranges)
+        known.told += (
+            part for name, size in _sizes_in(state, stmt.cond, env) for part in (name, size_text(size, state))
+        )
+    needs, found = said or ("", "")
+    if owner and not set(names_in(text)).isdisjoint(names_in(*known.told)):
+        needs = needs.replace(f"`{text}`", f"{owner}'s `{text}`")
+    return needs, found
 
 
 def remainder(state: State, stmt: core.Assert, env: Env) -> Size | None:

@@ -1,0 +1,21 @@
+"""The text of a Size, Shape or Bool expression to the names in it, or to the same expression under other names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+# What the shape level calls.
+SIZE_FUNCTIONS = ("min", "max", "ceildiv")
+# Numbers and what is called are none.
+_NAME = re.compile(r"[^\W\d]\w*'*(?![\w'(])")
+
+
+def names_in(*texts: object) -> list[str]:
+    """The names in expressions, each once, from left to right; a number is given as it is."""
+    return list(dict.fromkeys(name for text in texts if isinstance(text, str) for name in _NAME.findall(text)))
+
+
+def renamed(text: object, names: Mapping[str, str]) -> str:
+    """An expression in which each name that has another one is called by that."""
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), str(text))
