@@ -14,6 +14,8 @@ from .tree import Tree, callee
 
 Dims = tuple[int | str, ...]
 _LONGEST = 70
+# From this rank on an annotation gives way to what there is, which may hide the mistake.
+GIVING_WAY = 60
 
 
 class Mend(Node):
@@ -55,6 +57,10 @@ class Mend(Node):
     @property
     def is_of_operation(self) -> bool:
         return self.kind in ("operation", "slip")
+
+    @property
+    def gives_way(self) -> bool:
+        return self.is_of_operation and self.rank >= GIVING_WAY
 
 
 class Case:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from math import prod
 from typing import NamedTuple
@@ -32,6 +32,11 @@ class Change(NamedTuple):
         if self.what.startswith("reshape"):
             return f"reshape {tensor}"
         return self.what.format(tensor) if "{}" in self.what else f"{self.what} {tensor}"
+
+
+def without(dims: Iterable[int | str], others: Iterable[int | str]) -> Dims:
+    """The dimensions that are left where each of the others takes an equal one away."""
+    return tuple((Counter(dims) - Counter(others)).elements())
 
 
 def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
