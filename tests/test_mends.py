@@ -14,7 +14,6 @@ from rxlang.cli.main import invoke
 from rxlang.helps import offer
 from rxlang.helps.attributes import reduces
 from rxlang.helps.case import Mend
-from rxlang.helps import offer
 from rxlang.helps.edits import applied
 from rxlang.helps.fix import fixed_and_left, why_left
 from rxlang.helps.offer import offers, told, with_helps
@@ -528,7 +527,7 @@ def test_no_error_is_left_where_a_mend_is_said_to_leave_a_doubt(most: int, monke
     """However few steps there are to try a mend: an error that nobody had the steps for is none that is gone."""
     whole = offer.Purse
     monkeypatch.setattr(offer, "Purse", lambda steps: whole(min(steps, most)))
-    for text in (SUBSAMPLED, *wrong_programs(SAMPLE // 10)):
+    for text in (SUBSAMPLED, *wrong_programs(4)):
         if [d.severity for d in wrong(text)] == ["error"]:
             for mend in (m for _, mends in offered(text) for m in mends):
                 left = {d.code for d in wrong(applied(text, mend.edits)) if d.severity == "error"}
