@@ -33,7 +33,7 @@ from .declarations import signature
 from .errors import Broken, fail
 from .function_values import fn_names, function_sort
 from .lint import by_line, unused
-from .naming import destructurings, entries, is_destructuring, lets
+from .naming import destructurings, entries, is_destructuring, lets, of_stacks
 from .scope import SHAPE_SORTS, Entry, identifiers
 from .sorts import expand, sort_of
 from .statements import block_result, statements
@@ -466,7 +466,8 @@ class Wrapper:
         if not fine or code.failed or code.ever_failed:
             return None
         self._lint_body(code, names)
-        lets = self._lets(used | self._type_names(), in_wrapper=False)
+        used |= self._type_names() | of_stacks(self.bound, *code.stmts, result)
+        lets = self._lets(used, in_wrapper=False)
         made_body = core.Block(body.span, (*lets, *code.stmts), result)
         return core.Function(
             self.decl.span, "private", self.info.impl, tuple(self.params), self.info.result, (), made_body,

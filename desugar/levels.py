@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from ..lang import core, sweet
 from ..lang.dtypes import DTYPES, HOLDERS
 from ..lang.expressions import SIZE_FUNCTIONS
@@ -50,7 +52,9 @@ def level(code: Code, expr: sweet.Expr) -> str:
             return _level_of_loop(code, expr)
         case sweet.Index():
             return word(_part_sort(code, expr) or core.TENSOR)
-        case sweet.FloatLit() | sweet.If():
+        case sweet.If():
+            return _level_of_block(code, expr.then)
+        case sweet.FloatLit():
             return "Tensor"
 
 
@@ -72,6 +76,15 @@ def _level_of_loop(code: Code, expr: sweet.For | sweet.While) -> str:
         return "Tuple" if len(expr.carries) + len(expr.stack) > 1 else "Tensor"
     [carry] = expr.carries
     return level(code, carry.init) if carry.type is None else word(sort_of(expand(code.unit, carry.type)))
+
+
+def _level_of_block(code: Code, block: sweet.Block, own: Set[str] = frozenset()) -> str:
+    """Whether a block gives a tuple, before it is read; its `own` names are of no other sort here."""
+    result = block.result
+    if isinstance(result, sweet.Name):
+        lets = (s for s in reversed(block.stmts) if isinstance(s, sweet.Let) and not s.is_tuple)
+        result = next((s.value for s in lets if s.names[0].name == result.name), None if result.name in own else result)
+    return "Tuple" if result is not None and level(code, result) == "Tuple" else "Tensor"
 
 
 def _level_of_name(code: Code, name: str) -> str:
@@ -147,6 +160,8 @@ def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
             return _level_of_call(code, sweet.Call(call.span, function, ()))
         case sweet.Lambda(fn=sweet.Fn(result=type_)) if type_ is not None and name != "scan":
             return word(sort_of(expand(code.unit, type_)))
+        case sweet.Lambda(fn=sweet.Fn(params=params, body=sweet.Block() as body)) if name != "scan":
+            return _level_of_block(code, body, {p.name.name for p in params})
     return "Tuple" if name == "scan" else "Tensor"
 
 

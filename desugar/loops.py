@@ -279,13 +279,13 @@ class _Loop:
                 raise Broken
             return core.Block(cond.span, (*self._lets(names), *stmts), result)
 
-    def _lets(self, names: dict[str, Entry]) -> list[core.Stmt]:
+    def _lets(self, names: dict[str, Entry], *made: object) -> list[core.Stmt]:
         """The names of the invariant that are used, bound in front."""
         used = {n for n, e in names.items() if e.used}
         spans = {names[n].span for n in used}
         for entry in self.code.annotated:
             entry.used = entry.used or entry.span in spans
-        return naming.lets(self.bound, used)
+        return naming.lets(self.bound, used | naming.of_stacks(self.bound, *made))
 
     def _body(self, carried: list[Carried], stacks: list[Stack], types: Scope) -> core.Block | None:
         node = self.expr.body
@@ -303,7 +303,7 @@ class _Loop:
             bases = [c.name.name for c in carried] + [s.name.name for s in stacks]
             given = self._given(result, sorts, bases, stmts, stacks, types)
             made = given[0] if len(given) == 1 else core.TupleValue(node.span, given)
-            return core.Block(node.span, (*self._lets(names), *stmts), made)
+            return core.Block(node.span, (*self._lets(names, *stmts, made), *stmts), made)
 
     def _check_count(self, node: sweet.Block, sorts: tuple[core.Sort, ...]) -> None:
         names = [f"`{c.name.name}`" for c in self.expr.carries] + [f"`{p.name.name}`" for p in self.expr.stack]

@@ -75,6 +75,12 @@ def _needed(bound: list[Bound], used: set[str]) -> set[str]:
         needed |= more
 
 
+def of_stacks(bound: list[Bound], *made: object) -> set[str]:
+    """The names of shapes, where a loop leaves the type of what it stacks to its turns: with them it can be written."""
+    told = any(isinstance(n, core.Stacked) and n.dtype is None for n in walk(made))
+    return {b.name for b in bound if b.sort == core.SHAPE} if told else set()
+
+
 def _tensors(stmts: list[core.Stmt]) -> set[str]:
     asked = core.RankOf | core.DimOf | core.ShapeOf | core.DTypeOf | core.MatchShape
     return {node.tensor for node in walk(tuple(stmts)) if isinstance(node, asked)}

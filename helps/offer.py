@@ -345,7 +345,8 @@ class _Trials:
         left = sum(map(is_wrong, now_told)) - sum(map(is_wrong, before)) - len(uncovered)
         errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
-        doubtful = diagnostic.severity == "error" and bool(others) and all(
+        decided = diagnostic.severity == "error" and purse.left > 0  # without steps an error is a doubt
+        doubtful = decided and bool(others) and all(
             d.code.is_doubt and places.before(d.span.start) == at and _called(d) == _called(diagnostic) for d in others
         )  # fmt: skip
         return Trial(

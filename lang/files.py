@@ -75,12 +75,15 @@ class Files:
     def read_text(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> tuple[Path, str]:
         """Where a source file is, and its text."""
         found = self.find(path, relative_to, span)
+        if found.suffix == ".onnx":
+            help = f"`rx import {found.name} --out .` writes a program of it, which can be imported"
+            raise RxError(error(codes.E242, f'"{found.name}" is a model, not a program', span, help=help))
         data = self.read_found(found, span)
         try:
             return found, data.decode("utf-8-sig")
         except UnicodeDecodeError as problem:
             message = f'"{found.name}" is not UTF-8 text: byte {problem.start} cannot be read'
-            raise RxError(error(codes.E242, message, span)) from None
+            raise RxError(error(codes.E242, message, span, help="save the file as UTF-8 text")) from None
 
 
 def _is_file(path: Path) -> bool:

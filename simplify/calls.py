@@ -364,12 +364,7 @@ class Calls(Part):
     ) -> core.Value:
         """What is left of a body, in the caller's names, with what is left of the door before it."""
         names: dict[str, core.Value] = {}
-        believed = tuple(
-            replace(s, status=Status.PROVED) if isinstance(s, Check) else s
-            for s in function.checks
-            if core.bound_names(s)
-        )
-        self._residual_door(frame, function, args, kept or believed, names)
+        self._residual_door(frame, function, args, kept or _believed(function), names)
         bound = list(dict.fromkeys(bound_below(block)))
         for name in bound:
             if name in names:  # it is bound again there
@@ -388,7 +383,7 @@ class Calls(Part):
         self,
         frame: Frame,
         function: core.Function,
-        args: list[core.Arg],
+        args: Sequence[core.Arg],
         kept: tuple[core.Stmt, ...],
         names: dict[str, core.Value],
     ) -> list[core.Arg]:
@@ -407,36 +402,38 @@ class Calls(Part):
         closure = target.closure
         assert closure is not None
         signature = _as_function(closure)
-        inner, after = self._entered(frame, target, signature, expr, env)
+        inner, _, after = self._entered(frame, target, signature, expr, env)
         if inner is None:
             return Entry(POISON, expr.span), after
         return self._inline(frame, signature, inner, expr.span)[0], after
 
     def _entered(
         self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
-    ) -> tuple[Env | None, core.Call]:
-        """What a function value sees of its arguments, None where its door is refuted; and the call with them simplified."""
+    ) -> tuple[Env | None, tuple[core.Stmt, ...], core.Call]:
+        """What a function value sees of its arguments, None where its door is refuted; what stays of the door, in its names;
+        and the call with the arguments simplified."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(is_wrong(e.value) for e in entries):
-            return None, after
+            return None, (), after
         site = Site(expr.span, signature, entries, _spans(expr))
         inner, kept = self.door(frame, signature, entries, target.env, site)
-        return None if kept is None else inner, after
+        return (None, (), after) if kept is None else (inner, kept, after)
 
     def _call_parameter(
         self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
     ) -> tuple[Entry, core.Value]:
-        """A call of a function parameter: what its signature says of the result is checked when it runs."""
-        inner, after = self._entered(frame, target, signature, expr, env)
+        """A call of a function parameter: what stays open of its signature is checked when it runs, before it what is asked
+        of the arguments, behind it what is said of the result."""
+        inner, kept, after = self._entered(frame, target, signature, expr, env)
         if inner is None:
             return Entry(POISON, expr.span), after
         result = self.result(frame, signature, inner, expr.span)
-        if frame.quiet or not signature.promises:
+        if frame.quiet or not (kept or signature.promises):
             return result, after
         names: dict[str, core.Value] = {}
-        args = _name_arguments(frame, signature, after.args, names)
+        args = self._residual_door(frame, signature, after.args, kept or _believed(signature), names)
         [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         name = frame.out.temporary()
@@ -531,6 +528,12 @@ def _spans(expr: core.Call) -> tuple[Span, ...]:
 def is_wrong(value: Value) -> bool:
     """Whether something about it was reported already; what is only unknown is not."""
     return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(is_wrong, value.items)))
+
+
+def _believed(function: core.Function) -> tuple[core.Stmt, ...]:
+    """Of a door that is proved, what binds names that others speak of."""
+    binding = (s for s in function.checks if core.bound_names(s))
+    return tuple(replace(s, status=Status.PROVED) if isinstance(s, Check) else s for s in binding)
 
 
 def _as_function(closure: core.Lambda) -> core.Function:

@@ -180,9 +180,16 @@ class Scope:
                 yield self._plain(entry.value.size), core.SizeVar(span, name)
             elif isinstance(entry.value, TensorInfo):
                 shape = self.state.resolve(entry.value.shape)
-                for axis, dim in enumerate(shape if plain(shape) else ()):
-                    if not isinstance(dim, Segment):
-                        yield self._plain(dim), core.DimOf(span, name, axis)
+                for axis, dim in _sizes_at(shape):
+                    yield self._plain(dim), core.DimOf(span, name, axis)
 
     def _plain(self, size: Size) -> Size:
         return self.state.facts.simplify(self.state.settled(size))
+
+
+def _sizes_at(shape: Shape) -> Iterator[tuple[int, Size]]:
+    """The sizes of a shape with their axes, from the end behind a part of unknown rank, but for those between two such."""
+    parts = [i for i, d in enumerate(shape) if isinstance(d, Segment)]
+    for axis, dim in enumerate(shape):
+        if not isinstance(dim, Segment) and not (parts and parts[0] < axis < parts[-1]):
+            yield (axis - len(shape) if parts and axis > parts[-1] else axis), dim

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -288,3 +289,66 @@ def test_a_stack_of_the_user_may_leave_its_type_to_the_turn() -> None:
 def test_the_formatter_keeps_calls_over_rows() -> None:
     text = f"@f = fn({X}) {{\n  @map(fn(r : {V}) {{ r }}, xs)\n}}\n"
     assert format_source(Source("x.rx", text)) == (text, ())
+
+
+# What a function parameter's signature asks of an argument `[*s, n, m]`: its dimensions, when they fit, and what it then says.
+ASKED = {
+    "k, k": (lambda n, m: n == m, "n, n"),
+    "k, 2 * k": (lambda n, m: m == 2 * n, "n, 2 * n"),
+    "2 * k, k": (lambda n, m: n == 2 * m, "2 * m, m"),
+    "k + 1, k": (lambda n, m: n == m + 1, "m + 1, m"),
+    "k, 2": (lambda _, m: m == 2, "n, 2"),
+    "k, j": (lambda n, m: True, "n, m"),
+}
+
+
+@pytest.mark.parametrize("rest", ["", "*s, "])
+@pytest.mark.parametrize("call", ["f(x)", "@again(f, x)", "@map(f, @expand_dims(x, axis=0))"])
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_a_function_parameter_asks_is_checked_wherever_it_is_called(asked: str, call: str, rest: str) -> None:
+    """What is known behind the call holds, or the call is refused; the function itself takes anything."""
+    fits, known = ASKED[asked]
+    own = rest.replace("s", "t")
+    type_ = f"fn(Tensor([{own}{asked}], float32)) : Tensor([{own}{asked}], float32)"
+    head = f"f : {type_}, x : Tensor([{rest}n, m], float32)"
+    source = f"""@again = fn({head}) : Tensor([{rest}n, m], float32) {{ f(x) }}
+    @use = fn({head}) : Tensor([{rest}n, m], float32) {{
+      let y = {call}
+      let z : Tensor([{rest}{known}], float32) = x
+      z
+    }}
+    @main = fn(x : Tensor) {{ @use(fn(r) {{ r }}, x) }}"""
+    module = rx.loads(source)
+    outer = (2,) if rest else ()
+    for n, m in itertools.product(range(4), repeat=2):
+        x = np.ones((*outer, n, m), np.float32)
+        if fits(n, m):
+            same(module.main(x), x)
+        else:
+            with pytest.raises(ShapeError):
+                module.main(x)
+
+
+ROWS = {
+    "@sum(r, axis=0)": "n, *s, d",
+    "@sum(r, axis=-1)": "n, m, *s",
+    "@moveaxis(r, 0, -1)": "n, *s, d, m",
+    "@expand_dims(r, axis=0)": "n, 1, m, *s, d",
+    "@concat([r, r], axis=-1)": "n, m, *s, 2 * d",
+}
+
+
+@pytest.mark.parametrize("types", ["r", "r : Tensor([k, *t, e], float32)"])
+@pytest.mark.parametrize("body", ROWS)
+def test_rows_of_unknown_rank_have_a_known_shape_where_there_is_none(body: str, types: str) -> None:
+    head = f"xs : Tensor([n, m, *s, d], float32)) : Tensor([{ROWS[body]}], float32)"
+    for call in (f"@map(fn({types}) {{ {body} }}, xs)", f"@map(fn(r, q) {{ ({body}, q) }}, xs, xs)[0]"):
+        source = f"@f = fn({head} {{ {call} }}"
+        assert said(source) == []
+        module = rx.loads(source)
+        for n, s in itertools.product((0, 2), ((), (3,), (0, 2))):
+            x = rows(n, 5 * int(np.prod(s)) * 4).reshape(n, 5, *s, 4)
+            wanted = [rx.loads(f"@g = fn(r : Tensor) {{ {body} }}").g(r) for r in x]
+            assert module.f(x).shape[0] == n and all(
+                np.array_equal(a, b) for a, b in zip(module.f(x), wanted, strict=True)
+            )

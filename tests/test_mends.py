@@ -510,3 +510,25 @@ def test_an_axis_of_a_sum_is_that_of_its_larger_operand() -> None:
         "  let y = -x / s\n  a - @logsumexp(y + 1.0, axis={})\n}}\n"
     )
     assert first_mended(text.format(0)) == text.format(1)
+
+
+SUBSAMPLED = """@f = fn(x : Tensor([b, t, f], float32), k1 : Tensor([c, 1, 3, 3], float32), k2 : Tensor([c, c, 3, 3], float32))
+  : Tensor([b, ((t - 1) // 2 - 1) // 2, c * (((f - 1) // 2 - 1) // 2)], float32) where t >= 7, f >= 7, c >= 1 {
+  let y = @relu(@conv2d(@expand_dims(x, axis=1), k1, strides=1))
+  let z = @relu(@conv2d(y, k2, strides=2))
+  let w = @permute_dims(z, axes=[0, 2, 1, 3])
+  @reshape(w, [b, ((t - 1) // 2 - 1) // 2, c * (((f - 1) // 2 - 1) // 2)])
+}
+"""
+
+
+@pytest.mark.parametrize("most", [20_000])
+def test_no_error_is_left_where_a_mend_is_said_to_leave_a_doubt(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few steps there are to try a mend: an error that nobody had the steps for is none that is gone."""
+    whole = offer.Purse
+    monkeypatch.setattr(offer, "Purse", lambda steps: whole(min(steps, most)))
+    for text in (SUBSAMPLED, *wrong_programs(2)):
+        if [d.severity for d in wrong(text)] == ["error"]:
+            for mend in (m for _, mends in offered(text) for m in mends):
+                left = {d.code for d in wrong(applied(text, mend.edits)) if d.severity == "error"}
+                assert all(code in mend.text for code in left), mend.text

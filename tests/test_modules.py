@@ -239,6 +239,11 @@ def test_what_is_not_text_or_too_large_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RxError) as caught:
         Files(tmp_path).read_text("latin.rx")
     assert caught.value.diagnostics[0].message == '"latin.rx" is not UTF-8 text: byte 5 cannot be read'
+    assert caught.value.diagnostics[0].help == "save the file as UTF-8 text"
+    (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
+    with pytest.raises(RxError, match='"net.onnx" is a model, not a program') as caught:
+        Files(tmp_path).read_text("net.onnx")
+    assert "`rx import net.onnx --out .`" in str(caught.value.diagnostics[0].help)
     with pytest.raises(RxError) as caught:
         Files(tmp_path).read("latin.rx", limit=3)
     assert caught.value.diagnostics[0].message == '"latin.rx" has 7 bytes; the limit is 3'

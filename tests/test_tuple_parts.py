@@ -139,3 +139,27 @@ def test_names_of_a_tuple_come_with_the_change_that_mends_them(target: str, valu
 
 def test_a_name_in_parentheses_is_a_name_where_it_is_no_tuple() -> None:
     assert rx.check_source("@f = fn(x : Tensor) : Tensor { let (a) = x; a }\n").ok
+
+
+PAIR = "@pair = fn(r : Tensor([m], float32)) : (float32, Tensor([m], float32)) { (@sum(r), r) }"
+GIVES_A_PAIR = ("(@sum(r), r)", "@pair(r)", "let t = @pair(r); t", "if (d > 1) { @pair(r) } else { (@sum(r), r) }")
+
+
+@pytest.mark.parametrize("body", GIVES_A_PAIR)
+def test_what_a_block_gives_has_parts_before_it_has_a_name(body: str) -> None:
+    """Of a function over rows, of an arm: the index is of the tuple, as behind a `let`."""
+    head = "fn(xs : Tensor([n, d], float32), r : Tensor([d], float32))"
+    given = "let t = (r, r)\n let c = r\n"
+    for call in (f"@map(fn(r) {{ {body} }}, xs)", f"@map(fn(r : Tensor([k], float32)) {{ {body} }}, xs)"):
+        if "d > 1" not in body or "k]" not in call:
+            module = rx.loads(f"{PAIR}\n@f = {head} : Tensor([n], float32) {{ {given} {call}[0] }}")
+            xs = np.arange(6, dtype=np.float32).reshape(2, 3)
+            assert module.f(xs, xs[0]).tolist() == [3, 12]
+    arm = f"(if (n > 2) {{ {body} }} else {{ (@sum(r), r + 1.0) }})"
+    module = rx.loads(f"{PAIR}\n@f = {head} : Tensor([d], float32) {{ {arm}[-1] }}")
+    assert module.f(np.ones((3, 2), "float32"), np.ones(2, "float32")).tolist() == [1, 1]
+
+
+def test_a_name_inside_of_a_block_is_not_the_tuple_around_it() -> None:
+    source = "@f = fn(x : Tensor([2], float32)) : Tensor([], float32) { let t = (x, x)\n @map(fn(t) { t }, x)[0] }"
+    assert rx.loads(source).f(np.array([3, 4], "float32")) == 3

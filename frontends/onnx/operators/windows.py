@@ -36,11 +36,23 @@ def conv(node: Reader) -> str:
     return f"@conv({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
+def _wanted(node: Reader) -> str | None:
+    """The spatial sizes of a transposed convolution's result, where they decide the pads: as many times the operand's where
+    there is something to pad the result with."""
+    said, more = node.integers("output_shape"), node.integers("output_padding")
+    if said is not None:
+        return listed(said)
+    if not more or not any(more) or not node.string("auto_pad", "NOTSET").startswith("SAME"):
+        return None
+    strides = node.integers("strides") or (1,) * len(more)
+    return f"[{', '.join(f'{node.x(0)}.dim({i}) * {stride}' for i, stride in enumerate(strides, 2))}]"
+
+
 @operator("ConvTranspose")
 def conv_transpose(node: Reader) -> str:
     group = node.integer("group", 1)
     groups = "" if group == 1 else f", groups={group}"
-    wanted = node.integers("output_shape")
+    wanted = _wanted(node)
     if wanted is not None:
         upper = ", upper=true" if node.string("auto_pad", "NOTSET") == "SAME_UPPER" else ""
         shaped = "".join(
@@ -49,7 +61,7 @@ def conv_transpose(node: Reader) -> str:
             if (values := node.integers(name)) is not None
         )
         return (
-            f"@onnx.conv_transpose({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}, output_shape={listed(wanted)}"
+            f"@onnx.conv_transpose({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}, output_shape={wanted}"
             f"{shaped}{groups}{upper})"
         )
     shaped = spaced(node, "strides", "pads", "output_padding", "dilations")
