@@ -177,7 +177,7 @@ def measured(program: core.Program) -> dict[str, Measured]:
 
 
 def callees(nodes: Iterable[Node]) -> frozenset[str]:
-    return frozenset(node.name for node in nodes if isinstance(node, core.FnRef))
+    return frozenset(node.name for node in nodes if type(node) is core.FnRef)
 
 
 def bound_below(piece: object) -> Iterator[str]:
@@ -258,7 +258,7 @@ def _words(user: Node) -> set[str]:
 
 def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
     """Whether the simplified body of a function ends and cannot fail."""
-    return all(map(_cannot_fail, walk(body, *promises, fields=_BESIDE)))
+    return all(_cannot_fail(node) for node in walk(body, *promises, fields=_BESIDE) if type(node) in _MAY_FAIL)
 
 
 def left_open(program: Program, *parts: object) -> int:
@@ -266,7 +266,8 @@ def left_open(program: Program, *parts: object) -> int:
     return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE) if type(node) in _MAY_BE_OPEN)
 
 
-_MAY_BE_OPEN = frozenset({core.Call, core.Assert, core.MatchShape, core.Stacked, core.If})
+_ASKING = frozenset({core.Call, core.Assert, core.MatchShape, core.Stacked})
+_MAY_FAIL, _MAY_BE_OPEN = _ASKING | {core.Invariant, core.Loop}, _ASKING | {core.If}
 
 
 def _left_open(program: Program, node: Node) -> int:
