@@ -29,6 +29,7 @@ from .lang.given import Given
 from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode
+from .lang.pause import collector_paused
 from .lang.source import Source
 from .lang.stored import BadWeights, Header
 from .lang.styled import Line, said
@@ -89,6 +90,7 @@ class Report(Displayed, Node):
         return all(d.severity != "error" for d in self.diagnostics)
 
 
+@collector_paused
 def check_bytes(
     data: bytes, name: str, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
@@ -115,6 +117,7 @@ def check_text(
     return check_source(Source(name, text), base, roots, options)
 
 
+@collector_paused
 def check_source(
     source: Source, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
@@ -127,6 +130,7 @@ def check_source(
     return _checked(modules, program, diagnostics, files, options)
 
 
+@collector_paused
 def check_part(
     modules: Modules, part: Part, files: Files, options: Options, consts: KnownConsts | None = None
 ) -> Report:
@@ -155,6 +159,7 @@ def _checked(
     return Report(names, tuple(in_order(everything)), checked.counts, checked, unmet)
 
 
+@collector_paused
 def ready(
     checked: Checked,
     files: Files,
@@ -197,6 +202,7 @@ def hinted(checked: Checked, hints: tuple[Given, ...], recheck: Callable[[Given]
     return fast
 
 
+@collector_paused
 def desugar_source(
     source: Source, base: Path, roots: tuple[Path, ...] = ()
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:

@@ -8,7 +8,6 @@ from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, RxError, error, in_order
 from ..lang.given import Given
 from ..lang.modules import Modules
-from ..lang.pause import collector_paused
 from ..lang.walk import walk
 from ..ops.model import Primitive
 from . import dtype_names
@@ -38,7 +37,6 @@ class Calls(dict[str, list[core.FnRef]]):
         return found
 
 
-@collector_paused
 def desugar(
     modules: Modules,
     lookup: Callable[[str], Primitive | None],

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..lang import core, no_rule
 from ..lang.node import Node, replace
-from ..lang.pause import collector_paused
 from ..ops.model import WILDCARD
 from . import buffers, guards, stacks
 from .ahead import Ahead
@@ -159,7 +158,6 @@ _HELPERS: dict[str, Any] = {
 }
 
 
-@collector_paused
 def compile_program(
     program: core.Program, weights: Weights | None = None, options: Options | None = None, tally: Tally | None = None
 ) -> Code:

@@ -22,7 +22,7 @@ from ..lang.walk import rewrite, walk
 from .kernels.registry import VIEWS
 from .lower import lower
 from .names import mangle
-from .reuse import in_rows
+from .reuse import reused
 from .steps import (
     RESULT,
     Bind,
@@ -154,7 +154,7 @@ class _Pairing:
         self.routine = routine
         self.result = result
         self.known = dict(routine.known)
-        self.rows = in_rows(routine.body)
+        self.rows = reused(routine.body)[1]
         # By list of steps and position the stage that begins there; by Compute its memory.
         self.stages: dict[tuple[int, int], _Stage] = {}
         self.places: dict[int, Place] = {}

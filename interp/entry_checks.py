@@ -24,7 +24,7 @@ def write_planned(unit: Unit, planned: Planned) -> None:
     unit.write(0, f"def g_{mangle(routine.name)}({', '.join(('plan', *routine.params))}):")
     text = RoutineText(unit, routine.name, places=places)
     text.write(f"{', '.join(text.answers.values())}, = plan")
-    text.routine((*_believed(_needed(routine.entry, inside(routine.body))), *routine.body.steps))
+    text.routine((*_believed(_read(routine)), *routine.body.steps))
 
 
 def write_routine(unit: Unit, routine: Routine) -> None:
@@ -37,7 +37,7 @@ def write_routine(unit: Unit, routine: Routine) -> None:
     checks.write("return")
     _entry(unit, routine)
     text = _header(unit, routine, "b_")
-    text.routine((*_believed(_needed(routine.entry, inside(routine.body))), *routine.body.steps))
+    text.routine((*_believed(_read(routine)), *routine.body.steps))
 
 
 def _header(unit: Unit, routine: Routine, prefix: str) -> RoutineText:
@@ -72,7 +72,7 @@ def _entry(unit: Unit, routine: Routine) -> None:
     text.write(f"except {_UNFIT}:")
     unit.write(2, f"d_{call}", site)
     unit.write(2, f"return b_{call}", site)
-    unbound = [s for s in _needed(routine.entry, inside(routine.body)) if id(s) not in used]
+    unbound = [s for s in _read(routine) if id(s) not in used]
     text.routine((*_believed(unbound), *routine.body.steps))
 
 
@@ -122,6 +122,11 @@ def _test(text: RoutineText, cond: core.BoolExpr) -> str:
     if isinstance(cond, core.Compare) and cond.op == "==" and isinstance(cond.right, core.DTypeLit):
         return f"{text.shape_level(cond.left)} is {text.shape_level(cond.right)}"
     return text.boolean(cond)
+
+
+def _read(routine: Routine) -> list[Step]:
+    """The steps of the entry that bind what the body reads."""
+    return _needed(routine.entry, inside(routine.body)) if any(map(outputs, routine.entry)) else []
 
 
 def _needed(entry: Sequence[Step], slots: Iterable[str]) -> list[Step]:

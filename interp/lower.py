@@ -13,7 +13,7 @@ from ..ops.binding import bind
 from ..ops.model import Param
 from .last_use import released
 from .names import Scope
-from .reuse import in_rows, reused
+from .reuse import reused
 from .steps import (
     RESULT,
     Bind,
@@ -95,8 +95,8 @@ def _function(program: _Program, fn: core.Function) -> Routine:
     functions = [p for p in fn.params if isinstance(p.sort, core.FnSort) and fn.kind != "private"]
     wrapped = tuple(lowering.wrapper(fn, p) for p in functions)
     lowering.statements((*fn.body.stmts, *fn.promises), fn.body.result)
-    body = lowering.finished(fn.body.result)
-    if RESULT in in_rows(body, lowering.known, program.makers):
+    body, in_rows = lowering.finished(fn.body.result)
+    if RESULT in in_rows:
         program.makers.add(fn.name)
     return Routine(fn.name, fn.span, fn.kind, params, entry, body, wrapped, lowering.known)
 
@@ -107,7 +107,7 @@ def _script(program: _Program, main: core.Function, shown: Sequence[str]) -> tup
     lowering.statements(main.body.stmts)
     bound = tuple(n for n in shown if lowering.scope.find(n) is not None)
     values = core.TupleValue(main.span, tuple(core.Var(main.span, n) for n in bound))
-    return Routine(main.name, main.span, "script", (), (), lowering.finished(values), (), lowering.known), bound
+    return Routine(main.name, main.span, "script", (), (), lowering.finished(values)[0], (), lowering.known), bound
 
 
 def _consts(program: _Program, consts: Iterable[core.ConstDef]) -> Routine:
@@ -176,8 +176,8 @@ class _Lowering:
         """What checking knows of the values in slots."""
         self.known.update({slot: k for slot, k in zip(slots, known, strict=True) if k is not None})
 
-    def finished(self, result: core.Value) -> Block:
-        """All steps, the last of which gives the result."""
+    def finished(self, result: core.Value) -> tuple[Block, set[str]]:
+        """All steps, the last of which gives the result, and the slots of tensors that lie row by row."""
         self.deliver(result, RESULT)
         block = released(self.block(), self.held, keep=self.program.guard_all)
         return reused(block, self.known, self.program.makers)
@@ -376,7 +376,7 @@ class _Lowering:
         inner = _Lowering(self.program, self.function, [p.name for p in params], self)
         names = tuple(inner.slot(p.name) for p in params)
         inner.statements(stmts, result)
-        block = inner.finished(result)
+        block, _ = inner.finished(result)
         self.steps.append(Closure(span, names, block, tuple(inner.captured), output))
 
     def wrapper(self, fn: core.Function, param: core.Param) -> tuple[str, Closure]:

@@ -23,21 +23,14 @@ _NOTHING: Mapping[str, core.Known] = {}
 _ONE_LOOP = ("float", "int", "uint", "bool")
 
 
-def reused(block: Block, known: Mapping[str, core.Known], makers: Collection[str]) -> Block:
-    """A routine's body, in which last uses are known; `makers` are the functions that give such tensors, `known` is what is
-    known of those."""
+def reused(
+    block: Block, known: Mapping[str, core.Known] = _NOTHING, makers: Collection[str] = ()
+) -> tuple[Block, set[str]]:
+    """A routine's body, in which last uses are known, and the slots that one step alone binds, to a tensor with memory of its
+    own in which it lies row by row; `makers` are the functions that give such tensors, `known` is what is known of those."""
     lookup("add")  # the families tell what their kernels allocate when they are loaded
-    if not any(isinstance(step, Compute) and step.row.name in INTO and step.last for step in every(block)):
-        return block
-    return _Reuse(block, known, makers).block(block)
-
-
-def in_rows(block: Block, known: Mapping[str, core.Known] = _NOTHING, makers: Collection[str] = ()) -> set[str]:
-    """The slots that one step alone binds, to a tensor with memory of its own in which it lies row by row."""
-    lookup("add")
     found = _Reuse(block, known, makers)
-    found.block(block)
-    return set(found.rows)
+    return found.block(block), set(found.rows)
 
 
 class _Reuse:
@@ -58,19 +51,23 @@ class _Reuse:
         return replace(block, steps=tuple(map(self._step, block.steps)))
 
     def _step(self, step: Step) -> Step:
-        if isinstance(step, Branch):
-            return replace(step, then=self.block(step.then), orelse=self.block(step.orelse))
-        if isinstance(step, Loop):
-            return self._loop(step)
-        if isinstance(step, Bind):
-            return self._moved(step)
-        if isinstance(step, Invoke):
-            return self._given(step)
-        if not isinstance(step, Compute) or not _is_fresh(step) or step.known is None:
-            return step
+        match step:
+            case Compute(known=core.Known() as known) if _is_fresh(step):
+                return self._computed(step, known)
+            case Branch(then=then, orelse=orelse):
+                return replace(step, then=self.block(then), orelse=self.block(orelse))
+            case Loop():
+                return self._loop(step)
+            case Bind():
+                return self._moved(step)
+            case Invoke():
+                return self._given(step)
+        return step
+
+    def _computed(self, step: Compute, known: core.Known) -> Compute:
         into = next((slot for slot in step.last if self._may_take(step, slot)), None)
-        if isinstance(step.output, str) and self._is_in_rows(step, step.known):
-            self._made(step.output, step.known)
+        if isinstance(step.output, str) and self._is_in_rows(step, known):
+            self._made(step.output, known)
         return step if into is None else replace(step, into=into)
 
     def _moved(self, step: Bind) -> Bind:
@@ -150,9 +147,14 @@ def _shared(block: Block) -> set[str]:
 
 
 def _keeps_nothing(step: Step) -> bool:
-    if isinstance(step, Stack):
-        return step.total is not None  # it is copied
-    return isinstance(step, Check | Match | Read | Branch) or _is_fresh(step) or _is_move(step)
+    match step:
+        case Compute():
+            return _is_fresh(step)
+        case Bind():
+            return _is_move(step)
+        case Stack():
+            return step.total is not None  # it is copied
+    return isinstance(step, Check | Match | Read | Branch)
 
 
 def _is_move(step: Step) -> bool:
@@ -164,5 +166,5 @@ def _alike(a: core.Known | None, b: core.Known) -> bool:
     return a is not None and a.shape == b.shape and a.dtype == b.dtype
 
 
-def _is_fresh(step: Step) -> bool:
-    return isinstance(step, Compute) and step.row.name in FRESH
+def _is_fresh(step: Compute) -> bool:
+    return step.row.name in FRESH

@@ -251,15 +251,19 @@ def total(span: Span, range_: core.Range) -> core.SizeExpr:
 
 def outputs(step: Step) -> tuple[str, ...]:
     """The slots that a step binds."""
-    if isinstance(step, Check | Stack):
-        return ()
-    if isinstance(step, Match):
-        return step.binds
-    if isinstance(step, Loop):
-        return (*step.carries, *(s.output for s in step.stacked))
-    if isinstance(step.output, str):
-        return (step.output,) if step.output else ()
-    return step.output
+    match step:
+        case Compute(output=output) | Invoke(output=output) | Bind(output=output) | Branch(output=output):
+            return output if isinstance(output, tuple) else (output,) if output else ()
+        case Read(output=output) | Closure(output=output):
+            return (output,)
+        case Match(binds=binds):
+            return binds
+        case Loop(carries=carries, stacked=stacked):
+            return (*carries, *(s.output for s in stacked))
+        case Check() | Stack():
+            return ()
+        case _:
+            assert_never(step)
 
 
 def asks(step: Step) -> bool:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import Any, get_args
 
 from ..lang import core
-from ..lang.node import Node
+from ..lang.node import PROVENANCE, Node
 from ..lang.walk import walk
 from ..ops import registry as rows
 
 # A check speaks of the names of its annotation too, of those that it is spelt with only in the user's words.
 _SPELLING = frozenset({"span", "annotation"})
+# Where a node has the name that it speaks of.
+_NAMED: dict[type[Node], Callable[[Any], str]] = {
+    **dict.fromkeys((*get_args(core.Variable), core.Splice), attrgetter("name")),
+    **dict.fromkeys(
+        (core.RankOf, core.DimOf, core.ShapeOf, core.DTypeOf, core.Declared, core.MatchShape), attrgetter("tensor")
+    ),
+}
+# Nodes without which a function names the same others.
+_BESIDE = PROVENANCE | core.KNOWN
 
 
 def call_of(name: str, following: Iterable[core.Stmt | core.Value | None]) -> core.Call | None:
@@ -27,13 +37,7 @@ def nodes_of(*roots: object) -> Iterator[Node]:
 
 def names_of(*roots: object) -> set[str]:
     """The Rx names that a check speaks of, its annotation's included."""
-    found: set[str] = set()
-    for node in walk(*roots, fields=_SPELLING):
-        if isinstance(node, core.Variable | core.Splice):
-            found.add(node.name)
-        elif isinstance(node, core.RankOf | core.DimOf | core.ShapeOf | core.DTypeOf | core.Declared | core.MatchShape):
-            found.add(node.tensor)
-    return found
+    return {name_in(node) for node in walk(*roots, fields=_SPELLING) if (name_in := _NAMED.get(type(node))) is not None}
 
 
 def is_recursive(program: core.Program) -> bool:
@@ -49,7 +53,7 @@ def is_recursive(program: core.Program) -> bool:
 
 
 def _called(function: core.Function) -> set[str]:
-    return {node.name for node in nodes_of(function) if isinstance(node, core.FnRef)}
+    return {node.name for node in walk(function, fields=_BESIDE) if type(node) is core.FnRef}
 
 
 def reachable(program: core.Program, start: core.Function) -> set[str]:

@@ -39,9 +39,14 @@ def _first_invalid(data: bytes, text: str) -> int:
 
 
 @lru_cache(maxsize=1)
-@collector_paused
 def parse(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     """The module (with the items that could be read) and every syntax error. Raises nothing; the last one is kept."""
+    return parse_beside(source)
+
+
+@collector_paused
+def parse_beside(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
+    """The same for a source that is read in passing: the last one stays."""
     tokens = scan(source)
     problems: list[Diagnostic] = []
     try:

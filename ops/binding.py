@@ -25,13 +25,14 @@ def bind(row: Primitive, call: core.Call) -> tuple[tuple[Param, core.Value | Non
             if position >= len(row.params):
                 raise BindError(f"@{row.name} takes at most {len(row.params)} arguments", arg.span)
             name = row.params[position].name
-        if arg.name is not None and all(p.name != name for p in row.params):
+        elif all(p.name != name for p in row.params):
             known = ", ".join(p.name for p in row.params)
             raise BindError(f"@{row.name} has no parameter `{name}`; its parameters are {known}", arg.span)
         if name in given:
             raise BindError(f"@{row.name} gets `{name}` twice", arg.span)
         given[name] = arg.value
-    missing = [p.name for p in row.params if p.required and p.name not in given]
-    if missing:
-        raise BindError(f"@{row.name} is called without `{missing[0]}`", call.span)
-    return tuple((p, given.get(p.name)) for p in row.params)
+    bound = tuple([(p, given.get(p.name)) for p in row.params])
+    for param, value in bound:
+        if value is None and param.required:
+            raise BindError(f"@{row.name} is called without `{param.name}`", call.span)
+    return bound

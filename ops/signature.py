@@ -12,7 +12,7 @@ from typing import Any
 
 from ..lang import sweet
 from ..lang.dtypes import DTYPES
-from ..lang.parser import parse
+from ..lang.parser import parse_beside
 from ..lang.source import Source
 from .model import Ctx, Dim, Param, Primitive, RankUnknown, Segment, TensorInfo
 from .requirements import Argument, Axis, Equal, Is, Other, RankAtLeast, RankIs, Written
@@ -26,7 +26,7 @@ class BadSignature(ValueError):
 
 def row_from_signature(text: str, doc: str, onnx: tuple[str, ...] = ()) -> Primitive:
     """The row of one `prim` declaration."""
-    module, diagnostics = parse(Source("<prelude>", text))
+    module, diagnostics = parse_beside(Source("<prelude>", text))
     if diagnostics or len(module.items) != 1 or not isinstance(module.items[0], sweet.FnDecl):
         raise BadSignature(f"not one declaration: {text}")
     decl = module.items[0]

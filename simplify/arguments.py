@@ -49,8 +49,9 @@ def _tensor(param: Param, value: Value, state: State) -> TensorInfo:
     if isinstance(value, NumberValue):
         return TensorInfo((), None, of_literal((value.value,), WEAK[type(value.value)]))
     if isinstance(value, TensorInfo):
-        dtype = None if value.dtype is None else state.dtype(value.dtype)
-        return replace(value, shape=state.resolve(value.shape), dtype=dtype)
+        dtype, shape = value.dtype and state.dtype(value.dtype), state.resolve(value.shape)
+        is_same = shape is value.shape and dtype is value.dtype
+        return value if is_same else replace(value, shape=shape, dtype=dtype)
     if isinstance(value, BoolValue) and isinstance(value.cond, bool):
         return TensorInfo((), None, None)
     raise BadArgument("a tensor", param)

@@ -37,7 +37,7 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
 
 def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], dtype: AnyDType, place: str) -> None:
     state = ctx.state
-    if word.classes:
+    if word.classes and not ctx.dtype_in(dtype, *word.classes):
         ctx.require_dtype(DTypeIn(Argument(place), dtype, word.classes))
     if word.var is None:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from ..lang import codes, core
@@ -111,8 +112,8 @@ def _applied(
     number = bindings.number_of_call(row.name, entries)
     ctx = SymbolicCtx(prover, frame, info, _counted(row, operands, number))
     ctx.count = _count(bindings, row, operands)
-    wild = _wildcards(state, env, given)
     target = next((v for p, v in given if p.kind == "target"), None)
+    wild = _wildcards(state, env, target)
     if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
         operand = given[0][1]
         first = operand.name if isinstance(operand, core.Var) else None
@@ -140,13 +141,11 @@ def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> b
         param = next(p for p in row.params if p.name == REFUSES[row.name])
         given = entries.get(param.name)
         return given is not None and (param.kind == "size" or not isinstance(given.value, NumberValue | SizeValue))
+    if row.name not in SPELT and all(type(e.value) is not NumberValue for e in entries.values()):
+        return False
     tensors = [e.value for e in entries.values() if isinstance(e.value, TensorInfo)]
     dtypes = [None if t.dtype is None else state.dtype(t.dtype) for t in tensors]
-    if any(isinstance(e.value, NumberValue) for e in entries.values()) and not all(
-        isinstance(d, DType) for d in dtypes
-    ):
-        return True
-    return row.name in SPELT and not all(isinstance(d, DType) and d.kind != "string" for d in dtypes)
+    return not all(isinstance(d, DType) and (d.kind != "string" or row.name not in SPELT) for d in dtypes)
 
 
 def _with_range(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: Value) -> Value:
@@ -189,18 +188,16 @@ _SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target":
 
 def _in_its_sort(bindings: Bindings, frame: Frame, param: Param, entry: Entry, value: core.Value, env: Env) -> Entry:
     """Of an unknown value at least the sort is known by its parameter; a list may have any number of tensors."""
-    if param.kind == "tensors":
+    if param.kind == "tensors" or type(entry.value) is not Unknown:
         return entry
     return bindings.known_as(frame, env, entry, value, _SORTS.get(param.kind, core.TENSOR))
 
 
-def _wildcards(state: State, env: Env, given: list[tuple[Param, core.Value]]) -> tuple[int, ...]:
+def _wildcards(state: State, env: Env, target: core.Value | None) -> tuple[int, ...]:
     """Where a target shape has a literal -1, with all that is known of the shapes that are spliced before it."""
-    for param, expr in given:
-        if param.kind == "target" and isinstance(expr, core.ShapeLit):
-            at = [i for i, d in enumerate(expr.dims) if isinstance(d, core.SizeLit) and d.value == -1]
-            return tuple(len(ShapeLevel(state, env).dims(expr.dims[:i])) for i in at)
-    return ()
+    dims = target.dims if isinstance(target, core.ShapeLit) else ()
+    at = [i for i, d in enumerate(dims) if isinstance(d, core.SizeLit) and d.value == -1]
+    return tuple(len(ShapeLevel(state, env).dims(dims[:i])) for i in at)
 
 
 def _has_poison(value: Value) -> bool:
@@ -212,6 +209,8 @@ def _has_poison(value: Value) -> bool:
 def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[core.Value]) -> core.Call:
     """The call with the simplified values of its arguments, as the user wrote them: positional or by name, in the user's
     order."""
+    if all(map(is_, (arg.value for arg in call.args), values)):  # in the row's order, as they were
+        return call
     by_name = {p.name: v for p, v in zip(params, values, strict=True)}
     now = [by_name[arg.name or row.params[position].name] for position, arg in enumerate(call.args)]
     if all(arg.value is value for arg, value in zip(call.args, now, strict=True)):

@@ -171,13 +171,13 @@ def measured(program: core.Program) -> dict[str, Measured]:
         named = callees(nodes)
         if core.FnSort in set(map(type, nodes)):
             nodes = list(walk(function, without=_is_sort))
-        bound = frozenset(bound for node in nodes if type(node) in _BINDERS for bound in _bound(node))
+        bound = frozenset(name for node in nodes for name in _bound(node))
         found["" if function is program.main else function.name] = Measured(bound, len(nodes) // _NODES, named)
     return found
 
 
 def callees(nodes: Iterable[Node]) -> frozenset[str]:
-    return frozenset(node.name for node in nodes if isinstance(node, core.FnRef))
+    return frozenset(node.name for node in nodes if type(node) is core.FnRef)
 
 
 def bound_below(piece: object) -> Iterator[str]:
@@ -189,18 +189,24 @@ def _is_sort(node: Node) -> bool:
     return type(node) is core.FnSort
 
 
-_BINDERS = frozenset({core.Function, core.Lambda, core.Let, core.MatchShape, core.Loop})
-
-
 def _bound(node: Node) -> Iterable[str]:
     """The names that a node itself binds."""
-    if isinstance(node, core.Function | core.Lambda):
-        return [p.name for p in node.params]
-    if isinstance(node, core.Let | core.MatchShape):
-        return core.bound_names(node)
-    if isinstance(node, core.Loop):
-        return [*(c.name for c in node.carries), *(() if node.index is None else (node.index,))]
-    return ()
+    binds = _BINDERS.get(type(node))
+    return () if binds is None else binds(node)
+
+
+def _params(node: core.Function | core.Lambda) -> list[str]:
+    return [p.name for p in node.params]
+
+
+def _of_turns(node: core.Loop) -> list[str]:
+    return [*(c.name for c in node.carries), *(() if node.index is None else (node.index,))]
+
+
+_BINDERS: dict[type[Node], Callable[[Any], Iterable[str]]] = {
+    core.Function: _params, core.Lambda: _params, core.Let: core.bound_names, core.MatchShape: core.bound_names,
+    core.Loop: _of_turns,
+}  # fmt: skip
 
 
 # What a function has for itself, before it takes from what the program has for all of them; what all of them together have so;
@@ -258,7 +264,7 @@ def _words(user: Node) -> set[str]:
 
 def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
     """Whether the simplified body of a function ends and cannot fail."""
-    return all(map(_cannot_fail, walk(body, *promises, fields=_BESIDE)))
+    return all(_cannot_fail(node) for node in walk(body, *promises, fields=_BESIDE) if type(node) in _MAY_FAIL)
 
 
 def left_open(program: Program, *parts: object) -> int:
@@ -266,7 +272,8 @@ def left_open(program: Program, *parts: object) -> int:
     return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE) if type(node) in _MAY_BE_OPEN)
 
 
-_MAY_BE_OPEN = frozenset({core.Call, core.Assert, core.MatchShape, core.Stacked, core.If})
+_ASKING = frozenset({core.Call, core.Assert, core.MatchShape, core.Stacked})
+_MAY_FAIL, _MAY_BE_OPEN = _ASKING | {core.Invariant, core.Loop}, _ASKING | {core.If}
 
 
 def _left_open(program: Program, node: Node) -> int:

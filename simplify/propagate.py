@@ -15,7 +15,6 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DType
 from ..lang.node import Node, replace
-from ..lang.pause import collector_paused
 from ..lang.source import Span
 from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
@@ -60,7 +59,6 @@ class KnownConst(Node):
 KnownConsts = dict[Span, KnownConst]
 
 
-@collector_paused
 def check(
     program: core.Program,
     lookup: Callable[[str], Primitive | None],

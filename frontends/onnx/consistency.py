@@ -50,11 +50,11 @@ class _Names:
     def graph(self, graph: Graph, around: Known, whose: str) -> None:
         known: set[str] = set()
         for value in graph.inputs:
-            self._enter(value.name, known, f"an input of {whose}")
+            self._enter(value.name, known, "an input", whose)
         # An initializer of an input's name is what the input is where nobody gives it.
         constant: set[str] = set()
         for tensor in graph.initializers:
-            self._enter(tensor.name, constant, f"an initializer of {whose}")
+            self._enter(tensor.name, constant, "an initializer", whose)
         known |= constant
         self.operations(graph.operations, (known, *around))
         for value in graph.outputs:
@@ -65,7 +65,7 @@ class _Names:
         known: set[str] = set()
         whose = f"function {function.name}"
         for name in function.inputs:
-            self._enter(name, known, f"an input of {whose}")
+            self._enter(name, known, "an input", whose)
         self.operations(function.operations, (known,))
         for name in function.outputs:
             if name not in known:
@@ -79,24 +79,28 @@ class _Names:
                 if name and not any(name in names for names in known):
                     self._unknown(operation, number, operations)
             for attribute, value in operation.attributes.items():
-                self._attribute(value, known, f"attribute `{attribute}` of {operation}")
+                self._attribute(value, known, attribute, operation)
             for name in filter(None, operation.outputs):
-                self._enter(name, known[0], f"an output of {operation}")
+                self._enter(name, known[0], "an output", operation)
 
-    def _attribute(self, value: Attribute, known: Known, whose: str) -> None:
+    def _attribute(self, value: Attribute, known: Known, name: str, operation: Operation) -> None:
         if isinstance(value, AttributeRef) and not self.is_function:
             fail(
                 self.path,
-                f"{whose} stands for the attribute `{value.name}` of a function, but it is in none",
+                f"attribute `{name}` of {operation} stands for the attribute `{value.name}` of a function, but it is in none",
             )
         for graph in graphs(value):
-            self.graph(graph, known, f"the graph in the {whose}")
+            self.graph(graph, known, f"the graph in the attribute `{name}` of {operation}")
 
-    def _enter(self, name: str, known: set[str], whose: str) -> None:
+    def _enter(self, name: str, known: set[str], what: str, of: object) -> None:
         if not name:
-            fail(self.path, f"{whose} has no name")
+            fail(self.path, f"{what} of {of} has no name")
         if name in known:
-            fail(self.path, f"`{name}` is given twice, the second time as {whose}", "give one of the two another name")
+            fail(
+                self.path,
+                f"`{name}` is given twice, the second time as {what} of {of}",
+                "give one of the two another name",
+            )
         known.add(name)
 
     def _unknown(self, operation: Operation, number: int, operations: tuple[Operation, ...]) -> None:

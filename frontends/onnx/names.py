@@ -68,9 +68,10 @@ class Names:
 def _legal(original: str, letter: str) -> str:
     """A name of letters, digits and underscores; of a long one the last parts of its path."""
     parts = original.split("/" if "/" in original else ".")
-    lengths = accumulate(len(part) + 1 for part in reversed(parts))
-    kept = max(1, sum(length <= _LONGEST + 1 for length in lengths))
-    legal = _ILLEGAL.sub("_", "_".join(parts[-kept:])).strip("_")[-_LONGEST:].lstrip("_")
+    if len(original) > _LONGEST:
+        lengths = accumulate(len(part) + 1 for part in reversed(parts))
+        parts = parts[-max(1, sum(length <= _LONGEST + 1 for length in lengths)) :]
+    legal = _ILLEGAL.sub("_", "_".join(parts)).strip("_")[-_LONGEST:].lstrip("_")
     return legal if legal[:1].isalpha() else f"{letter}{legal}"
 
 

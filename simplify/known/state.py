@@ -9,7 +9,7 @@ from itertools import count
 
 from ...lang import core
 from ...lang.dtypes import DTYPES, DType
-from ...ops.dtypes_column import among
+from ...ops.dtypes_column import among, belongs
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
 from ..solver.conditions import Cond, ge
 from ..solver.facts import Facts
@@ -370,9 +370,11 @@ class State:
         return None if self.allowed(a) & self.allowed(b) else False
 
     def in_class(self, dtype: AnyDType, names: tuple[str, ...]) -> bool | None:
-        allowed = self.allowed(dtype)
+        dtype = self.dtype(dtype)
+        if isinstance(dtype, DType):
+            return belongs(dtype, names)
         among = self.among(dtype, names)
-        return True if among == allowed else None if among else False
+        return True if among == self.allowed(dtype) else None if among else False
 
     def among(self, dtype: AnyDType, names: tuple[str, ...]) -> frozenset[DType]:
         """The dtypes of some classes that it may be."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...lang.source import NOWHERE
-from ...ops.model import AnyDType, Segment, TensorInfo
+from ...ops.model import AnyDType, TensorInfo
 from ..solver.conditions import ge
 from ..solver.terms import Floor, Max, Size, Term, Var, is_nonneg, mono_key, weight
 from .state import State
-from .values import SizeValue, Value
+from .values import SizeValue, Value, plain
 
 # What is made of more parts is given a name of its own.
 _HEAVIEST = 60
@@ -39,7 +39,7 @@ class Written:
         if not isinstance(value, TensorInfo) or value.dtype is None:
             return None
         shape = self.state.resolve(value.shape)
-        dims = None if any(isinstance(d, Segment) for d in shape) else tuple(map(self.size, shape))
+        dims = tuple(map(self.size, shape)) if plain(shape) else None
         return core.Known(dims, self._dtype(value.dtype), self._data(value.sizes))
 
     def _data(self, sizes: Size | tuple[Size, ...] | None) -> core.SizeExpr | tuple[core.SizeExpr, ...] | None:

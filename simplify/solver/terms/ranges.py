@@ -44,6 +44,8 @@ def bounds(size: Size, ranges: Ranges = _NO_RANGES) -> Bounds:
     """A range that the size never leaves; None is no bound."""
     if isinstance(size, int):
         return size, size
+    if not _defined(size):
+        return _interval(size, ranges)
     low = lower(size, ranges)
     high = lower(-size, ranges)
     return low, None if high is None else -high
@@ -53,10 +55,8 @@ def lower(size: Size, ranges: Ranges = _NO_RANGES, depth: int = 3) -> int | None
     """A number that the size is never below: by intervals, and by putting its own definition for a floor or maximum."""
     if isinstance(size, int):
         return size
-    best = _interval_lower(size, ranges)
-    if not depth:
-        return best
-    atoms = [m[0] for m in size.mons if len(m) == 1 and type(m[0]) is not Var]
+    best = _interval(size, ranges)[0]
+    atoms = _defined(size) if depth else []
     if not atoms:
         return best
     if len(atoms) > 4:
@@ -68,6 +68,11 @@ def lower(size: Size, ranges: Ranges = _NO_RANGES, depth: int = 3) -> int | None
         if found is not None and (best is None or found > best):
             best = found
     return best
+
+
+def _defined(size: Term) -> list[Atom]:
+    """The quotients and maxima that stand alone in it."""
+    return [m[0] for m in size.mons if len(m) == 1 and type(m[0]) is not Var]
 
 
 def _lower_without(size: Term, atom: Atom, ranges: Ranges, depth: int) -> int | None:
@@ -90,19 +95,22 @@ def _lower_without(size: Term, atom: Atom, ranges: Ranges, depth: int) -> int | 
     return None if None in lows else min(x for x in lows if x is not None)
 
 
-def _interval_lower(term: Term, ranges: Ranges) -> int | None:
-    total = 0
-    charge(len(term.mons))
-    for mono, k in term.mons.items():
-        if not mono:
-            total += k
-            continue
-        low, high = mono_interval(mono, ranges)
-        end = low if k > 0 else high
-        if end is None:
-            return None
-        total += k * end
-    return total
+def _interval(size: Size, ranges: Ranges) -> Bounds:
+    """The range of a size, by intervals alone."""
+    if isinstance(size, int):
+        return size, size
+    low: int | None = 0
+    high: int | None = 0
+    charge(len(size.mons))
+    for mono, k in size.mons.items():
+        least, most = mono_interval(mono, ranges) if mono else (1, 1)
+        if k < 0:
+            least, most = most, least
+        low = None if low is None or least is None else low + k * least
+        high = None if high is None or most is None else high + k * most
+        if low is None and high is None:
+            break
+    return low, high
 
 
 def mono_interval(mono: Mono, ranges: Ranges) -> Bounds:
@@ -165,34 +173,17 @@ def _atom_interval(atom: Atom, ranges: Ranges) -> Bounds:
         found = ranges.get(atom)
         return found if found is not None else ((0 if atom.nonneg else None), None)
     if type(atom) is Max:
-        lows, highs = [0], [0]
-        endless = False
-        for a in atom.args:
-            low, high = (a, a) if isinstance(a, int) else (_interval_lower(a, ranges), _interval_lower(-a, ranges))
-            if low is not None:
-                lows.append(low)
-            if high is None:
-                endless = True
-            else:
-                highs.append(-high if type(a) is Term else high)
-        return max(lows), None if endless else max(highs)
+        lows, highs = zip((0, 0), *(_interval(a, ranges) for a in atom.args), strict=True)
+        return max(low for low in lows if low is not None), None if None in highs else max(highs)
     return _floor_interval(atom, ranges)
 
 
 def _floor_interval(atom: Floor, ranges: Ranges) -> Bounds:
     num, den = atom.num, atom.den
-    if isinstance(num, int):
-        low: int | None = num
-        high: int | None = num
-    else:
-        low = _interval_lower(num, ranges)
-        high = _interval_lower(-num, ranges)
-        high = None if high is None else -high
+    low, high = _interval(num, ranges)
     if isinstance(den, int):
         return None if low is None else low // den, None if high is None else high // den
-    d_low = _interval_lower(den, ranges)
-    d_high = _interval_lower(-den, ranges)
-    d_high = None if d_high is None else -d_high
+    d_low, d_high = _interval(den, ranges)
     if d_low is None or d_low < 0:
         return None, None
     d_low = max(d_low, 1)
