@@ -59,9 +59,13 @@ class Source:
         made = self.made.get(line)
         if made is None:
             return f"{self.name}:{line}:{column}"
-        written = self.text[start : start if end is None else end]
-        which = f", input {made.inputs.index(written)}" if written and written in made.inputs else ""
-        return f"{self.name}: {made.what}{which}"
+        at = self.input_at(start, start if end is None else end)
+        return f"{self.name}: {made.what}" + ("" if at is None else f", input {at}")
+
+    def input_at(self, start: int, end: int) -> int | None:
+        """Which input of a model's node a place is; None where it is none."""
+        made, written = self.made.get(self.position(start)[0]), self.text[start:end]
+        return made.inputs.index(written) if made is not None and written and written in made.inputs else None
 
     def __repr__(self) -> str:
         return f"Source({self.name!r})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..frontends.onnx.translate import Translation
@@ -13,7 +12,7 @@ from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..simplify.solver.numbers import holds_at
-from ..simplify.solver.prove import prove_line
+from ..simplify.solver.prove import prove
 from .contract import Contract, parameters
 from .replay import Parameter, Unanswered, failure_at
 
@@ -119,7 +118,7 @@ def _smallest(sizes: dict[str, int], known: list[str]) -> dict[str, int]:
 
 
 def _point(assumed: list[str]) -> dict[str, int] | None:
-    answer = prove_line(json.dumps({"assume": assumed, "goal": "nothing_else == 0"}))
+    answer = prove(assumed, "nothing_else == 0")
     found: dict[str, int] | None = answer.get("witness")
     return found
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from ..lang.expressions import renamed
 from ..lang.node import Node
 from ..simplify.solver.numbers import multiple
-from ..simplify.solver.prove import prove_line
+from ..simplify.solver.prove import prove
 from .contract import Contract, IndexRange, Shape, Typed
 
 Relation = Literal["equal", "wider", "narrower", "different", "unknown"]
@@ -192,7 +191,7 @@ class _Comparing:
     def answer(self, assume: list[str], goal: str) -> dict[str, Any]:
         if goal in assume:
             return {"result": "valid"}
-        return prove_line(json.dumps({"assume": list(dict.fromkeys(assume)), "goal": goal}))
+        return prove(assume, goal)
 
     def shown(self, text: str) -> str:
         """A text with places instead of what stands for them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..frontends.onnx.inference import Inferred, inference
@@ -18,7 +17,7 @@ from ..pipeline import Report
 from ..simplify.solver.conditions import render_cond
 from ..simplify.solver.exprs import ExpressionError, Scope, read_condition
 from ..simplify.solver.numbers import holds_at, size_at
-from ..simplify.solver.prove import prove_line
+from ..simplify.solver.prove import prove
 from ..simplify.solver.terms import TooLarge
 from ..size import Size
 from .replay import Parameter, Unanswered, failure_at
@@ -238,7 +237,7 @@ class _Writer:
                 yield self._spread(texts, found, _plain(" || ".join((*kept, text))))
 
     def _follows(self, texts: list[str], goal: str) -> bool:
-        return prove_line(_question(texts, goal))["result"] in ("valid", "vacuous")
+        return prove(texts, goal)["result"] in ("valid", "vacuous")
 
     def _spread(self, texts: list[str], found: Spread, text: str) -> Clause:
         one, sizes = found.range, tuple(names_in(text))
@@ -246,7 +245,7 @@ class _Writer:
         indices = f"its indices go from {_plain_size(found.first)} to {_plain_size(found.last)}"
         needs = f"{indices}, and axis {one.axis} of `{one.table}` has {one.size} entries"
         demand = Demand(node, needs, one.operation.trace, self.paths.to(node, self._with(sizes)))
-        point = self._point(prove_line(_question(texts, text)).get("witness"))
+        point = self._point(prove(texts, text).get("witness"))
         if point is None or holds_at(text, point) is not False or not all(holds_at(t, point) for t in texts):
             return Clause(text, sizes, (demand,), None)
         ends = size_at(found.first, point), size_at(found.last, point)
@@ -282,7 +281,3 @@ def _plain_size(text: int | str) -> str:
         return str(Size(str(text)))
     except (ExpressionError, TooLarge, ValueError):
         return str(text)
-
-
-def _question(assume: list[str], goal: str) -> str:
-    return json.dumps({"assume": assume, "goal": goal})

@@ -5,7 +5,6 @@ A change gives the same results at all sizes that were accepted before it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
@@ -16,7 +15,7 @@ from ..frontends.onnx.ranges import Indices
 from ..lang.expressions import names_in
 from ..lang.node import Node
 from ..simplify.solver.numbers import divided, fixed, size_at
-from ..simplify.solver.prove import prove_line
+from ..simplify.solver.prove import prove
 from .contract import Clause, Contract
 
 Values = Mapping[str, Inferred]
@@ -249,7 +248,7 @@ def _retargeted(operation: Operation, target: tuple[int, ...]) -> Edit:
 
 def _follows(assumed: Iterable[str], goal: str) -> bool:
     known = list(assumed)
-    return goal in known or prove_line(json.dumps({"assume": known, "goal": goal}))["result"] == "valid"
+    return goal in known or prove(known, goal)["result"] == "valid"
 
 
 def _plain(target: tuple[int, ...], after: Sizes) -> tuple[int, ...]:

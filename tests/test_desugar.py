@@ -216,7 +216,7 @@ def test_an_assertion_knows_the_part_of_the_annotation_that_it_was_made_of() -> 
 
 def test_an_annotation_knows_the_names_that_others_bind() -> None:
     program = fine((GOLDENS / "matmul.rx").read_text())
-    found = {a.origin.declared.subject: a.origin.declared for a in checks(program, "matmul") if a.origin.declared}
+    found = {str(a.origin.declared.subject): a.origin.declared for a in checks(program, "matmul") if a.origin.declared}
     bound = {name: [n for n, _ in d.bound] for name, d in found.items()}
     assert bound == {"x": [], "y": ["k", "d"], "the result of @matmul": ["m", "n", "d"]}
     assert [d.kind for d in found.values()] == ["param", "param", "result"]

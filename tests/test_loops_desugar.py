@@ -154,7 +154,7 @@ def test_conditions_say_what_they_are_made_of() -> None:
     size = found["a.dim(1) == d + 0"]
     assert (size.what, size.axis, size.text, size.span.text) == ("dim", 1, "d + 0", "d + 0")
     assert size.declared is not None
-    assert (size.declared.subject, size.declared.tensor) == ("a", "a")
+    assert (str(size.declared.subject), size.declared.tensor) == ("a", "a")
     assert size.declared.span.text == "Tensor([n, d + 0], float32)"
     assert [found[c].what for c in ("b.shape == y.shape", "b.dtype == y.dtype")] == ["shape", "dtype"]
     assert (found["n >= i"].what, found["n >= i"].span.text) == ("where", "n >= i")
@@ -166,7 +166,7 @@ def test_what_is_asserted_of_a_turn_is_a_claim() -> None:
     assert [(s.origin.what, s.origin.claim) for s in asserted] == [("rank", True), ("dim", True), ("dtype", True)]
     assert all(s.origin.declared is not None and s.origin.declared.kind == "stack" for s in asserted)
     assert asserted[1].origin.declared is not None
-    assert asserted[1].origin.declared.subject == "z"
+    assert str(asserted[1].origin.declared.subject) == "z"
 
 
 def test_the_loop_is_what_it_carries_and_then_what_it_stacks() -> None:

@@ -136,8 +136,8 @@ def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dic
 def _said(wrong: Diagnostic) -> str:
     """What is wrong, and at which input."""
     source, start, end = wrong.span
-    _, input_, at = source.place(start, end).rpartition(", input ")
-    return f"{wrong.message} (input {at})" if input_ else wrong.message
+    at = source.input_at(start, end)
+    return wrong.message if at is None else f"{wrong.message} (input {at})"
 
 
 def _operations(graph: Graph) -> Iterator[Operation]:

@@ -38,6 +38,15 @@ def prove_line(text: str) -> dict[str, Any]:
         return _error(None, "not JSON that can be read: a number has too many digits")
     if not isinstance(row, dict):
         return _error(None, "expected an object")
+    return _answered(row)
+
+
+def prove(assume: Iterable[str], goal: str) -> dict[str, Any]:
+    """The answer to one question; what is assumed twice counts once."""
+    return _answered({"assume": list(dict.fromkeys(assume)), "goal": goal})
+
+
+def _answered(row: dict[str, object]) -> dict[str, Any]:
     try:
         return answer(read(row))
     except ExpressionError as wrong:
