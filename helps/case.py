@@ -116,7 +116,7 @@ class Case:
         axes = [axis for _, axis in self.subject.at if axis is not None]
         at = [dims[axis] for dims in own for axis in axes if -len(dims) <= axis < len(dims)]
         found = [self.size(name, axis) for name, axis in self.subject.at]
-        return [str(size) for size in (*found, *at, *self.subject.wanted) if size is not None]
+        return [str(size) for size in (*found, *at, *self.subject.wanted) if size not in (None, "?")]
 
     def tensors(self) -> list[tuple[str, sweet.Expr, Dims | None]]:
         """The tensors that the call was given, as the user wrote them; those whose sizes conflict come last one first."""

@@ -214,5 +214,5 @@ def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[Change]:
         return
     target = dims_text(w if isinstance(w, int) else -1 for w in wanted)
     rows = total // asked if total is not None else None
-    mixed = wanted[0] is None and rows not in (None, 1, shape[0])
+    mixed = wanted[0] is None and rows not in (None, 1, *shape[:1])
     yield Change(f"reshape to {target}", "@reshape(", f", {target})", _MIXED if mixed else 26, mixed)
