@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import pipeline
+from ..lang.checked import FunctionShapes
 from ..lang.formats import shapes_object
 from ..lang.listing import listing
 from ..simplify.known.outcome import Options
@@ -58,6 +60,7 @@ def shapes(
         from .sized import parts_of  # loads NumPy
 
         parts = parts_of(report.checked.program, programs=programs, memory=memory, sizes=numbers)
+        _have_meaning(numbers, report.checked.shapes, parts)
     if form == "json":
         found = shapes_object(report.checked.shapes)
         for part in parts:
@@ -79,3 +82,16 @@ def _numbers(sizes: tuple[str, ...]) -> dict[str, int]:
             raise Unusable(f"--size takes NAME=N, like n=4, not {text!r}")
         found[name] = int(number)
     return found
+
+
+def _have_meaning(numbers: dict[str, int], functions: tuple[FunctionShapes, ...], parts: tuple[Part, ...]) -> None:
+    """That each size is one of a signature or of what is told of a call, and no dimension is below 0."""
+    params = [p for f in functions for p in f.params]
+    free = {p.name for p in params if p.sort == "Size"}
+    texts = [*(f"{p.open} {p.shape}" for p in params), *(str(part.data.get("memory")) for part in parts)]
+    named = free.union(*(re.findall(r"[A-Za-z_]\w*'*", text) for text in texts))
+    for name, number in numbers.items():
+        if name not in named:
+            raise Unusable(f"--size {name}={number}: no function has a size `{name}`")
+        if number < 0 and name not in free:
+            raise Unusable(f"--size {name}={number}: a dimension is not below 0")

@@ -38,6 +38,11 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
         params.append(core.Param(param, sort_of(part)))
         found += leaves(inner, param, part, "param", core.Called(f"argument {i + 1} of {subject}"), part.span, i)
     patterns.solve(inner, found, named=False)
+    for i, part in enumerate(type_.params):
+        if isinstance(part, sweet.FnType):
+            params[i] = core.Param(
+                params[i].name, function_sort(inner, part, params[i].name, f"argument {i + 1} of {subject}")
+            )
     checks, inner.stmts = tuple(inner.stmts), []
     span = type_.span
     sort = sort_of(type_.result)

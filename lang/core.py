@@ -612,6 +612,14 @@ def owners(program: Program) -> dict[str, str]:
     return {f.impl: f.name for f in program.functions if f.impl is not None}
 
 
+def is_signature(function: Function) -> bool:
+    """Whether it stands for a function parameter: its body is a call of the parameter itself."""
+    match function.body.stmts:
+        case (Let(value=Call(callee=Var(name=name))),):
+            return name == function.name
+    return False
+
+
 def param_span(function: Function, name: str) -> Span:
     """Where the user declared a parameter."""
     declared = function.declaration.params if function.declaration is not None else ()

@@ -38,7 +38,7 @@ from .known.values import (
 )
 from .opaque import lost, no_holder, unsaid
 from .primitives import call_primitive
-from .program import Check, bound_below, is_signature, left_open
+from .program import Check, bound_below, left_open
 from .renaming import renamed
 from .solver.conditions import Condition, cond_variables
 from .solver.terms import Term, spent, toll, variables
@@ -284,7 +284,7 @@ class Calls(Part):
 
     def _enter(self, frame: Frame, function: core.Function) -> None:
         """Whether a call ends behind its door is known only where the body, which nobody looks into, holds whatever it asks."""
-        if function.kind != "extern" and not is_signature(function) and function.name not in self.program.sure:
+        if function.kind != "extern" and not core.is_signature(function) and function.name not in self.program.sure:
             self.prover.hinder(frame)
 
     def _rebuilt_tuple(self, name: str, stmts: tuple[core.Stmt, ...], env: Env, entry: Entry) -> Entry:

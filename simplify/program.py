@@ -151,7 +151,7 @@ class Program:
 
     def is_opaque(self, wrapper: core.Function) -> bool:
         """Whether callers know the result only by its annotation."""
-        return wrapper.impl is not None or is_signature(wrapper)
+        return wrapper.impl is not None or core.is_signature(wrapper)
 
 
 class Measured(NamedTuple):
@@ -294,11 +294,3 @@ def _cannot_fail(node: Node) -> bool:
     if isinstance(node, core.Assert | core.MatchShape | core.Stacked):
         return node.status is core.Status.PROVED
     return not isinstance(node, core.Loop) or node.range is not None
-
-
-def is_signature(function: core.Function) -> bool:
-    """Whether it stands for a function parameter: its body is a call of the parameter itself."""
-    match function.body.stmts:
-        case (core.Let(value=core.Call(callee=core.Var(name=name))),):
-            return name == function.name
-    return False

@@ -157,6 +157,18 @@ def test_a_size_without_a_number_is_wrong_usage(wrong: str, tmp_path: Path, caps
     assert "NAME=N" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("size", "why"), [("nn=3", "no function has a size `nn`"), ("S=3", "`S`"), ("s=-1", "a dimension is not below 0")]
+)
+def test_a_size_that_no_function_has_is_wrong_usage(
+    size: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "f.rx"
+    path.write_text(PROGRAM)
+    assert invoke(["shapes", str(path), "--memory", "--size", "p=3", "--size", size]) == 2
+    assert why in capsys.readouterr().err
+
+
 MODELS = ["gpt2", "swin", "unet_transposed", "conformer"]
 OTHERS = [
     "12 layers",

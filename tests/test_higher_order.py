@@ -352,3 +352,39 @@ def test_rows_of_unknown_rank_have_a_known_shape_where_there_is_none(body: str, 
             assert module.f(x).shape[0] == n and all(
                 np.array_equal(a, b) for a, b in zip(module.f(x), wanted, strict=True)
             )
+
+
+TYPES = """type F = fn(Tensor([a], float32)) : Tensor([a], float32)
+type G = fn(F, Tensor([b], float32)) : Tensor([b], float32)
+type H = fn(G, F, Tensor([c], float32)) : Tensor([c], float32)
+@up = fn(y : Tensor([k], float32)) : Tensor([k], float32) { y + 1.0 }
+@more = fn(y : Tensor([k], float32)) : Tensor([2 * k], float32) { @concat([y, y], axis=0) }
+@twice = fn(f : F, x : Tensor([n], float32)) : Tensor([n], float32) { f(f(x)) }
+@through = fn(g : G, f : F, x : Tensor([n], float32)) : Tensor([n], float32) { g(f, g(f, x)) }
+"""
+WRITTEN = (
+    ("H", "fn(G, F, Tensor([c], float32)) : Tensor([c], float32)"),
+    ("G", "fn(F, Tensor([b], float32)) : Tensor([b], float32)"),
+    ("F", "fn(Tensor([a], float32)) : Tensor([a], float32)"),
+)
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize(("type_", "call", "passed", "ups"), [
+    ("F", "p(x)", "@up", 1), ("G", "p(@up, x)", "@twice", 2), ("H", "p(@twice, @up, x)", "@through", 4),
+])  # fmt: skip
+def test_a_function_that_takes_functions_is_passed_on_as_any_other(
+    type_: str, call: str, passed: str, ups: int, written: bool
+) -> None:
+    for name, text in WRITTEN if written else ():
+        type_ = re.sub(rf"\b{name}\b", text, type_)
+    for wrong in ("", "@more") if ups > 1 else ("",):
+        module = rx.loads(f"""{TYPES}@take = fn(p : {type_}, x : Tensor([n], float32)) : Tensor([n], float32) {{
+          {call.replace("@up", wrong or "@up")} }}
+        @main = fn(x : Tensor([n], float32)) : Tensor([n], float32) {{ @take({passed}, x) }}""")
+        assert module.main(np.zeros(0, np.float32)).shape == (0,)
+        if wrong:
+            with pytest.raises(ShapeError):
+                module.main(np.zeros(2, np.float32))
+        else:
+            assert module.main(np.zeros(2, np.float32)).tolist() == [ups, ups]

@@ -97,8 +97,10 @@ class Entrance(Asked):
 
 
 def _called(site: Site) -> str:
-    """`@ff`; a function that has no name of its own by the name that stands in the call."""
+    """`@ff`; a function that has no name of its own, or is a parameter, by the name that stands in the call."""
     name = re.match(r"\w+", site.span.text)
+    if core.is_signature(site.function):
+        return f"`{name[0] if name else site.function.name}`"
     return f"`{name[0]}`" if site.function.name == "fn" and name else f"@{site.function.name}"
 
 
