@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from ..lang import codes, sweet
@@ -142,7 +143,13 @@ class _Specialised:
         if any(map(self._is_of_one_run, edits)):
             return None
         after = check_source(Source(self.source.name, applied(self.source.text, edits)), self.base, self.roots)
-        return Help(f"{shortest(mend)} (checked)", edits) if after.ok else None
+        does_good = after.ok and (not mend.gives_way or after.counts.residual < self._before.counts.residual)
+        return Help(f"{shortest(mend)} (checked)", edits) if does_good else None
+
+    @cached_property
+    def _before(self) -> Report:
+        """What checking says of the file as it is. A type that gives way does no good where as much is left to the run."""
+        return check_source(self.source, self.base, self.roots)
 
     def _is_of_one_run(self, edit: Edit) -> bool:
         """Whether it writes a size into the program that only this run had."""

@@ -14,6 +14,8 @@ from .tree import Tree, callee
 
 Dims = tuple[int | str, ...]
 _LONGEST = 70
+# From this rank on an annotation gives way to what there is, which may hide the mistake.
+GIVING_WAY = 60
 
 
 class Mend(Node):
@@ -55,6 +57,10 @@ class Mend(Node):
     @property
     def is_of_operation(self) -> bool:
         return self.kind in ("operation", "slip")
+
+    @property
+    def gives_way(self) -> bool:
+        return self.is_of_operation and self.rank >= GIVING_WAY
 
 
 class Case:
@@ -110,7 +116,7 @@ class Case:
         axes = [axis for _, axis in self.subject.at if axis is not None]
         at = [dims[axis] for dims in own for axis in axes if -len(dims) <= axis < len(dims)]
         found = [self.size(name, axis) for name, axis in self.subject.at]
-        return [str(size) for size in (*found, *at, *self.subject.wanted) if size is not None]
+        return [str(size) for size in (*found, *at, *self.subject.wanted) if size not in (None, "?")]
 
     def tensors(self) -> list[tuple[str, sweet.Expr, Dims | None]]:
         """The tensors that the call was given, as the user wrote them; those whose sizes conflict come last one first."""

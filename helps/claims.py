@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ..lang import sweet
 from ..lang.walk import walk
 from . import shapes
-from .case import Case, Dims, Mend, dims_text, inserted, replaced
-from .conditions import GIVING_WAY, RANK, signature_names
+from .case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
+from .conditions import RANK, signature_names
 from .literals import named_literal, rewrite, sources_of_axis
 from .operands import wrap
 from .shapes import Wanted, product

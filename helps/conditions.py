@@ -19,8 +19,6 @@ from .case import Case, Mend, inserted, replaced
 RANK = 100
 # From here on it is a guess at what was meant.
 FAR_FETCHED = 40
-# From here on an annotation gives way to what there is, which may hide the mistake.
-GIVING_WAY = 60
 _FUNCTIONS = {"min", "max", "ceildiv"}
 
 

@@ -14,8 +14,7 @@ from ..ops.model import Trait
 from ..ops.registry import lookup
 from ..simplify.known.values import SizeValue
 from ..simplify.voice.subject import Held
-from .case import Case, Mend, replaced
-from .conditions import GIVING_WAY
+from .case import GIVING_WAY, Case, Mend, replaced
 from .tree import Tree, callee, has, is_reshape, keeps_shape
 
 _DEPTH = 12

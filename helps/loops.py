@@ -9,8 +9,8 @@ from itertools import permutations
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.walk import walk
-from .case import Case, Dims, Mend, dims_text, inserted, replaced
-from .conditions import GIVING_WAY, RANK
+from .case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
+from .conditions import RANK
 
 _RANK = 4
 # An author who wrote how a size grows is told for which sizes it does so, before that it may grow otherwise.

@@ -125,7 +125,7 @@ def _declared(case: Case) -> Iterator[Mend]:
         return
     sizes = [item.span.text for item in shape.items]
     as_many = _quotient(_times(dims), _times(sizes)) == "1"
-    if as_many or str(dims[0]) == shape.items[0].span.text:
+    if as_many or [str(dims[0])] == sizes[:1]:
         # An axis of one element is rather added or dropped.
         rank = 14 if as_many and 1 not in dims and "1" not in sizes else 23
         yield wrap(case, value, Change(f"reshape {{}} to {text}", "@reshape(", f", {text})", rank))

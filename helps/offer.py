@@ -32,7 +32,7 @@ from . import (
     slips,
     windows,
 )
-from .case import Case, Mend
+from .case import GIVING_WAY, Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
 from .place import place, told_at
@@ -107,7 +107,7 @@ class Trial(Node):
     def tier(self) -> int:
         """An operation is mended; what it needs of any sizes is said; a slip is guessed at; names of sizes are one; and
         last an annotation gives way."""
-        if self.mend.is_of_operation and self.mend.rank >= conditions.GIVING_WAY:
+        if self.mend.gives_way:
             return 4
         return {"operation": 0, "bound": 1, "slip": 2 * self.mend.guess}.get(self.mend.kind, 3)
 
@@ -394,7 +394,7 @@ class _Trials:
 
 def together(first: Mend, second: Mend, edits: tuple[Edit, ...]) -> Mend:
     """Two steps as one mend, said in one sentence."""
-    rank = min(first.rank + second.rank, conditions.GIVING_WAY - 1)
+    rank = min(first.rank + second.rank, GIVING_WAY - 1)
     if first.what == second.what and first.lines and second.lines and first.lines != second.lines:
         shown = first.shown if first.shown == second.shown else ""
         return replace(first, lines=first.lines + second.lines, shown=shown, edits=edits, rank=rank, guess=True)
@@ -415,7 +415,7 @@ def _is_step(second: Mend, first: Mend) -> bool:
     what it needs of any sizes."""
     if first.kind == "slip":
         return second.kind == "bound"
-    likely = second.rank < conditions.FAR_FETCHED or conditions.GIVING_WAY <= second.rank < conditions.RANK
+    likely = second.rank < conditions.FAR_FETCHED or GIVING_WAY <= second.rank < conditions.RANK
     return likely and second.kind != "slip" or conditions.is_of_count(second)
 
 

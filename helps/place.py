@@ -6,7 +6,6 @@ from ..lang import sweet
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
 from ..lang.source import Span
-from . import conditions
 from .case import Mend
 from .tree import Tree
 
@@ -44,7 +43,7 @@ def told_at(diagnostic: Diagnostic, span: Span) -> Diagnostic:
 
 def _is_of_body(mend: Mend) -> bool:
     """Whether it says what is done otherwise, and no annotation gives way."""
-    return mend.is_of_operation and mend.rank < conditions.GIVING_WAY
+    return mend.is_of_operation and not mend.gives_way
 
 
 def _hull(mend: Mend) -> Span:

@@ -67,12 +67,8 @@ def _side(case: Case, target: sweet.ListExpr, dims: Dims, asked: Dims, position:
     same = [item for item, d in zip(target.items, asked, strict=True) if d == size]
     if not isinstance(size, int) or len(same) != 2 or same[0] is not target.items[position]:
         return
-    left = list(dims)
     rest = [d for d in asked if d != size]
-    for d in [d for d in rest if d in left]:
-        left.remove(d)
-        rest.remove(d)
-    total, known = count(left), count(rest)
+    total, known = count(shapes.without(dims, rest)), count(shapes.without(rest, dims))
     if total is None or not known or total % known:
         return
     side = isqrt(total // known)
@@ -153,12 +149,8 @@ def _declared_as(case: Case, number: int) -> list[sweet.Expr]:
 
 def _fitting(dims: Dims, rest: Dims) -> Iterator[int | str]:
     """What the entry beside `rest` may be, so that a tensor of these dimensions fits."""
-    known = [d for d in rest if d != -1]
-    left = list(dims)
-    for d in list(known):
-        if d in left:
-            left.remove(d)
-            known.remove(d)
+    sizes = [d for d in rest if d != -1]
+    left, known = shapes.without(dims, sizes), shapes.without(sizes, dims)
     total, asked = count(left), count(known)
     if total is not None and asked:
         if total % asked == 0 and -1 not in rest:

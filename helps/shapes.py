@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from math import prod
 from typing import NamedTuple
@@ -32,6 +32,11 @@ class Change(NamedTuple):
         if self.what.startswith("reshape"):
             return f"reshape {tensor}"
         return self.what.format(tensor) if "{}" in self.what else f"{self.what} {tensor}"
+
+
+def without(dims: Iterable[int | str], others: Iterable[int | str]) -> Dims:
+    """The dimensions that are left where each of the others takes an equal one away."""
+    return tuple((Counter(dims) - Counter(others)).elements())
 
 
 def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
@@ -209,5 +214,5 @@ def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[Change]:
         return
     target = dims_text(w if isinstance(w, int) else -1 for w in wanted)
     rows = total // asked if total is not None else None
-    mixed = wanted[0] is None and rows not in (None, 1, shape[0])
+    mixed = wanted[0] is None and rows not in (None, 1, *shape[:1])
     yield Change(f"reshape to {target}", "@reshape(", f", {target})", _MIXED if mixed else 26, mixed)

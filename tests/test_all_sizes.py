@@ -55,10 +55,10 @@ def made(seed: int) -> str:
 
 
 def same_check(found: Diagnostic | None, said: Diagnostic) -> bool:
-    """Whether a run was refused by what a warning is about: the same place, or the same part of the declared result."""
+    """Whether a run was refused by what a warning is about: the same place, or the same part of what is declared."""
     if found is None:
         return False
-    asked = r"@\w+ needs (?:axis \d+ of )?(?:item \d+ of )?its result"
+    asked = r"@\w+ needs (?:axis \d+ of )?(?:item \d+ of )?its result|the annotation needs axis \d+ of `\w+`"
     heads = [re.match(asked, d.message) for d in (found, said)]
     return found.span == said.span or (None not in heads and heads[0][0] == heads[1][0])  # type: ignore[index]
 
@@ -80,7 +80,7 @@ def problems(text: str) -> list[str]:
         if told is None or not names >= set(all_sizes.names_in(cond)):
             continue
         for sizes, end in outcomes:
-            held = all_sizes.value(cond, sizes)
+            held = all_sizes.holds(cond, sizes)
             if end is None and not held and told[1]:
                 found.append(f"{told[2]}: runs with {sizes}")
             if held and same_check(end, said):
@@ -130,7 +130,8 @@ def conditions(text: str, base: Path) -> list[str]:
             function = replay.function_of(run, said)
             if function is not None:
                 line = text.split("\n")[said.span.source.position(said.span.start)[0] - 1]
-                always = re.search(r"\b(if|while|for) ", line) is None  # what stands in an arm or a turn need not run
+                # What stands in an arm or a turn need not run.
+                always = re.search(r"\b(if|while|for) |@(map|fold|scan)\(", line) is None
                 found += both_sides(run, function, said, told[2], necessary=bool(told[1]) and always)
     return found
 
@@ -142,7 +143,7 @@ def both_sides(run: Any, function: Any, said: Diagnostic, told: str, *, necessar
     if "'" in told or not set(names) <= {*written, *(p.name for p in function.params)} or len(names) > 4:
         return []
     for sizes in all_sizes.every({"": tuple(names)}, MOST if len(names) < 4 else 2):
-        held = all_sizes.value(cond, sizes)
+        held = all_sizes.holds(cond, sizes)
         for attempt in range(2):
             try:
                 end = run.run(function, replay.Draw(attempt, sizes))

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.lang.dtypes import DType
 from rxlang.ops import registry
 from rxlang.ops.ground import NeedsData, Violation, evaluate
-from rxlang.ops.model import WILDCARD, Primitive, RankUnknown
+from rxlang.ops.model import Primitive, RankUnknown
 from support import fuzz, ops, random_calls
 
 WANTED = fuzz.tries("refused calls")
@@ -27,41 +26,6 @@ def refused(row: Primitive, values: dict[str, Any]) -> bool:
     except (NeedsData, RankUnknown):
         return False
     return False
-
-
-def literal(value: Any) -> str:
-    """An attribute as it is written."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            return f'"{value}"'
-        case DType():
-            return value.name
-        case tuple() | list():
-            return f"[{', '.join(map(literal, value))}]"
-    return "-1" if value is WILDCARD else f"(0 - {-value})" if isinstance(value, int) and value < 0 else repr(value)
-
-
-def written(row: Primitive, values: dict[str, Any]) -> tuple[str, dict[str, np.ndarray]]:
-    """The call, and the tensors that it names."""
-    tensors: dict[str, np.ndarray] = {}
-
-    def named(value: Any) -> str:
-        if not isinstance(value, np.ndarray):
-            return literal(value)
-        tensors[f"t{len(tensors)}"] = value
-        return f"t{len(tensors) - 1}"
-
-    shown = []
-    for param in row.params:
-        value = values.get(param.name)
-        if value is not None:
-            text = f"[{', '.join(map(named, value))}]" if param.kind == "tensors" else named(value)
-            if param.kind == "pairs":
-                text = f"[{', '.join(f'({literal(a)}, {literal(b)})' for a, b in value)}]"
-            shown.append(f"{param.name}={text}")
-    return f"@{row.name}({', '.join(shown)})", tensors
 
 
 def sentences(call: str, tensors: dict[str, np.ndarray]) -> tuple[str, str] | None:
@@ -87,7 +51,7 @@ def test_a_refusal_while_it_runs_is_the_sentence_of_the_check(name: str) -> None
         random = np.random.default_rng((zlib.crc32(name.encode()), n))
         values = random_calls.draw_call(random, row)
         if compared < WANTED and refused(row, values):
-            call, tensors = written(row, values)
+            call, tensors = random_calls.written(row, values)
             found = sentences(call, tensors)
             if found is not None:
                 compared += 1

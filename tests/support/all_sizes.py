@@ -27,6 +27,14 @@ def value(text: str, sizes: Sizes) -> int:
     return eval(plain, {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}, sizes)  # type: ignore[no-any-return]  # noqa: S307
 
 
+def holds(text: str, sizes: Sizes) -> bool:
+    """Whether a condition holds for these sizes: where it divides by 0 it does not."""
+    try:
+        return bool(value(text, sizes))
+    except ZeroDivisionError:
+        return False
+
+
 def of_message(text: str) -> str:
     """`n = 0 or n = 1`, `a == b, h >= 3 and w >= 3` as a condition."""
     text = re.sub(r"(?<![<>=!])=(?!=)", "==", text)

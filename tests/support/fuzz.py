@@ -84,6 +84,7 @@ FAMILIES: dict[str, Count] = {
     "mutations": Count(300, 10_000),
     "mutated texts": Count(1_000, 10_000),
     "damaged weights": Count(60, 2_000),
+    "odd calls": Count(250, 6_000),
     "odd operators": Count(60, 4_000),
     "damaged models": Count(40, 10_000),
     "damaged arguments": Count(500, 5_000),

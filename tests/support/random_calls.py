@@ -331,3 +331,41 @@ def _attribute(random: Random, row: Primitive, param: Param, tokens: list[str] |
             choices = STRINGS.get(f"{row.name}.{param.name}") or STRINGS[param.name]
             return "other" if random.random() < 0.03 else str(random.choice(choices))
     raise AssertionError(param.kind)
+
+
+# As a text
+
+
+def literal(value: Any) -> str:
+    """An attribute as it is written."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case DType():
+            return value.name
+        case tuple() | list():
+            return f"[{', '.join(map(literal, value))}]"
+    return "-1" if value is WILDCARD else f"(0 - {-value})" if isinstance(value, int) and value < 0 else repr(value)
+
+
+def written(row: Primitive, values: dict[str, Any]) -> tuple[str, dict[str, np.ndarray]]:
+    """The call, and the tensors that it names."""
+    tensors: dict[str, np.ndarray] = {}
+
+    def named(value: Any) -> str:
+        if not isinstance(value, np.ndarray):
+            return literal(value)
+        tensors[f"t{len(tensors)}"] = value
+        return f"t{len(tensors) - 1}"
+
+    shown = []
+    for param in row.params:
+        value = values.get(param.name)
+        if value is not None:
+            text = f"[{', '.join(map(named, value))}]" if param.kind == "tensors" else named(value)
+            if param.kind == "pairs":
+                text = f"[{', '.join(f'({literal(a)}, {literal(b)})' for a, b in value)}]"
+            shown.append(f"{param.name}={text}")
+    return f"@{row.name}({', '.join(shown)})", tensors
