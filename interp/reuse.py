@@ -52,7 +52,7 @@ class _Reuse:
 
     def _step(self, step: Step) -> Step:
         match step:
-            case Compute(known=core.Known() as known) if _is_fresh(step):
+            case Compute(known=known) if known is not None and _is_fresh(step):
                 return self._computed(step, known)
             case Branch(then=then, orelse=orelse):
                 return replace(step, then=self.block(then), orelse=self.block(orelse))
