@@ -69,7 +69,9 @@ def put_in(body: sweet.Type, given: dict[str, sweet.Expr], found: Sorts) -> swee
     for name, arg in given.items():
         if not _fits(arg, found[name]):
             fail(codes.E108, f"`{name}` is a {found[name]}; this is none", arg.span, help=_HELPS[found[name]])
-    return rewrite(body, _substitution(given), _NO_SIZES, lambda node: isinstance(node, sweet.Attr | sweet.FnName))
+    is_open = any(isinstance(node, sweet.Unknown) for node in walk(body, *given.values()))
+    change = _substitution(given, is_open)
+    return rewrite(body, change, _NO_SIZES, lambda node: isinstance(node, sweet.Attr | sweet.FnName))
 
 
 _HELPS = {"Size": "a Size is `n`, `4 * n`, `?`", "Shape": "a Shape is `s`, `[n, m]`, `?`", "DType": "`float32`, `?`"}
@@ -84,14 +86,16 @@ def _fits(arg: sweet.Expr, sort: str) -> bool:
     return not isinstance(arg, sweet.ListExpr | sweet.TupleExpr | sweet.FloatLit | sweet.StrLit | sweet.BoolLit)
 
 
-def _substitution(given: dict[str, sweet.Expr]) -> Callable[[Node], Node]:
+def _substitution(given: dict[str, sweet.Expr], is_open: bool) -> Callable[[Node], Node]:
+    """`is_open`: there is a `?` somewhere."""
+
     def change(node: Node) -> Node:
         match node:
             case sweet.Name(name=name) if name in given:
                 return given[name]
             case sweet.ListExpr(items=items):
                 return replace(node, items=tuple(part for item in items for part in _spliced(item, given)))
-            case sweet.Binary() | sweet.Unary() | sweet.Arg():
+            case sweet.Binary() | sweet.Unary() | sweet.Arg() if is_open:
                 unknown = next((n for n in walk(node) if isinstance(n, sweet.Unknown)), None)
                 if unknown is not None:
                     fail(codes.E108, "`?` cannot stand here: the type computes with it", unknown.span, help="name it")

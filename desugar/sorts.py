@@ -32,12 +32,19 @@ _MOST_PARTS = 4_096  # of a type that is written out
 
 def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.Type:
     """The type with the names of `type` items written out, whatever file they come from."""
-    world = unit.world
-    world.parts = min(_MOST_PARTS, world.room)
+    world, key = unit.world, (id(unit), id(type_))
+    world.parts = most = min(_MOST_PARTS, world.room)
+    _, found, parts = world.expanded.get(key, (type_, type_, most + 1))
+    if parts <= most and not seen:
+        world.room -= parts
+        return found
     try:
-        return _expanded(unit, type_, seen)
+        found = _expanded(unit, type_, seen)
+        if not seen:
+            world.expanded[key] = type_, found, most - world.parts
+        return found
     finally:
-        world.room -= min(_MOST_PARTS, world.room) - max(world.parts, 0)
+        world.room -= most - max(world.parts, 0)
 
 
 def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...]) -> sweet.Type:

@@ -184,6 +184,8 @@ class World:
         self.comparisons = 20_000
         self.room = 200_000  # parts that all types together may still have, written out
         self.parts = 0  # those of the one at hand
+        # By where it stands, a type, written out, and in how many parts.
+        self.expanded: dict[tuple[int, int], tuple[sweet.Type, sweet.Type, int]] = {}
         self.const_names: dict[tuple[str, str], str] = {}
         self._core_names: set[str] = set()
         self._spelt: dict[int, tuple[Spelt, Spelt]] = {}

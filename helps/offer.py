@@ -15,8 +15,8 @@ from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..lang.walk import walk
 from ..pipeline import Report, check_source
-from ..simplify.known.outcome import Options
-from ..simplify.solver.terms import Purse
+from ..simplify.known.outcome import GivenUp, Options
+from ..simplify.solver.terms import Purse, over
 from . import (
     attributes,
     claims,
@@ -38,7 +38,8 @@ from .parts import Parts
 from .place import place, told_at
 from .tree import Tree
 
-Recheck = Callable[[Source, frozenset[str]], Report]
+# What becomes of a program of whose functions some are believed; None where the steps do not last for it.
+Recheck = Callable[[Source, frozenset[str]], Report | None]
 # A diagnostic as it is known again after an edit: code, kind, file, place, and which sizes conflict.
 Key = tuple[str, str, str, int, object]
 
@@ -54,6 +55,8 @@ MOST_IN_TWO_STEPS = 18
 # What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
 # have an end together.
 LEAST_STEPS, BOTH = 60_000, 240_000
+# What may be walked for that beside them.
+WALKS = 100_000
 # What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
 STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
 LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
@@ -161,8 +164,17 @@ def offers(
     if tree.broken:
         return
 
-    def recheck(part: Source, believed: frozenset[str]) -> Report:
-        return check_source(part, base, roots, replace(options or Options(), believed=believed))
+    asked = options or Options()
+    stopped = asked.stopped or (lambda: False)
+
+    def recheck(part: Source, believed: frozenset[str]) -> Report | None:
+        until = replace(asked, believed=believed, stopped=lambda: over() or stopped())
+        try:
+            return check_source(part, base, roots, until)
+        except GivenUp:
+            if stopped():
+                raise
+            return None
 
     trials = _Trials(report, recheck, tree)
     for diagnostic in wrong:
@@ -225,11 +237,15 @@ class _Trials:
         self.imported = tree.imported
         self._opaque = _opaque(report)
         self.parts = Parts(tree, self._opaque)
-        length, steps = (report.checked.length, report.checked.steps) if report.checked is not None else (0, 0)
+        checked = report.checked
+        length, steps, walked = (checked.length, checked.steps, checked.walked) if checked is not None else (0, 0, 0)
         # Where statements are short there are more of them in as many letters.
         self.dense = max(1.0, LETTERS_OF_A_STATEMENT * length / max(self.parts.letters, 1))
         taken = int(self.dense * STEPS_OF_A_LETTER * self.parts.letters) + steps
-        self.steps = max(LEAST_STEPS, min(taken, BOTH - taken))
+        self.steps = max(LEAST_STEPS, min(taken, BOTH - taken - walked))
+        self.walks = WALKS
+        if checked is not None and checked.ended:  # nothing ends soon in such a program
+            self.steps, self.walks = LEAST_STEPS // PARTS, WALKS // PARTS
         # One mend may take about as many steps as the check did: what is right again is soon seen to be right.
         self.a_mend = max(LEAST_STEPS // PARTS, steps)
         # Whether the steps did not last for the mends of the last diagnostic.
@@ -320,9 +336,12 @@ class _Trials:
         source = Source(self.source.name, applied(blanked, mend.edits))
         self.steps -= self._reading(diagnostic, mend.edits)
         # The likeliest may take more: what was broken early is checked to its end then.
-        with Purse(min(max(self.steps, 0), max(self.a_mend, self.steps // 2))) as purse:
+        with Purse(min(max(self.steps, 0), max(self.a_mend, self.steps // 2)), self.walks) as purse:
             after = self.recheck(source, believed)
-        self.steps -= purse.spent
+        self.steps -= purse.gone
+        self.walks = purse.walks
+        if after is None or purse.ended:
+            return Trial(mend, False, (), 0, 0, 0, (), False, False, False, source)
         places, told_of = Places(mend.edits), kept - believed
         before = [d for d in self.report.diagnostics if self._is_about(d, told_of, places.normal)]
         now_told = [d for d in after.diagnostics if self._is_about(d, told_of, places.before)]

@@ -131,8 +131,9 @@ class Checked(Node):
     assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
     `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silence`
     gives the warnings that an error takes the place of: they come to light when it is mended. `headers` are those of the
-    weights that the answers rest on, by path and key. `steps` is what reasoning took, `length` how many statements
-    there are, as long as `let y = x + x`."""
+    weights that the answers rest on, by path and key. `steps` is what reasoning took, `walked` what walking did, in steps as
+    long; `ended`: they did not last for the whole program. `length` is how many statements there are, as long as
+    `let y = x + x`."""
 
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
@@ -146,6 +147,8 @@ class Checked(Node):
     headers: Mapping[tuple[str, str | None], Header] = {}
     steps: int = 0
     length: int = 0
+    walked: int = 0
+    ended: bool = False
     require: Callable[[], tuple[Conditions, ...]] = tuple
     taking: Callable[[str], Takes | None] = dict[str, Takes]().get
 

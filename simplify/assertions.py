@@ -20,6 +20,7 @@ from .known.shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
 from .known.state import State
 from .known.values import POISON, Entry, Env, Undecided
 from .solver.conditions import AnyOf, Cond
+from .solver.terms import A_FACT, over, stride
 from .visitor import Part
 from .voice.claims import Claim, Valued
 from .voice.origins import is_open, place_of, rank_of
@@ -164,6 +165,10 @@ class Assertions(Part):
         return tuple(kept)
 
     def _assume(self, frame: Frame, stmt: core.Assert, env: Env, name_dims: bool) -> None:
+        stride(A_FACT)
+        if over():
+            self.state.unsure = True
+            return
         level = ShapeLevel(self.state, env)
         known = True
         try:

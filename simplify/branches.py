@@ -19,7 +19,7 @@ from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
-from .solver.terms import Size, Var, variables
+from .solver.terms import AN_IF, Size, Var, over, stride, variables
 from .visitor import Part
 from .voice import claims
 from .voice.claims import Decides
@@ -106,6 +106,9 @@ class Branches(Part):
     ) -> tuple[Entry, core.Value]:
         """The condition is one on `sizes`, or a tensor, which such a condition may have `decided`: that is asked of who calls,
         and is no fact in an arm, where what never holds is nobody's mistake."""
+        stride(AN_IF)
+        if over():
+            return self._unread(frame, expr, cond, sizes is not None, env)
         newest = self.state.serial()
         base = self.state.facts.count
         arms = []
@@ -133,6 +136,23 @@ class Branches(Part):
             joined = self.join(frame, then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken, promised)
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
+
+    def _unread(
+        self, frame: Frame, expr: core.If, cond: core.BoolExpr | core.Value, on_sizes: bool, env: Env
+    ) -> tuple[Entry, core.Value]:
+        """The same where there are no steps for it: neither arm learns from the condition, nor anybody from the arms."""
+        arms = []
+        for block in (expr.then, expr.orelse):
+            self.state.push()
+            since = self.bindings.mark()
+            self.state.unsure = self.state.unsure or on_sizes
+            entry, after = self.visitor.block(frame.arm(None), block, dict(env))
+            arms.append((settle(self.state, entry), after))
+            self.bindings.close(since)
+            self.state.pop()
+        (then, then_block), (orelse, else_block) = arms
+        value = joining.join(self.state, then.value, orelse.value, [])
+        return Entry(value, expr.span), core.If(expr.span, cond, then_block, else_block)
 
     def _taken_where(self, sizes: core.BoolExpr | None, env: Env, positive: bool) -> Cond | None:
         """The condition on sizes under which an arm is taken; None where something else decides it."""

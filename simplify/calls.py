@@ -41,13 +41,12 @@ from .primitives import call_primitive
 from .program import Check, bound_below, left_open
 from .renaming import renamed
 from .solver.conditions import Condition, cond_variables
-from .solver.terms import Term, spent, toll, variables
+from .solver.terms import A_CALL, Term, over, spent, stride, variables
 from .visitor import Part, Visitor
 from .voice.doors import Entrance, Site
 
 _MAX_INLINED = 24
 _ROOM = 20_000
-A_CALL = 20  # steps that a call in an inlined body is worth, and one in a turn or a member that is tried
 
 
 class Calls(Part):
@@ -109,7 +108,7 @@ class Calls(Part):
         site = Site(expr.span, function, entries, _spans(expr))
         made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
         if spent():
-            is_open = self._is_left_open(frame, function, self.consts(env), site)
+            is_open = self.leave_open(frame, function, self.consts(env), site)
             result = Entry(unknown(self.state, function.result or core.TENSOR, "?"), expr.span, origin=made)
             return result, replace(expr, args=tuple(args), guard=is_open)
         inner, kept = self.door(frame, function, entries, self.consts(env), site)
@@ -175,6 +174,7 @@ class Calls(Part):
         for param, entry in zip(function.params, entries, strict=True):
             if isinstance(param.sort, core.FnSort) and isinstance(entry.value, FnValue):
                 self._check_passed(frame, param.sort.signature, entry.value, inner, site)
+        stride(A_CALL)
         kept: list[core.Stmt] = []
         # Of a parameter whose very rank is not known one warning is enough.
         vague: set[Span] = set()
@@ -196,8 +196,9 @@ class Calls(Part):
             kept = []
         return inner, tuple(kept)
 
-    def _is_left_open(self, frame: Frame, function: core.Function, env: Env, site: Site) -> bool:
-        """A door that the program has no steps for: the function checks it when it is called, and one warning says so."""
+    def leave_open(self, frame: Frame, function: core.Function, env: Env, site: Site) -> bool:
+        """A door that the program has no steps for: the function checks it when it is called, and one warning says so. Whether
+        it has one."""
         checks = [s for s in function.checks if isinstance(s, Check)]
         self._enter(frame, function)
         if checks:
@@ -312,7 +313,7 @@ class Calls(Part):
         another one."""
         known_function = self.program.functions.get(function.name) is function
         identity = function.name if known_function else f"{function.name}@{function.span.start}"
-        if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0:
+        if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0 or over():
             self._enter(frame, function)
             return Entry(unknown(self.state, function.result or core.TENSOR, "?"), span), None
         given = tuple(settle(self.state, inner[p.name]).value for p in function.params)
@@ -335,7 +336,6 @@ class Calls(Part):
         fuel = self.program.fuel_for(identity, function)
         self.fuel -= fuel
         self.program.fuel -= fuel
-        toll(A_CALL * fuel)
         entry, block = self.visitor.block(frame.into(identity, span), function.body, inner)
         return Entry(settle(self.state, entry).value, span, number=entry.number), block
 
@@ -352,6 +352,7 @@ class Calls(Part):
         if any(isinstance(piece, core.Loop) or getattr(piece, "status", None) is Status.REFUTED for piece in pieces):
             return False
         self.room -= len(pieces)
+        stride(2 * len(pieces))
         return self.room >= 0
 
     def _spliced(
@@ -418,6 +419,9 @@ class Calls(Part):
         if any(is_wrong(e.value) for e in entries):
             return None, (), after
         site = Site(expr.span, signature, entries, _spans(expr))
+        if over() and target.closure is not None:
+            self.leave_open(frame, signature, target.env, site)
+            return dict(target.env), after
         inner, kept = self.door(frame, signature, entries, target.env, site)
         return (None, (), after) if kept is None else (inner, kept, after)
 

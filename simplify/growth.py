@@ -8,7 +8,7 @@ from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import Env, Shape, plain
 from .solver.rendering import render
 from .solver.sizes import is_older
-from .solver.terms import Size
+from .solver.terms import Size, over
 from .visitor import Part
 
 
@@ -18,7 +18,7 @@ class Growth(Part):
     def grown(self, loop: core.Loop, turns: Turns, condition: core.Invariant, env: Env, at_end: Env, older: int) -> str:
         """A dimension that grows by the same size in each turn, as its annotation would have to say it: `s + i * 2`; a shape of
         such where the carry has no annotation."""
-        if loop.index is None:
+        if loop.index is None or over():
             return ""
         cond, before, after = condition.cond, ShapeLevel(self.state, env), ShapeLevel(self.state, at_end)
         try:

@@ -9,14 +9,14 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.model import Primitive
 from .branches import Branches, is_older
-from .calls import A_CALL, Calls, is_wrong
+from .calls import Calls, is_wrong
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import settle
 from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison
 from .primitives import apply_primitive
 from .solver.conditions import Cond, all_of
-from .solver.terms import toll
+from .solver.terms import over
 from .visitor import Part, Visitor
 from .voice.doors import Chosen, Site
 
@@ -117,7 +117,6 @@ class Lists(Part):
             return False
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
-        toll(A_CALL)
         _, kept = self.calls.door(frame, member, entries, self.calls.consts(env), site)
         return False if kept is None else None if kept else True
 
@@ -139,7 +138,7 @@ class Lists(Part):
     def _may_try(self) -> bool:
         """Whether a member is looked at; where many were in this function, the run chooses."""
         self.room -= 1
-        return self.room >= 0
+        return self.room >= 0 and not over()
 
     # What is chosen
 
@@ -178,7 +177,9 @@ class Lists(Part):
         typed = self.calls.typed(member, found)
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
-        toll(A_CALL)
+        if over():
+            self.calls.leave_open(frame, member, self.calls.consts(env), site)
+            return Entry(UNKNOWN, call.span)
         inner, kept = self.calls.door(frame, member, entries, self.calls.consts(env), site)
         return Entry(UNKNOWN, call.span) if kept is None else self.calls.result(frame, member, inner, call.span)
 

@@ -25,6 +25,7 @@ from .known.naming import Names
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
     POISON,
+    UNDECIDED,
     Entry,
     Env,
     NumberValue,
@@ -39,7 +40,7 @@ from .opaque import Carried, may_hold, no_holder
 from .solver.conditions import Cond, all_of, any_of, eq, ge, le, lt, negate
 from .solver.rendering import render
 from .solver.sizes import is_older, only_var, single_var
-from .solver.terms import Size, Var, ceildiv, mod, smax, variables
+from .solver.terms import A_FACT, A_TURN, Size, Var, ceildiv, mod, over, smax, stride, variables
 from .stacks import Shared, Stacks
 from .unchanged import candidates, proved
 from .visitor import Part, Visitor
@@ -140,7 +141,7 @@ class Loops(Part):
         if frame.trial and loop.span in self.left:
             asked = tuple(i for i in asked if i.cond in self.left[loop.span])
         for _ in range(_MOST_TRIES):
-            if not asked:
+            if not asked or over():
                 break
             if not frame.trial:
                 self.left.clear()
@@ -163,7 +164,7 @@ class Loops(Part):
         """Find out what the sequences that a loop carries hold in any turn."""
         carried, left = self.carried[loop.span], _MOST_TRIES
         older = self.state.serial()
-        while carried.each and left:
+        while carried.each and left and not over():
             self.ends.pop(loop.span, None)
             if not frame.inlined:
                 with self.prover.trying():
@@ -189,10 +190,11 @@ class Loops(Part):
 
     def _claim(self, frame: Frame, condition: core.Invariant, env: Env, when: str, grown: str = "") -> Status:
         """One condition, of the carries as `env` has them: decided, then known. `grown` is what it might say instead."""
+        stride(A_FACT)
         stmt = _assertion(condition)
         level = ShapeLevel(self.state, env)
         try:
-            truth = with_needs(level.truth(stmt.cond), level.needs)
+            truth = UNDECIDED if over() else with_needs(level.truth(stmt.cond), level.needs)
         except Poisoned:
             self.prover.hinder(frame)
             return Status.RESIDUAL
@@ -205,7 +207,8 @@ class Loops(Part):
             env[declared.tensor] = Entry(POISON, stmt.span)  # what else its annotation says is not told
         elif status is not Status.REFUTED:
             self.state.unsure = self.state.unsure or status is Status.RESIDUAL
-            level.learn(stmt.cond, reason=stmt)
+            if not over():
+                level.learn(stmt.cond, reason=stmt)
         return status
 
     def _after(self, frame: Frame, condition: core.Invariant, env: Env, grown: str) -> Status:
@@ -217,14 +220,13 @@ class Loops(Part):
     def _turn(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> Walked:
         """One turn, whichever it is: the loop with its body simplified and each condition's status at a turn's end, the
         shapes of what is stacked where they are the same in all turns, and whether no turn is the last."""
+        stride(A_TURN)
         older, since = self.state.serial(), self.bindings.mark()
         empty = loop.range is not None and self.prover.decide(lt(turns.start, turns.stop)) is False
         self.state.push()
-        frame = frame.arm(self._surely(loop, turns, at_entry))
+        frame = frame.arm(None if over() else self._surely(loop, turns, at_entry))
         turns, inner = self._any_turn(frame, loop, turns, env)
-        outer = frame.turn.firsts if frame.turn is not None else ()
-        firsts = (*outer, *self._firsts(loop, turns, inner, at_entry))
-        frame = replace(frame, turn=Turn(older, frame.path, firsts, turns.index, _ends(loop, turns)))
+        frame = replace(frame, turn=self._turn_of(frame, loop, turns, inner, at_entry, older))
         known = self.bindings.written.known
         self._hold_tensors(frame, loop, inner, at_entry)
         carries = tuple(replace(c, known=known(inner[c.name].value)) for c in loop.carries)
@@ -237,6 +239,14 @@ class Loops(Part):
         self.state.give_back(turns.index)
         invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
         return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
+
+    def _turn_of(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env, older: int) -> Turn:
+        """What is known of a turn by its place in the loop."""
+        if over():
+            return Turn(older, frame.path, (), turns.index)
+        outer = frame.turn.firsts if frame.turn is not None else ()
+        firsts = (*outer, *self._firsts(loop, turns, env, at_entry))
+        return Turn(older, frame.path, firsts, turns.index, _ends(loop, turns))
 
     def _never(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Scope
@@ -284,11 +294,7 @@ class Loops(Part):
             nonneg = self.prover.decide(ge(turns.start, 0)) is True
             turns = replace(turns, index=self.state.size(loop.index, nonneg=nonneg))
             self.state.unsure = True
-            for fact in (
-                ge(turns.index, turns.start),
-                lt(turns.index, turns.stop),
-                eq(mod(turns.index - turns.start, turns.step), 0),
-            ):
+            for fact in () if over() else _in_range(turns):
                 self.state.assume(fact)
         for carry in loop.carries:
             inner[carry.name] = Entry(unknown(self.state, carry.sort, carry.name), carry.span)
@@ -415,6 +421,8 @@ class Loops(Part):
         never_ends: bool,
     ) -> Entry:
         """What the loop gives: of its carries the invariant is known, with the index that would come next; then the stacks."""
+        if over():
+            return self._unread(frame, loop)
         count = self._count(loop, turns)
         after = dict(env)
         for carry in loop.carries:
@@ -436,6 +444,13 @@ class Loops(Part):
         values += [
             self.stacks.stack(frame, s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)
         ]
+        return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
+
+    def _unread(self, frame: Frame, loop: core.Loop) -> Entry:
+        """What a loop gives that there are no steps for."""
+        self.prover.hinder(frame)
+        values = [unknown(self.state, c.sort, "?") for c in loop.carries]
+        values += [unknown(self.state, core.TENSOR, "?") for _ in loop.stacked]
         return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
 
     def _count(self, loop: core.Loop, turns: Turns) -> Size:
@@ -472,6 +487,12 @@ class Loops(Part):
 
 def _assertion(condition: core.Invariant) -> core.Assert:
     return core.Assert(condition.span, condition.cond, None, condition.origin)
+
+
+def _in_range(turns: Turns) -> tuple[Cond, ...]:
+    """What is known of the index in a turn."""
+    passed = turns.index - turns.start
+    return ge(turns.index, turns.start), lt(turns.index, turns.stop), eq(mod(passed, turns.step), 0)
 
 
 def _at(loop: core.Loop, env: Env, index: Size) -> Env:

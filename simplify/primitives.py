@@ -44,7 +44,7 @@ from .known.values import (
 from .opaque import holds
 from .operand_dtypes import result_dtypes
 from .rule_context import Refuted, SymbolicCtx, outline
-from .solver.terms import Allowance, OutOfSteps, TooLarge, charge, spent
+from .solver.terms import A_CALL, Allowance, OutOfSteps, TooLarge, charge, over, spent, stride
 from .visitor import Visitor
 from .voice.claims import Fits
 from .voice.spoken import CallInfo
@@ -101,6 +101,7 @@ def _applied(
     found: list[tuple[Entry, core.Value]],
     env: Env,
 ) -> tuple[Entry, core.Value]:
+    stride(A_CALL)
     prover, state, bindings = visitor.prover, visitor.state, visitor.bindings
     found = [(_in_its_sort(bindings, frame, p, e, v, env), v) for (p, _), (e, v) in zip(given, found, strict=True)]
     after = _rebuilt(call, row, [p for p, _ in given], [v for _, v in found])
@@ -246,7 +247,7 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
     except (RankUnknown, TooLarge) as why:
         if not spent() and _refuted_in_an_arm(row, ctx, arguments):
             raise Refuted from None
-        found = outline(row, ctx, arguments) if isinstance(why, TooLarge) else None
+        found = outline(row, ctx, arguments) if isinstance(why, TooLarge) and not over() else None
         if not isinstance(why, ResultOpen) and (found is None or found[1]):
             ctx.leave_open(_fitting(ctx.state, row, arguments))
         if found is not None:

@@ -60,6 +60,8 @@ class Program:
         self.shares = shares(lengths)
         self.length = sum(lengths.values())
         self.purse = purse(self.length)
+        # The steps that may be walked beside them.
+        self.walks = _WALKS + _WALKS_OF_A_LINE * _lines(core_program)
         # So many calls and checks of inlined bodies may still be walked.
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound))
         self._fuel_for: dict[str, int] = {}
@@ -218,6 +220,8 @@ _PURSE, _LEAST_PURSE, _LESS_PURSE = 150_000, 12_000, 45
 _NODES = 7  # of a statement
 
 
+# What is walked costs nothing as long as it is about what is written: a call or two in each line, and a few screens full.
+_WALKS, _WALKS_OF_A_LINE = 60_000, 300
 # Calls and checks of inlined bodies: for one function, for one where the program has none left, and for the program.
 _FUEL, _LEAST_FUEL, _ALL_FUEL, _FUEL_OF_A_NAME = 3_000, 20, 4_000, 2
 # Nodes of what is left of them.
@@ -241,6 +245,12 @@ def purse(length: int) -> int:
     """How many steps of reasoning there are for all functions of a program, beside those that each has for itself: questions
     behind that are answered if it is plain."""
     return max(_PURSE - _LESS_PURSE * max(length - _FEW, 0), _LEAST_PURSE)
+
+
+def _lines(program: core.Program) -> int:
+    """How many lines its functions have."""
+    written = {f.span for f in (*program.functions, *((program.main,) if program.main is not None else ()))}
+    return sum(1 + span.text.count("\n") for span in written)
 
 
 _NO_WORDS = frozenset({int, bool, float, NoneType, core.Status})

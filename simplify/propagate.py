@@ -69,9 +69,9 @@ def check(
     """`header` tells shape and dtype of a weights file without reading its data (None if there is none). Of `consts` that are
     known nothing is told; those that are not are put there."""
     checker = _Checker(program, lookup, options, header, consts)
-    with Purse(checker.program.purse) as purse:
+    with Purse(checker.program.purse, checker.program.walks) as purse:
         checked = checker.run()
-    return replace(checked, steps=purse.spent, length=checker.program.length)
+    return replace(checked, steps=purse.spent, walked=purse.walked, ended=purse.ended, length=checker.program.length)
 
 
 # Of longer lists nobody is told what is never chosen.

@@ -18,7 +18,7 @@ from .known.values import Undecided
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate
 from .solver.facts import Verdict
 from .solver.points import Point
-from .solver.terms import Size, TooLarge, Var, of_atom, spent, variables
+from .solver.terms import Size, TooLarge, Var, of_atom, over, spent, variables
 from .voice.origins import roots
 from .voice.solutions import only_where
 from .weakest import Demand, DTypeDemand
@@ -104,6 +104,7 @@ class Prover:
             and not spare
             and frame.path == frame.turn.path
             and not isinstance(truth, Undecided | bool)
+            and not over()
         ):
             for turn, index in frame.turn.ends:
                 self.state.facts.push()
@@ -180,7 +181,7 @@ class Prover:
 
     def _reachable(self) -> bool:
         """Whether some execution may get here; asked only where a fact might contradict the others unnoticed."""
-        return not self.state.unsure or self.state.facts.possible(True)
+        return not self.state.unsure or (not over() and self.state.facts.possible(True))
 
     def _is_spare(self, frame: Frame) -> bool:
         """Whether a run may get past this place, where nothing is wrong with an arm that never works."""
@@ -246,6 +247,9 @@ class Prover:
     def hinder(self, frame: Frame, passes: Cond = False) -> None:
         """No run gets on from here, but where `passes` holds: that is said of the sizes that come in, or not at all."""
         self.may_fail = True
+        if over():  # nobody looks for a witness any more
+            self.hurdles.append(False)
+            return
         around = (negate(c) for c in frame.path if c is not None)
         hurdle = any_of(*filter(self._speaks_of_inputs, (*around, passes)))
         if hurdle is not True:

@@ -13,7 +13,7 @@ from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value
 from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
 from .solver.sizes import is_older, only_var
-from .solver.terms import Size, Var, smax, substitute, variables
+from .solver.terms import Size, Var, over, smax, substitute, variables
 from .visitor import Part
 from .voice.claims import SharedBy, ToldBy, Valued
 from .wildcards import Scope
@@ -30,7 +30,7 @@ class Stacks(Part):
         span = stacked.span
         if stacked.dtype is not None or is_wrong(entry.value):
             return stacked
-        value = entry.value if isinstance(entry.value, TensorInfo) else None
+        value = entry.value if isinstance(entry.value, TensorInfo) and not over() else None
         shape = None if value is None else scope.shape(self.state.resolve(value.shape), span)
         dtype = None if value is None or value.dtype is None else scope.dtype(value.dtype, span)
         if shape is None or dtype is None:

@@ -14,7 +14,7 @@ from ..ops.tracked import of_literal
 from .assertions import Assertions, with_needs
 from .bindings import Bindings
 from .branches import Branches
-from .calls import A_CALL, Calls
+from .calls import Calls
 from .findings import Log
 from .frame import Emitter, Frame, Temporaries
 from .implementations import Lists
@@ -45,7 +45,7 @@ from .program import Program
 from .prover import Prover
 from .solver.conditions import eq
 from .solver.sizes import single_var
-from .solver.terms import Size, Var, toll, variables
+from .solver.terms import Size, Var, variables
 from .voice.claims import Claim, Fits, Valued
 
 
@@ -258,8 +258,6 @@ class Walk:
 
     def _call(self, frame: Frame, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
         callee = self.calls.callee(expr, env)
-        if frame.trial:
-            toll(A_CALL)
         if isinstance(callee, FnValue) and callee.closure is None and callee.function is None:
             impls = self.program.impls.get(callee.name)
             if impls is not None:

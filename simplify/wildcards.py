@@ -19,7 +19,7 @@ from ..lang.source import Span
 from ..lang.walk import rewrite
 from ..ops.model import AnyDType, Segment, TensorInfo
 from .known.state import State
-from .known.values import DTypeValue, Entry, Env, Shape, ShapeValue, SizeValue, plain
+from .known.values import DTypeValue, Entry, Env, Shape, ShapeValue, SizeValue, Value, plain
 from .solver.conditions import Cond, eq
 from .solver.terms import Allowance, OutOfSteps, Size, Term, charge, floordiv, of_atom
 
@@ -106,10 +106,14 @@ class Scope:
         self._first = first
         self._own = own
 
-    def _entries(self) -> Iterator[tuple[str, Entry]]:
+    def _entries(self, *kinds: type[Value]) -> Iterator[tuple[str, Entry]]:
         names = self._env if self._first is None else chain((self._first,), self._env)
-        found = ((n, self._env[n]) for n in names if n in self._env and n not in self._own)
-        return ((n, e) for n, e in found if self._outside.get(n) is not e)
+        for name in names:
+            entry = self._env.get(name)
+            if entry is None or not isinstance(entry.value, kinds):  # most are not
+                continue
+            if name not in self._own and self._outside.get(name) is not entry:
+                yield name, entry
 
     def written(self, size: Size, span: Span) -> core.SizeExpr | None:
         """A size as an expression over the names; None where they do not tell it."""
@@ -140,7 +144,7 @@ class Scope:
 
     def _splices(self) -> Iterator[tuple[str, Shape]]:
         """The names of shapes of unknown rank."""
-        for name, entry in self._entries():
+        for name, entry in self._entries(ShapeValue):
             dims = self.state.resolve(entry.value.dims) if isinstance(entry.value, ShapeValue) else ()
             if any(isinstance(d, Segment) for d in dims):
                 yield name, dims
@@ -149,7 +153,7 @@ class Scope:
         dtype = self.state.dtype(dtype)
         if isinstance(dtype, DType):
             return core.DTypeLit(span, dtype)
-        for name, entry in self._entries():
+        for name, entry in self._entries(DTypeValue, TensorInfo):
             value = entry.value
             if isinstance(value, DTypeValue | TensorInfo) and value.dtype and self.state.dtype(value.dtype) == dtype:
                 return core.DTypeVar(span, name) if isinstance(value, DTypeValue) else core.DTypeOf(span, name)
@@ -175,7 +179,7 @@ class Scope:
         return None
 
     def _sizes(self, span: Span) -> Iterator[tuple[Size, core.SizeExpr]]:
-        for name, entry in self._entries():
+        for name, entry in self._entries(SizeValue, TensorInfo):
             if isinstance(entry.value, SizeValue):
                 yield self._plain(entry.value.size), core.SizeVar(span, name)
             elif isinstance(entry.value, TensorInfo):

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 from rxlang import pipeline
+from rxlang.helps import offer
 from rxlang.helps.offer import with_helps
-from rxlang.simplify import implementations
+from rxlang.simplify import implementations, program
 from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
-from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, TooLarge, charge, var
+from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, Share, TooLarge, charge, over, spent, stride, var
 from support import fuzz, hard_programs, long_programs, nested_sizes
 
-SUPPORT = Path(__file__).parent / "support"
+HERE = Path(__file__).parent
+SUPPORT = HERE / "support"
 SLOW = Path(__file__).resolve().parents[2] / "shared" / "cases" / "wrong"
 TOTAL, BLOCKS = fuzz.tries("nested sizes"), 4
 SHORT = 4 if TOTAL <= 200 else 37  # lines of a program: in the ordinary run there are as many, but shorter ones
@@ -87,6 +89,29 @@ def test_a_scope_forgets_that_a_fact_was_given_up():
         facts.assume(eq(n * 7 // 3, m * m + 5))
     facts.pop()
     assert facts.decide(ge(n, 4)).kind == "open"
+
+
+def test_what_is_walked_takes_from_the_steps_where_no_more_may_be_walked():
+    with Purse(100, 50) as purse:
+        stride(40)
+        assert (purse.walks, purse.gone) == (10, 0)
+        with Share(30):
+            stride(30)
+        assert (purse.walks, purse.gone, purse.walked) == (0, 0, 70)  # the function had so many for itself
+        stride(60)
+        assert not spent()
+        stride(100)
+        assert over()
+    assert purse.ended
+
+
+def test_of_a_program_that_may_walk_on_nothing_is_left_unread():
+    with Purse(0, 50) as purse:
+        assert spent()
+        assert not over()
+        stride(50)
+        assert over()
+    assert purse.ended
 
 
 # Sizes
@@ -296,6 +321,47 @@ def test_programs_whose_sizes_grow_into_each_other_are_done_soon(block):
 @pytest.mark.parametrize("block", range(BLOCKS if fuzz.FUZZ else 1))
 def test_programs_that_nest_whatever_nests_are_done_soon(block):
     assert too_dear("hard programs", block, 37 if fuzz.FUZZ else 1, "hard_programs") == []
+
+
+@pytest.mark.parametrize("seed", [83, 136, 207])  # members of a list, functions over one another, loops in loops
+def test_what_is_walked_again_and_again_comes_to_an_end(seed):
+    checked = check(hard_programs.program(seed)).checked
+    assert checked.ended
+    assert checked.steps + checked.walked < 500_000
+
+
+def test_no_program_of_the_project_comes_to_the_end_of_its_steps():
+    folders = (HERE / "programs", HERE / "data" / "architectures", HERE.parent / "examples")
+    paths = [path for folder in folders for path in folder.rglob("*.rx")]
+    assert len(paths) > 60
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        checked = pipeline.check_text(text, str(path), path.parent).checked
+        assert checked.walked < program._WALKS // 2 + program._WALKS_OF_A_LINE * text.count("\n"), path
+        assert not checked.ended
+        assert not checked.questions.get("stopped"), path
+
+
+@pytest.mark.parametrize("walks", [0, 100_000])
+def test_with_fewer_steps_no_other_mend_is_offered(walks, monkeypatch):
+    text = (
+        "@g = fn(x : Tensor([n, k], float32), w : Tensor([k, m], float32)) : Tensor([n, m], float32) { @matmul(x, w) }\n"
+        "@f = fn(x : Tensor([n, k], float32), w : Tensor([m, k], float32), s : Size) : Tensor([n, m], float32) {\n"
+        "  for i in range(s) with (h : Tensor([n, m], float32) = @g(x, w)) { h + @g(x, w) }\n}\n"
+    )
+
+    def offered():
+        return [(d.code, h.edits) for d in with_helps(check(text), Path(".")).diagnostics for h in d.helps]
+
+    every = offered()
+    found = []
+    monkeypatch.setattr(offer, "WALKS", walks)
+    for steps in (60_000, 9_000, 3_000, 1_000, 300):
+        monkeypatch.setattr(offer, "BOTH", 2 * steps)
+        monkeypatch.setattr(offer, "LEAST_STEPS", steps)
+        found.append(offered())
+    assert found[0] == every != found[-1]
+    assert all(set(some) <= set(every) for some in found)
 
 
 def too_dear(family, block, *args):

@@ -7,13 +7,24 @@ from rxlang import pipeline
 from rxlang.lang import core
 from rxlang.lang.core import Status
 from rxlang.lang.walk import walk
-from support import fuzz, nested_sizes, random_programs, small_programs
+from support import fuzz, hard_programs, nested_sizes, random_programs, small_programs
 
 ROOMS = "rxlang.simplify"
 # No steps for a rule, which is what asks for an outline; none for a program behind what is plain; none for a question.
 BUDGETS = {
     "rules": ((f"{ROOMS}.primitives._RULE", 0), (f"{ROOMS}.primitives._LEAST", 0)),
     "programs": tuple((f"{ROOMS}.program.{n}", 0) for n in ("_PURSE", "_LEAST_PURSE", "_A_FUNCTION", "_ALL")),
+    "walks": tuple(
+        (f"{ROOMS}.program.{n}", steps)
+        for n, steps in (
+            ("_PURSE", 900),
+            ("_LEAST_PURSE", 900),
+            ("_WALKS", 900),
+            ("_WALKS_OF_A_LINE", 0),
+            ("_A_FUNCTION", 0),
+            ("_ALL", 0),
+        )
+    ),
     "questions": ((f"{ROOMS}.solver.facts._CHEAP", 60), (f"{ROOMS}.solver.facts._SEARCH", 100)),
     "inlining": ((f"{ROOMS}.program._FUEL", 0), (f"{ROOMS}.program._LEAST_FUEL", 0)),
 }
@@ -22,6 +33,7 @@ FAMILIES = {
     "any": lambda seed: random_programs.Maker(seed).source,
     "small": lambda seed: small_programs.Maker(seed).program(),
     "nested": lambda seed: nested_sizes.program(seed, 12),
+    "nesting": hard_programs.small,
 }
 CALLS = """
 @twice = fn(x : Tensor) : Tensor { @concat([x, x], axis=0) }

@@ -26,6 +26,7 @@ from rxlang.ops.model import Segment, TensorInfo
 from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.known.values import Poison
 from rxlang.simplify.propagate import ArgumentShape
+from rxlang.simplify.solver.terms import Purse
 from support import fuzz, hard_programs, metamorphic, weights
 from support import random_programs as programs
 from support.agreement import HERE, Args, Run, Ways, assert_same, assert_same_bits, refused, shown
@@ -55,6 +56,13 @@ def test_random_programs_agree_with_numpy(block: int, tmp_path: Path) -> None:
     for case in fuzz.cases("random programs", block, BLOCKS):
         with case as seed:
             examine(seed, tmp_path)
+
+
+def test_programs_whose_steps_end_on_the_way_agree_with_numpy(tmp_path: Path) -> None:
+    for case in fuzz.cases("steps that end"):
+        with case as seed, Purse(Random(seed).choice((0, 300, 2_000)), Random(seed).choice((0, 300, 1_000))):
+            examine(seed, tmp_path)
+            examine_nesting(seed)
 
 
 def examine(seed: int, folder: Path) -> None:
@@ -87,19 +95,23 @@ def examine(seed: int, folder: Path) -> None:
 def test_programs_that_nest_whatever_nests_agree_however_they_run() -> None:
     for case in fuzz.cases("programs that nest"):
         with case as seed:
-            text, rng = hard_programs.small(seed), Random(seed)
-            report = checked_program(text)
-            drawn = (hard_programs.arguments(text, rng) for _ in range(INPUTS))
-            inputs = [args for args in drawn if args is not None]
-            errors = [d for d in report.diagnostics if d.severity == "error"]
-            if report.checked is not None and not errors:
-                ways = Ways(report.checked)
-                assert all(ways.agree(args) is not None for args in inputs)
-            elif all(d.code >= "E3" for d in errors) and MAY_NOT_RUN.isdisjoint(re.findall(r"\w+", text)):
-                assert report.checked is not None
-                oracle = Run(report.checked.before, guard_all=True)
-                surely = [d for d in errors if d.code not in NOT_ALWAYS and d.function == "@main"]
-                assert not surely or all(refused(oracle(args)) for args in inputs), (text, surely[0].message)
+            examine_nesting(seed)
+
+
+def examine_nesting(seed: int) -> None:
+    text, rng = hard_programs.small(seed), Random(seed)
+    report = checked_program(text)
+    drawn = (hard_programs.arguments(text, rng) for _ in range(INPUTS))
+    inputs = [args for args in drawn if args is not None]
+    errors = [d for d in report.diagnostics if d.severity == "error"]
+    if report.checked is not None and not errors:
+        ways = Ways(report.checked)
+        assert all(ways.agree(args) is not None for args in inputs)
+    elif all(d.code >= "E3" for d in errors) and MAY_NOT_RUN.isdisjoint(re.findall(r"\w+", text)):
+        assert report.checked is not None
+        oracle = Run(report.checked.before, guard_all=True)
+        surely = [d for d in errors if d.code not in NOT_ALWAYS and d.function == "@main"]
+        assert not surely or all(refused(oracle(args)) for args in inputs), (text, surely[0].message)
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -47,6 +47,7 @@ FAMILIES: dict[str, Count] = {
     "known at a call": Count(40, 500),
     "before work": Count(5, 200),
     "out of steps": Count(8, 100),
+    "steps that end": Count(10, 1_000),
     "words at a run": Count(6, 200),
     "residuals": Count(60, 500),
     "refused calls": Count(1, 3),

@@ -38,10 +38,31 @@ from .polynomials import (
     without,
 )
 from .ranges import Bounds, Ranges, at_least, bounds, is_nonneg, lower, mono_interval
-from .steps import Allowance, Apart, OutOfSteps, Purse, Share, TooLarge, charge, left, spend, spent, toll
+from .steps import (
+    A_CALL,
+    A_FACT,
+    A_TURN,
+    AN_IF,
+    Allowance,
+    Apart,
+    OutOfSteps,
+    Purse,
+    Share,
+    TooLarge,
+    charge,
+    left,
+    over,
+    spend,
+    spent,
+    stride,
+)
 from .substitution import evaluate, replace_atom, substitute
 
 __all__ = [
+    "A_CALL",
+    "A_FACT",
+    "A_TURN",
+    "AN_IF",
     "Allowance",
     "Apart",
     "at_least",
@@ -70,6 +91,7 @@ __all__ = [
     "mono_key",
     "of_atom",
     "OutOfSteps",
+    "over",
     "Purse",
     "Ranges",
     "replace_atom",
@@ -80,11 +102,11 @@ __all__ = [
     "smin",
     "spend",
     "spent",
+    "stride",
     "substitute",
     "Term",
     "term_key",
     "term_vars",
-    "toll",
     "TooLarge",
     "Var",
     "var",

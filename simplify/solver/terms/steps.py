@@ -11,6 +11,8 @@ from types import TracebackType
 
 _ENDLESS = 1 << 62
 _RESERVE = 2  # what there is for plain questions behind the end: such a part of what there was
+# What takes as long as so many steps of reasoning: a call, a fact that is written in the program, an `if`, a turn of a loop.
+A_CALL, A_FACT, AN_IF, A_TURN = 100, 40, 250, 250
 
 
 class TooLarge(ArithmeticError):
@@ -47,10 +49,10 @@ def spend(steps: int) -> None:
     _here.left -= steps
 
 
-def toll(steps: int) -> None:
-    """Counts steps that were no reasoning: what is done is told and paid for, but nobody has to stop thinking for it."""
+def stride(steps: int) -> None:
+    """Counts steps that were no reasoning, but as long: those that a program may not walk are taken from its others."""
     if _here.purse is not None:
-        _here.purse.spent += steps
+        _here.purse.walk(steps)
 
 
 def spent() -> bool:
@@ -59,19 +61,31 @@ def spent() -> bool:
     return purse is not None and purse.left + purse.reserve <= 0
 
 
+def over() -> bool:
+    """Whether it may not even walk any more: what is left of it is read, and nothing is decided."""
+    purse = _here.purse
+    if purse is None or purse.walks > 0 or purse.left + purse.reserve > 0:
+        return False
+    purse.ended = True
+    return True
+
+
 def left() -> int:
     """How many steps there are left."""
     return max(_here.left, 0)
 
 
 class Purse:
-    """The steps of a program: what is taken within counts, and within the purse around it as well."""
+    """The steps of a program, and those that it may walk beside them: what is taken within counts, and within the purse around
+    it as well. `ended`: somebody found none of either left."""
 
-    __slots__ = ("_around", "granted", "left", "reserve", "spent", "steps")
+    __slots__ = ("_around", "ended", "granted", "left", "reserve", "spent", "steps", "walked", "walks")
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self, steps: int, walks: int = _ENDLESS) -> None:
         self.steps = self.granted = self.left = steps
-        self.spent = 0
+        self.walks = walks
+        self.spent = self.walked = 0
+        self.ended = False
         self.reserve = steps // _RESERVE
         self._around: Purse | None = None
 
@@ -79,6 +93,7 @@ class Purse:
         self._around = _here.purse
         if self._around is not None:
             self.granted = self.left = min(self.left, max(self._around.left, 0))
+            self.walks = min(self.walks, self._around.walks)
             self.reserve = min(self.reserve, max(self._around.left + self._around.reserve, 0))
         _here.purse = self
         return self
@@ -87,6 +102,8 @@ class Purse:
         _here.purse = self._around
         if self._around is not None:
             self._around.take(self.spent)
+            self._around.walk(self.walked)
+            self._around.ended |= self.ended
 
     def room(self, least: int) -> int:
         """How many steps there are, at least `least` as long as there is a reserve."""
@@ -96,6 +113,18 @@ class Purse:
         """Spends steps."""
         self.left -= steps
         self.spent += steps
+
+    def walk(self, steps: int) -> None:
+        """Spends steps of those that may be walked, and of the others where there are no more of these."""
+        free = min(steps, self.walks)
+        self.walks -= free
+        self.left -= steps - free
+        self.walked += steps
+
+    @property
+    def gone(self) -> int:
+        """How many steps are gone, for reasoning and for what was walked beyond measure."""
+        return self.granted - self.left
 
 
 class Share(Purse):
@@ -112,16 +141,20 @@ class Share(Purse):
         around = self._around = _here.purse
         if around is not None:
             self.own = self.own * around.granted // max(around.steps, 1)
-            self.left = self.own + max(around.left, 0)
+            self.granted = self.left = self.own + max(around.left, 0)
             self.reserve = self.own // _RESERVE
+            self.walks = around.walks
         _here.purse = self
         return self
 
     def __exit__(self, *_: object) -> None:
         _here.purse = self._around
         if self._around is not None:
-            self._around.left -= max(self.spent - self.own, 0)
+            self._around.left -= max(self.gone - self.own, 0)
             self._around.spent += self.spent
+            self._around.walks = self.walks
+            self._around.walked += self.walked
+            self._around.ended |= self.ended
 
 
 class Allowance:
