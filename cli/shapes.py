@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import pipeline
 from ..lang.checked import FunctionShapes
+from ..lang.expressions import names_in
 from ..lang.formats import shapes_object
 from ..lang.listing import listing
 from ..simplify.known.outcome import Options
@@ -89,7 +89,7 @@ def _have_meaning(numbers: dict[str, int], functions: tuple[FunctionShapes, ...]
     params = [p for f in functions for p in f.params]
     free = {p.name for p in params if p.sort == "Size"}
     texts = [*(f"{p.open} {p.shape}" for p in params), *(str(part.data.get("memory")) for part in parts)]
-    named = free.union(*(re.findall(r"[A-Za-z_]\w*'*", text) for text in texts))
+    named = free.union(names_in(*texts))
     for name, number in numbers.items():
         if name not in named:
             raise Unusable(f"--size {name}={number}: no function has a size `{name}`")

@@ -74,11 +74,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
     if name == "Tensor":
         return sweet.TensorType(type_.span, None, None)
     head, _, rest = name.rpartition(".")
-    home = unit.world.by_alias.get(unit.links.get(head, "?")) if head else unit
-    if home is None and (head in unit.links or unit.is_lost(head)):
-        raise Broken
-    if home is None:
-        fail(codes.E216, f"there is no import called `{head}`", type_.span)
+    home = _home(unit, type_, head)
     decl = home.types.get(rest)
     if decl is None and home.is_lost(rest):
         raise Broken
@@ -104,6 +100,16 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
     given = dict(zip((p.name for p in decl.params), type_.args, strict=True))
     _charge(unit, found, given, type_)
     return applied.put_in(found, given, applied.sorts(decl, found))
+
+
+def _home(unit: Unit, type_: sweet.NamedType, head: str) -> Unit:
+    """The file that a name before a dot stands for."""
+    home = unit.world.by_alias.get(unit.links.get(head, "?")) if head else unit
+    if home is None and (head in unit.links or unit.is_lost(head)):
+        raise Broken
+    if home is None:
+        fail(codes.E216, f"there is no import called `{head}`", type_.span)
+    return home
 
 
 def opaque(at: Node, holder: str, of: tuple[sweet.Expr, ...]) -> DType:

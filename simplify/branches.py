@@ -111,22 +111,8 @@ class Branches(Part):
             return self._unread(frame, expr, cond, sizes is not None, env)
         newest = self.state.serial()
         base = self.state.facts.count
-        arms = []
-        for block, positive in ((expr.then, True), (expr.orelse, False)):
-            self.state.push()
-            inner, since = dict(env), self.bindings.mark()
-            where = self._taken_where(sizes, inner, positive) if decided is None else _side(decided, positive)
-            arm = frame.arm(where)
-            if sizes is not None:
-                reason = sizes if positive else core.Not(sizes.span, sizes)
-                ShapeLevel(self.state, inner).learn(sizes, positive, reason=reason)
-                self.state.unsure = True
-            guard = tuple(c for c, _ in self.state.facts.conditions(base))
-            entry, after = self.visitor.block(arm, block, inner)
-            learned = [c for c, _ in self.state.facts.conditions(base)]
-            arms.append((entry, settle(self.state, entry), after, learned, guard))
-            self.bindings.close(since)
-            self.state.pop()
+        sides = ((expr.then, True), (expr.orelse, False))
+        arms = [self._arm(frame, block, positive, sizes, dict(env), decided, base) for block, positive in sides]
         (then, then_settled, then_block, then_facts, _), (orelse, else_settled, else_block, else_facts, _) = arms
         if then.value == orelse.value:
             joined = Entry(then.value, expr.span)
@@ -136,6 +122,32 @@ class Branches(Part):
             joined = self.join(frame, then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken, promised)
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
+
+    def _arm(
+        self,
+        frame: Frame,
+        block: core.Block,
+        positive: bool,
+        sizes: core.BoolExpr | None,
+        env: Env,
+        decided: Cond | None,
+        base: int,
+    ) -> tuple[Entry, Entry, core.Block, list[Cond], tuple[Cond, ...]]:
+        """What an arm gives, with names of its own and without, its block, and what is learned in it, and of its condition."""
+        self.state.push()
+        since = self.bindings.mark()
+        where = self._taken_where(sizes, env, positive) if decided is None else _side(decided, positive)
+        if sizes is not None:
+            reason = sizes if positive else core.Not(sizes.span, sizes)
+            ShapeLevel(self.state, env).learn(sizes, positive, reason=reason)
+            self.state.unsure = True
+        guard = tuple(c for c, _ in self.state.facts.conditions(base))
+        entry, after = self.visitor.block(frame.arm(where), block, env)
+        learned = [c for c, _ in self.state.facts.conditions(base)]
+        found = entry, settle(self.state, entry), after, learned, guard
+        self.bindings.close(since)
+        self.state.pop()
+        return found
 
     def _unread(
         self, frame: Frame, expr: core.If, cond: core.BoolExpr | core.Value, on_sizes: bool, env: Env

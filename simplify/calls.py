@@ -421,7 +421,7 @@ class Calls(Part):
         site = Site(expr.span, signature, entries, _spans(expr))
         if over() and target.closure is not None:
             self.leave_open(frame, signature, target.env, site)
-            return dict(target.env), after
+            return dict(target.env), (), after
         inner, kept = self.door(frame, signature, entries, target.env, site)
         return (None, (), after) if kept is None else (inner, kept, after)
 
