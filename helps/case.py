@@ -46,6 +46,8 @@ class Mend(Node):
     settles: bool = False
     # Whether it takes an operation away.
     drops: bool = False
+    # Whether it uses a tensor that the function is given, and that nothing uses.
+    recalls: bool = False
     # What it puts before and behind an expression, where it does that and nothing else.
     around: tuple[str, ...] = ()
 

@@ -108,10 +108,12 @@ class Trial(Node):
 
     @property
     def tier(self) -> int:
-        """An operation is mended; what it needs of any sizes is said; a slip is guessed at; names of sizes are one; and
-        last an annotation gives way."""
+        """An operation is mended, or given what nothing else uses; what it needs of any sizes is said; a slip is guessed at;
+        names of sizes are one; and last an annotation gives way."""
         if self.mend.gives_way:
             return 4
+        if self.mend.recalls:
+            return 0
         return {"operation": 0, "bound": 1, "slip": 2 * self.mend.guess}.get(self.mend.kind, 3)
 
 

@@ -27,6 +27,8 @@ _SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
 _DIVIDED = 6
 _MOST_NODES = 40
 _MOST_NAMES = 3
+# The rank of a tensor that nothing uses, where another one is used twice: rather than that its axes are moved.
+_RECALLED = 10
 # The rank of a name that alone tells a size from the one that is wanted.
 _MIXED_UP = 13
 # And how much less likely other slips are where both have the same names.
@@ -62,7 +64,8 @@ def mends(case: Case) -> Iterator[Mend]:
             for mend in slip(case, node, scope, far):
                 if node.span not in seen:
                     mend = replace(mend, kind="slip", remote=node is not first)
-                    yield mend if case.is_declared else replace(mend, rank=mend.rank + _UNSURE, guess=True)
+                    unsure = 0 if case.is_declared or mend.recalls else _UNSURE
+                    yield replace(mend, rank=mend.rank + unsure, guess=mend.guess or bool(unsure))
         seen.add(node.span)
 
 
@@ -353,8 +356,16 @@ def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Ite
         found = [name for name in found if not scope.used[name]]
     found.sort(key=lambda name: (scope.used[name] > 0, not _alike(own, scope.tensors[name])))
     for name in found[:_MOST_NAMES]:
-        rank = (17 if not scope.used[name] else 24) + 4 * (not _alike(own, scope.tensors[name])) + later
-        yield _written(case, node, node, name, f"write `{name}` for `{node.name}`", rank, guess=True)
+        alike, is_used = _alike(own, scope.tensors[name]), scope.used[name] > 0
+        recalls = alike and not is_used and scope.used[node.name] > 1 and _is_blamed(case, node)
+        rank = _RECALLED if recalls else (24 if is_used else 17) + 4 * (not alike) + later
+        mend = _written(case, node, node, name, f"write `{name}` for `{node.name}`", rank, guess=True)
+        yield replace(mend, recalls=recalls)
+
+
+def _is_blamed(case: Case, node: Node) -> bool:
+    """Whether the call that is blamed is given it."""
+    return any(node is expr for expr in _blamed(case))
 
 
 def _result(case: Case) -> sweet.Expr | None:

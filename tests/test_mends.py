@@ -526,9 +526,20 @@ SUBSAMPLED = """@f = fn(x : Tensor([b, t, f], float32), k1 : Tensor([c, 1, 3, 3]
 def test_no_error_is_left_where_a_mend_is_said_to_leave_a_doubt(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few steps there are to try a mend: an error that nobody had the steps for is none that is gone."""
     whole = offer.Purse
-    monkeypatch.setattr(offer, "Purse", lambda steps: whole(min(steps, most)))
+    monkeypatch.setattr(offer, "Purse", lambda steps, walks: whole(min(steps, most), walks))
     for text in (SUBSAMPLED, *wrong_programs(2)):
         if [d.severity for d in wrong(text)] == ["error"]:
             for mend in (m for _, mends in offered(text) for m in mends):
                 left = {d.code for d in wrong(applied(text, mend.edits)) if d.severity == "error"}
                 assert all(code in mend.text for code in left), mend.text
+
+
+def test_what_a_function_is_given_and_nothing_uses_is_meant_rather_than_moved_axes() -> None:
+    head = "x : Tensor([t, c], float32), up : Tensor([c, h], float32), down : Tensor([h, c], float32)"
+    for wrong_call, right in (
+        ("@matmul(wide, up)", "@matmul(wide, down)"),
+        ("x + @matmul(wide, up)", "x + @matmul(wide, down)"),
+    ):
+        text = f"@f = fn({head}) : Tensor([t, c], float32) {{\n  let wide = @gelu(@matmul(x, up))\n  {wrong_call}\n}}\n"
+        [(_, (first, *_))] = offered(text)
+        assert applied(text, first.edits) == text.replace(wrong_call, right)
