@@ -163,11 +163,20 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
     wrong = (f.about.given for f in kept if f.is_error and f.about is not None and f.about.is_claim)
     made = calls_behind(entry for given in wrong for entry in given)
     follows.update({f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in made})
+    # Nor what a loop gives that keeps what its annotation says on empty tensors alone.
+    loops = [f.span for f in kept if f.only_empty and f.about is not None and f.about.is_claim]
+    follows.update({f: None for f in kept if f.is_doubt and _is_of_value_around(f, loops)})
     # Nor that it is large enough, where what it gives does not fit.
     misfit = (f.about.given for f in kept if f.about is not None and f not in follows and not _is_ordinary(f))
     made = calls_behind(entry for given in misfit for entry in given)
     follows.update({f: None for f in kept if f.is_doubt and _is_ordinary(f) and f.about and f.about.place in made})
     return [f for f in kept if f not in follows], [*silent, *follows]
+
+
+def _is_of_value_around(finding: Finding, annotations: Iterable[Span]) -> bool:
+    """Whether it is about what a value is declared as in which one of these annotations stands."""
+    about = finding.about
+    return about is not None and about.is_claim and any(span.within(about.place) for span in annotations)
 
 
 def _once(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:

@@ -187,6 +187,17 @@ def test_two_carries_that_grow_together_have_one_mend(result: str, wanted: list[
     assert all(text in mended for text in wanted) and not said(mended)
 
 
+@pytest.mark.parametrize("more", ["y[0:1]", "y[:2]", "y[n - 1:]"])
+def test_what_a_loop_gives_that_keeps_its_annotation_on_empty_tensors_alone_is_not_told_of(more: str) -> None:
+    text = (
+        "@f = fn(x : Tensor([n], int64), steps : Size) : Tensor([n + steps], int64) {\n"
+        f"  for i in range(steps) with (y : Tensor([n], int64) = x) {{ @concat([y, {more}], axis=0) }}\n}}\n"
+    )
+    assert [(d.code, d.severity) for d in rx.check_source(text).diagnostics if d.severity != "note"] == [
+        ("E310", "error")
+    ]
+
+
 def test_a_carry_that_grows_says_so_where_no_result_is_declared() -> None:
     mended = first_mend(GROWN.format(result="Tensor", head="for i in range(n)", more="1, d", axis=0))
     assert "acc : Tensor([s + i, d]" in mended and not said(mended)
