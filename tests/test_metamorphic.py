@@ -8,6 +8,7 @@ import random
 import re
 from collections import Counter
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -177,9 +178,19 @@ def known_otherwise(before: tree_changes.Told, after: tree_changes.Told, caller:
     now = after.shapes.get(caller, {})
     known = before.shapes.get(caller, {})
     found = [
-        f"{n}: {s} {now.get(n)}" for n, s in known.items() if now.get(n) != s and not refused_at_the_door(before, s)
+        f"{n}: {s} {now.get(n)}"
+        for n, s in known.items()
+        if not alike(s, now.get(n)) and not refused_at_the_door(before, s)
     ]
     return found + ([f"ok: {before.ok} {after.ok}"] if before.ok != after.ok else [])
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether the same is known; a size that is said to be a number may be called by either."""
+    if other is None or one[0] != other[0] or one[2:] != other[2:] or not isinstance(one[1], tuple | list):
+        return bool(one == other)
+    pairs = list(zip_longest(one[1], other[1]))
+    return all(a == b or (a is not None and b is not None and a.isdigit() != b.isdigit()) for a, b in pairs)
 
 
 def refused_at_the_door(told: tree_changes.Told, shape: Any) -> bool:

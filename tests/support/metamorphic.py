@@ -220,7 +220,8 @@ def moved(text: str, rng: random.Random) -> Changed | None:
     match = CALL.match(lines[at])
     assert match is not None
     used = sorted(set(re.findall(r"(?<![@\w])[a-z]\d+\b(?!=)", match[2])))
-    if not used or not _are_tensors(lines, used):
+    sized = re.search(r"(?<![@\w.])[a-z]\b(?!=)", match[2])
+    if not used or sized or not _are_tensors(lines, used):
         return None
     params = ", ".join(f"{w} : Tensor" for w in used)
     lines[at] = f"  let {match[1]} = @moved({', '.join(used)})"

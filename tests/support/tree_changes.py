@@ -94,7 +94,14 @@ def renamed(text: str, rng: random.Random) -> Changed:
         return replace(item, fn=inlining.with_names(item.fn, names, _other))
 
     after = print_module(replace(module, items=tuple(map(new, module.items))))
-    return Changed(after, lambda word: own.get(word, word) if word[0] != "@" else f"@{own.get(word[1:], word[1:])}")
+
+    def back(word: str) -> str:
+        """As it was called; the parts of a tuple are `p_0` and `p_1`."""
+        name, low, part = word.removeprefix("@").rpartition("_")
+        plain = own.get(word.removeprefix("@"), word.removeprefix("@"))
+        return "@" * word.startswith("@") + (f"{own[name]}{low}{part}" if name in own and part.isdigit() else plain)
+
+    return Changed(after, back)
 
 
 def _other(name: str) -> str:
