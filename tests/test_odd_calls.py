@@ -61,7 +61,7 @@ def drawn(seed: int) -> tuple[str, list[Any]]:
         call=call, asked=random.choice(ASKED), other=random.choice(ASKED), one=random.choice([*types]),
         back=", ".join([*types][::-1]),
     )  # fmt: skip
-    return text + "\n", list(tensors.values())
+    return text + "\n", list(tensors.values()) or [np.zeros(2)]
 
 
 def test_whatever_a_call_is_and_wherever_it_stands_it_is_told_in_words() -> None:
