@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import pipeline
-from ..lang.checked import FunctionShapes
+from ..lang.checked import Binding, FunctionShapes
 from ..lang.expressions import names_in
 from ..lang.formats import shapes_object
 from ..lang.listing import listing
@@ -84,12 +85,20 @@ def _numbers(sizes: tuple[str, ...]) -> dict[str, int]:
     return found
 
 
+def _leaves(binding: Binding) -> Iterator[Binding]:
+    """A name, or the parts of a tuple that are none."""
+    for item in binding.items:
+        yield from _leaves(item)
+    if not binding.items:
+        yield binding
+
+
 def _have_meaning(numbers: dict[str, int], functions: tuple[FunctionShapes, ...], parts: tuple[Part, ...]) -> None:
     """That each size is one of a signature or of what is told of a call, and no dimension is below 0."""
-    params = [p for f in functions for p in f.params]
+    params = [part for f in functions for p in f.params for part in _leaves(p)]
     free = {p.name for p in params if p.sort == "Size"}
-    texts = [*(f"{p.open} {p.shape}" for p in params), *(str(part.data.get("memory")) for part in parts)]
-    named = free.union(names_in(*texts))
+    sizes = [size for p in params for size in (p.open, *(p.shape or ()))]
+    named = free.union(names_in(*sizes, *(str(part.data.get("memory")) for part in parts)))
     for name, number in numbers.items():
         if name not in named:
             raise Unusable(f"--size {name}={number}: no function has a size `{name}`")

@@ -169,6 +169,25 @@ def test_a_size_that_no_function_has_is_wrong_usage(
     assert why in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        "x : Tensor([n, m], float32)",
+        "x : Tensor([3], float32), y : (Tensor([n], float32), (Tensor([2, m], float32), bool))",
+        "x : Tensor([n * m], float32), m : Size",
+        "x : Tensor([*s, n, m], float32)",
+    ],
+)
+def test_a_size_of_any_parameter_may_be_given_whether_the_memory_needs_it_or_not(
+    params: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "f.rx"
+    path.write_text(f"@f = fn({params}) {{ @ones([2]) }}\n")
+    assert invoke(["shapes", str(path), "--memory", "--size", "n=4", "--size", "m=3"]) == 0
+    assert "8 bytes" in capsys.readouterr().out
+    assert invoke(["shapes", str(path), "--memory", "--size", "k=4"]) == 2
+
+
 MODELS = ["gpt2", "swin", "unet_transposed", "conformer"]
 OTHERS = [
     "12 layers",
