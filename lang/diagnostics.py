@@ -77,15 +77,26 @@ class Met(Node):
     given: Mapping[str, tuple[tuple[int, ...], str] | int]
 
 
+class Only(Node):
+    """For which sizes something holds, in a few words: how that is `said`, and as conditions in Rx of which one is enough.
+    `sufficient`: that is more than is needed, some empty tensors pass without it."""
+
+    said: str
+    cases: tuple[str, ...]
+    sufficient: bool = False
+
+    def __str__(self) -> str:
+        return self.said
+
+
 class Sentence(Node):
     """A message in its parts: what is needed, what is there instead, and the verdict; `only` are the conditions under which it
-    holds, which then are the verdict; `sufficient`: it may hold for others too."""
+    holds, which then are the verdict."""
 
     needs: str
     found: str = ""
     verdict: str = ""
-    only: tuple[str, ...] = ()
-    sufficient: bool = False
+    only: tuple[Only, ...] = ()
 
     @property
     def claim(self) -> str:
@@ -93,7 +104,7 @@ class Sentence(Node):
         return ", but ".join(filter(None, (self.needs, self.found)))
 
     def __str__(self) -> str:
-        if_ = "if" if self.sufficient else "only if"
+        if_ = "if" if any(condition.sufficient for condition in self.only) else "only if"
         only = f"this holds {if_} {together(self.only)}, which is checked at run time" if self.only else ""
         return ": ".join(filter(None, (self.claim, only or self.verdict)))
 
@@ -103,9 +114,10 @@ def listed(texts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
 
 
-def together(conditions: Sequence[str]) -> str:
+def together(conditions: Sequence[Only]) -> str:
     """Conditions that all hold."""
-    return ", and ".join(conditions) if any(" or " in c for c in conditions) else listed(conditions)
+    said = [condition.said for condition in conditions]
+    return ", and ".join(said) if any(len(condition.cases) > 1 for condition in conditions) else listed(said)
 
 
 class Diagnostic(Displayed, Node):

@@ -251,7 +251,8 @@ class Trait(Enum):
     BROADCASTS: element by element of operands that are broadcast. MOVES_AXES: the same axes in another order. RESHAPES: the
     axes are those that the call writes. UNIT_AXES: axes of one element come or go. WINDOWS: the spatial axes change, by windows
     or by a scale. JOINS: operands one after another. LOSS: how far a prediction is from its target.
-    NEW_AXIS: the result has one axis more. CUTS: some of the entries of an axis, in their order.
+    NEW_AXIS: the result has one axis more. CUTS: some of the entries of an axis, in their order. SPELT: strings are read as
+    numbers, and refused where they spell none.
     """
 
     BROADCASTS = "broadcasts"
@@ -263,6 +264,7 @@ class Trait(Enum):
     LOSS = "loss"
     NEW_AXIS = "new axis"
     CUTS = "cuts"
+    SPELT = "spelt"
 
 
 class Primitive(Node):
@@ -280,6 +282,11 @@ class Primitive(Node):
     elements of one ("" for that one). `made_of` has the axes of the result that are an axis of one operand: (-1, "y", -1);
     `summed` the axes of the operands, from the end, that a product sums over: ("x", -1).
     `elementwise` marks x -> same shape, so that unknown ranks pass through.
+    `refuses` is the parameter for whose elements a call may fail although its shapes and dtypes are right; where nobody uses
+    its result, a call of one that refuses none does not run. `selects` is the one of whose elements the first result has some
+    and no others. `counts` says what decides a size that only the data knows, where it is not all operands, and the parameter
+    that it is seen in: how many elements are "true" (one mask has one count, whatever it selects from) or "distinct", or a
+    number of entries that is "rounded", of which so many are taken as there are.
     """
 
     name: str
@@ -297,6 +304,9 @@ class Primitive(Node):
     single: str | None = None
     made_of: tuple[tuple[int, str, int], ...] = ()
     summed: tuple[tuple[str, int], ...] = ()
+    refuses: str = ""
+    selects: str = ""
+    counts: tuple[str, str] | None = None
 
     def is_tensor(self, name: str) -> bool:
         """Whether a parameter (`xs[1]` is one of `xs`) takes a tensor."""

@@ -51,28 +51,20 @@ def primitive(
     single: str | None = None,
     made_of: tuple[tuple[int, str, int], ...] = (),
     summed: tuple[tuple[str, int], ...] = (),
+    refuses: str = "",
+    selects: str = "",
+    counts: tuple[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a primitive whose rule is the decorated function; its docstring is the primitive's documentation."""
 
     def add(rule: Callable[..., object]) -> Callable[..., Any]:
         register(
             Primitive(
-                name,
-                parse_params(params),
-                dtypes,
-                rule,
-                rule.__doc__ or "",
-                results,
-                elementwise=elementwise,
-                onnx=onnx,
-                needs=needs or {},
-                mismatch=mismatch,
-                traits=frozenset(traits),
-                single=single,
-                made_of=made_of,
-                summed=summed,
-            )  # fmt: skip
-        )
+                name, parse_params(params), dtypes, rule, rule.__doc__ or "", results, elementwise=elementwise, onnx=onnx,
+                needs=needs or {}, mismatch=mismatch, traits=frozenset(traits), single=single, made_of=made_of,
+                summed=summed, refuses=refuses, selects=selects, counts=counts,
+            )
+        )  # fmt: skip
         return rule
 
     return add
@@ -125,6 +117,11 @@ def _load(families: tuple[str, ...]) -> None:
 
 # The rows that are written in Rx
 
+# What a comment there says in a line of its own, `traits: moves axes`, beside its documentation.
+_COLUMNS: dict[str, Callable[[str], Any]] = {
+    "onnx": str, "traits": lambda said: frozenset(map(Trait, said.split(", "))), "refuses": str, "selects": str,
+    "counts": lambda said: tuple(said.split()),
+}  # fmt: skip
 _DECLARATION = re.compile(r"((?:^#[^\n]*\n)*)(^prim @(\w+) = [^\n]*(?:\n[ \t][^\n]*)*)", re.MULTILINE)
 
 
@@ -143,7 +140,9 @@ def _declared(name: str) -> Primitive | None:
         return None
     comment, text = found
     lines = [line.lstrip("# ") for line in comment.splitlines()]
-    onnx = tuple(o.strip() for line in lines if line.startswith("onnx:") for o in line[5:].split(","))
-    traits = frozenset(Trait(line[7:].strip()) for line in lines if line.startswith("traits:"))
-    doc = "\n".join(line for line in lines if not line.startswith(("onnx:", "traits:")))
-    return replace(row_from_signature(text, doc, onnx), traits=traits)
+    columns = {head: rest for line in lines for head, _, rest in [line.partition(": ")] if head in _COLUMNS}
+    doc = "\n".join(line for line in lines if line.partition(": ")[0] not in _COLUMNS)
+    onnx = tuple(columns.pop("onnx").split(", ")) if "onnx" in columns else ()
+    return replace(
+        row_from_signature(text, doc, onnx), **{name: _COLUMNS[name](said) for name, said in columns.items()}
+    )

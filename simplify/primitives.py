@@ -14,8 +14,8 @@ from ..lang.stored import MAX_RANK
 from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
-from ..ops.elements import COUNTED, REFUSES, ROUNDED, SELECTS, SPELT, count, rounded
-from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo
+from ..ops.elements import count
+from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo, Trait
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
 from ..ops.tracked import kept
 from . import lint
@@ -138,20 +138,21 @@ def _applied(
 
 def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> bool:
     """Whether a call whose shapes and dtypes are right may fail for its elements. A number need not fit an unknown dtype."""
-    if row.name in REFUSES:
-        param = next(p for p in row.params if p.name == REFUSES[row.name])
+    if row.refuses:
+        param = next(p for p in row.params if p.name == row.refuses)
         given = entries.get(param.name)
         return given is not None and (param.kind == "size" or not isinstance(given.value, NumberValue | SizeValue))
-    if row.name not in SPELT and all(type(e.value) is not NumberValue for e in entries.values()):
+    spells = Trait.SPELT in row.traits
+    if not spells and all(type(e.value) is not NumberValue for e in entries.values()):
         return False
     tensors = [e.value for e in entries.values() if isinstance(e.value, TensorInfo)]
     dtypes = [None if t.dtype is None else state.dtype(t.dtype) for t in tensors]
-    return not all(isinstance(d, DType) and (d.kind != "string" or row.name not in SPELT) for d in dtypes)
+    return not all(isinstance(d, DType) and (d.kind != "string" or not spells) for d in dtypes)
 
 
 def _with_range(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: Value) -> Value:
     """What selects among elements gives some of the same range."""
-    given = entries[SELECTS[row.name]].value if SELECTS.get(row.name) in entries else None
+    given = entries[row.selects].value if row.selects in entries else None
     if not isinstance(given, TensorInfo) or given.most is None:
         return value
     if isinstance(value, TupleValue):
@@ -165,20 +166,15 @@ def _with_range(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: V
 
 def _count(bindings: Bindings, row: Primitive, entries: Mapping[str, Entry]) -> int | None:
     """The size that the data decides, where that is a literal."""
-    what, param = COUNTED.get(row.name) or ("rounded", ROUNDED.get(row.name, ""))
+    what, param = row.counts or ("", "")
     elements = bindings.elements(entries[param]) if param in entries else None
-    if elements is None:
-        return None
-    if what != "rounded":
-        return count(what, elements)
-    [number] = elements
-    return rounded(number) if isinstance(number, int | float) else None
+    return None if elements is None else count(what, elements)
 
 
 def _counted(row: Primitive, entries: Mapping[str, Entry], number: int | None) -> tuple[object, ...] | None:
     """What counts the sizes that only the data decides; None where nobody knows."""
-    if row.name in COUNTED:
-        what, param = COUNTED[row.name]
+    what, param = row.counts or ("", "")
+    if what in ("true", "distinct"):
         number = entries[param].number if param in entries else None
         return None if number is None else (what, number)
     return None if number is None else (number,)

@@ -105,9 +105,9 @@ class SymbolicCtx:
                 self.doubt.cond = cond
             elif not self.frame.quiet and not self.prover.is_brief_on_doubts:
                 with Apart():
-                    text = only_where(self.state, cond)
-                if text is not None:
-                    self.doubt.others[text] = _in_rx(text, cond)
+                    only = only_where(self.state, cond)
+                if only is not None:
+                    self.doubt.others[only] = only.said if only.cases == (only.said,) else render_cond(cond)
         self.residual = self.residual or status is Status.RESIDUAL
         return status
 
@@ -288,10 +288,6 @@ class SymbolicCtx:
     def root(self, size: Size) -> Size | None:
         found = square_root(size)
         return found if found is not None and self.decide(le(0, found)) is True else None
-
-
-def _in_rx(text: str, cond: Cond) -> str:
-    return render_cond(cond) if " = " in text or " or " in text else text
 
 
 def _flat(value: Value) -> Value:

@@ -8,7 +8,7 @@ from ...lang.dtypes import DTYPES, DType
 from ..arranged import indices_of
 from ..axes import Shape, known_shape, not_negative, product
 from ..casts import attribute, castable
-from ..model import TRACKED, AnyDType, Ctx, Dim, Elements, Out, Primitive, RankUnknown, Segment, TensorInfo
+from ..model import TRACKED, AnyDType, Ctx, Dim, Elements, Out, Primitive, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Entry, NotZero, OfRank, Other
@@ -59,7 +59,7 @@ _constant("ones", 1)
 
 @primitive(
     "full", "shape: shape, value: tensor, dtype: dtype = none", "T:any -> T=dtype",
-    onnx=("ConstantOfShape",), needs={"shape": "exact"},
+    onnx=("ConstantOfShape",), needs={"shape": "exact"}, traits=[Trait.SPELT],
 )  # fmt: skip
 def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: AnyDType | None) -> Out:
     """A tensor of the given shape in which every element is `value`, a number or a rank-0 tensor; of its dtype if no
@@ -70,7 +70,9 @@ def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: AnyDType | None) -> O
     return Out(_sizes(ctx, shape), _repeated(ctx, shape, _only(value), value.dtype if dtype is None else dtype))
 
 
-@primitive("full_like", "x: tensor, value: tensor, dtype: dtype = none", "T:any, U:any -> T=dtype")
+@primitive(
+    "full_like", "x: tensor, value: tensor, dtype: dtype = none", "T:any, U:any -> T=dtype", traits=[Trait.SPELT]
+)
 def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: AnyDType | None) -> Out:
     """A tensor of the shape and dtype of x (or another dtype) in which every element is `value`, a number or a rank-0
     tensor, cast to that dtype."""
@@ -193,7 +195,7 @@ def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Shape]
     return [tuple(sizes)] * len(xs)
 
 
-@primitive("cast", "x: tensor, dtype: dtype", "T:any -> =dtype", elementwise=True, onnx=("Cast",))
+@primitive("cast", "x: tensor, dtype: dtype", "T:any -> =dtype", elementwise=True, onnx=("Cast",), traits=[Trait.SPELT])
 def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
     """The elements of x in another dtype: a float becomes an integer by dropping the fraction, an integer that does not
     fit wraps around, and every number but 0 is true. Complex numbers become complex ones, booleans or strings only. A string
@@ -228,7 +230,7 @@ def size_(ctx: Ctx, x: TensorInfo) -> Out:
         return Out(())
 
 
-@primitive("size_to_tensor", "n: size, dtype: dtype = none", "-> int64=dtype")
+@primitive("size_to_tensor", "n: size, dtype: dtype = none", "-> int64=dtype", refuses="n")
 def size_to_tensor(ctx: Ctx, n: Dim, dtype: AnyDType | None) -> Out:
     """A size as a rank-0 tensor, int64 if no other dtype of numbers is given; an integer that does not fit wraps around."""
     if dtype is not None:

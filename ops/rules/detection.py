@@ -71,6 +71,7 @@ def grid_sample(ctx: Ctx, x: TensorInfo, grid: TensorInfo, mode: str, padding: s
     "T:floating, T, I:integer -> T",
     onnx=("RoiAlign",),
     needs={"output_shape": "exact"},
+    refuses="batch_indices",
 )
 def roi_align(
     ctx: Ctx,

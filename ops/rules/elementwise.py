@@ -186,7 +186,6 @@ _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
     ("floor", "T:real -> T", ("Floor",), floored, "The greatest integer not above x, in x's dtype."),
     ("round", "T:numeric -> T", ("Round",), nearest, "The nearest integer, of two the even one."),
     ("trunc", "T:real -> T", (), toward_zero, "The nearest integer toward 0, in x's dtype."),
-    ("identity", "T:any -> T", ("Identity",), lambda ctx, a: a, "x itself."),
     ("logical_not", "bool -> bool", ("Not",), negated, "Whether x is false."),
     ("bitwise_invert", "T:{boolean, integer} -> T", ("BitwiseNot",), None, "Every bit of x turned; `not` of a bool."),
     ("isnan", "T:numeric -> bool", ("IsNaN",), _always(0), "Whether x is not a number."),
@@ -214,13 +213,20 @@ for _name, _dtypes, _onnx, _track, _doc in _BINARY:
     _row = Primitive(_name, parse_params("x: tensor, y: tensor"), _dtypes, _rule, _doc, onnx=_onnx)
     register(replace(_row, traits=frozenset((Trait.BROADCASTS,))))
 
+register(
+    Primitive(
+        "identity", parse_params("x: tensor"), "T:any -> T", _unary(lambda ctx, a: a), f"x itself.\n\n{_SAME}",
+        elementwise=True, onnx=("Identity",), selects="x",
+    )
+)  # fmt: skip
+
 for _name, _dtypes, _onnx, _track, _doc in _UNARY:
     _doc = f"{_doc}\n\n{_SAME}"
     _rule = _unary(_track, DTYPES["bool"] if _dtypes.endswith("bool") else None)
     register(Primitive(_name, parse_params("x: tensor"), _dtypes, _rule, _doc, elementwise=True, onnx=_onnx))
 
 
-@primitive("pow", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("Pow",), traits=[Trait.BROADCASTS])
+@primitive("pow", "x: tensor, y: tensor", "T:numeric, T -> T", onnx=("Pow",), traits=[Trait.BROADCASTS], refuses="y")
 def pow_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     """x to the power y. A small literal y is computed by multiplications.
 

@@ -33,7 +33,14 @@ _MANY = 64
 _BOOL, _INT64 = DTYPES["bool"], DTYPES["int64"]
 
 
-@primitive("take", "x: tensor, indices: index, axis: int = none", "T:any, I:integer -> T", onnx=("Gather",))
+@primitive(
+    "take",
+    "x: tensor, indices: index, axis: int = none",
+    "T:any, I:integer -> T",
+    onnx=("Gather",),
+    refuses="indices",
+    selects="x",
+)
 def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -> Out:
     """The entries of one axis at the given positions: the shape of `indices` replaces the axis.
 
@@ -84,7 +91,13 @@ def _taken(x: TensorInfo, own: Shape, data: Elements, chosen: Shape, shape: Shap
     return moved(x.data, own, shape, lambda to: put(to[:i], i, data[at(to[i:behind])] % own[i], *to[behind:]))
 
 
-@primitive("take_along_axis", "x: tensor, indices: tensor, axis: int = -1", "T:any, I:integer -> T")
+@primitive(
+    "take_along_axis",
+    "x: tensor, indices: tensor, axis: int = -1",
+    "T:any, I:integer -> T",
+    refuses="indices",
+    selects="x",
+)
 def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Out:
     """The elements of `x` at a position of one axis that `indices` says for each other position.
 
@@ -120,7 +133,12 @@ def _equal_rank(ctx: Ctx, a: Shape, b: Shape, name: str) -> None:
 
 
 @primitive(
-    "gather_elements", "x: tensor, indices: tensor, axis: int = 0", "T:any, I:integer -> T", onnx=("GatherElements",)
+    "gather_elements",
+    "x: tensor, indices: tensor, axis: int = 0",
+    "T:any, I:integer -> T",
+    onnx=("GatherElements",),
+    refuses="indices",
+    selects="x",
 )
 def gather_elements(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> Out:
     """The elements of `x` at a position of one axis that `indices` says for each of its own positions.
@@ -142,7 +160,14 @@ def _within(ctx: Ctx, a: Shape, b: Shape, skip: int) -> None:
             ctx.require(AtMost(Axis("indices", n, size), Axis("x", n, most)))
 
 
-@primitive("gather_nd", "x: tensor, indices: tensor, batch_dims: int = 0", "T:any, I:integer -> T", onnx=("GatherND",))
+@primitive(
+    "gather_nd",
+    "x: tensor, indices: tensor, batch_dims: int = 0",
+    "T:any, I:integer -> T",
+    onnx=("GatherND",),
+    refuses="indices",
+    selects="x",
+)
 def gather_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, batch_dims: int) -> Out:
     """The parts of `x` at the positions that the last axis of `indices` spells.
 
@@ -195,6 +220,7 @@ def _batch(ctx: Ctx, a: Shape, b: Shape, count: int, name: str) -> Shape:
     'x: tensor, indices: tensor, updates: tensor, reduction: str = "none"',
     "T:any, I:integer, T -> T",
     onnx=("ScatterND",),
+    refuses="indices",
 )
 def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, reduction: str) -> Shape:
     """A copy of `x` with the parts at the given positions replaced by `updates`, or combined with them.
@@ -226,6 +252,7 @@ def check_reduction(ctx: Ctx, x: TensorInfo, reduction: str) -> None:
     'x: tensor, indices: tensor, updates: tensor, axis: int = 0, reduction: str = "none"',
     "T:any, I:integer, T -> T",
     onnx=("ScatterElements",),
+    refuses="indices",
 )
 def scatter_elements(
     ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis: int, reduction: str
@@ -244,7 +271,9 @@ def scatter_elements(
     return a
 
 
-@primitive("put", "x: tensor, indices: tensor, updates: tensor, axis: int = 0", "T:any, I:integer, T -> T")
+@primitive(
+    "put", "x: tensor, indices: tensor, updates: tensor, axis: int = 0", "T:any, I:integer, T -> T", refuses="indices"
+)
 def put_(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis: int) -> Shape:
     """A copy of `x` with the entries of one axis at the given positions replaced: what `take` reads, this writes.
 
@@ -287,7 +316,7 @@ def update_slice(ctx: Ctx, x: TensorInfo, update: TensorInfo, starts: tuple[Dim,
 # By value
 
 
-@primitive("nonzero", "x: tensor", "T:any -> int64...", results="tuple", onnx=("NonZero",))
+@primitive("nonzero", "x: tensor", "T:any -> int64...", results="tuple", onnx=("NonZero",), counts=("true", "x"))
 def nonzero(ctx: Ctx, x: TensorInfo) -> list[Out]:
     """Where the elements are not 0: for each axis the positions, `[k]`, in row-major order; the data decides k.
 
@@ -303,7 +332,7 @@ def nonzero(ctx: Ctx, x: TensorInfo) -> list[Out]:
     return [Out((k,), None, dim - 1) for dim in dims]
 
 
-@primitive("unique_values", "x: tensor", "T:ordered -> T")
+@primitive("unique_values", "x: tensor", "T:ordered -> T", selects="x", counts=("distinct", "x"))
 def unique_values(ctx: Ctx, x: TensorInfo) -> Shape:
     """The distinct elements in ascending order, `[k]`; the data decides k, at most the number of elements.
 
@@ -327,7 +356,7 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
 # By order
 
 
-@primitive("sort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> T")
+@primitive("sort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> T", selects="x")
 def sort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     """The elements in order along one axis; NaN counts as the largest. Array API `sort`."""
     shape = known_shape(ctx, x)
@@ -369,6 +398,7 @@ def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     results="tuple",
     onnx=("TopK",),
     needs={"k": "exact"},
+    selects="x",
 )
 def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]:
     """The k largest (or smallest) elements of one axis in order, and their positions; of equal ones the first come
@@ -389,7 +419,12 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]
 
 
 @primitive(
-    "truncate", "x: tensor, size: tensor, axis: int = 0", "T:any, S:{float32, float64, int64} -> T", traits=[Trait.CUTS]
+    "truncate",
+    "x: tensor, size: tensor, axis: int = 0",
+    "T:any, S:{float32, float64, int64} -> T",
+    traits=[Trait.CUTS],
+    selects="x",
+    counts=("rounded", "size"),
 )
 def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     """The first `size` entries of one axis; `size` is a scalar of the data, rounded (2.5 to 3) and clamped to the axis.

@@ -211,7 +211,7 @@ def cross(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int) -> Shape:
 # Diagonals
 
 
-@primitive("diagonal", "x: tensor, offset: size = 0", "T:any -> T")
+@primitive("diagonal", "x: tensor, offset: size = 0", "T:any -> T", selects="x")
 def diagonal(ctx: Ctx, x: TensorInfo, offset: Dim) -> Shape:
     """A diagonal of the last two axes, as the last axis: `[*s, m, n]` gives `[*s, k]`.
 

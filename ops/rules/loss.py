@@ -117,7 +117,14 @@ _CLASSES = (
 )
 
 
-@primitive("nll_loss", _CLASSES, "T:floating, I:integer, T -> T", onnx=("NegativeLogLikelihoodLoss",), traits=LOSS)
+@primitive(
+    "nll_loss",
+    _CLASSES,
+    "T:floating, I:integer, T -> T",
+    onnx=("NegativeLogLikelihoodLoss",),
+    traits=LOSS,
+    refuses="target",
+)
 def nll_loss(
     ctx: Ctx,
     x: TensorInfo,
@@ -139,7 +146,7 @@ def nll_loss(
 
 @primitive(
     "cross_entropy_loss", f"{_CLASSES}, label_smoothing: float = 0.0", "T:floating, I:integer, T -> T",
-    onnx=("SoftmaxCrossEntropyLoss",), traits=LOSS,
+    onnx=("SoftmaxCrossEntropyLoss",), traits=LOSS, refuses="target",
 )  # fmt: skip
 def cross_entropy_loss(
     ctx: Ctx,

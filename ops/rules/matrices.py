@@ -37,13 +37,13 @@ def _ranks(ctx: Ctx, x: TensorInfo) -> tuple[Shape, Dim, Dim, Dim]:
 # One number for a matrix
 
 
-@primitive("det", "x: tensor", f"{_EXACTLY} -> T")
+@primitive("det", "x: tensor", f"{_EXACTLY} -> T", refuses="x")
 def det(ctx: Ctx, x: TensorInfo) -> Shape:
     """The determinants of square matrices: `[*s, n, n]` gives `[*s]`; 1 where n is 0. Array API `linalg.det`."""
     return _square(ctx, x)[0]
 
 
-@primitive("slogdet", "x: tensor", f"{_EXACTLY} -> T, real(T)", results="tuple")
+@primitive("slogdet", "x: tensor", f"{_EXACTLY} -> T, real(T)", results="tuple", refuses="x")
 def slogdet(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     """The sign of the determinants, and the logarithm of their magnitudes: `[*s, n, n]` gives `[*s]` twice.
 
@@ -53,7 +53,7 @@ def slogdet(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     return [_square(ctx, x)[0]] * 2
 
 
-@primitive("matrix_rank", "x: tensor, rtol: float = none", f"{_EXACTLY} -> int64")
+@primitive("matrix_rank", "x: tensor, rtol: float = none", f"{_EXACTLY} -> int64", refuses="x")
 def matrix_rank(ctx: Ctx, x: TensorInfo, rtol: float | None) -> Shape:
     """How many singular values are above `rtol` times the largest one: `[*s, m, n]` gives `[*s]`.
 
@@ -66,7 +66,7 @@ def matrix_rank(ctx: Ctx, x: TensorInfo, rtol: float | None) -> Shape:
 _NORMS = ("fro", "nuc", "inf", "-inf", "1", "-1", "2", "-2")
 
 
-@primitive("matrix_norm", 'x: tensor, keepdims: bool = false, ord: str = "fro"', f"{_EXACTLY} -> real(T)")
+@primitive("matrix_norm", 'x: tensor, keepdims: bool = false, ord: str = "fro"', f"{_EXACTLY} -> real(T)", refuses="x")
 def matrix_norm(ctx: Ctx, x: TensorInfo, keepdims: bool, ord: str) -> Shape:
     """The norms of matrices: `[*s, m, n]` gives `[*s]`, or `[*s, 1, 1]` with `keepdims`.
 
@@ -106,14 +106,14 @@ def vector_norm(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims:
 # Inverses
 
 
-@primitive("inv", "x: tensor", f"{_EXACTLY} -> T")
+@primitive("inv", "x: tensor", f"{_EXACTLY} -> T", refuses="x")
 def inv(ctx: Ctx, x: TensorInfo) -> Shape:
     """The inverses of square matrices, `[*s, n, n]`. A singular one ends the run. Array API `linalg.inv`."""
     batch, n = _square(ctx, x)
     return (*batch, n, n)
 
 
-@primitive("pinv", "x: tensor, rtol: float = none", f"{_EXACTLY} -> T")
+@primitive("pinv", "x: tensor, rtol: float = none", f"{_EXACTLY} -> T", refuses="x")
 def pinv(ctx: Ctx, x: TensorInfo, rtol: float | None) -> Shape:
     """The pseudo-inverses of Moore and Penrose: `[*s, m, n]` gives `[*s, n, m]`.
 
@@ -124,7 +124,7 @@ def pinv(ctx: Ctx, x: TensorInfo, rtol: float | None) -> Shape:
     return (*shape[:-2], shape[-1], shape[-2])
 
 
-@primitive("matrix_power", "x: tensor, n: size", f"{_EXACTLY} -> T")
+@primitive("matrix_power", "x: tensor, n: size", f"{_EXACTLY} -> T", refuses="x")
 def matrix_power(ctx: Ctx, x: TensorInfo, n: Dim) -> Shape:
     """Square matrices `[*s, m, m]` to the power n: the unit matrix for 0; for a negative n the inverse to the power -n,
     where a singular matrix ends the run. Array API `linalg.matrix_power`.
@@ -133,7 +133,7 @@ def matrix_power(ctx: Ctx, x: TensorInfo, n: Dim) -> Shape:
     return (*batch, size, size)
 
 
-@primitive("solve", "x: tensor, y: tensor", f"{_EXACTLY}, T -> T")
+@primitive("solve", "x: tensor, y: tensor", f"{_EXACTLY}, T -> T", refuses="x")
 def solve(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
     """The z with `x @ z == y`: `x : [*s, n, n]`, and `y` is `[n]`, or `[*s, n, k]`, which the result is as well.
 
@@ -154,7 +154,7 @@ def solve(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
 # Decompositions
 
 
-@primitive("cholesky", "x: tensor, upper: bool = false", f"{_EXACTLY} -> T")
+@primitive("cholesky", "x: tensor, upper: bool = false", f"{_EXACTLY} -> T", refuses="x")
 def cholesky(ctx: Ctx, x: TensorInfo, upper: bool) -> Shape:
     """The lower triangle L with `x == L @ L^H`, for positive definite matrices `[*s, n, n]`; with `upper` the upper one.
 
@@ -164,7 +164,7 @@ def cholesky(ctx: Ctx, x: TensorInfo, upper: bool) -> Shape:
     return (*batch, n, n)
 
 
-@primitive("qr", 'x: tensor, mode: str = "reduced"', f"{_EXACTLY} -> T, T", results="tuple")
+@primitive("qr", 'x: tensor, mode: str = "reduced"', f"{_EXACTLY} -> T, T", results="tuple", refuses="x")
 def qr(ctx: Ctx, x: TensorInfo, mode: str) -> list[Shape]:
     """Matrices Q with orthonormal columns and upper triangles R with `x == Q @ R`: `[*s, m, n]` gives `[*s, m, k]` and
     `[*s, k, n]`, where k is min(m, n), or m where `mode` is "complete".
@@ -177,7 +177,7 @@ def qr(ctx: Ctx, x: TensorInfo, mode: str) -> list[Shape]:
     return [(*batch, m, inner), (*batch, inner, n)]
 
 
-@primitive("svd", "x: tensor, full_matrices: bool = true", f"{_EXACTLY} -> T, real(T), T", results="tuple")
+@primitive("svd", "x: tensor, full_matrices: bool = true", f"{_EXACTLY} -> T, real(T), T", results="tuple", refuses="x")
 def svd(ctx: Ctx, x: TensorInfo, full_matrices: bool) -> list[Shape]:
     """Singular values S in descending order, and U and Vh with `x == U @ diag(S) @ Vh`: `[*s, m, n]` gives U `[*s, m, m]`,
     S `[*s, k]` and Vh `[*s, n, n]`, where k is min(m, n).
@@ -188,14 +188,14 @@ def svd(ctx: Ctx, x: TensorInfo, full_matrices: bool) -> list[Shape]:
     return [(*batch, m, m if full_matrices else k), (*batch, k), (*batch, n if full_matrices else k, n)]
 
 
-@primitive("svdvals", "x: tensor", f"{_EXACTLY} -> real(T)")
+@primitive("svdvals", "x: tensor", f"{_EXACTLY} -> real(T)", refuses="x")
 def svdvals(ctx: Ctx, x: TensorInfo) -> Shape:
     """The singular values in descending order: `[*s, m, n]` gives `[*s, min(m, n)]`. Array API `linalg.svdvals`."""
     batch, _, _, k = _ranks(ctx, x)
     return (*batch, k)
 
 
-@primitive("eigh", "x: tensor", f"{_EXACTLY} -> real(T), T", results="tuple")
+@primitive("eigh", "x: tensor", f"{_EXACTLY} -> real(T), T", results="tuple", refuses="x")
 def eigh(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     """The eigenvalues of symmetric or Hermitian matrices in ascending order, and the eigenvectors as columns: `[*s, n, n]`
     gives `[*s, n]` and `[*s, n, n]`.
@@ -206,7 +206,7 @@ def eigh(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     return [(*batch, n), (*batch, n, n)]
 
 
-@primitive("eigvalsh", "x: tensor", f"{_EXACTLY} -> real(T)")
+@primitive("eigvalsh", "x: tensor", f"{_EXACTLY} -> real(T)", refuses="x")
 def eigvalsh(ctx: Ctx, x: TensorInfo) -> Shape:
     """The eigenvalues of symmetric or Hermitian matrices in ascending order: `[*s, n, n]` gives `[*s, n]`.
 
@@ -216,7 +216,7 @@ def eigvalsh(ctx: Ctx, x: TensorInfo) -> Shape:
     return (*batch, n)
 
 
-@primitive("eig", "x: tensor", f"{_EXACTLY} -> complex(T), complex(T)", results="tuple")
+@primitive("eig", "x: tensor", f"{_EXACTLY} -> complex(T), complex(T)", results="tuple", refuses="x")
 def eig(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     """The eigenvalues of square matrices, which may be complex, in no order, and the eigenvectors as columns: `[*s, n, n]`
     gives `[*s, n]` and `[*s, n, n]`.
@@ -226,7 +226,7 @@ def eig(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     return eigh(ctx, x)  # type: ignore[no-any-return]
 
 
-@primitive("eigvals", "x: tensor", f"{_EXACTLY} -> complex(T)")
+@primitive("eigvals", "x: tensor", f"{_EXACTLY} -> complex(T)", refuses="x")
 def eigvals(ctx: Ctx, x: TensorInfo) -> Shape:
     """The eigenvalues of square matrices, which may be complex, in no order: `[*s, n, n]` gives `[*s, n]`.
 

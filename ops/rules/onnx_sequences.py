@@ -36,7 +36,7 @@ def sequence_length(ctx: Ctx, s: TensorInfo) -> Out:
     return Out((), None if items is None else (len(items),))
 
 
-@primitive("onnx.sequence_at", "s: tensor, position: tensor", "S:sequence, I:integer -> element(S)")
+@primitive("onnx.sequence_at", "s: tensor, position: tensor", "S:sequence, I:integer -> element(S)", refuses="s")
 def sequence_at(ctx: Ctx, s: TensorInfo, position: TensorInfo) -> Out:
     """The element at a position from -n to n - 1, negative from the end. ONNX SequenceAt."""
     known = held(s)
@@ -64,6 +64,7 @@ def _position(ctx: Ctx, known: Held, position: TensorInfo | None, more: int) -> 
     "onnx.sequence_insert",
     "s: tensor, x: tensor, position: tensor = none",
     "S:sequence, element(S), I:integer -> S",
+    refuses="s",
 )
 def sequence_insert(ctx: Ctx, s: TensorInfo, x: TensorInfo, position: TensorInfo | None) -> Out:
     """A sequence with one element more, before the position, which is from -n to n; else at the end. ONNX SequenceInsert."""
@@ -78,7 +79,7 @@ def sequence_insert(ctx: Ctx, s: TensorInfo, x: TensorInfo, position: TensorInfo
     return out(Held((*items[:at], new, *items[at:]), each))
 
 
-@primitive("onnx.sequence_erase", "s: tensor, position: tensor = none", "S:sequence, I:integer -> S")
+@primitive("onnx.sequence_erase", "s: tensor, position: tensor = none", "S:sequence, I:integer -> S", refuses="s")
 def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
     """A sequence without the element at a position from -n to n - 1, else without the last one. ONNX SequenceErase."""
     known = held(s)
@@ -94,6 +95,7 @@ def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
     "onnx.split_to_sequence",
     "x: tensor, split: tensor = none, axis: int = 0, keepdims: bool = true",
     "T:any, I:integer -> sequence(T)",
+    refuses="x",
 )
 def split_to_sequence(ctx: Ctx, x: TensorInfo, split: TensorInfo | None, axis: int, keepdims: bool) -> Out:
     """The parts of a tensor along an axis, each as long as `split` says; one number is the length of all but the last one.
@@ -145,7 +147,9 @@ def _parts(ctx: Ctx, dims: Shape, at: int, split: TensorInfo, lengths: Shape) ->
     return of_items((put(dims, at, n) for n in sizes), same(ctx))
 
 
-@primitive("onnx.concat_from_sequence", "s: tensor, axis: int, new_axis: bool = false", "S:sequence -> element(S)")
+@primitive(
+    "onnx.concat_from_sequence", "s: tensor, axis: int, new_axis: bool = false", "S:sequence -> element(S)", refuses="s"
+)
 def concat_from_sequence(ctx: Ctx, s: TensorInfo, axis: int, new_axis: bool) -> Out:
     """The elements of a sequence joined along an axis of theirs, or along a new one. ONNX ConcatFromSequence."""
     known = held(s)
@@ -195,7 +199,7 @@ def optional_has(ctx: Ctx, x: TensorInfo) -> Out:
     return Out(())
 
 
-@primitive("onnx.optional_get", "x: tensor", "T -> value(T)")
+@primitive("onnx.optional_get", "x: tensor", "T -> value(T)", refuses="x")
 def optional_get(ctx: Ctx, x: TensorInfo) -> Out:
     """An optional value, which has to be there; a value that is not optional is itself. ONNX OptionalGetElement."""
     if not isinstance(x.dtype, DType):
@@ -228,7 +232,7 @@ def dict_vectorizer(ctx: Ctx, x: TensorInfo, keys: TensorInfo) -> Shape:
     return (1, product(ctx.dims(keys)))
 
 
-@primitive("onnx.cast_map", "x: tensor, dtype: dtype, length: int = none", "M:map -> =dtype")
+@primitive("onnx.cast_map", "x: tensor, dtype: dtype, length: int = none", "M:map -> =dtype", refuses="x")
 def cast_map(ctx: Ctx, x: TensorInfo, dtype: AnyDType, length: int | None) -> Shape:
     """A map's values in the order of its keys; with a length, each at the place that its key is, and 0 at the others.
     CastMap of ai.onnx.ml."""

@@ -121,7 +121,7 @@ def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
 # Splitting
 
 
-@primitive("unstack", "x: tensor, axis: int = 0", "T:any -> T...", results="tuple")
+@primitive("unstack", "x: tensor, axis: int = 0", "T:any -> T...", results="tuple", selects="x")
 def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
     """The slices of `x` along one axis, without that axis, as a tuple; its size is known when the program is checked.
 
@@ -143,6 +143,7 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
     results="tuple",
     onnx=("Split",),
     needs={"sections": "exact", "sizes": "exact"},
+    selects="x",
 )
 def split(
     ctx: Ctx,
@@ -249,6 +250,7 @@ def _cut(ctx: Ctx, x: TensorInfo, shape: Shape, i: int, start: Dim, stop: Dim | 
     "T:any -> T",
     onnx=("Slice",),
     traits=[Trait.CUTS],
+    selects="x",
 )
 def slice_(
     ctx: Ctx,
@@ -374,7 +376,7 @@ def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
     ctx.require(asked, ctx.any_of(ctx.eq(pad, 0), enough))
 
 
-@primitive("flip", "x: tensor, axis: ints = none", "T:any -> T")
+@primitive("flip", "x: tensor, axis: ints = none", "T:any -> T", selects="x")
 def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """The order of elements reversed along the given axes, or along all. Array API `flip`."""
     shape = known_shape(ctx, x)
@@ -389,7 +391,7 @@ def _axes(index: Sequence[int], shape: Shape) -> Iterator[tuple[int, int, Any]]:
     return zip(range(len(shape)), index, shape, strict=True)
 
 
-@primitive("roll", "x: tensor, shift: sizes, axis: ints = none", "T:any -> T")
+@primitive("roll", "x: tensor, shift: sizes, axis: ints = none", "T:any -> T", selects="x")
 def roll(ctx: Ctx, x: TensorInfo, shift: Shape, axis: tuple[int, ...] | None) -> Out:
     """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
     row-major order over the whole tensor.

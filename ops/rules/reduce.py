@@ -77,7 +77,7 @@ def _choosing(name: str, onnx: tuple[str, ...], fold: Fold, doc: str) -> None:
 
     params = parse_params("x: tensor, axis: ints = none, keepdims: bool = false")
     doc = f"{doc} A reduced axis of size 0 is refused.\n\n{_AXES}"
-    register(Primitive(name, params, "T:real -> T", rule, doc, onnx=onnx, single=""))
+    register(Primitive(name, params, "T:real -> T", rule, doc, onnx=onnx, single="", selects="x"))
 
 
 def _plain(

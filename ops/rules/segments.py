@@ -24,7 +24,7 @@ def _segments(name: str, dtypes: str, what: str, elsewhere: str) -> None:
     Entry i belongs to segment `ids[i]`, from 0 to count - 1, checked on the values; the ids need not be in order.
     {elsewhere}"""
     params = parse_params("x: tensor, ids: tensor, count: size")
-    register(Primitive(name, params, dtypes, rule, doc, needs={"count": "exact"}))
+    register(Primitive(name, params, dtypes, rule, doc, needs={"count": "exact"}, refuses="ids"))
 
 
 _segments("segment_sum", "T:numeric, I:integer -> T", "The sum", "0 where there is none. JAX's `segment_sum`.")
@@ -66,6 +66,8 @@ def _starts(ctx: Ctx, a: Shape, starts: TensorInfo) -> Shape:
     "x: tensor, starts: tensor, sizes: sizes, collapse: ints = none",
     "T:any, I:integer -> T",
     needs={"sizes": "exact"},
+    refuses="starts",
+    selects="x",
 )
 def gather_slices(ctx: Ctx, x: TensorInfo, starts: TensorInfo, sizes: Shape, collapse: tuple[int, ...] | None) -> Shape:
     """The blocks of `sizes` that begin at given positions: `starts : [*s, k]` gives `[*s, *sizes]`.
@@ -93,6 +95,7 @@ def gather_slices(ctx: Ctx, x: TensorInfo, starts: TensorInfo, sizes: Shape, col
     "scatter_slices",
     'x: tensor, starts: tensor, updates: tensor, collapse: ints = none, reduction: str = "none"',
     "T:any, I:integer, T -> T",
+    refuses="starts",
 )
 def scatter_slices(
     ctx: Ctx,

@@ -16,6 +16,7 @@ from .loss import REDUCTIONS
     "x: tensor, lengths: tensor, time_axis: int = 0, batch_axis: int = 1",
     "T:any, I:integer -> T",
     onnx=("ReverseSequence",),
+    refuses="lengths",
 )
 def reverse_sequence(ctx: Ctx, x: TensorInfo, lengths: TensorInfo, time_axis: int, batch_axis: int) -> Shape:
     """The first `lengths[i]` entries along `time_axis` in reverse order, for each entry i of `batch_axis`; the others stay.
@@ -135,6 +136,7 @@ def cosine_similarity(ctx: Ctx, x: TensorInfo, y: TensorInfo, axis: int, epsilon
     "x: tensor, target: tensor, input_lengths: tensor, target_lengths: tensor, blank: int = 0, "
     'reduction: str = "mean", zero_infinity: bool = false',
     "T:floating, I:integer, J:integer, K:integer -> T",
+    refuses="target",
 )
 def ctc_loss(
     ctx: Ctx,

@@ -13,7 +13,7 @@ def _distinct(ctx: Ctx, x: TensorInfo) -> tuple[Shape, Dim]:
     return shape, ctx.fresh("k", 0, product(shape))
 
 
-@primitive("unique_all", "x: tensor", "T:ordered -> T, int64, int64, int64", results="tuple")
+@primitive("unique_all", "x: tensor", "T:ordered -> T, int64, int64, int64", results="tuple", counts=("distinct", "x"))
 def unique_all(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     """The distinct elements in ascending order, for each the index in row-major order where it stands first, for each
     element of x its place among them, and how often each stands there: `[k]`, `[k]`, the shape of x, `[k]`.
@@ -24,7 +24,7 @@ def unique_all(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     return [(k,), (k,), shape, (k,)]
 
 
-@primitive("unique_counts", "x: tensor", "T:ordered -> T, int64", results="tuple")
+@primitive("unique_counts", "x: tensor", "T:ordered -> T, int64", results="tuple", counts=("distinct", "x"))
 def unique_counts(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     """The distinct elements in ascending order, and how often each stands there: `[k]` twice.
 
@@ -34,7 +34,7 @@ def unique_counts(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     return [(k,), (k,)]
 
 
-@primitive("unique_inverse", "x: tensor", "T:ordered -> T, int64", results="tuple")
+@primitive("unique_inverse", "x: tensor", "T:ordered -> T, int64", results="tuple", counts=("distinct", "x"))
 def unique_inverse(ctx: Ctx, x: TensorInfo) -> list[Shape]:
     """The distinct elements in ascending order, `[k]`, and for each element of x its place among them, in the shape of x.
 

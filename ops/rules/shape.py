@@ -51,6 +51,7 @@ from ..requirements import (
     needs={"shape": "exact"},
     mismatch=codes.E307,
     traits=[Trait.RESHAPES],
+    selects="x",
 )
 def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """The same elements, in row-major order, in another shape.
@@ -167,7 +168,7 @@ def _count(ctx: Ctx, shape: Shape) -> Dim:
     return _counts(ctx, shape, ())[0]
 
 
-@primitive("flatten", "x: tensor, start: int = 0, end: int = -1", "T:any -> T", onnx=("Flatten",))
+@primitive("flatten", "x: tensor, start: int = 0, end: int = -1", "T:any -> T", onnx=("Flatten",), selects="x")
 def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
     """The axes `start` to `end` (both included) as one; all of them if nothing else is said. A rank-0 tensor becomes
     `[1]`.
@@ -191,7 +192,14 @@ def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
 # Order of axes
 
 
-@primitive("permute_dims", "x: tensor, axes: ints = none", "T:any -> T", onnx=("Transpose",), traits=[Trait.MOVES_AXES])
+@primitive(
+    "permute_dims",
+    "x: tensor, axes: ints = none",
+    "T:any -> T",
+    onnx=("Transpose",),
+    traits=[Trait.MOVES_AXES],
+    selects="x",
+)
 def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Out:
     """The axes in another order: axis i of the result is axis `axes[i]` of `x`; reversed if `axes` is left out.
 
@@ -212,7 +220,7 @@ def _permuted(x: TensorInfo, dims: Shape, order: Sequence[int]) -> Out:
     return Out(shape, moved(x.data, dims, shape, lambda index: [index[order.index(i)] for i in range(len(dims))]))
 
 
-@primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T", traits=[Trait.MOVES_AXES])
+@primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T", traits=[Trait.MOVES_AXES], selects="x")
 def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Out:
     """Two axes swapped. NumPy's `swapaxes`."""
     shape = known_shape(ctx, x)
@@ -222,7 +230,9 @@ def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Out:
     return _permuted(x, shape, order)
 
 
-@primitive("moveaxis", "x: tensor, source: ints, destination: ints", "T:any -> T", traits=[Trait.MOVES_AXES])
+@primitive(
+    "moveaxis", "x: tensor, source: ints, destination: ints", "T:any -> T", traits=[Trait.MOVES_AXES], selects="x"
+)
 def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tuple[int, ...]) -> Out:
     """Axes moved from `source` to `destination`; the others keep their order. Array API `moveaxis`."""
     dims = known_shape(ctx, x)
@@ -257,6 +267,7 @@ def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[in
     "T:any -> T",
     onnx=("Unsqueeze",),
     traits=[Trait.RESHAPES, Trait.UNIT_AXES, Trait.NEW_AXIS],
+    selects="x",
 )
 def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     """New axes of size 1, at the given places of the result.
@@ -278,7 +289,9 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     return Out(solved, same_elements(x.data, solved))
 
 
-@primitive("squeeze", "x: tensor, axis: ints = none", "T:any -> T", onnx=("Squeeze",), traits=[Trait.UNIT_AXES])
+@primitive(
+    "squeeze", "x: tensor, axis: ints = none", "T:any -> T", onnx=("Squeeze",), traits=[Trait.UNIT_AXES], selects="x"
+)
 def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """Axes of size 1 removed: those of `axis`, each of which is required to have size 1.
 
@@ -313,6 +326,7 @@ def _is_one(ctx: Ctx, part: Dim | Segment) -> bool:
     onnx=("Expand",),
     needs={"shape": "exact"},
     traits=[Trait.RESHAPES],
+    selects="x",
 )
 def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """`x` repeated along axes of size 1, and along new leading axes, to have exactly `shape`.
@@ -354,7 +368,7 @@ def broadcast_arrays(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Out]:
     return [Out(shape, spread(x.data, known_shape(ctx, x), shape)) for x in xs]
 
 
-@primitive("tile", "x: tensor, repeats: sizes", "T:any -> T", onnx=("Tile",), needs={"repeats": "exact"})
+@primitive("tile", "x: tensor, repeats: sizes", "T:any -> T", onnx=("Tile",), needs={"repeats": "exact"}, selects="x")
 def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
     """`x` laid out `repeats[i]` times along axis i: each size is multiplied.
 
@@ -372,7 +386,9 @@ def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
     return Out(shape, moved(x.data, dims, shape, lambda at: [i % d for i, d in zip(at[begin:], dims, strict=True)]))
 
 
-@primitive("repeat", "x: tensor, repeats: size, axis: int = none", "T:any -> T", needs={"repeats": "exact"})
+@primitive(
+    "repeat", "x: tensor, repeats: size, axis: int = none", "T:any -> T", needs={"repeats": "exact"}, selects="x"
+)
 def repeat(ctx: Ctx, x: TensorInfo, repeats: Any, axis: int | None) -> Out:
     """Each element `repeats` times in a row along `axis`, whose size is multiplied; without `axis` the tensor is
     flattened.

@@ -26,6 +26,7 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
     "quantile",
     'x: tensor, q: tensor, axis: ints = none, keepdims: bool = false, method: str = "linear"',
     "T:floating, T -> T",
+    refuses="q",
 )
 def quantile(
     ctx: Ctx, x: TensorInfo, q: TensorInfo, axis: tuple[int, ...] | None, keepdims: bool, method: str
@@ -43,7 +44,7 @@ def quantile(
     return (*known_shape(ctx, q), *shape)
 
 
-@primitive("bincount", "x: tensor, length: size", "I:integer -> int64", needs={"length": "exact"})
+@primitive("bincount", "x: tensor, length: size", "I:integer -> int64", needs={"length": "exact"}, refuses="x")
 def bincount(ctx: Ctx, x: TensorInfo, length: Dim) -> Shape:
     """How often each of the numbers from 0 to length - 1 stands in `x : [n]`: `[length]`.
 

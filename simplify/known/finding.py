@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Subject
+from ...lang.diagnostics import Diagnostic, Only, Subject
 from ...lang.node import Node
 from ...lang.source import Span
 from ..solver.conditions import Cond
@@ -106,7 +106,7 @@ class Finding:
         self.about = asked.about
         self.roots: tuple[Finding, ...] = ()
         self.cond: Cond = False
-        self.others: dict[str, str] = {}
+        self.others: dict[Only, str] = {}
         self.arm: tuple[Entry, Entry] | None = None
         self.use: Finding | None = None
         # Whether an exact size is needed where only a bound is known: that it is reached nobody has said.

@@ -9,6 +9,7 @@ from ...lang.node import Node
 
 if TYPE_CHECKING:  # who only says again what was found before needs no more of it than the options
     from ...lang.core import Status
+    from ...lang.diagnostics import Only
     from ...lang.given import Given
     from ..solver.conditions import Cond
 
@@ -35,12 +36,6 @@ class GivenUp(Exception):
     """What is being checked has changed meanwhile."""
 
 
-class Sufficient(str):
-    """A condition that is enough, but more than is needed: some empty tensors pass without it."""
-
-    __slots__ = ()
-
-
 # So many findings of a program are told with examples, conditions and mends; of more it is told what and where, and behind so
 # many of each error that it is one and where, and of all doubts together how many they are.
 IN_FULL, IN_WORDS = 100, 300
@@ -58,4 +53,4 @@ class Outcome(Node):
     reasons: tuple[object, ...] = ()
     turn: str = ""
     cond: Cond | None = None
-    only: str | None = None
+    only: Only | None = None

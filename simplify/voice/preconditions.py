@@ -109,7 +109,8 @@ class Precondition(Asked):
         remarks = (shapes, equation, *((_rounded(call), _inexact(operands, call)) if reshapes else ()), example)
         help_ = _dtype_help(finding, self) if outcome.status is Status.RESIDUAL else None
         needs = f"{operation(call)} needs {needs}"
-        return finish(finding, code, needs, found, caption, tuple(labels), help_, remarks, witness)
+        tells_when = outcome.only_empty and equation != ""
+        return finish(finding, code, needs, found, caption, tuple(labels), help_, remarks, witness, tells_when)
 
 
 def _blamed(operands: Operands, asked: Requirement) -> At:

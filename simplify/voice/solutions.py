@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 
-from ..known.outcome import Sufficient
+from ...lang.diagnostics import Only
+from ...lang.node import replace
 from ..known.state import State
 from ..solver.conditions import (
     AnyOf,
@@ -29,11 +30,11 @@ _SHORT = 60
 _A_QUESTION = 40  # steps, at least, of each size that is asked for
 
 
-def only_where(state: State, cond: Cond) -> str | None:
+def only_where(state: State, cond: Cond) -> Only | None:
     """The condition as a user would say it, or the few sizes that satisfy it; None where neither is short.
 
     What is said is exact: it was found by solving, and is verified both ways. Where it leaves out that empty tensors pass
-    too, it is `Sufficient`.
+    too, it is `sufficient`.
     """
     found = None
     if not isinstance(cond, bool):
@@ -42,7 +43,7 @@ def only_where(state: State, cond: Cond) -> str | None:
     return found
 
 
-def _only_where(state: State, cond: Cond) -> str | None:
+def _only_where(state: State, cond: Cond) -> Only | None:
     settled = substitute_cond(cond, {v: state.settled(of_atom(v)) for v in cond_variables(cond)})
     if isinstance(settled, bool):
         return None
@@ -56,11 +57,11 @@ def _only_where(state: State, cond: Cond) -> str | None:
     signs = (ge(of_atom(v), 0) for v in variables if not v.nonneg)
     sign = next((s for s in signs if _same(state, settled, s)), None)
     plain = without_empty(settled) if sign is None else sign
-    text = _said(plain)
-    return text if text is None or _same(state, settled, plain) else Sufficient(text)
+    said = _said(plain)
+    return said if said is None or _same(state, settled, plain) else replace(said, sufficient=True)
 
 
-def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
+def _few_values(state: State, cond: Cond, variable: Var) -> Only | None:
     values = [n for n in range(_REACH) if evaluate_cond(cond, {variable: n})]
     if not 0 < len(values) <= _FEW:
         return None
@@ -70,10 +71,13 @@ def _few_values(state: State, cond: Cond, variable: Var) -> str | None:
     state.assume(cond)
     sure = state.facts.decide(any_of(*(eq(size, n) for n in values))).kind == "proved"
     state.facts.pop()
-    return " or ".join(f"{variable.name} = {n}" for n in values) if sure and values else None
+    if not sure or not values:
+        return None
+    said, cases = (tuple(f"{variable.name} {sign} {n}" for n in values) for sign in ("=", "=="))
+    return Only(" or ".join(said), cases)
 
 
-def _simpler(state: State, cond: Cond, variable: Var) -> str | None:
+def _simpler(state: State, cond: Cond, variable: Var) -> Only | None:
     """`h >= 5` for `(h + 1) // 2 >= 3`: the bound (and a few sizes below it) or remainder that says the same, with
     `h == 0` beside it where that is needed."""
     size = of_atom(variable)
@@ -138,13 +142,14 @@ def _entails(state: State, given: Iterable[Cond], asked: Cond) -> bool:
     return kind == "proved"
 
 
-def _said(cond: Cond) -> str | None:
+def _said(cond: Cond) -> Only | None:
     """A comparison, or a choice between comparisons, in a few words."""
     if isinstance(cond, AnyOf):
         parts = [_said(part) for part in cond.parts]
-        text = " or ".join(p for p in parts if p is not None)
-        return text if len(text) <= _SHORT and None not in parts else None
+        cases = tuple(case for part in parts if part is not None for case in part.cases)
+        text = " or ".join(cases)
+        return Only(text, cases) if len(text) <= _SHORT and None not in parts else None
     if not isinstance(cond, Compare):
         return None
     text = render_cond(cond)
-    return text if len(text) <= _SHORT // 2 else None
+    return Only(text, (text,)) if len(text) <= _SHORT // 2 else None

@@ -139,7 +139,7 @@ def _dimension(state: State, stmt: core.Assert, env: Env) -> Size | None:
 def with_conditions(diagnostic: Diagnostic, outcome: Outcome) -> Diagnostic:
     """The diagnostic with what would make the undecided condition true, first as that was said."""
     subject, cond, only = diagnostic.subject or Subject(diagnostic.span, "", ()), outcome.cond, outcome.only
-    said = only.replace(" = ", " == ").split(" or ") if only is not None else []
+    said = only.cases if only is not None else ()
     shortest = sorted(((text,) for text in said), key=lambda texts: "==" in texts[0])
     alternatives = map(_said, cond.parts if isinstance(cond, AnyOf) else (cond,))
     found = tuple(dict.fromkeys(filter(None, (*shortest, *alternatives))))

@@ -12,7 +12,6 @@ from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ..known.finding import Finding
-from ..known.outcome import Sufficient
 from ..known.values import Entry, plain
 from .because import labelled
 from .describe import size_text, type_text
@@ -103,9 +102,7 @@ def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
         return said
     subject = said.subject if said.subject is None else replace(said.subject, also=tuple(others.values()))
     if sentence.only:
-        sufficient = sentence.sufficient or any(isinstance(text, Sufficient) for text in others)
-        sentence = replace(sentence, only=(*sentence.only, *others), sufficient=sufficient)
-        return saying(said, sentence, subject=subject)
+        return saying(said, replace(sentence, only=(*sentence.only, *others)), subject=subject)
     return replace(said, subject=subject, notes=(*said.notes, f"it needs {together(list(others))} too"))
 
 
@@ -138,8 +135,10 @@ def finish(
     help_: str | None = None,
     remarks: tuple[str, ...] = (),
     witness: dict[str, int] | None = None,
+    tells_when: bool = False,
 ) -> Diagnostic:
-    """One sentence with its verdict: always fails, works only on empty tensors, or is checked at run time."""
+    """One sentence with its verdict: always fails, works only on empty tensors, or is checked at run time. Where a remark
+    `tells_when` what works on empty tensors does, that is not said again."""
     outcome, span, remarks, make = finding.outcome, finding.asked.span, tuple(filter(None, remarks)), warning
     sentence = Sentence(needs, found, "this could not be proved and is checked at run time")
     if outcome.status is Status.REFUTED:
@@ -148,15 +147,14 @@ def finish(
     elif outcome.only_empty:
         code, make = codes.E310, error if finding.is_error else warning
         sentence = Sentence(needs, found, "this works only on empty tensors")
-        plain = outcome.only and not isinstance(outcome.only, Sufficient)
-        if plain and not any("holds only for" in remark for remark in remarks):
+        if outcome.only is not None and not outcome.only.sufficient and not tells_when:
             remarks = (f"it holds only for {outcome.only}", *remarks)
     elif finding.inexact:
         code, make, sentence = codes.E317, error, Sentence(needs, found, "an exact size is needed here")
     else:
         code, only = codes.W311, outcome.only
         if only is not None:
-            sentence = Sentence(needs, found, only=(only,), sufficient=isinstance(only, Sufficient))
+            sentence = Sentence(needs, found, only=(only,))
     return make(
         code, str(sentence), span, caption=caption, labels=distinct(span, labels), function=finding.function, help=help_,
         witness=witness or outcome.witness, notes=remarks, sentence=sentence,
