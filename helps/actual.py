@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +10,9 @@ from pathlib import Path
 from ..lang import sweet
 from ..lang.diagnostics import CalledFrom, Diagnostic, Edit, Help, Label, Met
 from ..lang.files import is_model
-from ..lang.node import replace
+from ..lang.node import Node, replace
 from ..lang.source import NOWHERE, Source, Span
+from ..lang.walk import walk
 from ..ops.registry import lookup
 from ..pipeline import Report, check_source
 from ..simplify.voice.wording import comes_from_here
@@ -24,7 +25,6 @@ from .tree import Tree, is_reshape
 Given = tuple[tuple[int, ...], str] | int
 # So many functions, from where it failed outwards, are looked at.
 _MOST = 3
-_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 # Parameters that take sizes; the numbers of the others are axes.
 _SIZES = {"size", "sizes", "shape", "target", "pairs"}
 
@@ -56,9 +56,7 @@ class _Specialised:
         tree = Tree(source)
         self.decl = None if tree.broken else tree.function(met.function.rpartition(".")[2])
         self.params: dict[int, sweet.Param] = {}
-        self.sizes = {
-            str(n) for given in met.given.values() for n in (given[0] if isinstance(given, tuple) else (given,))
-        }
+        self.sizes = {n for given in met.given.values() for n in (given[0] if isinstance(given, tuple) else (given,))}
         # The names that the annotations bind, with what they are in this run.
         self.named: dict[str, int] = {}
         self.edits = tuple(in_text_order(self._edits(self.decl.fn, met))) if self.decl is not None else ()
@@ -68,10 +66,13 @@ class _Specialised:
 
     def _edits(self, fn: sweet.Fn, met: Met) -> Iterator[Edit]:
         sizes = self.named
+        once = {
+            name for name, times in Counter(n.name for n in walk(fn) if isinstance(n, sweet.Name)).items() if times == 1
+        }
         for param in fn.params:
             given = met.given.get(param.name.name)
             if given is not None:
-                for edit in _of_param(param, given, sizes, fn.span.text):
+                for edit in _of_param(param, given, sizes, once):
                     self.params[id(edit)] = param
                     yield edit
         if sizes:
@@ -141,9 +142,10 @@ class _Specialised:
         if touched:
             return self._passed(*touched[0]) if len(touched) == len(mend.edits) == 1 else None
         edits = tuple(Edit(self._back(e.span), e.text) for e in mend.edits)
-        if any(map(self._is_of_one_run, edits)):
+        source = Source(self.source.name, applied(self.source.text, edits))
+        if self._is_of_one_run(Places(edits), source):
             return None
-        after = check_source(Source(self.source.name, applied(self.source.text, edits)), self.base, self.roots)
+        after = check_source(source, self.base, self.roots)
         does_good = after.ok and (not mend.gives_way or after.counts.residual < self._before.counts.residual)
         return Help(f"{shortest(mend)} (checked)", edits) if does_good else None
 
@@ -152,12 +154,17 @@ class _Specialised:
         """What checking says of the file as it is. A type that gives way does no good where as much is left to the run."""
         return check_source(self.source, self.base, self.roots)
 
-    def _is_of_one_run(self, edit: Edit) -> bool:
-        """Whether it writes a size into the program that only this run had."""
-        if self.decl is None or not any(map(_takes_sizes, re.findall(r"@(\w+)\(", edit.text))):
+    def _is_of_one_run(self, places: Places, source: Source) -> bool:
+        """Whether edits write a call with a size that only this run had."""
+        if self.decl is None:
             return False
-        own = set(_NUMBER.findall(self.decl.span.text))
-        return any(n in self.sizes and n not in own for n in _NUMBER.findall(edit.text))
+        new = self.sizes - _numbers(self.decl)
+        written = (
+            call
+            for call in walk(Tree(source).module)
+            if isinstance(call, sweet.Call) and any(s <= call.span.start < end for s, end, _ in places.regions())
+        )
+        return any(_takes_sizes(call) and not new.isdisjoint(_numbers(call)) for call in written)
 
     def _passed(self, edit: Edit, start: int, own: Edit) -> Help | None:
         """What the mend says of a parameter's type is said of the argument: another one would do."""
@@ -169,14 +176,18 @@ class _Specialised:
         return Help(f"pass `{param.name.name}` as {wanted} (checked)", ())
 
 
-def _takes_sizes(name: str) -> bool:
-    row = lookup(name)
+def _numbers(node: Node) -> set[int]:
+    return {part.value for part in walk(node) if isinstance(part, sweet.IntLit)}
+
+
+def _takes_sizes(call: sweet.Call) -> bool:
+    row = lookup(call.callee.name) if isinstance(call.callee, sweet.FnName) else None
     return row is not None and any(param.kind in _SIZES for param in row.params)
 
 
-def _of_param(param: sweet.Param, given: Given, sizes: dict[str, int], text: str) -> Iterator[Edit]:
+def _of_param(param: sweet.Param, given: Given, sizes: dict[str, int], once: set[str]) -> Iterator[Edit]:
     """What makes a parameter's type say what was given; names that it binds are said in `sizes`, unless they stand nowhere
-    else in the function's `text`."""
+    else: they are used `once`."""
     if isinstance(given, int):
         sizes[param.name.name] = given
         return
@@ -190,16 +201,17 @@ def _of_param(param: sweet.Param, given: Given, sizes: dict[str, int], text: str
         case sweet.TensorType(shape=None | sweet.Unknown() as open_, dtype=sweet.Name()) if open_ is not None:
             yield _written(open_.span, whole.partition("(")[2].rpartition(",")[0])
         case sweet.TensorType(shape=sweet.ListExpr(items=items)) if len(items) == len(shape):
-            yield from _of_items(items, shape, sizes, text)
+            yield from _of_items(items, shape, sizes, once)
 
 
-def _of_items(items: tuple[object, ...], shape: tuple[int, ...], sizes: dict[str, int], text: str) -> Iterator[Edit]:
+def _of_items(
+    items: tuple[object, ...], shape: tuple[int, ...], sizes: dict[str, int], once: set[str]
+) -> Iterator[Edit]:
     """The sizes of an annotation that leaves some of them open."""
     if any(isinstance(item, sweet.Splice | sweet.Dots) for item in items):
         return
     for item, size in zip(items, shape, strict=True):
-        alone = isinstance(item, sweet.Name) and len(re.findall(rf"\b{item.name}\b", text)) == 1
-        if isinstance(item, sweet.Unknown) or isinstance(item, sweet.Name) and alone:
+        if isinstance(item, sweet.Unknown) or isinstance(item, sweet.Name) and item.name in once:
             yield _written(item.span, str(size))
         elif isinstance(item, sweet.Name):
             sizes.setdefault(item.name, size)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import permutations
 
 from ..lang import sweet
 from ..lang.diagnostics import Edit
+from ..lang.expressions import names_in, renamed
 from ..lang.walk import walk
+from ..simplify.solver.numbers import shifted
 from .case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import RANK
 
@@ -57,9 +58,8 @@ def _beside(case: Case) -> Iterator[Mend]:
     loop = case.tree.enclosing(case.diagnostic.span, sweet.For)
     if loop is None or not case.callee:
         return
-    index = re.compile(rf"\b{re.escape(loop.index.name)}\b")
     for kept, grown in permutations(case.sizes(), 2):
-        if not index.search(grown) or index.search(kept):
+        if loop.index.name not in names_in(grown) or loop.index.name in names_in(kept):
             continue
         for carry in loop.carries:
             for dim in _dims(kept, carry.type):
@@ -93,9 +93,9 @@ def _annotated(case: Case, carry: sweet.Carry) -> Iterator[Mend]:
 
 def _as_begun(index: str, after: Dims) -> str:
     """What a turn leaves, said of the index that the next one begins with; empty where the index is not in it."""
-    text = dims_text(after)
-    next_one = rf"\b{re.escape(index)} \+ 1\b"
-    return re.sub(next_one, index, text) if re.search(next_one, text) else ""
+    begun = [shifted(size, index, -1) for size in after]
+    sizes = (size if own is None else own for size, own in zip(after, begun, strict=True))
+    return dims_text(sizes) if any(own is not None for own in begun) else ""
 
 
 def _free(case: Case) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _behind(loop: Loop, grown: str) -> str:
     if not 1 <= len(given) <= 2:
         return ""
     end = given[-1] if given[-1].isidentifier() or given[-1].isdigit() else f"({given[-1]})"
-    return re.sub(rf"\b{re.escape(loop.index.name)}\b", lambda _: end, grown)
+    return renamed(grown, {loop.index.name: end})
 
 
 def _declared(case: Case, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr]:

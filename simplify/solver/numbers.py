@@ -1,4 +1,4 @@
-"""Texts of sizes and conditions to what they are where every size is a number."""
+"""Texts of sizes and conditions to what they are where every size is a number, or one of them another."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from .conditions import Eq0, eq, evaluate_cond
 from .exprs import ExpressionError, Scope, read_condition, read_size
+from .rendering import render
 from .sizes import only_var
-from .terms import Floor, Term, TooLarge, Var, evaluate, mod, of_atom
+from .terms import Floor, Term, TooLarge, Var, evaluate, mod, of_atom, substitute
 
 Sizes = Mapping[str, int]
 R = TypeVar("R")
@@ -59,6 +60,18 @@ def multiple(text: int | str) -> tuple[str, int] | None:
     size, name = _of_one(str(text), read_size)
     factor = size.mons.get((name,), 0) if isinstance(size, Term) and name is not None else 0
     return (name.name, factor) if name is not None and factor > 1 and size == of_atom(name) * factor else None
+
+
+def shifted(text: int | str, name: str, by: int) -> str | None:
+    """The same size where what is called so is a number more: `n + i` for `n + i + 1`, by -1; None where it has no such
+    name."""
+    scope = Scope()
+    try:
+        size = read_size(str(text), scope)
+        term = scope.names.get(name)
+        return None if term is None else render(substitute(size, {only_var(term): term + by}))
+    except (ExpressionError, TooLarge):
+        return None
 
 
 def _of_one(text: str, read: Callable[[str, Scope], R]) -> tuple[R | None, Var | None]:

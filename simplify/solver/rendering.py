@@ -23,6 +23,8 @@ from .terms import (
 )
 
 _ATOM, _PRODUCT, _SUM = 3, 2, 1
+# What stands for a size that nobody can name: names of those begin with it.
+UNKNOWN = "?"
 
 
 def render(size: Size) -> str:
@@ -177,7 +179,7 @@ def _atom_length(atom: Atom) -> int:
 
 def _render_atom(atom: Atom) -> Text:
     if type(atom) is Var:
-        return atom.name, _ATOM
+        return UNKNOWN if atom.name.startswith(UNKNOWN) else atom.name, _ATOM
     if type(atom) is Floor:
         return f"{_wrap(_render(atom.num), _PRODUCT)} // {_wrap(_render(atom.den), _ATOM)}", _PRODUCT
     return f"max({', '.join(_render(a)[0] for a in (*atom.args, 0))})", _ATOM

@@ -20,7 +20,7 @@ from ..solver.terms import Size
 from . import equations
 from .aligned import Row, aligned
 from .because import contradiction
-from .describe import size_text, type_text
+from .describe import is_whole, size_text, type_text
 from .origins import made_at, place_of
 from .subject import of_check
 from .telling import distinct, finish
@@ -183,7 +183,7 @@ def _of_rank_from(state: State, entry: Entry, stmt: core.Assert | core.MatchShap
     return [
         Label(place_of(state, entry, axis).span, comes_from_here(size_text(d, state)))
         for axis, d in enumerate(shape)
-        if d == 1 or not isinstance(d, int) and "?" not in size_text(d, state) and size_text(d, state) not in known
+        if d == 1 or not isinstance(d, int) and is_whole(size_text(d, state)) and size_text(d, state) not in known
     ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ...lang import core
 from ...lang.checked import Binding
 from ...lang.dtypes import DType
@@ -24,7 +22,7 @@ from ..known.values import (
     TupleValue,
     Value,
 )
-from ..solver.rendering import render
+from ..solver.rendering import UNKNOWN, render
 from ..solver.sizes import single_var
 from ..solver.terms import Size, Term, variables, weight
 
@@ -43,9 +41,8 @@ def size_text(size: Size, state: State, within: frozenset[Size] = frozenset(), l
     if isinstance(size, int):
         return str(size)
     heaviest = _HEAVIEST * longest // _LONGEST
-    text = _as_written(size, state, within) or (render(size) if weight(size) <= heaviest else "?")
-    text = re.sub(r"\?\w+'*", "?", text) if "?" in text else text
-    return text if len(text) <= longest else "?"
+    text = _as_written(size, state, within) or (render(size) if weight(size) <= heaviest else UNKNOWN)
+    return text if len(text) <= longest else UNKNOWN
 
 
 def told(size: Size, state: State) -> str:
@@ -53,7 +50,7 @@ def told(size: Size, state: State) -> str:
     that is bounded."""
     text = size_text(size, state)
     settled = state.settled(size)
-    if "?" not in text or isinstance(settled, int):
+    if is_whole(text) or isinstance(settled, int):
         return text
     variable = single_var(settled)
     cases = [size_text(one, state) for one in state.either.get(variable, ())] if variable is not None else []
@@ -65,13 +62,18 @@ def told(size: Size, state: State) -> str:
 def bounded(size: Size, state: State) -> str | None:
     """`at most n * 3` of a size that only the run decides; None where no bound can be read."""
     bound = state.upper_bound(state.settled(size))
-    text = "?" if bound is None else size_text(bound, state)
+    text = UNKNOWN if bound is None else size_text(bound, state)
     return f"at most {text}" if readable(text) else None
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text says all of what it is about: nothing in it is `?`."""
+    return UNKNOWN not in text
 
 
 def readable(text: str) -> bool:
     """Whether a size's text says all of it, in a few words."""
-    return "?" not in text and len(text) <= _LONGEST
+    return is_whole(text) and len(text) <= _LONGEST
 
 
 def _as_written(size: Term, state: State, within: frozenset[Size]) -> str | None:
@@ -90,14 +92,14 @@ def common_text(sizes: tuple[Size, ...], state: State, positive: bool) -> str | 
     largest = f"max({', '.join(texts)})"
     if not positive:
         largest = f"min({largest}, max({' + '.join(texts)} - {len(texts) - 1}, 0))"
-    return largest if "?" not in largest and len(largest) <= _LISTED else None
+    return largest if is_whole(largest) and len(largest) <= _LISTED else None
 
 
 def shape_text(shape: Shape, state: State) -> str:
     """`[2, n * 4]`, or `?` where the rank is unknown."""
     shape = state.resolve(shape)
     if len(shape) == 1 and isinstance(shape[0], Segment):
-        return "?"
+        return UNKNOWN
     return f"[{', '.join(_part(d, state) for d in shape)}]"
 
 
@@ -110,12 +112,12 @@ def _part(part: object, state: State) -> str:
 
 def dtype_text(dtype: object, state: State) -> str:
     if dtype is None:
-        return "?"
+        return UNKNOWN
     known = state.dtype(dtype)  # type: ignore[arg-type]
     if isinstance(known, DType):
         return known.name
     name = state.called(known)
-    return name if name.isidentifier() else "?"
+    return name if name.isidentifier() else UNKNOWN
 
 
 def type_text(value: Value, state: State) -> str:
@@ -125,7 +127,7 @@ def type_text(value: Value, state: State) -> str:
             shape, dtype = shape_text(value.shape, state), dtype_text(value.dtype, state)
             if is_opaque(value, state):
                 return dtype
-            return "Tensor" if (shape, dtype) == ("?", "?") else f"Tensor({shape}, {dtype})"
+            return "Tensor" if (shape, dtype) == (UNKNOWN, UNKNOWN) else f"Tensor({shape}, {dtype})"
         case TupleValue():
             return f"({', '.join(type_text(v, state) for v in value.items)})"
         case NumberValue():
@@ -149,26 +151,26 @@ def is_opaque(value: TensorInfo, state: State) -> bool:
 
 def named(noun: str, text: str) -> str:
     """`the size n`, or that it is not known."""
-    return f"an unknown {noun}" if text == "?" else f"the {noun} {text}"
+    return f"an unknown {noun}" if text == UNKNOWN else f"the {noun} {text}"
 
 
 def annotation_text(annotation: core.Annotation, sizes: dict[str, Size], dtypes: dict[str, str], state: State) -> str:
     """An annotation with the names that are known filled in: `Tensor([3, n], int8)`."""
     if annotation.shape is None:
         return "Tensor"
-    shape = annotation.shape.span.text or "?"
+    shape = annotation.shape.span.text or UNKNOWN
     if annotation.dims is not None:
         shape = f"[{', '.join(_dim_text(d, sizes, state) for d in annotation.dims)}]"
     if annotation.dtype is None:
         return f"Tensor({shape})"
-    dtype = annotation.dtype.span.text or "?"
+    dtype = annotation.dtype.span.text or UNKNOWN
     return f"Tensor({shape}, {dtypes.get(dtype, dtype)})"
 
 
 def _dim_text(dim: core.Written, sizes: dict[str, Size], state: State) -> str:
     known = written_size(dim.size, sizes)
-    text = "?" if known is None else size_text(known, state)
-    return dim.span.text if "?" in text or ".dim(" in text else text
+    text = UNKNOWN if known is None else size_text(known, state)
+    return text if is_whole(text) and ".dim(" not in text else dim.span.text
 
 
 def binding(name: str, value: Value, span: Span, state: State) -> Binding:
@@ -178,7 +180,7 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
             return _tensor_binding(name, value, span, state)
         case TupleValue():
             items = tuple(binding(f"{name}.{i}", v, span, state) for i, v in enumerate(value.items))
-            return Binding(name, span, "Tuple", None, (), (), "?", False, items)
+            return Binding(name, span, "Tuple", None, (), (), UNKNOWN, False, items)
         case SizeValue():
             return Binding(
                 name, span, "Size", (_dim(value.size, state)[0],), *_ends([_dim(value.size, state)]), "int64"
@@ -193,15 +195,15 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
             return Binding(
                 name, span, "Tensor", (), (), (), {bool: "bool", int: "int64", float: "float64"}[type(value.value)]
             )
-    sort = "Fn" if isinstance(value, FnValue) else "Bool" if isinstance(value, BoolValue) else "?"
-    return Binding(name, span, sort, None, (), (), "?")
+    sort = "Fn" if isinstance(value, FnValue) else "Bool" if isinstance(value, BoolValue) else UNKNOWN
+    return Binding(name, span, sort, None, (), (), UNKNOWN)
 
 
 def _opaque_binding(name: str, dtype: DType, value: Inside, span: Span, state: State) -> Binding:
     """What holds others, with what is known of each, or of all of them."""
     sort, _, _ = dtype.name.partition("(")
     known = value if isinstance(value, Held) else NOTHING
-    parts = [("?", known.each)] if known.items is None else list(enumerate(known.items))
+    parts = [(UNKNOWN, known.each)] if known.items is None else list(enumerate(known.items))
     items = tuple(_held_binding(f"{name}[{at}]", dtype.of[-1], part, span, state) for at, part in parts)
     return Binding(name, span, sort, (), (), (), dtype.name, items=items)
 
@@ -211,7 +213,7 @@ def _held_binding(name: str, dtype: DType, value: Inside, span: Span, state: Sta
         return _opaque_binding(name, dtype, value, span, state)
     if value is None or isinstance(value, Held):
         return Binding(name, span, "Tensor", None, (), (), dtype.name)
-    dims = [("?", "unknown", None) if d is None else _dim(d, state) for d in value]
+    dims = [(UNKNOWN, "unknown", None) if d is None else _dim(d, state) for d in value]
     return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype.name)
 
 
@@ -233,7 +235,7 @@ def _data(value: TensorInfo, state: State) -> tuple[int | str, ...] | None:
     if not all(isinstance(e, int | Term) for e in found):
         return None
     texts = tuple(_dim(e, state)[0] for e in found if isinstance(e, int | Term))
-    return None if "?" in texts else texts
+    return None if UNKNOWN in texts else texts
 
 
 Dim = tuple[int | str, str, str | None]
@@ -258,7 +260,7 @@ def _printed(size: Size, state: State) -> Dim:
     known, bound = exactness(size, state)
     if known == "exact":
         return size if isinstance(size, int) else size_text(size, state, longest=_LISTED), known, None
-    return "?", known, None if bound is None else render(bound)
+    return UNKNOWN, known, None if bound is None else render(bound)
 
 
 def exactness(size: Size, state: State) -> tuple[str, Size | None]:
@@ -266,4 +268,4 @@ def exactness(size: Size, state: State) -> tuple[str, Size | None]:
     if isinstance(size, int) or not any(v in state.opaque for v in variables(size)):
         return "exact", None
     bound = state.upper_bound(size)
-    return ("unknown", None) if bound is None or "?" in render(bound) else ("upper_bound", bound)
+    return ("unknown", None) if bound is None or UNKNOWN in render(bound) else ("upper_bound", bound)

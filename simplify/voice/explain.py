@@ -13,7 +13,7 @@ from ..known.values import Entry, ShapeValue, SizeValue, TupleValue, Value
 from ..solver.conditions import cond_variables, eq, render_cond
 from ..solver.sizes import single_var
 from ..solver.terms import Size, Var, mod, of_atom, variables
-from .describe import binding, size_text, type_text
+from .describe import binding, is_whole, size_text, type_text
 
 # The multiples that are worth telling.
 _FACTORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)
@@ -27,14 +27,14 @@ def explain(function: str, name: str, entry: Entry, state: State) -> Explanation
         lines.extend(_range(size_text(whole, state), state.settled(whole), state))
     for variable in _sizes(entry.value, state):
         lines.extend(_of_size(variable, state))
-    known = {fact.text: fact for fact in lines if "?" not in fact.text}
+    known = {fact.text: fact for fact in lines if is_whole(fact.text)}
     return Explanation(function, name, _headline(entry.value, state), entry.span, tuple(known.values()))
 
 
 def _headline(value: Value, state: State) -> str:
     if isinstance(value, SizeValue):
         text = size_text(value.size, state)
-        return "a size that the run decides" if "?" in text else text
+        return text if is_whole(text) else "a size that the run decides"
     return type_text(value, state)
 
 
@@ -60,7 +60,7 @@ def _cases(size: Size, state: State) -> str:
     choices = state.choices.get(variable, ()) if variable is not None else ()
     cases = [f"{size_text(one, state)} if {render_cond(case)}" for case, one in choices]
     text = f": {', '.join(cases)}"
-    return text if cases and "?" not in text else ""
+    return text if cases and is_whole(text) else ""
 
 
 def _sizes(value: Value, state: State) -> tuple[Var, ...]:

@@ -31,6 +31,7 @@ from ..known.finding import About, Asked, Finding
 from ..known.outcome import Outcome
 from ..known.state import State
 from ..known.values import Entry, plain
+from ..solver.rendering import UNKNOWN
 from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
@@ -237,9 +238,9 @@ def _dtype_help(finding: Finding, condition: Precondition) -> str | None:
     if not isinstance(asked, DTypeIn) or asked.reason or asked.attribute or len(asked.classes) != 1:
         return None
     entry = condition.call.find(asked.left.param)
-    name = dtype_text(entry.value.dtype, state) if entry and isinstance(entry.value, TensorInfo) else "?"
+    name = dtype_text(entry.value.dtype, state) if entry and isinstance(entry.value, TensorInfo) else UNKNOWN
     where = f"`where {name} in {asked.classes[0]}` in the signature of {finding.function} makes it hold"
-    return None if name == "?" else where
+    return None if name == UNKNOWN else where
 
 
 def _came_from(operands: Operands, call: CallInfo, param: str, axis: int | None) -> Label | None:

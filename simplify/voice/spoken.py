@@ -14,6 +14,7 @@ from ...ops import spelling
 from ...ops.model import Primitive, TensorInfo
 from ..known.state import State
 from ..known.values import Entry, ListValue, NumberValue, Shape, ShapeValue, SizeValue, TupleValue, plain
+from ..solver.rendering import UNKNOWN
 from .describe import bounded, dtype_text, readable, size_text, told
 
 # What needs no brackets in a product: a name, a number, a function of others.
@@ -122,9 +123,9 @@ class Operands:
 
     def dtype(self, param: str) -> str | None:
         value = self._value(param)
-        text = dtype_text(value.dtype, self.state) if isinstance(value, TensorInfo) else "?"
+        text = dtype_text(value.dtype, self.state) if isinstance(value, TensorInfo) else UNKNOWN
         return text if text in DTYPES else None
 
     def dtypes(self) -> Sequence[str | None]:
         found = [dtype_text(e.value.dtype, self.state) for _, e in self.call.entries if isinstance(e.value, TensorInfo)]
-        return [None if text == "?" else text for text in found]
+        return [None if text == UNKNOWN else text for text in found]

@@ -15,8 +15,9 @@ from ...ops.model import TensorInfo
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
+from ..solver.rendering import UNKNOWN
 from ..solver.terms import Bounds, Size, Term, mod
-from .describe import annotation_text, dtype_text, named, readable, shape_text, size_text, told, type_text
+from .describe import annotation_text, dtype_text, is_whole, named, readable, shape_text, size_text, told, type_text
 
 Ranges = Mapping[str, Bounds]
 
@@ -67,8 +68,8 @@ class Known:
         shape = self.state.resolve(value.shape)
         counted = shape[: axis + 1] if axis >= 0 else shape[axis:]
         is_there = len(counted) == (axis + 1 if axis >= 0 else -axis) and plain(counted)
-        text = told(shape[axis], self.state) if is_there else "?"
-        return "not known" if "?" in text else self._tell(text)
+        text = told(shape[axis], self.state) if is_there else UNKNOWN
+        return self._tell(text) if is_whole(text) else "not known"
 
 
 def wording(
@@ -121,7 +122,7 @@ def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
             return shape_text(level.shape(expr), state)
     except Poisoned:
         pass
-    return "?"
+    return UNKNOWN
 
 
 def ranges_of(state: State, stmt: assertions.Check, env: Env) -> Ranges:
