@@ -8,7 +8,7 @@ from html import escape
 from .cells import shown
 from .styled import Line, Piece
 
-# The colours of each style, on the light ground and on the dark one.
+# The colours on the light ground and on the dark one: of each style, of other text and of the ground.
 _COLOURS = {
     "error": ("#b3261e", "#ff8a80"),
     "warning": ("#8a5000", "#f0b849"),
@@ -16,9 +16,11 @@ _COLOURS = {
     "gutter": ("#57606a", "#9aa4b0"),
     "secondary": ("#0550ae", "#8ab4f8"),
     "label": ("#0550ae", "#8ab4f8"),
+    "ink": ("#1f2328", "#e6e8eb"),
+    "ground": ("#ffffff", "#1b1e23"),
 }
-_GROUND = ("#ffffff", "#1b1e23")
-_INK = ("#1f2328", "#e6e8eb")
+# How the page around says which theme the reader chose there, which may not be the system's: JupyterLab and VS Code.
+_CHOSEN = ("[data-jp-theme-light=true],.vscode-light", "[data-jp-theme-light=false],.vscode-dark")
 _BOLD = ("error", "warning", "note", "title")
 _SHAPE = "padding:.5em .75em;margin:0;overflow-x:auto;white-space:pre;line-height:1.3;font-family:monospace"
 
@@ -34,11 +36,17 @@ def _span(piece: Piece) -> str:
     return f'<span class="rx-{piece.style}">{text}</span>' if piece.style in _STYLED else text
 
 
-def _rules(at: int) -> str:
-    ground = f".rxlang pre{{color:{_INK[at]};background:{_GROUND[at]}}}"
-    return ground + "".join(f".rxlang .rx-{style}{{color:{pair[at]}}}" for style, pair in _COLOURS.items())
+def _colours(at: int) -> str:
+    return ".rxlang{" + ";".join(f"--rx-{name}:{pair[at]}" for name, pair in _COLOURS.items()) + "}"
 
 
-_STYLED = frozenset((*_COLOURS, *_BOLD))
-_WEIGHT = ",".join(f".rxlang .rx-{style}" for style in _BOLD) + "{font-weight:bold}"
-_STYLE = f".rxlang pre{{{_SHAPE}}}{_WEIGHT}{_rules(0)}@media (prefers-color-scheme:dark){{{_rules(1)}}}"
+_STYLED = frozenset((*_COLOURS, *_BOLD)) - {"ink", "ground"}
+_RULES = (
+    f".rxlang pre{{{_SHAPE};color:var(--rx-ink);background:var(--rx-ground)}}",
+    *(f".rxlang .rx-{style}{{color:var(--rx-{style})}}" for style in _COLOURS if style in _STYLED),
+    ",".join(f".rxlang .rx-{style}" for style in _BOLD) + "{font-weight:bold}",
+    _colours(0),
+    f"@media (prefers-color-scheme:dark){{{_colours(1)}}}",
+    *(f":is({theme}) {_colours(at)}" for at, theme in enumerate(_CHOSEN)),
+)
+_STYLE = "".join(_RULES)

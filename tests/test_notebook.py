@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,9 +102,18 @@ def test_the_styles_are_inside_and_have_a_dark_mode_and_every_class_is_one_of_th
     html = shown[kind]._repr_html_()
     style = html.split("<style>")[1].split("</style>")[0]
     classes = {attributes["class"] for tag, attributes in Page(html).tags if tag == "span"}
-    light, dark = style.split("@media (prefers-color-scheme:dark)")
     assert all(f".{name}{{" in style or f".{name}," in style for name in classes)
-    assert "background:" in light and "background:" in dark and "url(" not in style and "@import" not in style
+    assert "url(" not in style and "@import" not in style
+    used, colours = (
+        set(re.findall(r"var\((--[\w-]+)\)", style)),
+        re.findall(r"([^{}]*)\{((?:--[\w-]+:#\w{6};?)+)\}", style),
+    )
+    assert all(set(re.findall(r"--[\w-]+", said)) == used for _, said in colours)
+    light, by_system, chosen_light, chosen_dark = (said for _, said in colours)
+    assert light == chosen_light != chosen_dark == by_system
+    wheres = [where for where, _ in colours]
+    assert "prefers-color-scheme:dark" in style.split(by_system)[0] and wheres[:2] == [".rxlang", ".rxlang"]
+    assert "[data-jp-theme-light=true]" in wheres[2] and "[data-jp-theme-light=false]" in wheres[3]
 
 
 def test_the_plain_text_of_a_report_and_an_error_is_what_rx_check_prints(shown: dict[str, Any]) -> None:
