@@ -61,7 +61,7 @@ FAMILIES: dict[str, Count] = {
     "greatest sizes": Count(100, 2_000),
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
-    "hard programs": Count(23, 1_000),
+    "hard programs": Count(23, 500),
     "tables of the past": Count(60, 1_000),
     "scopes": Count(60, 1_000),
     # What is told: witnesses, conditions, demands, mends.
@@ -85,7 +85,7 @@ FAMILIES: dict[str, Count] = {
     "mutations": Count(300, 10_000),
     "mutated texts": Count(1_000, 10_000),
     "damaged weights": Count(60, 2_000),
-    "odd calls": Count(250, 6_000),
+    "odd calls": Count(250, 4_000),
     "odd operators": Count(60, 4_000),
     "damaged models": Count(40, 10_000),
     "damaged arguments": Count(500, 5_000),
