@@ -98,7 +98,7 @@ class SymbolicCtx:
         if status is Status.REFUTED:
             raise Refuted
         if found is not None and status is Status.RESIDUAL and isinstance(asked, SameElements):
-            found.inexact = tuple(map(self._exactness, asked.counts)) == ("upper_bound", "exact")
+            found.inexact = self._is_taken_for_its_bound(*asked.counts)
         self.doubt = found or self.doubt
         if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
             if not self.residual:
@@ -111,8 +111,10 @@ class SymbolicCtx:
         self.residual = self.residual or status is Status.RESIDUAL
         return status
 
-    def _exactness(self, size: Any) -> str:
-        return exactness(self.state.settled(size), self.state)[0]
+    def _is_taken_for_its_bound(self, size: Any, wanted: Any) -> bool:
+        """Whether what is wanted of a size that only the run decides is the most that it can be."""
+        _, bound = exactness(self.state.settled(size), self.state)
+        return bound is not None and self.decide(eq(bound, wanted)) is True
 
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)

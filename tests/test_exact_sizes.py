@@ -28,6 +28,16 @@ def test_a_reshape_refuses_a_bound_and_says_which_axis_has_one(made: str, body: 
 
 
 @pytest.mark.parametrize("made", PARAMS)
+@pytest.mark.parametrize("body", ["@reshape(y, [12])", "@reshape(y, [3, 2, 2])"])
+def test_a_reshape_to_less_than_the_bound_is_left_to_the_run(made: str, body: str) -> None:
+    assert {(d.code, d.severity) for d in rx.check_source(program(made, body)).diagnostics} == {("W311", "warning")}
+    module, x = rx.loads(program(made, body)), np.ones((7, 4), np.float32)
+    assert module.f(x, np.array(3) if "truncate" in made else np.arange(7) < 3).size == 12
+    with pytest.raises(rx.ShapeError):
+        module.f(x, np.array(7) if "truncate" in made else np.ones(7, bool))
+
+
+@pytest.mark.parametrize("made", PARAMS)
 @pytest.mark.parametrize(
     "body", ["@reshape(y, [4 * y.dim(0)])", "@reshape(y, [-1])", "@reshape(y, [y.dim(0), 2, 2])",
              "let z ! Tensor([7, 4]) = y\n  @reshape(z, [28])", "assert y.dim(0) == 7\n  @reshape(y, [28])",

@@ -281,3 +281,11 @@ def test_an_error_of_a_turn_says_which(loop: str, turn: str) -> None:
 def test_a_range_that_goes_one_too_far_has_its_mend(loop: str, mended: str) -> None:
     types = "x : Tensor([8, d], float32), y : Tensor([n, d], float32), r : Tensor([d], float32)"
     assert mended in first_mend(f"@f = fn({types}) {{\n  {loop}\n}}\n")
+
+
+def test_a_carry_that_would_have_less_than_nothing_is_told_of() -> None:
+    text = "@f = fn(x : Tensor([4, 4], float32)) : Tensor {\n"
+    turns = "for i in range(3) with (c : Tensor([1 - i, 4], float32) = x[0:1]) { c[1:] }"
+    assert [d.code for d in said(text + f"  {turns}\n}}\n")] == ["W311"]
+    behind = f"  let c = {turns}\n  c[1:]\n}}\n"
+    assert [d.code for d in said(text + behind)] == ["W311"]

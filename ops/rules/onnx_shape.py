@@ -67,8 +67,11 @@ def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool)
             return WILDCARD
         if size == 0 and not allowzero:
             return _own(ctx, source, axis)
-    elif not allowzero and is_plain(source) and axis >= len(source):
-        ctx.require(_no_zero(), ctx.ne(size, 0))
+    elif not allowzero and is_plain(source):
+        if axis >= len(source):
+            ctx.require(_no_zero(), ctx.ne(size, 0))
+        else:  # a 0 would be the operand's own size
+            ctx.require(_own_zero(axis), ctx.any_of(ctx.ne(size, 0), ctx.eq(source[axis], 0)))
     return size
 
 
@@ -79,6 +82,11 @@ def _own(ctx: Ctx, source: Shape, axis: int) -> Dim:
         ctx.fail(_no_zero())
     own: Dim = source[axis]
     return own
+
+
+def _own_zero(axis: int) -> Other:
+    phrase = f"no 0 for axis {axis} in {{0}}, which stands for the size that this axis of {{1}} has, where that is another one"
+    return Other(phrase, (Argument("shape"), Argument("x")), blamed=())
 
 
 def _no_zero() -> Other:

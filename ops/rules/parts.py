@@ -296,8 +296,8 @@ def _check_steps(ctx: Ctx, steps: tuple[Dim, ...], forward: bool) -> None:
 
 
 def _first(size: Dim, start: Dim, step: Dim) -> int | None:
-    """Where a slice of an axis begins, where that is a number."""
-    if isinstance(size, int) and isinstance(start, int) and isinstance(step, int):
+    """Where a slice of an axis begins, where that is a number; an axis that no run has may be negative."""
+    if isinstance(size, int) and size >= 0 and isinstance(start, int) and isinstance(step, int):
         return slice(start, None, step).indices(size)[0]
     return None
 

@@ -122,6 +122,7 @@ FAMILIES: dict[str, Count] = {
     "ranges of ids": Count(12, 200),
     "arms of models": Count(8, 200),
     "choices by sizes": Count(8, 200),
+    "computed targets": Count(8, 300),
     "models read": Count(200, 5_000),
     "sequences of models": Count(25, 500),
     "doors": Count(60, 2_000),

@@ -1,0 +1,97 @@
+"""Targets of reshapes that a model computes from the sizes of its input: what the contract takes runs, with the shapes that
+were told, and as ONNX's reference has it; what a 0 among them means is not forgotten."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import rxlang as rx
+from support import fuzz
+
+onnx = pytest.importorskip("onnx")
+
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
+from rxlang.simplify.solver.numbers import size_at  # noqa: E402
+
+NAMES = "abc"
+
+
+def model(draw: Random) -> tuple[Any, list[int | str]]:
+    """An input of some axes and a reshape of it to products of their sizes, numbers, a 0 or a -1."""
+    dims: list[int | str] = ["a", *(draw.choice((name, name, 2)) for name in NAMES[1 : draw.randint(2, 3)])]
+    axes = list(range(len(dims)))
+    if draw.random() < 0.2:
+        draw.shuffle(axes)
+    groups: list[list[int]] = [[axes[0]]]
+    for axis in axes[1:]:
+        groups[-1].append(axis) if draw.random() < 0.5 else groups.append([axis])
+    nodes, held, parts = [helper.make_node("Shape", ["x"], ["s"])], {}, []
+    for i, group in enumerate(groups):
+        held[f"at{i}"] = np.array(group, np.int64)
+        nodes += [
+            helper.make_node("Gather", ["s", f"at{i}"], [f"g{i}"]),
+            helper.make_node("ReduceProd", [f"g{i}"], [f"p{i}"], keepdims=1),
+        ]
+        parts.append(f"p{i}")
+    if draw.random() < 0.5:
+        held["number"] = np.array([draw.choice((0, -1, 1, 2))], np.int64)
+        parts[draw.randrange(len(parts))] = "number"
+    nodes += [helper.make_node("Concat", parts, ["t"], axis=0), helper.make_node("Reshape", ["x", "t"], ["y"])]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(value, name) for name, value in held.items()],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), dims
+
+
+def reference(made: Any, x: np.ndarray) -> tuple[int, ...] | None:
+    """The shape that ONNX's own engine gives; None where it refuses."""
+    try:
+        return ReferenceEvaluator(made).run(None, {"x": x})[0].shape  # type: ignore[no-any-return]
+    except ValueError:
+        return None
+
+
+def ran(module: Any, x: np.ndarray) -> tuple[int, ...] | None:
+    try:
+        return module.main(x).shape  # type: ignore[no-any-return]
+    except rx.ShapeError:
+        return None
+
+
+def test_what_is_taken_runs_with_the_shapes_that_were_told_and_as_the_reference_has_it(tmp_path: Path) -> None:
+    for case in fuzz.cases("computed targets"):
+        with case as seed:
+            examine(tmp_path / f"{seed}.onnx", *model(Random(seed)))
+
+
+def examine(path: Path, made: Any, dims: list[int | str]) -> None:
+    onnx.save(made, path)
+    try:
+        module = rx.load(path, allow_empty=True)
+    except rx.CheckError:  # it never works: nor does the reference, but on nothing
+        module = None
+    told = rx.onnx.infer(path).values["y"].shape
+    names = sorted({d for d in dims if isinstance(d, str)})
+    for sizes in product((0, 1, 3), repeat=len(names)):
+        given = dict(zip(names, sizes, strict=True))
+        x = np.zeros([given.get(d, d) for d in dims], np.float32)  # type: ignore[arg-type, misc]
+        wanted = reference(made, x)
+        if module is None:
+            assert wanted is None or x.size == 0, given
+            continue
+        found = check_model(path, str(path), at=[f"{name}={n}" for name, n in given.items()])
+        shape = ran(module, x)
+        if found.at is not None and found.at.failure is None:
+            assert shape == wanted == tuple(size_at(str(size), given) for size in told), given
+        else:  # what the reference takes beyond that has a 0 in its target
+            assert wanted is None or x.size == 0, given
+            assert shape in (None, wanted), given
