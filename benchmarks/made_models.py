@@ -330,3 +330,39 @@ def stacked() -> Any:
 def chosen() -> Any:
     nodes = [node("Greater", "x y", "g"), node("Where", "g x z", "out")]
     return made(nodes, {"x": ["b", "n"], "y": ["b", 1], "z": ["n"]}, "out")
+
+
+@model
+def rolled() -> Any:
+    nodes = [
+        node("Shape", "x", "n", start=1, end=2),
+        node("Mod", "two n", "by"),
+        node("Slice", "x zero by one", "first"),
+        node("Slice", "x by n one", "rest"),
+        node("Concat", "rest first", "out", axis=1),
+    ]
+    return made(nodes, {"x": ["b", "n", 3]}, "out", {"two": ints(2), "zero": ints(0), "one": ints(1)})
+
+
+@model
+def shared_out() -> Any:
+    nodes = [
+        node("Shape", "x", "n", start=1, end=2),
+        node("Shape", "y", "k", start=0, end=1),
+        node("Shape", "x", "b", start=0, end=1),
+        node("Div", "n k", "each"),
+        node("Concat", "b k each", "s", axis=0),
+        node("Reshape", "x s", "out"),
+    ]
+    return made(nodes, {"x": ["b", "n"], "y": ["k"]}, "out")
+
+
+@model
+def merged() -> Any:
+    nodes = [
+        node("Shape", "x", "first", start=0, end=2),
+        node("ReduceProd", "first a", "rows", keepdims=1),
+        node("Concat", "rows three", "s", axis=0),
+        node("Reshape", "x s", "out"),
+    ]
+    return made(nodes, {"x": ["b", "n", 3]}, "out", {"a": ints(0), "three": ints(3)})

@@ -153,12 +153,14 @@ class Subject:
         return True
 
     def blamed(self, binding: Binding) -> str:
-        """The node that fails here, by its operator."""
+        """The node that fails here, by its operator; where none does, the first one that asks for what does not hold."""
         source = translate(self.found.model).source
         failure = failure_at(self.found.report.checked, self.params, binding.sizes)
         line = 0 if failure is None else failure.span.source.position(failure.span.start)[0]
         made = source.made.get(line)
-        return "none" if made is None else made.what.rpartition("(")[2].rstrip(")")
+        asks = (d.node for c in self.contract.conditions if not holds_at(c.condition, binding.sizes) for d in c.demands)
+        what = next(asks, "none") if made is None else made.what
+        return what.rpartition("(")[2].rstrip(")")
 
     # What is given
 

@@ -19,6 +19,7 @@ class Operands(Protocol):
     """What a call was given, in the user's words: names with their quotes, sizes as text; None for what is not known."""
 
     def argument(self, param: str) -> str: ...
+    def is_tensor(self, name: str) -> bool: ...
     def rank(self, param: str) -> int | None: ...
     def size(self, param: str, axis: int) -> str | None: ...
     def scalar(self, param: str) -> str | None: ...
@@ -39,6 +40,9 @@ class Unnamed:
 
     def argument(self, param: str) -> str:
         return f"`{param}`"
+
+    def is_tensor(self, name: str) -> bool:
+        return False
 
     def _unknown(self, *_: object) -> None:
         return None
@@ -195,7 +199,7 @@ def _found(asked: r.Requirement, operands: Operands, said: bool) -> str:
     """What is there: `they are 3 and 4`, unless that was said behind the operands."""
     match asked:
         case r.SameElements() | r.ElementsDivide():
-            counts = [operands.elements(param) for param in ("shape", "x")]
+            counts = [_elements_of_target(asked, operands), operands.elements("x")]
             return f"they are {counts[0]} and {counts[1]}" if all(counts) else ""
         case r.OneDType():
             dtypes = operands.dtypes()
@@ -210,6 +214,13 @@ def _found(asked: r.Requirement, operands: Operands, said: bool) -> str:
     if said or repeated or not known or len(known) != len(sizes):
         return ""
     return f"{'it is' if len(known) == 1 else 'they are'} {listed(known)}"
+
+
+def _elements_of_target(asked: r.SameElements | r.ElementsDivide, operands: Operands) -> str | None:
+    """How many elements a shape asks for, whose sizes may stand in a tensor."""
+    if not operands.is_tensor("shape"):
+        return operands.elements("shape")
+    return operands.text(asked.counts[1]) if isinstance(asked, r.SameElements) else None
 
 
 def _sizes_behind(asked: r.Requirement, operands: Operands) -> dict[str, str]:

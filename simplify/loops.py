@@ -8,6 +8,8 @@ turn's end, and for what follows the last one behind the loop.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
@@ -472,17 +474,15 @@ class Loops(Part):
     def _ended(self, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:
         """Behind a loop its condition does not hold, or its range is run through."""
         if loop.cond is None or loop.cond.stmts or not isinstance(loop.cond.result, core.BoolExpr):
-            return
+            return None
         level, cond = ShapeLevel(self.state, env), loop.cond.result
-        if loop.range is None:
-            level.learn(cond, positive=False, reason=core.Not(cond.span, cond))
-            return
-        try:
+        with suppress(Poisoned):  # of what has no value nothing is known
+            if loop.range is None:
+                return level.learn(cond, positive=False, reason=core.Not(cond.span, cond))
             truth = level.truth(cond)
-        except Poisoned:
-            return
-        if not isinstance(truth, Undecided):
-            self.state.assume(any_of(negate(truth), eq(count, self._most(turns))))
+            if not isinstance(truth, Undecided):
+                self.state.assume(any_of(negate(truth), eq(count, self._most(turns))))
+        return None
 
 
 def _assertion(condition: core.Invariant) -> core.Assert:

@@ -289,3 +289,14 @@ def test_a_carry_that_would_have_less_than_nothing_is_told_of() -> None:
     assert [d.code for d in said(text + f"  {turns}\n}}\n")] == ["W311"]
     behind = f"  let c = {turns}\n  c[1:]\n}}\n"
     assert [d.code for d in said(text + behind)] == ["W311"]
+
+
+def test_behind_a_loop_whose_condition_has_a_size_of_a_claim_that_fails_nothing_is_known() -> None:
+    text = """@f = fn(x : Tensor([3, n], float32)) : Tensor {
+  let y : Tensor([4, q * 2], float32) = x
+  let (j, z) = while (i < q) with (i : Size = 0, c = x) { (i + 1, c + c) }
+  let k = for i in range(n) with (c = x) while (i < q) { c + c }
+  z + k
+}
+"""
+    assert [d.code for d in said(text)] == ["E302"]

@@ -26,6 +26,13 @@ def div(x: Array, y: Array) -> Array:
     return made.astype(x.dtype, copy=False)
 
 
+@kernel("onnx.mod")
+def mod(x: Array, y: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        made: Array = np.remainder(x, y)
+    return made
+
+
 @kernel("onnx.fmod")
 def fmod(x: Array, y: Array) -> Array:
     made: Array = np.fmod(x, y)

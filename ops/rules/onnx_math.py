@@ -6,10 +6,12 @@ from typing import Any
 
 from ..axes import Shape, indices, known_shape, place, product
 from ..broadcast import broadcast_tensors
-from ..model import Ctx, Out, Primitive, TensorInfo
+from ..model import Ctx, Out, Primitive, TensorInfo, Truth
 from ..registry import parse_params, primitive, register
-from ..tracked import Ratio, divided, toward_zero
+from ..requirements import Argument, Other
+from ..tracked import Ratio, divided, elements, exactly, modulus, toward_zero
 from .elementwise import mapped
+from .onnx_shape import not_zero
 from .pool import pooled
 from .reduce import LARGEST, SMALLEST, Fold, folded, not_empty, reduced
 
@@ -25,9 +27,29 @@ def _quotient(ctx: Ctx, a: Any, b: Any) -> Any:
 
 @primitive("onnx.div", "x: tensor, y: tensor", "T:numeric, T -> T")
 def div(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
-    """x / y; integers are divided toward zero. ONNX Div."""
+    """x / y; integers are divided toward zero, and not by a size that is 0. ONNX Div."""
     shape = broadcast_tensors(ctx, x=x, y=y)
+    _not_zero(ctx, y)
     return Out(shape, mapped(ctx, _quotient, shape, x, y))
+
+
+@primitive("onnx.mod", "x: tensor, y: tensor", "T:real, T -> T")
+def mod(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
+    """The remainder with the sign of y, of integers not by a size that is 0. ONNX Mod."""
+    shape = broadcast_tensors(ctx, x=x, y=y)
+    _not_zero(ctx, y)
+    return Out(shape, mapped(ctx, exactly(modulus), shape, x, y))
+
+
+def _not_zero(ctx: Ctx, y: TensorInfo) -> None:
+    """No integer that is known divides if it is 0."""
+    known = elements(y, ctx.dims(y)) if y.data is not None else None
+    for i, element in enumerate(known or ()):
+        if element is not None and not isinstance(element, Ratio | Truth):
+            asked = Other(
+                f"entry {i} of {{0}} not to be 0" if y.shape else "{0} not to be 0", (Argument("y"),), blamed=()
+            )
+            ctx.require(asked, not_zero(ctx, element))
 
 
 @primitive("onnx.fmod", "x: tensor, y: tensor", "T:real, T -> T")

@@ -8,7 +8,7 @@ from typing import Any
 from ...lang.node import replace
 from ..axes import Shape, is_plain, known_shape, place, product, total
 from ..broadcast import broadcast
-from ..model import WILDCARD, AnyDType, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
+from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
 from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Equal, Number, Other
@@ -69,10 +69,15 @@ def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool)
             return _own(ctx, source, axis)
     elif not allowzero and is_plain(source):
         if axis >= len(source):
-            ctx.require(_no_zero(), ctx.ne(size, 0))
+            ctx.require(_no_zero(), not_zero(ctx, size))
         else:  # a 0 would be the operand's own size
-            ctx.require(_own_zero(axis), ctx.any_of(ctx.ne(size, 0), ctx.eq(source[axis], 0)))
+            ctx.require(_own_zero(axis), ctx.any_of(not_zero(ctx, size), ctx.eq(source[axis], 0)))
     return size
+
+
+def not_zero(ctx: Ctx, size: Dim) -> Cond:
+    """Of what is never negative, that it is at least 1."""
+    return ctx.le(1, size) if ctx.decide(ctx.le(0, size)) is True else ctx.ne(size, 0)
 
 
 def _own(ctx: Ctx, source: Shape, axis: int) -> Dim:

@@ -74,6 +74,9 @@ class Operands:
     def argument(self, param: str) -> str:
         return spelling.argument(self.call, param)
 
+    def is_tensor(self, name: str) -> bool:
+        return self.call.is_tensor(name)
+
     def shape(self, param: str) -> Shape | None:
         """The sizes of a tensor or a shape; None where they are not all known."""
         entry = self.call.find(param)

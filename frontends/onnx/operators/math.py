@@ -74,7 +74,7 @@ def mean(node: Reader) -> str:
 @operator("Mod", 10)
 def mod(node: Reader) -> str:
     return (
-        f"@onnx.fmod({node.x(0)}, {node.x(1)})" if node.integer("fmod", 0) else f"@remainder({node.x(0)}, {node.x(1)})"
+        f"@onnx.fmod({node.x(0)}, {node.x(1)})" if node.integer("fmod", 0) else f"@onnx.mod({node.x(0)}, {node.x(1)})"
     )
 
 
