@@ -382,7 +382,7 @@ def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None)
 
 
 def _function(code: Code, expr: sweet.Expr, sort: core.FnSort, what: str | None) -> core.Value:
-    value, found = code.hooks.value(code, expr)
+    value, found = code.hooks.value(code, expr, sort)
     subject = f"`{what}` is a function" if what else "a function is needed here"
     if not isinstance(found, core.FnSort):
         fail(codes.E206, f"{subject}; this is {describe(found)}", expr.span, help="`@f` is a function as a value")
