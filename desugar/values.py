@@ -282,7 +282,7 @@ def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
     if len(params) != len(expr.args):
         wanted = count(len(params), "argument")
         type_ = f"its type is `{sort.text}`" if sort.text not in ("", "?") else None
-        fail(codes.E205, f"`{entry.name}` takes {wanted}; here are {len(expr.args)}", expr.span, help=type_)
+        fail(codes.E205, f"`{entry.name}` takes {wanted}; this call has {len(expr.args)}", expr.span, help=type_)
     given = code.each(partial(arguments.of, code, a.value, p.sort) for a, p in zip(expr.args, params, strict=True))
     args = tuple(core.Arg(a.span, None, v) for a, v in zip(expr.args, given, strict=True))
     callee = entry.at(expr.callee.span)

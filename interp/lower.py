@@ -225,7 +225,7 @@ class _Lowering:
         elif isinstance(v, core.Loop):
             self._loop(v, output)
         elif isinstance(v, core.Lambda) and output and output != RESULT and isinstance(output, str):
-            self._closure(v.params, (*v.checks, *v.body.stmts), v.body.result, v.span, output)
+            self._closure(v, v.body.stmts, v.span, output)
         else:
             self.steps.append(Bind(v.span, self.operand(v), output))
 
@@ -377,16 +377,19 @@ class _Lowering:
     # Closures
 
     def _closure(
-        self, params: Sequence[core.Param], stmts: Sequence[core.Stmt], result: core.Value, span: Span, output: str
+        self, made_of: core.Lambda | core.Function, body: Sequence[core.Stmt], span: Span, output: str
     ) -> None:
+        """What is asked of the parameters; then functions among them are checked at every call; then the body."""
+        params, result = made_of.params, made_of.body.result
         inner = _Lowering(self.program, self.function, [p.name for p in params], self)
         names = tuple(inner.slot(p.name) for p in params)
+        inner.statements(made_of.checks)
         for param in params:
             if isinstance(param.sort, core.FnSort):
                 made = inner.wrapper(span, param)[1]
                 inner.steps.append(made)
                 inner.scope.names[param.name] = made.output
-        inner.statements(stmts, result)
+        inner.statements(body, result)
         block, _ = inner.finished(result)
         self.steps.append(Closure(span, names, block, tuple(inner.captured), output))
 
@@ -395,7 +398,7 @@ class _Lowering:
         assert isinstance(param.sort, core.FnSort)
         sig = param.sort.signature
         outside, self.steps = self.steps, []
-        self._closure(sig.params, core.statements(sig), sig.body.result, span, self.temp())
+        self._closure(sig, (*sig.body.stmts, *sig.promises), span, self.temp())
         made, self.steps = self.steps[0], outside
         assert isinstance(made, Closure)
         return self.slot(param.name), made
