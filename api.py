@@ -491,8 +491,7 @@ def _purpose(origin: core.Origin) -> str:
     if declared is None or origin.what in ("assert", "where", "obligation"):
         return "a condition of the program"
     part = f"axis {origin.axis}" if origin.what == "dim" else origin.what
-    subject = str(declared.subject) if declared.subject.is_result else f"`{declared.subject}`"
-    return f"{part} of {subject}"
+    return f"{part} of {declared.subject.quoted}"
 
 
 __all__ = [

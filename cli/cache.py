@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..lang.checked import Counts
 from ..lang.codes import CODES
-from ..lang.diagnostics import Diagnostic, Edit, Help, Label
+from ..lang.diagnostics import Diagnostic, Edit, Help, Label, Severity
 from ..lang.recorded import Recorded
 from ..lang.source import NOWHERE, Source, Span
 from .examined import Examined, Wish
@@ -160,8 +160,51 @@ def _object(examined: Examined) -> dict[str, Any]:
     }
 
 
+_SEVERITIES: dict[str, Severity] = {"error": "error", "warning": "warning", "note": "note"}
 _COUNTS = ("total", "proved", "refuted", "residual", "entry")
 _PLAIN = ("message", "caption", "function", "help")
+
+
+class _Maybe(NamedTuple):
+    form: object
+
+
+class _Named(NamedTuple):
+    form: object
+
+
+# What an entry has: values of a type, lists of as many parts or of any number of one form, objects with these keys or with any.
+_SPAN = (int, int, int)
+_EDITS = [(_SPAN, str)]
+_DIAGNOSTIC = {
+    "message": str, "caption": str, "function": _Maybe(str), "help": _Maybe(str), "code": str, "severity": str, "span": _SPAN,
+    "labels": [(_SPAN, str)], "notes": [str], "witness": _Maybe(_Named(int)), "edits": _EDITS, "helps": [(str, _EDITS)],
+}  # fmt: skip
+_ENTRY = {
+    "key": str, "asked": [(list, str)], "files": [str], "diagnostics": [_DIAGNOSTIC], "sources": [(str, str)],
+    "counts": _Maybe((int,) * len(_COUNTS)), "ok": bool, "unmet": [str],
+}  # fmt: skip
+
+
+def _is_like(value: object, form: object) -> bool:
+    match form:
+        case type():
+            return type(value) is form
+        case _Maybe(inner):
+            return value is None or _is_like(value, inner)
+        case _Named(each):
+            return isinstance(value, dict) and all(_is_like(item, each) for item in value.values())
+        case tuple():
+            return isinstance(value, list) and len(value) == len(form) and all(map(_is_like, value, form))
+        case [each]:
+            return isinstance(value, list) and all(_is_like(item, each) for item in value)
+        case dict():
+            return (
+                isinstance(value, dict)
+                and value.keys() == form.keys()
+                and all(_is_like(value[k], form[k]) for k in form)
+            )
+    return False
 
 
 def _diagnostic_object(d: Diagnostic, texts: _Texts) -> dict[str, Any]:
@@ -184,6 +227,8 @@ def _diagnostic_object(d: Diagnostic, texts: _Texts) -> dict[str, Any]:
 
 
 def _examined(entry: Mapping[str, Any]) -> Examined:
+    if not _is_like(entry, _ENTRY):
+        raise ValueError("this is no entry")
     sources = [Source(name, text) for name, text in entry["sources"]]
     counts = None if entry["counts"] is None else Counts(*entry["counts"])
     diagnostics = tuple(_diagnostic(d, [*sources, NOWHERE.source]) for d in entry["diagnostics"])
@@ -192,14 +237,17 @@ def _examined(entry: Mapping[str, Any]) -> Examined:
 
 def _diagnostic(found: Mapping[str, Any], sources: list[Source]) -> Diagnostic:
     def span(at: list[int]) -> Span:
-        return Span(sources[at[0]], at[1], at[2])
+        source, start, end = sources[at[0]], at[1], at[2]
+        if not 0 <= start <= end <= len(source.text):
+            raise ValueError("there is no such place")
+        return Span(source, start, end)
 
     def edits(of: list[tuple[list[int], str]]) -> tuple[Edit, ...]:
         return tuple(Edit(span(at), text) for at, text in of)
 
     return Diagnostic(
         CODES[found["code"]],
-        found["severity"],
+        _SEVERITIES[found["severity"]],
         span=span(found["span"]),
         labels=tuple(Label(span(at), message) for at, message in found["labels"]),
         notes=tuple(found["notes"]),

@@ -161,12 +161,14 @@ def _found(paths: Iterable[str], models: bool, unread: list[str]) -> Iterator[st
 
 
 def _below(folder: str, models: bool, unread: list[str]) -> list[str]:
-    """The `.rx` files of a folder and of the folders in it, and the models if they count, hidden ones left out."""
+    """The `.rx` files of a folder and of the folders in it, and the models if they count; hidden ones are left out, and what
+    is no file but a pipe, which would be waited for."""
     found = []
     closed: list[OSError] = []
     for place, inside, files in os.walk(folder, onerror=closed.append):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
-        found += [os.path.normpath(os.path.join(place, name)) for name in sorted(files) if _is_program(name, models)]
+        named = [os.path.normpath(os.path.join(place, name)) for name in sorted(files) if _is_program(name, models)]
+        found += [path for path in named if os.path.isfile(path) or not os.path.exists(path)]
     unread += [_unreadable(wrong.filename, wrong) for wrong in closed]
     if not found and not closed:
         raise Unusable(f"no .rx{' or .onnx' if models else ''} file below {folder!r}")

@@ -288,7 +288,9 @@ def of_function(code: Code, info: FnInfo, call: sweet.Call, name: str) -> tuple[
     for param in info.params:
         if param.name not in given and param.default is None:
             label = Label(info.decl.name.span, f"@{name} is defined here")
-            fail(codes.E205, f"@{name} is called without `{param.name}`", call.span, labels=(label,))
+            asked = next(spelled(p.span) for p in info.decl.fn.params if p.name.name == param.name)
+            missing = f"@{name} is called without `{param.name}`"
+            fail(codes.E205, missing, call.span, labels=(label,), help=f"it asks for `{asked}`")
     return tuple(code.each(partial(_argument, code, info, param, given.get(param.name), call) for param in info.params))
 
 
@@ -302,7 +304,14 @@ def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamIn
     if arg.name is None:
         if position >= len(info.params):
             label = Label(info.decl.name.span, f"@{name} is defined here")
-            fail(codes.E205, f"@{name} takes {count(len(info.params), 'argument')}", arg.span, labels=(label,))
+            takes, known = count(len(info.params), "argument"), ", ".join(f"`{p.name}`" for p in info.params)
+            fail(
+                codes.E205,
+                f"@{name} takes {takes}",
+                arg.span,
+                labels=(label,),
+                help=f"they are {known}" if known else None,
+            )
         return info.params[position]
     for param in info.params:
         if param.name == arg.name.name:
@@ -382,7 +391,7 @@ def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None)
 
 
 def _function(code: Code, expr: sweet.Expr, sort: core.FnSort, what: str | None) -> core.Value:
-    value, found = code.hooks.value(code, expr)
+    value, found = code.hooks.value(code, expr, sort)
     subject = f"`{what}` is a function" if what else "a function is needed here"
     if not isinstance(found, core.FnSort):
         fail(codes.E206, f"{subject}; this is {describe(found)}", expr.span, help="`@f` is a function as a value")

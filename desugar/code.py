@@ -224,7 +224,7 @@ class Hooks:
         value: Translate,
         block: Callable[[Code, sweet.Block, core.Sort | None], tuple[core.Block, core.Sort]],
         result: Callable[[FnInfo, Span], core.Sort],
-        lambda_: Callable[[Code, sweet.Lambda], Typed],
+        lambda_: Callable[[Code, sweet.Lambda, core.FnSort | None], Typed],
         loop: Callable[[Code, sweet.For | sweet.While], Typed],
     ) -> None:
         self.value = value

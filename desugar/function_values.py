@@ -13,7 +13,7 @@ from .code import Code, spelled
 from .core_form import checks_length
 from .errors import Broken, fail
 from .scope import SHAPE_SORTS, Scope, identifiers
-from .sorts import expand, in_core, says_nothing, sort_of
+from .sorts import expand, in_core, says_nothing, sort_of, written
 from .statements import block_result, statements
 from .type_names import all_names
 
@@ -26,23 +26,22 @@ def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
             yield from all_names(part)
 
 
-def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> core.FnSort:
+def function_sort(code: Code, type_: sweet.FnType, name: str, subject: core.Called) -> core.FnSort:
     """A function parameter's annotation as a function without a body: what its checks ask of arguments, what its promises
     say of the result."""
-    inner = Code(code.unit, code.function, identifiers(type_), code.hooks)
+    inner = Code(code.unit, code.function, {name, *identifiers(type_)}, code.hooks)
     inner.scope = Scope(code.scope)
     params: list[core.Param] = []
     found: list[Leaf] = []
     for i, part in enumerate(type_.params):
         param = inner.fresh(f"x{i}")
         params.append(core.Param(param, sort_of(part)))
-        found += leaves(inner, param, part, "param", core.Called(f"argument {i + 1} of {subject}"), part.span, i)
+        found += leaves(inner, param, part, "param", core.Called("", subject, i), part.span, i)
     patterns.solve(inner, found, named=False)
     for i, part in enumerate(type_.params):
         if isinstance(part, sweet.FnType):
-            params[i] = core.Param(
-                params[i].name, function_sort(inner, part, params[i].name, f"argument {i + 1} of {subject}")
-            )
+            called = core.Called("", subject, i)
+            params[i] = core.Param(params[i].name, function_sort(inner, part, params[i].name, called))
     checks, inner.stmts = tuple(inner.stmts), []
     span = type_.span
     sort = sort_of(type_.result)
@@ -50,7 +49,7 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
     args = tuple(core.Arg(span, None, core.variable(span, p.name, p.sort)) for p in params)
     call = core.Call(span, core.Var(span, name), args)
     asked = core.Let(span, (out,), False, sort if sort in SHAPE_SORTS else None, call)
-    results = leaves(inner, out, type_.result, "result", core.Called(subject, is_result=True), type_.result.span)
+    results = leaves(inner, out, type_.result, "result", core.Called("", subject), type_.result.span)
     patterns.solve(inner, results, named=False, kind="existential")
     if inner.failed:
         raise Broken
@@ -60,11 +59,12 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: str) -> c
     return core.FnSort(text, function)
 
 
-def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
-    """`fn(x : t) : t { ... }`: its checks stand in front of its body, those of its result behind it."""
+def lambda_(code: Code, expr: sweet.Lambda, asked: core.FnSort | None = None) -> tuple[core.Value, core.Sort]:
+    """`fn(x : t) : t { ... }`: its checks stand in front of its body, those of its result behind it. Where its place asks for
+    a function, a parameter without a type is what that is called with."""
     fn = expr.fn
     with code.block() as stmts:
-        params = _lambda_params(code, fn)
+        params = _lambda_params(code, fn, () if asked is None else asked.signature.params)
         body = fn.body
         if body is None:
             fail(codes.E221, "a function value needs a body", expr.span)
@@ -82,22 +82,27 @@ def lambda_(code: Code, expr: sweet.Lambda) -> tuple[core.Value, core.Sort]:
     return core.Lambda(expr.span, params, want, checks, made), core.FnSort(print_signature(fn), function)
 
 
-def _lambda_params(code: Code, fn: sweet.Fn) -> tuple[core.Param, ...]:
+def _lambda_params(code: Code, fn: sweet.Fn, asked: tuple[core.Param, ...]) -> tuple[core.Param, ...]:
+    types = [None if p.type is None else expand(code.unit, p.type) for p in fn.params]
+    if len(asked) == len(types):
+        types = [written(a.sort, p) if t is None else t for p, t, a in zip(fn.params, types, asked, strict=True)]
     params: list[core.Param] = []
     found: list[Leaf] = []
     for i, param in enumerate(fn.params):
         if param.default is not None:
             fail(codes.E221, "a function value has no defaults", param.default.span)
-        type_ = None if param.type is None else expand(code.unit, param.type)
+        type_ = types[i]
         core_name = code.bind(param.name, sort_of(type_), "param")
         params.append(core.Param(core_name, sort_of(type_)))
         if type_ is not None and param.type is not None:
             found += leaves(code, core_name, type_, "param", core.Called(param.name.name), param.type.span, i)
     patterns.solve(code, found, named=True)
     for i, param in enumerate(fn.params):
-        type_ = None if param.type is None else expand(code.unit, param.type)
+        type_ = types[i]
         if isinstance(type_, sweet.FnType):
-            params[i] = core.Param(params[i].name, function_sort(code, type_, params[i].name, param.name.name))
+            params[i] = core.Param(
+                params[i].name, function_sort(code, type_, params[i].name, core.Called(param.name.name))
+            )
     for condition in fn.where:
         cond = shapes.condition(code, condition)
         origin = core.Origin(condition.span, "where", True, None, None, spelled(condition.span))
@@ -112,6 +117,6 @@ def _promise(code: Code, type_: sweet.Type, result: core.Value, fn: sweet.Fn) ->
     out = code.fresh("out")
     code.emit(core.Let(result.span, (out,), False, None, result))
     assert fn.result is not None
-    found = leaves(code, out, type_, "result", core.Called("", is_result=True), fn.result.span)
+    found = leaves(code, out, type_, "result", core.Called("", core.NAMELESS), fn.result.span)
     patterns.solve(code, found, named=False, kind="existential")
     return core.Var(result.span, out)

@@ -382,7 +382,7 @@ class Wrapper:
             type_ = None if param.type is None else expand(self.unit, param.type)
             if isinstance(type_, sweet.FnType):
                 name = self.params[position].name
-                made = function_sort(code, type_, name, param.name.name)
+                made = function_sort(code, type_, name, core.Called(param.name.name))
                 self.params[position] = core.Param(name, made)
 
     def _is_later(self, condition: sweet.Expr, existential: set[str]) -> bool:
@@ -432,7 +432,7 @@ class Wrapper:
     def _promise(self, out: str, kind: str) -> None:
         """What the signature says of the result."""
         if self.result_type is not None and self.decl.fn.result is not None:
-            subject = core.Called(f"@{self.info.name}", is_result=True)
+            subject = core.Called("", core.Called(f"@{self.info.name}"))
             found = leaves(self.code, out, self.result_type, kind, subject, self.decl.fn.result.span)
             patterns.solve(self.code, found, named=False, kind="existential")
         for condition in self.later:

@@ -191,6 +191,19 @@ def fn_sort(text: str, params: tuple[core.Sort, ...], result: core.Sort | None, 
     return core.FnSort(text, core.Function(span, "inline", "fn", named, result, (), body))
 
 
+def written(sort: core.Sort, at: Node) -> sweet.Type:
+    """A sort as a type that says nothing of sizes."""
+    span = at.span  # type: ignore[attr-defined]
+    match sort:
+        case core.FnSort(signature=signature):
+            params = tuple(written(p.sort, at) for p in signature.params)
+            return sweet.FnType(span, params, written(signature.result or core.TENSOR, at))
+        case core.TupleSort():
+            return sweet.TupleType(span, tuple(written(s, at) for s in sort.items))
+        case core.BaseSort():
+            return sweet.TensorType(span, None, None) if sort == core.TENSOR else sweet.NamedType(span, sort.name)
+
+
 def of_results(row: Primitive) -> core.Sort:
     """The sort of what a primitive gives; how many tensors there are its column of dtypes says, or nobody before checking."""
     if row.results == "tuple":

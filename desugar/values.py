@@ -43,7 +43,7 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
         case sweet.For() | sweet.While():
             return code.hooks.loop(code, expr)
         case sweet.Lambda():
-            return code.hooks.lambda_(code, expr)
+            return code.hooks.lambda_(code, expr, want if isinstance(want, core.FnSort) else None)
         case sweet.Attr():
             return _attribute(code, expr)
     return _no_value(code, expr)
@@ -281,7 +281,8 @@ def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
         fail(codes.E205, "a function value takes its arguments by position", named.span)
     if len(params) != len(expr.args):
         wanted = count(len(params), "argument")
-        fail(codes.E205, f"`{entry.name}` takes {wanted}; here are {len(expr.args)}", expr.span)
+        type_ = f"its type is `{sort.text}`" if sort.text not in ("", "?") else None
+        fail(codes.E205, f"`{entry.name}` takes {wanted}; this call has {len(expr.args)}", expr.span, help=type_)
     given = code.each(partial(arguments.of, code, a.value, p.sort) for a, p in zip(expr.args, params, strict=True))
     args = tuple(core.Arg(a.span, None, v) for a, v in zip(expr.args, given, strict=True))
     callee = entry.at(expr.callee.span)

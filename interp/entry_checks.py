@@ -56,6 +56,8 @@ def _entry(unit: Unit, routine: Routine) -> None:
     is_long = len(routine.body.steps) > _LONG
     if unit.tally is not None or routine.wrapped or is_long or not all(map(_is_simple, routine.entry)):
         unit.write(1, f"d_{call}", site)
+        closures = [closure for _, closure in routine.wrapped]
+        text.routine(_believed(_needed(routine.entry, [slot for c in closures for slot in c.captured])))
         for slot, closure in routine.wrapped:  # a function from outside is checked at every call
             text.step(closure)
             text.write(f"{slot} = {closure.output}")

@@ -93,12 +93,18 @@ def _function(program: _Program, fn: core.Function) -> Routine:
     lowering.statements(fn.checks)
     entry, lowering.steps = tuple(lowering.steps), []
     functions = [p for p in fn.params if isinstance(p.sort, core.FnSort) and fn.kind != "private"]
-    wrapped = tuple(lowering.wrapper(fn, p) for p in functions)
+    wrapped = tuple(lowering.wrapper(fn.span, p) for p in functions)
     lowering.statements((*fn.body.stmts, *fn.promises), fn.body.result)
     body, in_rows = lowering.finished(fn.body.result)
     if RESULT in in_rows:
         program.makers.add(fn.name)
     return Routine(fn.name, fn.span, fn.kind, params, entry, body, wrapped, lowering.known)
+
+
+def _takes_more(function: core.Function) -> bool:
+    """Whether a parameter is a function of functions: those that it is given are checked where it calls them, in their turn."""
+    given = (p.sort.signature.params for p in function.params if isinstance(p.sort, core.FnSort))
+    return any(isinstance(inner.sort, core.FnSort) for params in given for inner in params)
 
 
 def _script(program: _Program, main: core.Function, shown: Sequence[str]) -> tuple[Routine, tuple[str, ...]]:
@@ -219,7 +225,7 @@ class _Lowering:
         elif isinstance(v, core.Loop):
             self._loop(v, output)
         elif isinstance(v, core.Lambda) and output and output != RESULT and isinstance(output, str):
-            self._closure(v.params, (*v.checks, *v.body.stmts), v.body.result, v.span, output)
+            self._closure(v, v.body.stmts, v.span, output)
         else:
             self.steps.append(Bind(v.span, self.operand(v), output))
 
@@ -371,20 +377,28 @@ class _Lowering:
     # Closures
 
     def _closure(
-        self, params: Iterable[core.Param], stmts: Sequence[core.Stmt], result: core.Value, span: Span, output: str
+        self, made_of: core.Lambda | core.Function, body: Sequence[core.Stmt], span: Span, output: str
     ) -> None:
+        """What is asked of the parameters; then functions among them are checked at every call; then the body."""
+        params, result = made_of.params, made_of.body.result
         inner = _Lowering(self.program, self.function, [p.name for p in params], self)
         names = tuple(inner.slot(p.name) for p in params)
-        inner.statements(stmts, result)
+        inner.statements(made_of.checks)
+        for param in params:
+            if isinstance(param.sort, core.FnSort):
+                made = inner.wrapper(span, param)[1]
+                inner.steps.append(made)
+                inner.scope.names[param.name] = made.output
+        inner.statements(body, result)
         block, _ = inner.finished(result)
         self.steps.append(Closure(span, names, block, tuple(inner.captured), output))
 
-    def wrapper(self, fn: core.Function, param: core.Param) -> tuple[str, Closure]:
-        """The closure that checks a function from outside against its annotation at every call."""
+    def wrapper(self, span: Span, param: core.Param) -> tuple[str, Closure]:
+        """The closure that checks a function that is given against the parameter's annotation at every call."""
         assert isinstance(param.sort, core.FnSort)
         sig = param.sort.signature
         outside, self.steps = self.steps, []
-        self._closure(sig.params, core.statements(sig), sig.body.result, fn.span, self.temp())
+        self._closure(sig, (*sig.body.stmts, *sig.promises), span, self.temp())
         made, self.steps = self.steps[0], outside
         assert isinstance(made, Closure)
         return self.slot(param.name), made
@@ -402,7 +416,7 @@ class _Lowering:
             return self._invoke_list(c, self.program.impls[name], output)
         if name in functions:
             is_decided = c.decided and not self.program.guard_all
-            skips = is_decided and functions[name].kind != "private"
+            skips = is_decided and functions[name].kind != "private" and not _takes_more(functions[name])
             return self._invoke(c, name, "decided" if skips else "checked", output)
         row = rows.lookup(name.removeprefix("prelude."))
         assert row is not None, f"no function or primitive is called @{name}"

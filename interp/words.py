@@ -77,12 +77,13 @@ def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -
     """Who asks, and of what: ("@ff", "`x`"), ("@ff", "its result"), ("the annotation", "`y`")."""
     if declared is None:
         return "match_shape", f"`{tensor}`"
-    if declared.subject.is_result:
-        return declared.subject.name or "the function value", declared.subject.as_its_own
+    function = declared.subject.of
+    if function is not None:
+        return function.speaking, declared.subject.as_its_own
     if declared.kind == "param" and declared.function:
-        return f"@{declared.function}", f"`{declared.subject}`"
+        return f"@{declared.function}", declared.subject.quoted
     who = "match_shape" if declared.kind == "match_shape" else "the annotation" if origin.claim else "the assertion"
-    return declared.of_loop if declared.of_rows else who, f"`{declared.subject}`"
+    return declared.of_loop if declared.of_rows else who, declared.subject.quoted
 
 
 def _subject(check: core.Assert, env: Values, otherwise: object) -> Any:
@@ -103,8 +104,7 @@ def found_and_wanted(declared: core.Declared | None, env: Values, argument: str 
     if declared is None or declared.tensor not in env:
         return ""
     noun = "the parameter is" if declared.kind == "param" else "declared"
-    subject = argument or (str(declared.subject) if declared.subject.is_result else f"`{declared.subject}`")
-    found = f"{subject} is {describe(env[declared.tensor])}"
+    found = f"{argument or declared.subject.quoted} is {describe(env[declared.tensor])}"
     wanted = _filled(declared, env)
     return f"{found}, {noun} {wanted}" if wanted else found
 

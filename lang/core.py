@@ -448,26 +448,53 @@ class Declaration(Node):
 
 
 class Called(Node):
-    """What people call an annotated value: its name or, of a result, the function that gives it (empty where that has no name);
-    of a part of a tuple also which, from the outside."""
+    """What people call an annotated value: its name or, of a result, the function that gives it (empty where that has no name),
+    of what a function parameter is given, that parameter and the `argument`'s place; of a part of a tuple also which, from
+    the outside."""
 
     name: str
-    is_result: bool = False
+    of: Called | None = None
+    argument: int | None = None
     items: tuple[int, ...] = ()
 
     @property
+    def is_result(self) -> bool:
+        return self.of is not None and self.argument is None
+
+    @property
     def as_its_own(self) -> str:
-        """A result where its function is spoken of: `its result`, or `item 1 of its result`."""
-        return " of ".join(filter(None, (", ".join(self._items), "its result")))
+        """What belongs to a function where that is spoken of: `its result`, `item 1 of its result`, `its argument 2`."""
+        if self.of is None:
+            return self.quoted
+        return " of ".join((*filter(None, (", ".join(self._items),)), f"its {self._place}"))
+
+    @property
+    def quoted(self) -> str:
+        """As it stands in a sentence: what has a name in backquotes."""
+        return f"`{self}`" if self.of is None else self._in_words(self.of.speaking)
+
+    @property
+    def speaking(self) -> str:
+        """A function as it stands in a sentence: `@f`, or a parameter in backquotes."""
+        return "the function value" if self == NAMELESS else self.name if self.name.startswith("@") else self.quoted
+
+    @property
+    def _place(self) -> str:
+        return "result" if self.argument is None else f"argument {self.argument + 1}"
 
     @property
     def _items(self) -> tuple[str, ...]:
         return tuple(f"item {i}" for i in self.items)
 
+    def _in_words(self, function: str) -> str:
+        whole = f"{'the ' * self.is_result}{self._place}" + (f" of {function}" if self.of != NAMELESS else "")
+        return ", ".join((whole, *self._items))
+
     def __str__(self) -> str:
-        if self.is_result:
-            return ", ".join((f"the result of {self.name}" if self.name else "the result", *self._items))
-        return self.name + "".join(f"[{i}]" for i in self.items)
+        return self.name + "".join(f"[{i}]" for i in self.items) if self.of is None else self._in_words(str(self.of))
+
+
+NAMELESS = Called("")
 
 
 class Declared(Placed):

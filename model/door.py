@@ -43,10 +43,12 @@ class Door:
         return None
 
     def _refused(self, found: Range, ends: tuple[int, int], size: int, element: int) -> Diagnostic:
-        holds = f"from {ends[0]} to {ends[1]}" if size else "none, since there is nothing to index"
-        asks = f"{found.operation} needs every element of `{found.input}` to be {holds}"
-        table = f"an index into the {size} entries of axis {found.axis} of `{found.table}`"
         place = Span(Source(str(self.path), ""), 0, 0)
+        if not size:
+            asks = f"{found.operation} needs `{found.input}` to have no elements, because axis {found.axis} of"
+            return error(codes.R402, f"{asks} `{found.table}` has no entries to index, but one is {element}", place)
+        asks = f"{found.operation} needs every element of `{found.input}` to be from {ends[0]} to {ends[1]}"
+        table = f"an index into the {size} entries of axis {found.axis} of `{found.table}`"
         return error(codes.R402, f"{asks}, {table}, but one is {element}", place)
 
 

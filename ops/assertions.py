@@ -65,8 +65,8 @@ def _wanted(stmt: core.Assert, cond: core.Compare, tensor: str, values: Values) 
         case core.Compare(op="==", right=right):
             wanted = values.side(right)
             return f"to be {wanted}" if not text or text == wanted else f"to be {wanted} (`{text}`)", found
-        case core.Compare(op=">=", left=core.SizeOp(op=op)):
-            shifted, found = shift(stmt, left, tensor, values), found if op == "-" else ""
+        case core.Compare(op=">=", left=core.SizeOp()):
+            shifted = shift(stmt, left, tensor, values)
             if shifted is None:
                 return f"to fit `{text}`", found
             return f"to be at {'least' if shifted[0] > 0 else 'most'} {values.text(-shifted[0] * shifted[1])}", found
@@ -89,8 +89,10 @@ def remainder(stmt: Check, tensor: str, values: Values) -> Any:
 
 
 def shift(stmt: core.Assert, expr: core.ShapeLevel, tensor: str, values: Values) -> tuple[int, Any] | None:
-    """An expression as a dimension, or less a dimension, with what is added."""
+    """An expression as a dimension, or less a dimension, with what is added; of a bound also where all that is divided."""
     found = offset(expr, tensor, stmt.origin.axis) if isinstance(expr, core.SizeExpr) else None
+    if found is not None and found.divisor > 1 and not (isinstance(stmt.cond, core.Compare) and stmt.cond.op == ">="):
+        return None
     terms = [(sign, values.size(term)) for sign, term in found.terms] if found is not None else []
     if found is None or any(value is None for _, value in terms):
         return None

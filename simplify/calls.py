@@ -17,7 +17,7 @@ from .arms import with_the_wrong_rank
 from .assertions import with_needs
 from .frame import Frame
 from .known import matching
-from .known.fresh import dims_of, settle, unknown
+from .known.fresh import dims_of, settle, sizes_among, unknown
 from .known.naming import Names
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
@@ -173,7 +173,7 @@ class Calls(Part):
             inner[param.name] = entry
         for param, entry in zip(function.params, entries, strict=True):
             if isinstance(param.sort, core.FnSort) and isinstance(entry.value, FnValue):
-                self._check_passed(frame, param.sort.signature, entry.value, inner, site)
+                self._check_passed(frame, param, param.sort.signature, entry.value, inner, site)
         stride(A_CALL)
         kept: list[core.Stmt] = []
         # Of a parameter whose very rank is not known one warning is enough.
@@ -452,7 +452,9 @@ class Calls(Part):
             frame.out.write(renamed(stmt, names))
         return result, core.Var(expr.span, name)
 
-    def _check_passed(self, frame: Frame, signature: core.Function, given: FnValue, env: Env, site: Site) -> None:
+    def _check_passed(
+        self, frame: Frame, param: core.Param, signature: core.Function, given: FnValue, env: Env, site: Site
+    ) -> None:
         """A function argument against the parameter's signature: for every call that the signature allows, the function's
         door holds and its result is what the signature says. What stays open is checked when it is called."""
         target = given.function
@@ -460,16 +462,23 @@ class Calls(Part):
             target = _as_function(given.closure)
         if target is None or target is signature or len(target.params) != len(signature.params):
             return
-        self.state.push()
         inner, own = dict(env), dict(given.env if given.env is not None else self.consts(env))
-        for param in signature.params:
-            inner[param.name] = Entry(unknown(self.state, param.sort, "?"), site.span)
-        frame = replace(frame.block(), names=Names(self.state))
-        self.visitor.assume_all(frame, signature.checks, inner, name_dims=False)
-        entries = tuple(inner[p.name] for p in signature.params)
-        result_env, kept = self.door(frame, target, entries, own, Site(site.span, target, entries, ()))
-        if kept is not None:
-            self._check_promise(frame, signature, target, result_env, inner, site)
+        self.state.push()
+        # The signature's sizes are called as it calls them, but where the function sees sizes of outside.
+        spoken = (
+            None
+            if given.closure
+            else sizes_among([inner[n].value for n in _named_outside(signature, inner)], self.state)
+        )
+        with self.state.names_apart(spoken):
+            inner.update((p.name, Entry(unknown(self.state, p.sort, "?"), site.span)) for p in signature.params)
+            frame = replace(frame.block(), names=Names(self.state))
+            self.visitor.assume_all(frame, signature.checks, inner, name_dims=True)
+            entries = tuple(inner[p.name] for p in signature.params)
+            at_call = Site(site.span, target, entries, (), param.name)
+            result_env, kept = self.door(frame, target, entries, own, at_call)
+            if kept is not None:
+                self._check_promise(frame, signature, target, result_env, inner, site)
         self.state.pop()
 
     def _check_promise(
@@ -532,6 +541,14 @@ def _spans(expr: core.Call) -> tuple[Span, ...]:
 def is_wrong(value: Value) -> bool:
     """Whether something about it was reported already; what is only unknown is not."""
     return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(is_wrong, value.items)))
+
+
+def _named_outside(signature: core.Function, env: Env) -> set[str]:
+    """The names of outside that a function parameter's signature speaks of."""
+    said = walk((signature.checks, signature.promises))
+    return {
+        n.tensor if isinstance(n, core.DimOf) else n.name for n in said if isinstance(n, core.DimOf | core.SizeVar)
+    } & env.keys()
 
 
 def _believed(function: core.Function) -> tuple[core.Stmt, ...]:

@@ -6,7 +6,7 @@ from ..lang import core
 from .frame import Turns
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import Env, Shape, plain
-from .solver.rendering import render
+from .solver.rendering import render, render_factor
 from .solver.sizes import is_older
 from .solver.terms import Size, over
 from .visitor import Part
@@ -44,11 +44,7 @@ class Growth(Part):
         """`s + i * 2` for a size that was s and gets two more in each turn; empty where that is not so."""
         if more == 0 or not is_older(more, older):
             return ""
-        turn = str(loop.index) if turns.start == 0 else f"({loop.index} - {_factor(render(turns.start))})"
-        turn = turn if turns.step == 1 else f"{turn} // {_factor(render(turns.step))}"
-        grows = turn if more == 1 else f"{turn} * {_factor(render(more))}"
+        turn = str(loop.index) if turns.start == 0 else f"({loop.index} - {render_factor(turns.start)})"
+        turn = turn if turns.step == 1 else f"{turn} // {render_factor(turns.step)}"
+        grows = turn if more == 1 else f"{turn} * {render_factor(more)}"
         return grows if text == "0" else f"{text} + {grows}"
-
-
-def _factor(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() else f"({text})"

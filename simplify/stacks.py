@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..lang import core
 from ..lang.core import Status
 from ..lang.node import replace
-from ..ops.model import Segment, TensorInfo
+from ..lang.source import Span
+from ..ops.model import AnyDType, Segment, TensorInfo
 from .assertions import with_needs
 from .calls import is_wrong
 from .frame import Frame, Turns
@@ -14,7 +15,7 @@ from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value
 from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
 from .solver.sizes import is_older, only_var
 from .solver.terms import Size, Var, over, smax, substitute, variables
-from .visitor import Part
+from .visitor import Part, Visitor
 from .voice.claims import SharedBy, ToldBy, Valued
 from .wildcards import Scope
 
@@ -25,15 +26,23 @@ Shared = dict[int, tuple[int, Size | None]]
 class Stacks(Part):
     """Tensors of every turn along a new first axis."""
 
+    def __init__(self, visitor: Visitor) -> None:
+        super().__init__(visitor)
+        # The dtypes that turns tell of what they stack, where they do not tell its rank.
+        self.dtypes: dict[Span, AnyDType] = {}
+
     def told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
         """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
         span = stacked.span
+        self.dtypes.pop(span, None)
         if stacked.dtype is not None or is_wrong(entry.value):
             return stacked
         value = entry.value if isinstance(entry.value, TensorInfo) and not over() else None
         shape = None if value is None else scope.shape(self.state.resolve(value.shape), span)
         dtype = None if value is None or value.dtype is None else scope.dtype(value.dtype, span)
         if shape is None or dtype is None:
+            if value is not None and value.dtype is not None and dtype is not None:
+                self.dtypes[span] = self.state.dtype(value.dtype)
             asked = ToldBy(span, stacked.name, "rank" if shape is None else "dtype")
             return replace(stacked, status=self.prover.judge(frame, UNDECIDED, asked, claim=True, empty_rule=False)[0])
         found = replace(stacked, shape=shape, dtype=dtype)
@@ -113,7 +122,8 @@ class Stacks(Part):
         """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn. What a size needs to
         have a value every turn has shown: it is asked for where there was none."""
         if stacked.dtype is None:
-            return TensorInfo((count, self.state.segment("?")), self.state.dtype_symbol("?"), None)
+            dtype = self.dtypes.get(stacked.span) or self.state.dtype_symbol("?")
+            return TensorInfo((count, self.state.segment("?")), dtype, None)
         level = ShapeLevel(self.state, env)
         found: list[Size | Segment] = [count]
         common: dict[int, Size] = {}

@@ -298,7 +298,9 @@ class Walk:
         hurdles = len(self.prover.hurdles)
         self.state.push()
         for param in expr.params:
-            inner[param.name] = Entry(unknown(self.state, param.sort, param.name), expr.span)
+            value = unknown(self.state, param.sort, param.name)
+            value = replace(value, env=inner) if isinstance(value, FnValue) else value
+            inner[param.name] = Entry(value, expr.span)
         checks = self.assume_all(frame, expr.checks, inner, name_dims=True)
         for param in expr.params:
             self.bindings.bind(frame, inner, param.name, inner[param.name], expr.span)

@@ -16,6 +16,7 @@ import pytest
 from rxlang.cli import cache, examine
 from rxlang.cli.main import invoke
 from rxlang.lang.recorded import Recorded
+from rxlang.lang.render import render
 from support import fuzz
 
 LIBRARY = "@half = fn(x : Tensor([n, {a}], float32)) : Tensor([n, {b}], float32) {{ @reshape(x, [n, {b}]) }}\n"
@@ -237,3 +238,34 @@ def test_the_folder_is_the_one_that_is_named(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert cache.folder() == wanted
+
+
+ODD = (None, True, 0, -1, 1.5, 10**30, "", "x", [], [1], {}, {"a": 1}, "\0", [[0, 0, 0]], [["x", []]], "\ud800")
+
+
+def changed(entry: object) -> list[object]:
+    """An entry with something else in the place of each of its parts."""
+    if isinstance(entry, dict):
+        parts = [{**entry, key: part} for key in entry for part in changed(entry[key])]
+        return [*ODD, *parts, *({k: v for k, v in entry.items() if k != key} for key in entry)]
+    if isinstance(entry, list):
+        return [*ODD, *([*entry[:i], part, *entry[i + 1 :]] for i in range(len(entry)) for part in changed(entry[i]))]
+    return list(ODD)
+
+
+def test_an_entry_that_somebody_made_is_told_as_one_or_not_read(folder: Path, said: Callable[..., Said]) -> None:
+    Path("p.rx").write_text("@f = fn(x : Tensor([n, 3], float32), y : Tensor([k], float32)) { @sum(x, axis=1) + y }\n")
+    said("p.rx")
+    (path,) = entries(folder)
+    tried = read = 0
+    for entry in changed(opened(path.read_bytes())):
+        try:
+            found = cache._examined(entry)  # type: ignore[arg-type]
+        except cache._FOREIGN:
+            found = None
+        tried += 1
+        if found is not None:
+            read += 1
+            assert all(render(d) is not None for d in found.diagnostics)
+            assert found.counts is None or found.counts.total + found.counts.proved > -2
+    assert tried > 500 and read < tried // 4

@@ -136,6 +136,8 @@ def test_a_folder_means_the_rx_files_below_it_but_for_hidden_ones(rx: Any) -> No
     for name in ("lib/deep/a.rx", "lib/b.rx", "lib/notes.txt", "lib/.venv/c.rx", "lib/.#b.rx"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(FF, encoding="utf-8")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo("lib/waits.rx")
     status, out, _ = rx("check", "lib", "--format", "json")
     assert status == 0
     assert json.loads(out)["files"] == ["lib/b.rx", "lib/deep/a.rx"]

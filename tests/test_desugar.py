@@ -324,7 +324,7 @@ WRONG = [
     ("@f = fn(x : (Tensor, Tensor)) : Tensor { let (a, b, c) = x; a }", "E206", "this is a tuple of 2; here are 3 names"),
     ("@f = fn(x : (Tensor, Tensor)) : Tensor { x + 1 }", "E206", "this is a tuple of 2; a tensor is needed here"),
     ("@f = fn(x : Tensor) : Tensor { x(x) }", "E206", "`x` is a tensor, not a function"),
-    ("@f = fn(g : fn(Tensor) : Tensor) : Tensor { g(1, 2) }", "E205", "`g` takes 1 argument; here are 2"),
+    ("@f = fn(g : fn(Tensor) : Tensor) : Tensor { g(1, 2) }", "E205", "`g` takes 1 argument; this call has 2"),
     ("@f = fn(x : Tensor) : Tensor { assert x > 3; x }", "E206", "`x` is a tensor; a Size is needed here"),
     ("@f = fn(x : Tensor) : Tensor { assert x.shape < [3]; x }", "E206", "`<` compares Sizes; these are Shapes"),
     ("@f = fn(x : Tensor) : Tensor { @reshape(x, 3.5) }", "E206", "a Shape is needed here"),

@@ -22,6 +22,8 @@ GROWING = (
      lambda x, k: np.pad(x.sum(0), (0, 3 * -(-k // 2)))),
     ("range(k)", "x", "@concat([@concat([acc, x]), x])", "Tensor([n + i * (n * 2), d], float32)",
      lambda x, k: np.tile(x, (2 * k + 1, 1))),
+    ("range(k)", "x", "@concat([acc, x[0:1]])", "Tensor([n + i * min(n, 1), d], float32)",
+     lambda x, k: np.concatenate([x, *[x[:1]] * k])),
 )  # fmt: skip
 CHANGING = (
     ("for i in range(k)", "@concat([acc, acc])", "p >= n"), ("while (acc.dim(0) < k)", "@concat([acc, acc])", "p >= n"),

@@ -266,9 +266,113 @@ def resized(d: Draw) -> Node:
     )
 
 
+def compressed(d: Draw) -> Node:
+    x = d.floats(*d.shape(1, 3))
+    at = d.axis(x.ndim)
+    along = {} if d.one(True, False, False) else {"axis": at}
+    condition = d.integers(0, 2, d.one(*SIZES)).astype(bool)
+    return Node("Compress", [x, condition], along, d.one((), ("x1",)), opset=d.one(9, 11))
+
+
+def scattered(d: Draw) -> Node:
+    x = d.floats(*(max(s, 1) for s in d.shape(1, 3)))
+    at, n = d.axis(x.ndim), d.one(*SIZES)
+    how = d.one({}, {"reduction": d.one("add", "mul", "max", "min")})
+    opset = d.one(18, 21) if how else d.one(11, 13, 18)
+    if d.one(True, False):
+        depth = int(d.rng.integers(1, x.ndim + 1))
+        places = np.stack([d.integers(0 if how else -s, s, n) for s in x.shape[:depth]], axis=-1)
+        if not how:  # which of two wins is not said
+            places = places[:1]
+        return Node("ScatterND", [x, places, d.floats(len(places), *x.shape[depth:])], how, opset=max(opset, 18))
+    shape = tuple(d.one(1, s) if i != at % x.ndim else (n if how else min(n, 1)) for i, s in enumerate(x.shape))
+    places = d.integers(-x.shape[at], x.shape[at], *shape)
+    return Node("ScatterElements", [x, places, d.floats(*shape)], {"axis": at} | how, opset=opset)
+
+
+def picked(d: Draw) -> Node:
+    x = d.floats(*(max(s, 1) for s in d.shape(1, 4)))
+    batch = int(d.rng.integers(0, min(x.ndim, 2)))
+    depth = int(d.rng.integers(1, x.ndim - batch + 1))
+    outer = (*x.shape[:batch], *d.shape(0, 2))
+    places = np.stack([d.integers(-s, s, *outer) for s in x.shape[batch : batch + depth]], axis=-1)
+    return Node("GatherND", [x, places], {"batch_dims": batch}, d.one((), ("x1",)), opset=d.one(12, 13))
+
+
+def summed(d: Draw) -> Node:
+    i, j, k = (d.one(*SIZES) for _ in range(3))
+    equation, shapes = d.one(
+        ("ij,jk->ik", ((i, j), (j, k))), ("ij,jk", ((i, j), (j, k))), ("ij->ji", ((i, j),)), ("ij->", ((i, j),)),
+        ("ii->i", ((i, i),)),
+        ("...ij,...jk->...ik", ((2, i, j), (j, k))), ("bij, bjk -> bik", ((3, i, j), (3, j, k))), ("i,j", ((i,), (j,))),
+        ("ij,ij->i", ((i, j), (i, j))), ("b...->b...", ((i, j, k),)), ("ba", ((i, j),)),
+    )  # fmt: skip
+    return Node("Einsum", [d.floats(*shape) for shape in shapes], {"equation": equation})
+
+
+def bounded(d: Draw) -> Node:
+    x, low, high = d.floats(*d.shape()), *(np.float32(v).reshape(()) for v in (-0.5, 0.75))
+    return d.one(
+        Node("Clip", [x, None, high]), Node("Clip", [x, low]), Node("Clip", [x]), Node("Clip", [x, low, None]),
+        Node("IsNaN", [x]),
+        Node("Clip", [x], {"max": 0.5}, opset=6), Node("Dropout", [x, None, None], opset=13),
+        Node("Dropout", [x], opset=7),
+        Node("CastLike", [x, d.integers(0, 2, *d.shape())], opset=19), Node("Identity", [x], opset=d.one(7, 13, 24)),
+        Node("IsInf", [x], {"detect_negative": d.one(0, 1)}), Node("Pow", [abs(x), np.array([2], np.int64)]),
+    )  # fmt: skip
+
+
+def quantised(d: Draw) -> Node:
+    x = d.floats(*(max(s, 1) for s in d.shape(1, 3)))
+    at = d.axis(x.ndim)
+    scales, zeros = np.float32([0.5, 0.25, 0.125, 1, 2])[: x.shape[at]], np.uint8([3, 0, 128, 1, 7])[: x.shape[at]]
+    whole = d.one(True, False)
+    scale, zero = (scales[0], zeros[0]) if whole else (scales, zeros)
+    along, opset = {} if whole else {"axis": at}, 13 if d.one(True, False) else 19
+    q = d.integers(0, 255, *x.shape).astype(np.uint8)
+    return d.one(
+        Node("QuantizeLinear", [x, np.asarray(scale), np.asarray(zero)], along, opset=opset),
+        Node("DequantizeLinear", [q, np.asarray(scale), np.asarray(zero)], along, opset=opset),
+        Node("DequantizeLinear", [q, np.asarray(scale)], along, opset=opset),
+        Node("DynamicQuantizeLinear", [x], outputs=3),
+    )
+
+
+def stepped(d: Draw) -> Node:
+    kind = d.one("RNN", "GRU", "LSTM")
+    gates, directions = {"RNN": 1, "GRU": 3, "LSTM": 4}[kind], d.one(1, 2)
+    t, b, n, h = d.one(1, 2, 3), d.one(1, 2), d.one(1, 3), d.one(1, 2)
+    x, w, r = d.floats(t, b, n), d.floats(directions, gates * h, n), d.floats(directions, gates * h, h)
+    bias = d.floats(directions, 2 * gates * h) if d.one(True, False) else None
+    first = d.floats(directions, b, h) if d.one(True, False) else None
+    how = {"hidden_size": h, "direction": "bidirectional" if directions == 2 else d.one("forward", "reverse")}
+    how |= {"linear_before_reset": d.one(0, 1)} if kind == "GRU" else {}
+    return Node(kind, [x, w, r, bias, None, first], how, outputs=3 if kind == "LSTM" else 2, opset=d.one(7, 14))
+
+
+def odd(d: Draw) -> Node:
+    x, n = d.floats(*d.shape(2, 2)), d.one(*SIZES)
+    return d.one(
+        Node("EyeLike", [x], {"k": d.one(-1, 0, 2)}, opset=9), Node("NonZero", [x.round()], opset=9),
+        Node("ReverseSequence", [d.floats(3, 2, n), np.array([1, 3])], {"batch_axis": 1, "time_axis": 0}, opset=10),
+        Node("Unique", [x.round()], {"sorted": 1}, outputs=4, opset=11),
+        Node("Det", [d.floats(n, 2, 2)], opset=11), Node("MeanVarianceNormalization", [d.floats(2, 3, 2, 2)], opset=13),
+        Node("BitShift", [d.integers(0, 9, n).astype(np.uint8), d.integers(0, 3, n).astype(np.uint8)],
+             {"direction": d.one("LEFT", "RIGHT")}, opset=11),
+        Node("CenterCropPad", [x, np.array([d.one(*SIZES), d.one(*SIZES)])], {}, ("x1",), opset=18),
+        Node("Compress", [x, np.array([True])], {"axis": 0}, opset=11),
+        Node("GlobalMaxPool", [d.floats(2, 2, 3, max(n, 1))]),
+        Node("GlobalLpPool", [d.floats(2, 2, 3, max(n, 1))], {"p": 1}),
+        Node("Mean", [x, x, x]), Node("Sum", [x]), Node("Max", [x]), Node("Xor", [x > 0, x > 1]), Node("Not", [x > 0]),
+        Node("BitwiseNot", [d.integers(-3, 3, n)], opset=18),
+        Node("BlackmanWindow", [np.int64(n).reshape(())], {"periodic": d.one(0, 1)}, ("x0",), opset=17),
+    )  # fmt: skip
+
+
 FAMILIES: tuple[Callable[[Draw], Node], ...] = (
     elementwise, binary, division, reduction, along, coerced, product, reshape, moved, joined, split, sliced, gathered,
-    padded, repeated, cumulative, chosen, windows, normalised, resized,
+    padded, repeated, cumulative, chosen, windows, normalised, resized, compressed, scattered, picked, summed, bounded,
+    quantised, stepped, odd,
 )  # fmt: skip
 
 
@@ -304,3 +408,11 @@ def test_nodes_give_what_the_others_give(tmp_path: Path) -> None:
             assert fits(shapes, right, exactly=False), (said, [r.shape for r in right])
             for made, wanted in zip(found, right, strict=True):
                 assert agree(made, wanted), (said, made, wanted)
+
+
+@pytest.mark.parametrize(("value", "count"), [(3.0, 1), (0.0, 0)])
+def test_the_positions_in_a_number_have_no_axes(value: float, count: int, tmp_path: Path) -> None:
+    """As the standard has it; onnxruntime gives a row."""
+    one = OneNode(one_node("NonZero", [np.asarray(value, np.float32)], 1, 13), [np.asarray(value, np.float32)], ())
+    (found,) = one.run(tmp_path)
+    assert found.shape == (0, count) and one.shapes(tmp_path) in ([[0, None]], [[0, count]])

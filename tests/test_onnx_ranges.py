@@ -122,3 +122,19 @@ def test_the_ids_of_a_fused_embedding_have_its_tables(tmp_path: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "m.onnx")
     found = contract(tmp_path / "m.onnx")
     assert [(r.input, r.most) for r in found.ranges] == [("ids", 10), ("segments", 1)]
+
+
+def test_ids_into_nothing_are_told_that_there_is_nothing(tmp_path: Path) -> None:
+    inputs = [value("table", TensorProto.FLOAT, ["n", 2]), value("ids", TensorProto.INT64, ["k"])]
+    graph = helper.make_graph(
+        [node("Gather", ["table", "ids"], ["y"])], "g", inputs, [value("y", TensorProto.FLOAT, None)]
+    )
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    main = rxlang.load(path, allow_empty=True).main
+    assert main(np.zeros((0, 2), np.float32), np.zeros(0, np.int64)).shape == (0, 2)
+    with pytest.raises(rxlang.ShapeError) as caught:
+        main(np.zeros((0, 2), np.float32), np.zeros(1, np.int64))
+    assert caught.value.diagnostic.message.endswith(
+        "needs `ids` to have no elements, because axis 0 of `table` has no entries to index, but one is 0"
+    )

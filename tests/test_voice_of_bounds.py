@@ -56,3 +56,15 @@ def test_squeeze_without_an_axis_asks_nothing() -> None:
         report = rx.check_source(f"@f = fn(x : Tensor({shape}, float32)) : Tensor {{ @squeeze(x) }}")
         assert report.ok and not [d for d in report.diagnostics if d.severity == "warning"], shape
         assert report.counts.residual == 0
+
+
+@pytest.mark.parametrize(("size", "given", "words"), [
+    ("n * -2 + 10", 14, "at most 10, but it is 14"), ("10 - n * 2", 14, "at most 10, but it is 14"),
+    ("2 * (5 - n)", 12, "at most 10, but it is 12"), ("2 * (5 + n)", 8, "at least 10, but it is 8"),
+    ("3 * (n + 2) + 1", 4, "at least 7, but it is 4"), ("n * 4 + 3", 2, "3 more than a multiple of 4, but it is 2"),
+])  # fmt: skip
+def test_a_dimension_that_no_size_gives_is_told_its_bound(size: str, given: int, words: str) -> None:
+    source = f"""@f = fn(x : Tensor([{size}], float32)) : Tensor([n], float32) {{ @zeros([n], float32) }}
+@main = fn() : Tensor {{ @f(@zeros([{given}], float32)) }}"""
+    [found] = [d for d in rx.check_source(source).diagnostics if d.severity == "error"]
+    assert found.message == f"@f needs axis 0 of `x` to be {words}: this always fails"

@@ -103,12 +103,13 @@ def one_hot(indices: Array, depth: Array, values: Array, axis: int) -> Array:
 
 @kernel("onnx.nonzero")
 def nonzero(x: Array) -> Array:
-    return np.array(np.nonzero(np.atleast_1d(x)), np.int64).reshape(x.ndim, -1)
+    found = np.nonzero(np.atleast_1d(x))
+    return np.array(found[: x.ndim], np.int64).reshape(x.ndim, len(found[0]))
 
 
 @kernel("onnx.compress")
 def compress(x: Array, condition: Array, axis: int | None) -> Array:
-    return np.compress(condition, x, axis)
+    return np.compress(condition[: x.size if axis is None else x.shape[axis]], x, axis)
 
 
 @kernel("onnx.eye_like")

@@ -252,20 +252,20 @@ def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: Tenso
 
 @primitive("onnx.nonzero", "x: tensor", "T:any -> int64")
 def onnx_nonzero(ctx: Ctx, x: TensorInfo) -> Shape:
-    """The positions of the elements that are not 0, a column each: `[rank, k]`. ONNX NonZero."""
+    """The positions of the elements that are not 0, a column each: `[rank, k]`, of a number `[0, k]`. ONNX NonZero."""
     dims = ctx.dims(x)
     return len(dims), ctx.fresh("k", 0, product(dims))
 
 
 @primitive("onnx.compress", "x: tensor, condition: tensor, axis: int = none", "T:any, bool -> T")
 def onnx_compress(ctx: Ctx, x: TensorInfo, condition: TensorInfo, axis: int | None) -> Shape:
-    """The entries of an axis, or of all elements, where the condition is true. ONNX Compress."""
+    """The entries of an axis, or of all elements, where the condition is true; the longer one is cut. ONNX Compress."""
     dims = ctx.dims(x)
     (most,) = ranked(ctx, "condition", condition, 1)
     if axis is None:
-        return (ctx.fresh("k", 0, most),)
+        return (ctx.fresh("k", 0, ctx.min(most, product(dims))),)
     at = place(ctx, dims, axis)
-    return (*dims[:at], ctx.fresh("k", 0, most), *dims[at + 1 :])
+    return (*dims[:at], ctx.fresh("k", 0, ctx.min(most, dims[at])), *dims[at + 1 :])
 
 
 @primitive("onnx.eye_like", "x: tensor, k: int = 0, dtype: dtype = none", "T:any -> T=dtype")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from ...lang import core
@@ -62,3 +62,8 @@ def dims_of(values: Iterable[Value], state: State) -> tuple[Size, ...]:
     """The dimensions of all tensors among the values."""
     shapes = (state.resolve(t.shape) for t in tensors_in(*values))
     return tuple(d for shape in shapes for d in shape if not isinstance(d, Segment))
+
+
+def sizes_among(values: Sequence[Value], state: State) -> tuple[Size, ...]:
+    """The sizes that values are or have."""
+    return (*dims_of(values, state), *(v.size for v in values if isinstance(v, SizeValue)))

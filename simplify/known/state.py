@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import count
@@ -135,13 +135,16 @@ class State:
             self.gone.add(gone.serial)
 
     @contextmanager
-    def names_apart(self) -> Iterator[None]:
-        """Names that are given inside can be given again."""
+    def names_apart(self, spoken: Iterable[Size] | None = None) -> Iterator[None]:
+        """Names that are given inside can be given again; where only some sizes are `spoken` of inside, so can those of others
+        be there."""
         used, primes = set(self.used_names), dict(self._primes)
+        if spoken is not None:
+            self.used_names, self._primes = {v.name for size in spoken for v in variables(size)}, {}
         try:
             yield
         finally:
-            self.used_names.intersection_update(used)
+            self.used_names = used if spoken is not None else self.used_names & used
             self._primes = primes
 
     def size(self, name: str, nonneg: bool = True) -> Term:

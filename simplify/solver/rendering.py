@@ -34,6 +34,12 @@ def render(size: Size) -> str:
     return _render(size)[0]
 
 
+def render_factor(size: Size) -> str:
+    """The size as it stands behind `*`, `-` or `//`."""
+    text, level = _render(size)
+    return text if level == _ATOM else f"({text})"
+
+
 Text = tuple[str, int]
 Piece = tuple[int, list[Text], tuple[Any, ...]]
 

@@ -93,13 +93,13 @@ class Claim(Asked):
             return _condition(self, finding)
         is_result = declared.kind == "result"
         called = declared.subject
-        subject = called.as_its_own if is_result and called.is_result else f"`{called}`"
+        subject = called.as_its_own if is_result and called.is_result else called.quoted
         needs, found = wording(state, stmt, env, subject, self.ranges)
         speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
         speaker = "match_shape" if declared.kind == "match_shape" else speaker
         if origin.what == "where" or declared.of_rows:
             speaker = declared.of_loop or speaker
-        speaker = "the function value" if is_result and called.is_result and not called.name else speaker
+        speaker = "the function value" if is_result and called.of == core.NAMELESS else speaker
         if entry is None:
             return finish(finding, self.fails_as, f"{speaker} needs {needs}", found)
         wanted = declared.annotation.span.text if declared.annotation is not None else "this"

@@ -27,11 +27,13 @@ from .wording import Ranges, compared, filled_type, ranges_of, size_label, value
 
 
 class Site(Placed):
-    """A call of a function: where it stands, the function, what its arguments are and where they stand."""
+    """A call of a function: where it stands, the function, what its arguments are and where they stand. Where the function is
+    only `passed` on there, as the parameter that is called so, it stands for every call of that."""
 
     function: core.Function
     entries: tuple[Entry, ...]
     arguments: tuple[Span, ...]
+    passed: str = ""
 
     @property
     def given(self) -> dict[str, Entry]:
@@ -70,8 +72,12 @@ class Entrance(Asked):
         return _sizes_of(self.stmt, self.site)
 
     def subject(self, state: State) -> Subject:
-        call = of_call(state, self.site.span, self.site.function.name, self.site.given.items())
-        return of_check(state, self.stmt, self.env, call)
+        span = self.site.span
+        if self.site.passed:
+            return replace(of_check(state, self.stmt, self.env), span=span, operands=())
+        return of_check(
+            state, self.stmt, self.env, of_call(state, span, self.site.function.name, self.site.given.items())
+        )
 
     def said(self, finding: Finding) -> Diagnostic:
         """`@ff needs axis 1 of `x` to be a multiple of 4, but it is 15`."""
@@ -80,8 +86,9 @@ class Entrance(Asked):
         if declared is None or origin.what == "where":
             return _condition_at_call(self, finding)
         position = _position(site.function, declared)
-        subject = f"`{declared.subject}`"
-        if len(site.function.params) > 1 and position is not None and position < len(ORDINALS):
+        called = declared.subject
+        subject = called.as_its_own if core.is_signature(site.function) else called.quoted
+        if called.of is None and len(site.function.params) > 1 and position is not None and position < len(ORDINALS):
             subject += f" ({ORDINALS[position]} argument)"
         needs, found = wording(state, stmt, env, subject, self.ranges, _called(site))
         entry = site.entries[position] if position is not None and position < len(site.entries) else None
@@ -93,15 +100,27 @@ class Entrance(Asked):
             if origin.axis is not None:
                 place = place_of(state, entry, origin.axis).span
                 labels.append(Label(place, size_label(state, tensor, origin.axis)))
-        return finish(finding, self.fails_as, f"{_called(site)} needs {needs}", found, caption, tuple(labels))
+        return finish(
+            finding, self.fails_as, f"{_asking(site, called.of)} needs {needs}", found, caption, tuple(labels)
+        )
 
 
 def _called(site: Site) -> str:
     """`@ff`; a function that has no name of its own, or is a parameter, by the name that stands in the call."""
-    name = re.match(r"\w+", site.span.text)
+    name = None if site.passed else re.match(r"\w+", site.span.text)
     if core.is_signature(site.function):
         return f"`{name[0] if name else site.function.name}`"
-    return f"`{name[0]}`" if site.function.name == "fn" and name else f"@{site.function.name}"
+    if site.function.name == "fn":
+        return f"`{name[0]}`" if name else "the function value"
+    return f"@{site.function.name}"
+
+
+def _asking(site: Site, function: core.Called | None = None) -> str:
+    """Who asks; of a function that is passed on as what. A parameter that is passed on is called what its signature says."""
+    if not site.passed:
+        return _called(site)
+    who = function.speaking if function is not None and core.is_signature(site.function) else _called(site)
+    return f"{who} passed as `{site.passed}`"
 
 
 def _position(function: core.Function, declared: core.Declared) -> int | None:
@@ -126,13 +145,15 @@ def _sizes_of(stmt: core.Assert | core.MatchShape, site: Site) -> Iterable[tuple
 
 
 def _argument_name(site: Site, position: int | None) -> str:
+    if site.passed and position is not None:
+        return f"argument {position + 1} of `{site.passed}`"
     text = site.arguments[position].text if position is not None and position < len(site.arguments) else ""
     return f"`{text}`" if text.isidentifier() else "the argument"
 
 
 def _condition_at_call(asked: Entrance, finding: Finding) -> Diagnostic:
     stmt, site, state = asked.stmt, asked.site, finding.state
-    needs = f"{_called(site)} needs `{stmt.origin.text or stmt.span.text}` to hold"
+    needs = f"{_asking(site)} needs `{stmt.origin.text or stmt.span.text}` to hold"
     needs += f" ({stmt.message})" if isinstance(stmt, core.Assert) and stmt.message else ""
     label = Label(stmt.origin.span, f"{_called(site)} asks for this{_remainder(state, stmt, asked.env)}")
     found = values_text(state, stmt, asked.env, asked.ranges)

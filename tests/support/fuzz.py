@@ -50,6 +50,7 @@ FAMILIES: dict[str, Count] = {
     "steps that end": Count(10, 1_000),
     "words at a run": Count(6, 200),
     "residuals": Count(60, 500),
+    "passed functions": Count(12, 500),
     "refused calls": Count(1, 3),
     # Reasoning about sizes.
     **{f"questions, {kind}": Count(400, 25_000) for kind in ("law", "fact", "bounded", "signed", "open")},
