@@ -47,6 +47,7 @@ PROGRAMS = [
     ("@f = fn(float32 x) : Tensor { x }", "found `x`", "stands behind its name"),
     ("@f = fn(x : Tensor(n, d, int8)) : Tensor { x }", "takes a shape and a dtype", "`Tensor([n, d], int8)`"),
     ('@f = fn(x : Tensor(["n"], int8)) : Tensor { x }', '`"n"` is a text', "write `n`"),
+    ("@f = fn(x : Tensor([-1, d], int8)) : Tensor([d], int8) { x[0] }", "`-1` as axis 0", "any size is written `?`"),
     ("@f = fn(x : int8, k : int) : Tensor { x }", "there is no type `int`", "`Size` or `int64`"),
     ("@f = fn(x : int8, eps : float) : Tensor { x }", "there is no type `float`", "`float32`"),
 ]
