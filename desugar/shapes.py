@@ -371,6 +371,10 @@ def _advice(found: str, want: str, shown: str) -> str | None:
     match found, want:
         case "Text", "Size" if shown.strip('"').isidentifier():
             return f"write `{shown.strip(chr(34))}`"
+        case "Text", "DType" if (name := shown.strip("\"'")) in DTYPES:
+            return f"write `{name}`"
+        case "Tuple", "Shape" if shown.startswith("("):
+            return f"write `[{shown[1:-1]}]`"
         case "Tensor", "Size":
             return f"`@item({shown})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension"
         case "Shape", "Size" if shown.endswith(".shape"):

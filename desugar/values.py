@@ -244,7 +244,6 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
 
 _CALLED_ELSEWHERE = {
     "len": "`x.dim(0)` is the size of the first axis of x, `@size_to_tensor(x.dim(0), float32)` the same as a tensor",
-    "print": "a script prints its expression lines, and `rx shapes` says what is known of each binding",
 }
 
 

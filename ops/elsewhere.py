@@ -230,6 +230,7 @@ _SAID = {
     "len": "`{x}.dim(0)` is the size of the first axis", "ndim": "`{x}.rank` is the number of axes",
     "vmap": "`@map(f, xs)` calls f with each row of xs", "reduce": "`@fold(f, init, xs)` calls f with each row of xs",
     "rand": _UNIFORM, "randn": _NORMAL, "random": _UNIFORM,
+    "print": "a script prints its expression lines, and `rx shapes` says what is known of each binding",
     "tensor": "a literal is written without the `@`: `tensor([1, 2], float32)`",
 }  # fmt: skip
 
