@@ -144,19 +144,21 @@ class Function(Displayed):
         try:
             plan = self._table[self._class(*args)]
         except (KeyError, TypeError, AttributeError, IndexError):  # a new class, or no plain arrays
-            __tracebackhide__ = True
-            return self._call_with(args, named)
-        next(plan.taken)
-        if plan is not self._plans.last:
-            self._plans.changed(plan, "used again")
-        try:
-            result = plan.run(*args) if not self._recursive else deeply(plan.run, *args)
-        except RUNTIME_ERRORS as problem:
-            __tracebackhide__ = True
-            raise self._module._machine.explained(problem) from cause_of(problem)
-        if type(result) is ndarray and result.dtype.names is None and is_apart(result, args):
-            return result
-        return own(outward(result), args)
+            pass
+        else:
+            next(plan.taken)
+            if plan is not self._plans.last:
+                self._plans.changed(plan, "used again")
+            try:
+                result = plan.run(*args) if not self._recursive else deeply(plan.run, *args)
+            except RUNTIME_ERRORS as problem:
+                __tracebackhide__ = True
+                raise self._module._machine.explained(problem) from cause_of(problem)
+            if type(result) is ndarray and result.dtype.names is None and is_apart(result, args):
+                return result
+            return own(outward(result), args)
+        __tracebackhide__ = True
+        return self._call_with(args, named)
 
     def _call_with(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
         """A call whose arguments are not all plain arrays in order. `like` and `copy` are those of `rx.load`, for this call,

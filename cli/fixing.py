@@ -42,7 +42,7 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
     done = [m for m in found.mends if not m.pads]
     for mend in found.mends:
         yield (
-            f"{program.name}: left: to {mend.text} decides what is padded"
+            f"{program.name}: left: who calls the model decides what is padded: {mend.text}"
             if mend.pads
             else (f"{program.name}: fixed: {mend.text}")
         )

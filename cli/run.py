@@ -80,7 +80,8 @@ def run(
     """Check a program, then run it.
 
     FILE is an .rx file, or - for standard input. VALUE is a file (x.npy, x.npz:key, x.safetensors:key, x.onnx:key), a literal
-    (3, '[[1, 2], [3, 4]]:int8') or a generated tensor ('float32[2,3]:random', zeros, ones, arange).
+    (3, '[[1, 2], [3, 4]]:int8'), a generated tensor ('float32[2,3]:random', zeros, ones, arange) or a
+    tuple of those ('(3; float32[2]:ones)').
     """
     program, places = read_program(file), folders(roots)
     options = Options(allow_empty=allow_empty, given=conditions(given))

@@ -15,7 +15,7 @@ from ..interp.dtypes import PLAIN, dtype_of, numpy_dtype
 from ..interp.files import ValueProblem
 from ..interp.guards import describe, dtype_name
 from ..interp.opaque import from_python
-from ..interp.opaque_values import parse_opaque
+from ..interp.opaque_values import parse_opaque, split_parts
 from ..interp.run import ArgumentProblem, arrange, expected_dtype
 from ..interp.values import parse_value
 from ..lang import core
@@ -81,12 +81,12 @@ def _tuple(
     function: core.Function, param: core.Param, sorts: Sequence[core.Sort], text: str, random: np.random.Generator
 ) -> tuple[Any, ...]:
     """`(VALUE; VALUE)`: the parts of a tuple, with semicolons between them."""
-    inner = text.strip()
-    if inner.startswith("(") and inner.endswith(")"):
-        inner = inner[1:-1]
-    parts = inner.split(";")
-    if len(parts) != len(sorts) or any(isinstance(s, core.TupleSort | core.FnSort) for s in sorts):
-        raise ValueProblem(f"it is a tuple of {len(sorts)}: write the values with semicolons between them")
+    parts = split_parts(text)
+    if len(parts) == 1 and text.strip().startswith("("):
+        parts = split_parts(text.strip()[1:-1])
+    if len(parts) != len(sorts):
+        parts_of = "; ".join(["VALUE"] * min(len(sorts), 3) + ["..."] * (len(sorts) > 3))
+        raise ValueProblem(f"it is a tuple of {len(sorts)}, not of {len(parts)}: write it ({parts_of})")
     return tuple(_value(function, core.Param(param.name, s), p, random) for s, p in zip(sorts, parts, strict=True))
 
 

@@ -27,6 +27,15 @@ _SHOWN = 60
 # Primitives
 
 
+_LISTS = ("sizes", "shape", "target", "ints")
+
+
+def _too_many(row: Primitive) -> str | None:
+    """What to say where more is given than there are parameters: one of them may be a list."""
+    taken = next((p.name for p in row.params if p.kind in _LISTS), None)
+    return None if taken is None else f"`{taken}` is a list: `[n, m]`"
+
+
 def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:
     """The arguments as the user wrote them, each in the sort of its parameter."""
     row = found.row
@@ -37,6 +46,7 @@ def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[co
             codes.E205,
             f"@{row.name} takes at most {count(len(row.params), 'argument')}",
             more[0].span.to(more[-1].span),
+            help=_too_many(row),
         )
     args = code.each(partial(_primitive_argument, code, row, i, arg) for i, arg in enumerate(call.args))
     try:

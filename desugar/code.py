@@ -23,6 +23,7 @@ _END_A_LOOP = "a loop ends by its condition: `for ... while (...) { ... }`"
 _ELSEWHERE = {
     "break": _END_A_LOOP,
     "continue": _END_A_LOOP,
+    "pass": "the last expression of a block is its result",
     "None": "`@expand_dims(x, axis=0)` adds an axis; an argument that is not wanted is left out",
 }
 
@@ -148,7 +149,9 @@ class Code:
         """What to say of a size or a shape that only the result's type names."""
         info = self.unit.fns.get(self.function or "")
         result = info.decl.fn.result if info is not None else None
-        if result is None or name not in identifiers(result):
+        if info is None or result is None or name not in identifiers(result):
+            return None
+        if name in identifiers(*(p.type for p in info.decl.fn.params if p.type is not None)):
             return None
         shapes = [t.shape for t in walk(result) if isinstance(t, sweet.TensorType)]
         whole = any(isinstance(shape, sweet.Name) and shape.name == name for shape in shapes)

@@ -103,10 +103,15 @@ def _level_of_binary(code: Code, expr: sweet.Binary) -> str:
     if "Tensor" in sides:
         return "Tensor"
     if expr.op in SIZE_OPS or expr.op == "**":
-        if sides & {"Size", "?"}:
+        if sides & {"Size", "?"} and not any(_is_method(side) for side in (short, long)):
             return "Size"
         return "Number" if sides == {"Number"} else sides.pop()
     return "Bool"
+
+
+def _is_method(expr: sweet.Expr) -> bool:
+    """Whether something is called as a method, which only sizes have: `x.dim(0)`."""
+    return isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Attr) and expr.callee.name.name != "dim"
 
 
 def _level_of_attr(code: Code, expr: sweet.Attr) -> str:

@@ -95,8 +95,8 @@ class _Loop:
         if not flat and not expr.stack:
             fail(
                 codes.E227, "this loop gives nothing: it neither carries nor stacks a value", expr.span,
-                help="`with (acc : Tensor([n], float32) = x)` carries one from turn to turn, `stack (y : Tensor([n], float32))`"
-                " keeps one of each turn",
+                help=self._forgotten() or "`with (acc : Tensor([n], float32) = x)` carries one from turn to turn, "
+                "`stack (y : Tensor([n], float32))` keeps one of each turn",
             )  # fmt: skip
         inner = Scope(code.scope)
         stacks = code.each(partial(self._stack, param, inner) for param in expr.stack)
@@ -109,6 +109,14 @@ class _Loop:
         assert body is not None
         made_loop = core.Loop(expr.span, index, range_, carries, invariant, cond, stacked, body)
         return self._value(made_loop, carried, len(stacks))
+
+    def _forgotten(self) -> str | None:
+        """What to say of a name from outside that the body binds again: that ends with the turn."""
+        bound = (n for s in self.expr.body.stmts if isinstance(s, sweet.Let) for n in s.names)
+        name = next((n.name for n in bound if self.code.scope.find(n.name) is not None), None)
+        if name is None:
+            return None
+        return f"what `let` binds ends with the turn: `with ({name} = {name})` carries it, and the last line is the next one"
 
     def _look_into_body(self) -> None:
         """Where the header is wrong, what is wrong in the block has to do with it or not: that is said as well."""
@@ -310,7 +318,9 @@ class _Loop:
         result = node.result
         has = len(result.items) if isinstance(result, sweet.TupleExpr) else 1
         takes_tuple = len(sorts) == 1 and isinstance(sorts[0], core.TupleSort)
-        if not isinstance(result, sweet.TupleExpr) or has == len(sorts) or takes_tuple:
+        if result is None or has == len(sorts) or takes_tuple:
+            return
+        if not isinstance(result, sweet.TupleExpr) and levels.level(self.code, result) != "Tensor":
             return
         wanted = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         fail(

@@ -11,8 +11,10 @@ from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.node import replace
 from ..lang.operators import BINARY
 from ..lang.source import Span
+from ..ops import elsewhere
 from .code import Code, spelled
 from .compounds import spelling
+from .dtype_names import ELSEWHERE
 from .errors import Broken, fail, nearest
 from .levels import ATTRIBUTES, COMPARISONS, SIZE_OPS, level, literal_int, named_number, word
 from .scope import Entry
@@ -99,8 +101,12 @@ def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
     name = _METHODS.get(expr.name.name, expr.name.name)
     of = spelled(expr.value.span)
     known = code.world.target(code.unit, name) is not None and len(of) <= _SHORT
-    more = "" if name != expr.name.name else ", ..."
-    _no_attribute(expr, f"write `@{name}({of}{more})`" if known else None)
+    if isinstance(expr.value, sweet.Name) and code.scope.find(of) is None:  # a module of another language: `np.exp(x)`
+        of, more = "", "..."
+    else:
+        more = "" if name != expr.name.name else ", ..."
+    said = elsewhere.method(expr.name.name, of or "x")
+    _no_attribute(expr, f"write `@{name}({of}{more})`" if known else said)
 
 
 def _unknown_size(expr: sweet.Attr) -> NoReturn:
@@ -226,7 +232,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
             if named is not None:
                 return core.DTypeLit(expr.span, named)
             if code.scope.find(expr.name) is None:
-                known = nearest(expr.name, DTYPES)
+                known = ELSEWHERE.get(expr.name) or nearest(expr.name, DTYPES)
                 fail(
                     codes.E201, f"there is no dtype `{expr.name}`", expr.span,
                     meant=(known,),
@@ -363,6 +369,12 @@ def _whole(expr: sweet.FloatLit) -> str | None:
 
 def _advice(found: str, want: str, shown: str) -> str | None:
     match found, want:
+        case "Text", "Size" if shown.strip('"').isidentifier():
+            return f"write `{shown.strip(chr(34))}`"
+        case "Text", "DType" if (name := shown.strip("\"'")) in DTYPES:
+            return f"write `{name}`"
+        case "Tuple", "Shape" if shown.startswith("("):
+            return f"write `[{shown[1:-1]}]`"
         case "Tensor", "Size":
             return f"`@item({shown})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension"
         case "Shape", "Size" if shown.endswith(".shape"):

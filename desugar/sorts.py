@@ -14,6 +14,7 @@ from ..lang.walk import rewrite, walk
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.model import Primitive
 from . import applied
+from .dtype_names import ELSEWHERE
 from .errors import Broken, fail, nearest
 from .scope import SHAPE_SORTS, SOME_TUPLE, Scope
 from .world import Unit
@@ -79,12 +80,14 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
     if decl is None and home.is_lost(rest):
         raise Broken
     if decl is None:
-        known = nearest(name, (*SIMPLE_NAMES, *HOLDERS, *home.types, *DTYPES))
+        elsewhere = ELSEWHERE.get(name)
+        known = elsewhere or nearest(name, (*SIMPLE_NAMES, *HOLDERS, *home.types, *DTYPES))
+        integer = "Size" if elsewhere is not None and DTYPES[elsewhere].kind == "int" else None
         fail(
             codes.E216,
             f"there is no type `{name}`",
             type_.span,
-            meant=(known and known + type_.span.text[len(name) :],),
+            meant=(integer, known and known + type_.span.text[len(name) :]),
         )
     key = home.qualified(rest)
     if key in seen:

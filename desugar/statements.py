@@ -84,9 +84,17 @@ def _goes_on_with_minus(stmt: sweet.Stmt) -> bool:
     return False
 
 
+def _unnamed(node: sweet.Block) -> str:
+    """How the last binding of a block becomes its result."""
+    match node.stmts[-1:]:
+        case (sweet.Let(names=(name,), is_tuple=False),):
+            return f": write `{name.name}` on a line behind this"
+    return ""
+
+
 def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
     if node.result is None:
-        help = "its last line has to be an expression"
+        help = f"its last line has to be an expression{_unnamed(node)}"
         if node.stmts and _goes_on_with_minus(node.stmts[-1]):
             help = "a `-` that begins a line goes on the line before: a negative result is written `(-y)`"
         fail(codes.E210, "this block has no result", node.span, help=help)

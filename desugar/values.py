@@ -10,6 +10,7 @@ from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.operators import BINARY, UNARY
+from ..ops import elsewhere
 from . import arguments, folding, higher_order, implementations, levels, literals, parts, shapes, slices
 from .code import Code, Typed, spelled
 from .errors import Broken, count, fail, nearest, problem
@@ -241,6 +242,11 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
             return implementations.call(code, impls, expr, callee)
 
 
+_CALLED_ELSEWHERE = {
+    "len": "`x.dim(0)` is the size of the first axis of x, `@size_to_tensor(x.dim(0), float32)` the same as a tensor",
+}
+
+
 def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
     if code.scope.find(callee.name) is not None:
         return _function_value(code, expr, code.entry(callee.name, callee.span))
@@ -263,10 +269,9 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             fail(codes.E221, "range can stand only in `for`", expr.span)
     known = nearest(callee.name, (*SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
     help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else None
-    if callee.name == "len":
-        help = (
-            "`x.dim(0)` is the size of the first axis of x, `@size_to_tensor(x.dim(0), float32)` the same as a tensor"
-        )
+    help = help or _CALLED_ELSEWHERE.get(callee.name) or elsewhere.otherwise(callee.name)
+    meant = elsewhere.primitives(callee.name)
+    help = help or (" or ".join(f"`@{name}(...)`" for name in meant) or None)
     raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help, meant=(known,))
 
 

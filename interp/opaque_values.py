@@ -44,10 +44,14 @@ def _inside(text: str, opening: str, closing: str, dtype: DType) -> list[str]:
     """What stands between the semicolons in brackets."""
     if not (text.startswith(opening) and text.endswith(closing)) or len(text) < 2:
         raise ValueProblem(f"{dtype} is written {opening}VALUE; VALUE{closing}")
-    inner = text[1:-1]
+    return split_parts(text[1:-1])
+
+
+def split_parts(text: str) -> list[str]:
+    """What stands between the semicolons outside of brackets and quotes."""
     parts: list[str] = []
-    while inner.strip():
-        first, _, inner = _split(inner, ";")
+    while text.strip():
+        first, _, text = _split(text, ";")
         parts.append(first)
     return parts
 

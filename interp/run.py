@@ -395,12 +395,17 @@ def convert(function: core.Function, values: Sequence[object], *, copy: bool = F
     return [_convert(function, p, p.sort, v, copy) for p, v in zip(function.params, values, strict=True)]
 
 
-def _convert(function: core.Function, param: core.Param, sort: core.Sort, value: object, copy: bool) -> Any:
+def _convert(
+    function: core.Function, param: core.Param, sort: core.Sort, value: object, copy: bool, at: tuple[int, ...] = ()
+) -> Any:
+    """One argument, or the part of it that stands `at` a place in tuples."""
     match sort:
         case core.TupleSort(items=items):
             if not isinstance(value, tuple | list) or len(value) != len(items):
-                raise _unfit(function, param, f"a tuple of {len(items)}", value)
-            return tuple(_convert(function, param, s, v, copy) for s, v in zip(items, value, strict=True))
+                but = f"it has {len(value)}" if isinstance(value, tuple | list) else f"it is {_shown(value)}"
+                raise _refused(function, param, f"a tuple of {len(items)}", but, at)
+            parts = enumerate(zip(items, value, strict=True))
+            return tuple(_convert(function, param, s, v, copy, (*at, i)) for i, (s, v) in parts)
         case core.FnSort():
             if not callable(value):
                 raise _unfit(function, param, "a function", value)
@@ -515,19 +520,18 @@ def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Callable[.
 
 
 def _unfit(function: core.Function, param: core.Param, wanted: str, value: object, why: str = "") -> ShapeError:
-    masked = isinstance(value, np.ma.MaskedArray)
-    found = (
-        "a masked array"
-        if masked
-        else describe(value)
-        if isinstance(value, np.ndarray | np.generic | np.dtype)
-        else foreign(value)
-    )
-    return _refused(function, param, wanted, why or f"it is {found}")
+    return _refused(function, param, wanted, why or f"it is {_shown(value)}")
 
 
-def _refused(function: core.Function, param: core.Param, wanted: str, but: str) -> ShapeError:
-    message = f"@{function.name} needs `{param.name}` to be {wanted}, but {but}"
+def _shown(value: object) -> str:
+    if isinstance(value, np.ma.MaskedArray):
+        return "a masked array"
+    return describe(value) if isinstance(value, np.ndarray | np.generic | np.dtype) else foreign(value)
+
+
+def _refused(function: core.Function, param: core.Param, wanted: str, but: str, at: tuple[int, ...] = ()) -> ShapeError:
+    part = "".join(f"[{i}]" for i in at)
+    message = f"@{function.name} needs `{param.name}{part}` to be {wanted}, but {but}"
     return ShapeError(error(codes.R404, message, core.param_span(function, param.name), function=f"@{function.name}"))
 
 

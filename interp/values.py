@@ -17,6 +17,7 @@ from .files import ValueProblem, read_array
 from .kernels.registry import Array
 
 _GENERATED = re.compile(r"\s*(\w+)\s*\[([^\]]*)\]\s*:\s*(\w+)\s*")
+_TYPE = re.compile(r"\s*(\w+)\s*\[[^\]]*\]\s*")
 _NAMED = re.compile(r"(.*):\s*(\w*)\s*", re.DOTALL)
 _TOKEN = re.compile(
     r"""\s*(?:(?P<punctuation>[\[\],])|(?P<text>"(?:[^"\\]|\\.)*")
@@ -44,6 +45,10 @@ def parse_value(text: str, random: np.random.Generator, expected: DType | None =
     path, _, key = _split_file(text)
     if path is not None:
         return read_array(Path(path), key or None)
+    if (type_ := _TYPE.fullmatch(text)) is not None and type_[1] in DTYPES:
+        raise ValueProblem(
+            f"{_short(text)} says nothing of the elements: write {text.strip()}:random, or zeros, ones, arange"
+        )
     return to_array(parse_literal(text), expected)
 
 

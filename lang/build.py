@@ -157,9 +157,9 @@ class TreeBuilder:
         if name != "Tensor":
             return sweet.NamedType(span, name, arguments)
         if len(arguments) > 2:
-            self.problem(
-                codes.E108, "`Tensor` takes a shape and a dtype", arguments[2].span, "write `Tensor([n, m], float32)`"
-            )
+            *dims, dtype = (a.span.text for a in arguments)
+            meant = f"Tensor([{', '.join(dims)}], {dtype})" if dtype in DTYPES else "Tensor([n, m], float32)"
+            self.problem(codes.E108, "`Tensor` takes a shape and a dtype", arguments[2].span, f"write `{meant}`")
         elif not isinstance(arguments[0], sweet.Unknown | sweet.Name | sweet.ListExpr):
             self.problem(
                 codes.E108, "a shape is `?`, a name or a list", arguments[0].span, "write `Tensor([n, m], float32)`"

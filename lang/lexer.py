@@ -193,7 +193,8 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     if char in "\0\ufffd":
         tokens.report(unreadable(tokens.source, start))
     else:
-        _report(tokens, start, end, f"{_describe(char)} cannot stand in a program", None)
+        help = "write a space" if char.isspace() else None
+        _report(tokens, start, end, f"{_describe(char)} cannot stand in a program", help)
     return -1, end
 
 

@@ -31,6 +31,11 @@ OTHER_WORDS: dict[str, tuple[tuple[str, ...], str]] = {
     "val": (("LET",), "write `let`"),
     "lambda": (("FN",), "a function value is written `fn(x : T) : T { ... }`"),
     "mut": ((), "every binding may be bound again by `let`"),
+    "class": ((), "a file is a list of functions; `type Layer = (T, T)` names what goes together, weights for one"),
+    "struct": ((), "`type Layer = (T, T)` names what goes together"),
+    "from": ((), 'a file is imported by `import "file.rx" as f`, and its functions are `@f.g`'),
+    "raise": ((), "`assert c` stops where `c` does not hold"),
+    "try": ((), "a check that fails ends the run; `if (c) { ... } else { ... }` chooses by sizes"),
 }
 """Words of other languages: what they are here, and what to say."""
 

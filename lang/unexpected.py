@@ -1,14 +1,15 @@
-"""A token that does not fit to what is said of it: what was expected, what users of other languages mean by it, its mend."""
+"""A token that does not fit to what is said of it: what was expected, its mend."""
 
 from __future__ import annotations
 
 from . import codes
 from .build import alike
 from .diagnostics import Diagnostic, Edit, error
+from .habits import habit
 from .lalr import advance
 from .lexer import KIND, kinds
-from .lines import CLOSER, OPENER, OPERAND_END, PREFIXES
-from .region import END, FAR, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Change, Region, place
+from .lines import OPERAND_END, PREFIXES
+from .region import END, NAME, OTHER_WORDS, STOP, TEXT, Change, Region, place
 from .source import Span
 
 _STARTERS = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE LPAR LSQB IF FOR WHILE FN SIGN BANG")
@@ -18,7 +19,7 @@ _GOES_ON = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN DOT LPAR LSQB")
 
 def describe(region: Region, stuck: int, states: list[int], change: Change | None, function: str | None) -> Diagnostic:
     """The diagnostic for a place where no rule goes on, and the change that would mend it."""
-    hint = _habit(region, stuck)
+    hint = habit(region, stuck, states)
     at = change.at if change and not hint and _is_to_blame(region, change, stuck) else stuck
     at = stuck - 1 if _begins_elsewhere(region, stuck) else at
     span = place(region, at)
@@ -50,13 +51,6 @@ def describe(region: Region, stuck: int, states: list[int], change: Change | Non
     return error(codes.E101, message, span, help=help, function=function, edits=edits)
 
 
-_STRING_PREFIXES = ("f", "r", "b", "u", "fr", "rf", "br", "rb")
-
-
-def _in_list(before: list[int]) -> bool:
-    return before.count(KIND["LSQB"]) > before.count(KIND["RSQB"])
-
-
 _NO_COMPARISON = ("`=` is not a comparison", "write `==`")
 
 
@@ -66,11 +60,11 @@ def _in_where(region: Region, stuck: int) -> bool:
 
 
 def _begins_elsewhere(region: Region, stuck: int) -> bool:
-    """Whether the token stands behind a word of another language that begins a statement: `def @f(...)`."""
+    """Whether the token stands behind a word of another language that begins something: `def @f(...)`, `lambda x`."""
     names = (NAME, KIND["FN_NAME"])
     if not 0 < stuck < len(region.kinds) or region.kinds[stuck - 1] != NAME or region.kinds[stuck] not in names:
         return False
-    return region.text(stuck - 1) in OTHER_WORDS and (stuck == 1 or region.kinds[stuck - 2] in (END, OPEN))
+    return region.text(stuck - 1) in OTHER_WORDS and (stuck == 1 or region.kinds[stuck - 2] not in OPERAND_END)
 
 
 def _is_to_blame(region: Region, change: Change, stuck: int) -> bool:
@@ -83,93 +77,6 @@ def _is_to_blame(region: Region, change: Change, stuck: int) -> bool:
     return not change.put and region.kinds[change.at] not in _SEPARATORS
 
 
-def _habit(region: Region, stuck: int) -> tuple[str | None, str] | None:
-    """A message (None: the usual one) and a help for what users of other languages write."""
-    kinds = [*region.kinds[max(0, stuck - 3) : stuck + 2], STOP, STOP]
-    here = stuck - max(0, stuck - 3)
-    kind, after = kinds[here], kinds[here + 1]
-    before = kinds[here - 1] if here else END
-    word = region.text(stuck - 1) if stuck else ""
-    found = region.text(stuck) if stuck < len(region.kinds) else ""
-    begins = here < 2 or kinds[here - 2] in (END, OPEN)
-    if before in (KIND["IF"], KIND["WHILE"]):
-        return f"the condition of `{word}` stands in parentheses", f"write `{word} (...) {{ ... }}`"
-    if before == KIND["FOR"] and kind != NAME:
-        return None, "a loop is written `for i in range(n) with (acc = x) { ... }`"
-    if kind == NAME and found in ("with", "stack") and before in OPERAND_END:
-        return f"what stands behind `{found}` is in parentheses", f"write `{found} ({_NAMED[found]})`"
-    if kind == KIND["RPAR"] and before == KIND["LPAR"] and kinds[here - 2] in (KIND["WITH"], KIND["STACK"]):
-        return f"this `{region.text(stuck - 2)}` names nothing", "leave it out, or name what the loop hands on"
-    if kind == KIND["DOT"] and before == KIND["DOT"] and kinds[here - 3 : here - 1] == [KIND["IN"], KIND["INT"]]:
-        return None, f"a range is written `range({region.text(stuck - 2)}, n)`"
-    if kind == KIND["RPAR"] and _closes_condition(region.kinds, stuck):
-        return "the condition is missing", "it stands last: `while (let k : Size = e; k < 3)`"
-    if kind == KIND["STRING"] and before == NAME and word.lower() in _STRING_PREFIXES:
-        return "a string has no prefix", 'a string is plain text, an option of a call: `"same"`'
-    if kind == KIND["FOR"] and before in OPERAND_END and _in_list(region.kinds[:stuck]):
-        return "a list is not made by a loop", "most functions take all rows at once; `@map(f, xs)` calls one for each"
-    if before == KIND["FN"] and kind == NAME:
-        return None, _FUNCTION
-    if kind == KIND["COLON"] and kinds[here - 3 : here] == [KIND["LET"], KIND["LPAR"], NAME] and here == 3:
-        return "the types of a tuple stand behind its names", "write `let (a, b) : (T, T) = ...`"
-    if kind == KIND["COLON"] and kinds[here - 3 : here] == [KIND["FN"], KIND["LPAR"], NAME] and here == 3:
-        return "a function type does not name its parameters", "write the types alone: `fn(T) : T`"
-    if kind == KIND["COLON"] and region.kinds[:2] == [KIND["FN_NAME"], KIND["LPAR"]]:
-        return None, _FUNCTION
-    if kind == KIND["EQUAL"] and before == NAME and begins:
-        if after == KIND["FN"]:
-            return "a function's name begins with `@`", f"write `@{word} = fn(...)`"
-        return "a binding begins with `let`", f"write `let {word} = ...`"
-    if kind == KIND["COLON"] and KIND["WHERE"] in region.kinds[:stuck] and OPEN not in region.kinds[:stuck]:
-        return "the type of the result stands before `where`", "write `fn(x : T) : T where ... { ... }`"
-    if kind == KIND["WHERE"]:
-        return _condition(region.kinds, stuck)
-    if kind == KIND["COLON"] and region.kinds[:1] == [KIND["TYPE"]]:
-        return "a type's parameters have no sorts of their own", "write the names alone: `type Layer(d, h) = ...`"
-    if kind == KIND["LSQB"] and word == "Tensor":
-        return None, "a type is written `Tensor([n, m], float32)`"
-    if begins and kind == NAME and word in ("extern", "prim", "inline", "private"):
-        return f"expected a function's name (`@f`), found `{found}`", f"write `{word} @{found} = fn(...)`"
-    if begins and kind == NAME and word == "import":
-        return f"expected a string, found `{found}`", 'a file is imported by `import "file.rx"`'
-    if kind == KIND["QMARK"]:
-        return None, "a choice is written `if (c) { a } else { b }`"
-    if kind == KIND["DIVIDE"] and (before in (END, OPEN) or stuck == 0):
-        return None, "a comment begins with `#`"
-    return None
-
-
-def _condition(kinds: list[int], at: int) -> tuple[str, str] | None:
-    """What to say of a `where` that stands at a type or among parameters."""
-    if kinds[0] == KIND["TYPE"]:
-        return "a type has no conditions", "`where` stands in the signature of each function that takes such a value"
-    if _is_in_parameters(kinds, at):
-        return "a parameter has no conditions of its own", "they stand behind all: `fn(x : T) : T where n >= 1 { ... }`"
-    return None
-
-
-def _is_in_parameters(kinds: list[int], at: int) -> bool:
-    """Whether a place lies in the parentheses behind `fn`."""
-    depth = 0
-    for i in range(at - 1, max(0, at - FAR), -1):
-        depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
-        if depth < 0:
-            return kinds[i - 1] == KIND["FN"]
-    return False
-
-
-def _closes_condition(kinds: list[int], at: int) -> bool:
-    """Whether a parenthesis closes one that a loop's condition stands in."""
-    depth = 0
-    for i in range(at - 1, max(0, at - FAR), -1):
-        if kinds[i] in OPENER and depth == 0:
-            return kinds[i - 1] == KIND["WHILE"]
-        depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
-    return False
-
-
-_NAMED = {"with": "acc = x", "stack": "y : Tensor([n], float32)"}
-_FUNCTION = "a function is written `@f = fn(x : T) : T { ... }`"
 _SEPARATORS = PREFIXES | kinds("EQUAL COMMA COLON _END")
 
 

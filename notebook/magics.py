@@ -93,8 +93,10 @@ class Magic:
         ran = self._cell("")
         found = [f for f in _of_report(ran) if f.name == f"@{name}"]
         if not found:
-            known = ", ".join(f.name for f in _of_report(ran)) or "none"
-            raise Misused(f"there is no function {name!r}; those of {ran.name} are {known}")
+            known = ", ".join(f.name for f in _of_report(ran))
+            raise Misused(
+                f"there is no function {name!r}; {f'those of {ran.name} are {known}' if known else f'{ran.name} has none'}"
+            )
         return found
 
 

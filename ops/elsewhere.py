@@ -225,24 +225,31 @@ _OTHERWISE = """
 _RANDOM = "random numbers are made of a key: `@{}(@random_key(0), [2, 3])`"
 _UNIFORM, _NORMAL = _RANDOM.format("random_uniform"), _RANDOM.format("random_normal")
 _SAID = {
-    "double": "`@cast(x, float64)` does this", "float": "`@cast(x, float32)` does this",
-    "half": "`@cast(x, float16)` does this", "int": "`@cast(x, int32)` does this", "long": "`@cast(x, int64)` does this",
-    "len": "`x.dim(0)` is the size of the first axis", "ndim": "`x.rank` is the number of axes",
+    "double": "`@cast({x}, float64)` does this", "float": "`@cast({x}, float32)` does this",
+    "half": "`@cast({x}, float16)` does this", "int": "`@cast({x}, int32)` does this", "long": "`@cast({x}, int64)` does this",
+    "len": "`{x}.dim(0)` is the size of the first axis", "ndim": "`{x}.rank` is the number of axes",
     "vmap": "`@map(f, xs)` calls f with each row of xs", "reduce": "`@fold(f, init, xs)` calls f with each row of xs",
     "rand": _UNIFORM, "randn": _NORMAL, "random": _UNIFORM,
+    "print": "a script prints its expression lines, and `rx shapes` says what is known of each binding",
     "tensor": "a literal is written without the `@`: `tensor([1, 2], float32)`",
 }  # fmt: skip
 
 
-def otherwise(name: str) -> str | None:
-    """What to say of a name that is not to be replaced by another one: what there is instead."""
+def otherwise(name: str, of: str = "x") -> str | None:
+    """What to say of a name that is not to be replaced by another one: what there is instead, of a tensor."""
     if name in _SAID:
-        return _SAID[name]
+        return _SAID[name].format(x=of)
     if _plain(name) not in _OTHERWISE.split():
         return None
     calls = [f"`{_call(ours)}`" for ours in primitives(name)]
     listed = " or ".join(filter(None, (", ".join(calls[:-1]), *calls[-1:])))
     return f"{listed} is the nearest there is: compare what it does with its arguments"
+
+
+def method(name: str, of: str) -> str | None:
+    """What to say of a method that tensors have elsewhere."""
+    called = " or ".join(f"`@{ours}({of}, ...)`" for ours in primitives(name))
+    return otherwise(name, of) or (f"write {called}" if called else None)
 
 
 def _call(ours: str) -> str:

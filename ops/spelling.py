@@ -63,10 +63,12 @@ def argument(call: CallLike, param: str) -> str:
 
 
 def _written(expr: core.Value) -> str:
-    """A name, or a shape that is short enough to be said."""
-    if isinstance(expr, core.Var):
-        return f"`{expr.name}`" if expr.name.isidentifier() else ""
+    """A name, a part of a tuple, or a shape that is short enough to be said."""
     text = expr.span.text
+    if isinstance(expr, core.Var):
+        if text != expr.name and text.endswith("]") and _is_short(text):
+            return f"`{text}`"
+        return f"`{expr.name}`" if expr.name.isidentifier() else ""
     return f"`{text}`" if isinstance(expr, core.ShapeLit | core.ShapeVar) and _is_short(text) else ""
 
 

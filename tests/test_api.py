@@ -328,6 +328,21 @@ def test_tuples_of_tensors_travel_as_python_tuples() -> None:
     assert y.shape == (2, 4) and o == 4
     assert refused(module.dense, f32(2, 3), (f32(5, 4), f32(4))).message.startswith("@dense needs axis 0 of `l[0]`")
     assert refused(module.dense, f32(2, 3), f32(3, 4)).message.startswith("@dense needs `l` to be a tuple of 2")
+    assert refused(module.dense, f32(2, 3), (f32(3, 4),)).message == "@dense needs `l` to be a tuple of 2, but it has 1"
+
+
+@pytest.mark.parametrize("given", [[1, 2], None, (1,), np.ones((2, 2)), "x"])
+def test_a_refusal_of_what_is_no_array_is_told_without_what_was_tried_before(given: object) -> None:
+    module = rx.loads("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x }")
+    with pytest.raises(rx.ShapeError) as refusal:
+        module.f(given)
+    assert refusal.value.__context__ is None or refusal.value.__suppress_context__
+
+
+def test_a_tuple_inside_of_a_tuple_is_told_by_its_place() -> None:
+    module = rx.loads("""@f = fn(p : (Tensor, (Tensor, Tensor))) : Tensor { p[0] }""")
+    said = refused(module.f, (f32(2), f32(3))).message
+    assert said == "@f needs `p[1]` to be a tuple of 2, but it is Tensor([3], float32)"
 
 
 @pytest.mark.parametrize(

@@ -297,7 +297,7 @@ def test_a_name_that_a_carry_binds_and_nothing_uses_is_noted(body: str, unused: 
         ("while (true) with (a = x, b = y) { (a, b, a) }", "E228", "a turn gives `a` and `b`; here are 3 values", None),
         ("while (true) with (a = x, b = y) { (a,) }", "E228", "a turn gives `a` and `b`; here is 1 value", None),
         ("while (true) with (a = x) stack (z : int8) { (a, 1, 2) }", "E228", "turn gives `a` and `z`", "carries come first"),
-        ("while (true) with (a = x, b = y) { a }", "E206", "a tuple of 2 is needed here", None),
+        ("while (true) with (a = x, b = y) { a }", "E228", "a turn gives `a` and `b`; here is 1 value", None),
         ("while (true) with (a = x) { n }", "E207", "`n` is a Size, not a tensor", None),
         ("while (true) with (a : Size = n) { x }", "E206", "`x` is a tensor; a Size is needed here", None),
         ("while (n) with (a = x) { a }", "E206", "`n` is a Size; a Bool is needed here", None),

@@ -719,3 +719,20 @@ def test_two_open_sizes_of_a_reshape_are_not_listed() -> None:
 def test_what_something_does_not_fit_to_is_shown(text: str, code: str, place: tuple[str, str]) -> None:
     d = only(text)
     assert (d.code, places(d)) == (code, [place])
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("@matmul(p[0], q[0])", ("`p[0]`", "`q[0]`")),
+        ("@matmul(p[-2], q[1][1])", ("`p[-2]`", "`q[1][1]`")),
+        ("@concat([q[1][0], p[1]], axis=0)", ("`q[1][0]`", "`p[1]`")),
+        ("let t = (p[1], @relu(p[0])); @matmul(t[1], t[0])", ("`t[1]`", "`t[0]`")),
+        ("let (a, b) = p; @matmul(a, b)", ("`a`", "`b`")),
+    ],
+)
+def test_a_part_of_a_tuple_is_called_as_it_is_written(body: str, names: tuple[str, str]) -> None:
+    pair = "(Tensor([2, 3], float32), Tensor([5, 7], float32))"
+    program = f"@f = fn(p : {pair}, q : (Tensor([11, 13], float32), {pair})) : Tensor {{ {body} }}"
+    wrong = [d for d in said(program) if d.severity == "error"]
+    assert len(wrong) == 1 and all(name in wrong[0].message for name in names), wrong

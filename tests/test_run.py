@@ -140,6 +140,7 @@ def test_literals_and_generated_tensors(rx, value: str, printed: str) -> None:
         ("1 2", "goes on after its value"),
         ("", "is not a value"),
         ("hello", "cannot be read"),
+        ("float32[2, 3]", "says nothing of the elements: write float32[2, 3]:random"),
         ("300:int8", "300 is out of the range of int8, -128 to 127"),
         ("-1:uint8", "out of the range of uint8"),
         ("9" * 30, "out of the range of int64"),
@@ -173,6 +174,16 @@ def test_a_bad_value_is_one_line_and_status_2(rx, value: str, said: str) -> None
     ran = show(rx, value)
     assert (ran.status, ran.out) == (2, "")
     assert said in ran.err and ran.err.count("\n") == 1 and ran.err.startswith("rx: --arg x: "), ran.err
+
+
+def test_tuples_are_arguments_with_tuples_inside_of_them(rx) -> None:
+    Path("f.rx").write_text("@f = fn(p : ((Tensor, Size), (Tensor, Bool), Tensor)) : Tensor { p[0][0] * 2 }")
+    for given in ('((3; 2); (["a;b", ")"]; true); float32[2]:ones)', "(3; 2); ([]; false); 4"):
+        ran = rx("run", "f.rx", "--call", "@f", "--arg", f"p={given}")
+        assert (ran.status, ran.out) == (0, "result : Tensor([], int64) = 6\n"), ran.err
+    ran = rx("run", "f.rx", "--call", "@f", "--arg", "p=(3; 2)")
+    assert ran.status == 2
+    assert ran.err.endswith("rx: --arg p: it is a tuple of 3, not of 2: write it (VALUE; VALUE; VALUE)\n")
 
 
 def test_files_of_three_kinds_are_arguments(rx) -> None:

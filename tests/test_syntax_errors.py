@@ -193,7 +193,7 @@ SAID = [
     ("let inöd = 3", "E102", "`inöd` is not a name", "names are made of the letters a to z, digits and `_`"),
     ("let x = a & b", "E102", "`&` is not a sign of Rx", "write `&&`"),
     ("let x = a ≤ b", "E102", "`≤` is not a sign of Rx", "write `<=`"),
-    ("let x =\u00a03", "E102", "a no-break space cannot stand in a program", None),
+    ("let x =\u00a03", "E102", "a no-break space cannot stand in a program", "write a space"),
     ("let x = $3", "E102", "`$` cannot stand in a program", None),
     ("@f = fn(x : T) -> T { x }", "E102", "`->` is not a sign of Rx", "write `:`"),
     ("x += 1", "E102", "`+=` is not a sign of Rx", "bind the name again: `let x = x + 1`"),

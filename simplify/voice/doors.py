@@ -232,7 +232,19 @@ def impossible_signature(function: core.Function, conditions: list[core.Assert])
         message += f": {listed([_asked(c) for c in conditions])}" + (
             " exclude each other" if labels else " never holds"
         )
-    return error(codes.E311, message, span, labels=labels, function=f"@{function.name}")
+    help = _ANY if any(_is_below_0(c.cond) for c in conditions) else None
+    return error(codes.E311, message, span, labels=labels, function=f"@{function.name}", help=help)
+
+
+_ANY = "any size is written `?`, or a name that stands for it"
+
+
+def _is_below_0(asked: core.BoolExpr) -> bool:
+    """Whether a dimension has to be a number below 0: `Tensor([-1, d])`."""
+    match asked:
+        case core.Compare(op="==", left=core.DimOf(), right=core.SizeLit(value=value)):
+            return value < 0
+    return False
 
 
 def _asked(stmt: core.Assert) -> str:

@@ -1,0 +1,69 @@
+"""What people write who come from Python, NumPy, PyTorch or C: the message says what is written here, and is not misleading."""
+
+from __future__ import annotations
+
+import pytest
+import rxlang as rx
+
+HEAD = "@f = fn(x : Tensor([n, d], float32), w : Tensor([d, m], float32)) : Tensor"
+
+# What stands in the body of a function, and what its one error and the help say.
+BODIES = [
+    ("x[0] = 1.0; x", "the elements of a tensor stay what they are", "`@put`"),
+    ('assert n > 0, f"n is {n}"; x', "a string has no prefix", "plain text"),
+    ("x if n > 3 else w", "found `if`", "`if (c) { a } else { b }`"),
+    ('"""Doubles."""\n  x', "a string stands on one line", "a comment begins with `#`"),
+    ("@map(lambda y: @sum(y), x)", "`lambda` is not a word of Rx", "`fn(x : T) : T { ... }`"),
+    ("if (n > 3):\n    x\n  else:\n    w", "found `:`", "a block stands in braces"),
+    ("for i in range(3):\n    x", "found `:`", "a block stands in braces"),
+    ('raise "empty"', "`raise` is not a word of Rx", "`assert c` stops"),
+    ("let y : float32[n] = x; y", "found `[`", "a type is written"),
+    ("let k = x.shape[0]; x", "`x.shape` is a Shape, which has no parts", "write `x.dim(0)`"),
+    ("let k = x.shape[-1]; x", "`x.shape` is a Shape, which has no parts", "write `x.dim(-1)`"),
+    ("x.float()", "there is no `.float`", "`@cast(x, float32)`"),
+    ("x.astype(float16)", "there is no `.astype`", "`@cast(x, ...)`"),
+    ("x + x.softmax(dim=1)", "there is no `.softmax`", "`@softmax(x, ...)`"),
+    ("x.masked_fill(x, 0.0)", "there is no `.masked_fill`", "compare what it does"),
+    ("np.exp(x)", "there is no `.exp`", "write `@exp(...)`"),
+    ("cat([x, x])", "nothing is called `cat` here", "`@concat(...)`"),
+    ("print(x); x", "nothing is called `print` here", "`rx shapes`"),
+    ("len(x)", "nothing is called `len` here", "`x.dim(0)`"),
+    ("@print(x); x", "there is no function `@print`", "`rx shapes`"),
+    ("@reshape(x, n, -1)", "@reshape takes at most 2 arguments", "`shape` is a list: `[n, m]`"),
+    ("let s : Shape = (n, d); @zeros(s)", "`(n, d)` is a tuple", "write `[n, d]`"),
+    ('@cast(x, "float16")', "is a text; a DType is needed here", "write `float16`"),
+    ("pass", "nothing is called `pass` here", "the last expression"),
+    ("let y = x * 2.0", "this block has no result", "write `y` on a line behind this"),
+    ("@cast(x, half)", "there is no dtype `half`", "`float16`"),
+    ("for i in range(3) { let x = x * 2.0; x }", "this loop gives nothing", "`with (x = x)` carries it"),
+    ("for i in range(3) with (a = x) stack (y : Tensor([n, d], float32)) { a }", "a turn gives `a` and `y`", "first"),
+]
+
+# The same of whole programs.
+PROGRAMS = [
+    ("class Net:\n  def forward(self, x):\n    return x\n", "`class` is not a word of Rx", "a list of functions"),
+    ("from torch import nn\n", "`from` is not a word of Rx", '`import "file.rx" as f`'),
+    ("import numpy as np\n", "expected a string, found `numpy`", "needs no import: `@exp(x)`"),
+    ("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32):\n  x\n", "found `:`", "a block stands in braces"),
+    ("@f = fn(x : float32[n]) : Tensor { x }", "found `[`", "a type is written"),
+    ('@f = fn(x : Float[Tensor, "n d"]) : Tensor { x }', "found `[`", "a type is written"),
+    ("@f = fn(Tensor([n], float32) x) : Tensor { x }", "found `(`", "stands behind its name"),
+    ("@f = fn(float32 x) : Tensor { x }", "found `x`", "stands behind its name"),
+    ("@f = fn(x : Tensor(n, d, int8)) : Tensor { x }", "takes a shape and a dtype", "`Tensor([n, d], int8)`"),
+    ('@f = fn(x : Tensor(["n"], int8)) : Tensor { x }', '`"n"` is a text', "write `n`"),
+    ("@f = fn(x : Tensor([-1, d], int8)) : Tensor([d], int8) { x[0] }", "`-1` as axis 0", "any size is written `?`"),
+    ("@f = fn(x : int8, k : int) : Tensor { x }", "there is no type `int`", "`Size` or `int64`"),
+    ("@f = fn(x : int8, eps : float) : Tensor { x }", "there is no type `float`", "`float32`"),
+]
+
+
+@pytest.mark.parametrize(
+    ("program", "message", "help"),
+    [(f"{HEAD} {{\n  {body}\n}}\n", *said) for body, *said in BODIES] + PROGRAMS,
+    ids=[body.split("\n")[0][:40] for body, *_ in BODIES + PROGRAMS],
+)
+def test_a_habit_from_elsewhere_is_answered_with_what_is_written_here(program: str, message: str, help: str) -> None:
+    wrong = [d for d in rx.check_source(program).diagnostics if d.severity == "error"]
+    assert len(wrong) == 1, [d.message for d in wrong]
+    assert message in wrong[0].message
+    assert help in (wrong[0].help or ""), wrong[0].help
