@@ -38,7 +38,7 @@ class Code:
     `may_load` tells where weights may be loaded, `may_hoist` where a statement can be put before the one at hand.
     `opaque` is the extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
     `compounds` are the expressions that are bound as if they were names. `bare` has the sort of each lambda that stands in
-    the turns of a loop over rows.
+    the turns of a loop over rows; while it is read for that, only `sorts` are wanted of what is in it.
     """
 
     def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
@@ -58,6 +58,7 @@ class Code:
         self.annotated: list[Entry] = []
         self.compounds: set[str] = set()
         self.bare: dict[int, tuple[sweet.Expr, core.FnSort]] = {}
+        self.sorts = False
 
     # Problems
 

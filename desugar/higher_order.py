@@ -14,7 +14,7 @@ from .errors import count, fail
 from .levels import OVER_ROWS
 from .parts import leaf_sorts, together
 from .scope import SHAPE_SORTS, Entry, Scope
-from .sorts import describe, expand
+from .sorts import describe, expand, sort_of
 from .world import FnInfo, Unit
 
 
@@ -29,7 +29,8 @@ def call(code: Code, expr: sweet.Call, name: str) -> Typed:
         )
     outside, code.scope = code.scope, Scope(code.scope)
     try:
-        return _Rows(code, expr, name).loop()
+        rows = _Rows(code, expr, name)
+        return rows.only_sort() or rows.loop() if code.sorts else rows.loop()
     finally:
         code.scope = outside
 
@@ -70,7 +71,7 @@ class _Rows:
         one, its sort is known from when that one was read for its own."""
         bare = _is_bare(expr)
         known = self.code.bare.get(id(expr))
-        value, sort = (None, known[1]) if known is not None else self.code.hooks.value(self.code, expr)
+        value, sort = (None, known[1]) if known is not None else self._read(expr, bare)
         if not isinstance(sort, core.FnSort):
             fail(
                 codes.E206,
@@ -92,6 +93,30 @@ class _Rows:
         if bare or isinstance(expr, sweet.FnName) or value is None:
             return expr, sort
         return self._hidden(value, sort, expr.span, "f"), sort
+
+    def _read(self, expr: sweet.Expr, bare: bool) -> Typed:
+        code, before = self.code, self.code.sorts
+        code.sorts = before or bare
+        try:
+            return code.hooks.value(code, expr)
+        finally:
+            code.sorts = before
+
+    def only_sort(self) -> Typed | None:
+        """A name of the loop's sort, if that is made of tensors: the loop is read in the turns of the one around it."""
+        code, given = self.code, self.sort.signature.result or core.TENSOR
+        sort = given if self.name == "map" else self._sort_of_first()
+        if self.name == "scan":
+            sort = core.TupleSort((sort, self._left(given)))
+        if any(leaf != core.TENSOR for leaf in leaf_sorts(sort)):
+            return None
+        code.each(partial(self._tensor, x) for x in self.rows)
+        return core.variable(self.span, code.fresh("y"), sort), sort
+
+    def _sort_of_first(self) -> core.Sort:
+        assert self.init is not None
+        type_ = self._type_of_first(self.init)
+        return self.code.hooks.value(self.code, self.init)[1] if type_ is None else sort_of(type_)
 
     def _hidden(self, value: core.Value, sort: core.Sort, span: Span, base: str) -> sweet.Name:
         """A value by a name that the user cannot know."""
@@ -212,12 +237,16 @@ class _Rows:
         let = sweet.Let(self.span, (name,), False, None, False, called)
         if self.name == "map":
             return (let,), _tuple(self.span, list(_parts(made, given))), given
-        pair = isinstance(given, core.TupleSort) and len(given.items) == 2 and not self._is_carried(given)
-        if not pair:
+        stacked = self._left(given)
+        if stacked is given:
             return (let,), _tuple(self.span, [made, *_parts(made, given)]), given
-        assert isinstance(given, core.TupleSort)
         carried, left = (_part(made, i) for i in (0, 1))
-        return (let,), _tuple(self.span, [carried, *_parts(left, given.items[1])]), given.items[1]
+        return (let,), _tuple(self.span, [carried, *_parts(left, stacked)]), stacked
+
+    def _left(self, given: core.Sort) -> core.Sort:
+        """What is stacked of what a scan's function gives: the second of a pair, or all of it."""
+        pair = isinstance(given, core.TupleSort) and len(given.items) == 2 and not self._is_carried(given)
+        return given.items[1] if isinstance(given, core.TupleSort) and pair else given
 
     def _is_carried(self, given: core.Sort) -> bool:
         """Whether the function gives just what it was given first."""

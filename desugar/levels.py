@@ -165,6 +165,8 @@ def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
             return _level_of_call(code, sweet.Call(call.span, function, ()))
         case sweet.Lambda(fn=sweet.Fn(result=type_)) if type_ is not None and name != "scan":
             return word(sort_of(expand(code.unit, type_)))
+        case sweet.Lambda() as function if name != "scan" and id(function) in code.bare:
+            return "Tuple" if isinstance(code.bare[id(function)][1].signature.result, core.TupleSort) else "Tensor"
         case sweet.Lambda(fn=sweet.Fn(params=params, body=sweet.Block() as body)) if name != "scan":
             return _level_of_block(code, body, {p.name.name for p in params})
     return "Tuple" if name == "scan" else "Tensor"

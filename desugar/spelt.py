@@ -36,6 +36,8 @@ class Spelt:
 
 def names_in(*roots: object) -> tuple[str, ...]:
     """The names that are used in some trees, each once."""
+    if len(roots) == 1 and isinstance(roots[0], sweet.Name):
+        return (roots[0].name,)
     return tuple(dict.fromkeys(n.name for n in walk(*roots) if isinstance(n, sweet.Name)))
 
 

@@ -38,7 +38,9 @@ def _is_no_size(node: Node) -> bool:
 def type_names(type_: sweet.Type) -> Iterator[sweet.Name]:
     """The names of sizes, shapes and dtypes in a type, dtypes themselves left out."""
     if isinstance(type_, sweet.TensorType):
-        yield from (n for n in size_names((type_.shape, type_.dtype)) if n.name not in DTYPES)
+        shape = type_.shape
+        for part in (*(shape.items if isinstance(shape, sweet.ListExpr) else (shape,)), type_.dtype):
+            yield from (n for n in size_names(part) if n.name not in DTYPES)
 
 
 def all_names(type_: sweet.Type | None) -> Iterator[sweet.Name]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import accumulate
 
 TAB = "    "
 ELLIPSIS = "…"
@@ -34,13 +35,25 @@ def _escape(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+def is_simple(text: str) -> bool:
+    """Whether each of its characters is shown as it is, in one column."""
+    return text.isascii() and text.isprintable()
+
+
 def shown(text: str) -> str:
     """The text on one line, without a character that could move the cursor or turn the writing round."""
-    return text if text.isascii() and text.isprintable() else "".join(cell(c)[0] for c in text)
+    return text if is_simple(text) else "".join(cell(c)[0] for c in text)
 
 
 def columns(text: str) -> int:
-    return len(text) if text.isascii() and text.isprintable() else sum(cell(c)[1] for c in text)
+    return len(text) if is_simple(text) else sum(cell(c)[1] for c in text)
+
+
+def ends(text: str, begin: int) -> tuple[int, ...]:
+    """The column before each character and behind the last, counted from a column."""
+    if is_simple(text):
+        return tuple(range(begin, begin + len(text) + 1))
+    return tuple(accumulate((cell(c)[1] for c in text), initial=begin))
 
 
 def wrapped(text: str, room: int) -> list[str]:

@@ -15,10 +15,10 @@ error[E305]: @matmul needs axis 1 of `x` to equal ...      the headline: who nee
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import NamedTuple
 
-from .cells import ELLIPSIS, cell, columns, shown, wrapped
+from .cells import ELLIPSIS, cell, columns, ends, is_simple, shown, wrapped
 from .diagnostics import Diagnostic
 from .source import NOWHERE, Source, Span
 from .styled import Line, Piece
@@ -305,6 +305,9 @@ def _window(text: str, begin: int, length: int, focus: int, room: int) -> Window
     left = room - 2
     first = last = min(focus, length)
     first, left = _leftwards(text, begin, first, left, room // 4)
+    ahead = min(length - last, room - last + first, left)
+    if ahead > 0 and is_simple(text[begin + last : begin + last + ahead]):
+        last, left = last + ahead, left - ahead
     while last < length and last - first < room and cell(text[begin + last])[1] <= left:
         left -= cell(text[begin + last])[1]
         last += 1
@@ -315,7 +318,9 @@ def _window(text: str, begin: int, length: int, focus: int, room: int) -> Window
 
 def _leftwards(text: str, begin: int, first: int, left: int, reach: int) -> tuple[int, int]:
     """Widen a window to the left by at most `reach` columns."""
-    floor = max(0, first - reach)
+    floor, steps = max(0, first - reach), max(min(first, reach, left), 0)
+    if is_simple(text[begin + first - steps : begin + first]):
+        first, left, reach = first - steps, left - steps, reach - steps
     while first > floor and cell(text[begin + first - 1])[1] <= min(left, reach):
         used = cell(text[begin + first - 1])[1]
         first, left, reach = first - 1, left - used, reach - used
@@ -327,9 +332,9 @@ def _parts(line: str, spans: list[tuple[int, int]]) -> Window:
     shown_text, parts = "", []
     for first, last in spans:
         shown_text += ELLIPSIS if first else ""
-        cells = [cell(c) for c in line[first:last]]
-        parts.append(Part(first, tuple(accumulate((size for _, size in cells), initial=columns(shown_text)))))
-        shown_text += "".join(c for c, _ in cells)
+        part = line[first:last]
+        parts.append(Part(first, ends(part, columns(shown_text))))
+        shown_text += shown(part)
     return Window(shown_text + (ELLIPSIS if spans[-1][1] < len(line) else ""), tuple(parts))
 
 

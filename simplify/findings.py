@@ -40,6 +40,7 @@ class Log:
         self.certain = certain
         self._counted = dict.fromkeys(Status, 0)
         self.findings: list[Finding] = []
+        self.errors = 0
         # Annotations that always fail.
         self.broken: list[Span] = []
 
@@ -47,12 +48,21 @@ class Log:
         """Notes, and what is wrong with a function as a whole."""
         for one in said:
             status = Status.REFUTED if one.severity == "error" else Status.PROVED
-            self.findings.append(Finding(Remark(one), Outcome(status), State()))
+            self.add(Finding(Remark(one), Outcome(status), State()))
+
+    def add(self, finding: Finding) -> None:
+        self.findings.append(finding)
+        self.errors += finding.is_error
 
     @property
     def is_long(self) -> bool:
         """Whether so much was found that nobody reads all of it."""
         return len(self.findings) >= IN_WORDS
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is wrong that no more functions are looked at."""
+        return self.errors >= IN_WORDS
 
     def count(self, status: Status, number: int = 1) -> None:
         self._counted[status] += number

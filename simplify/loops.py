@@ -496,8 +496,10 @@ def _in_range(turns: Turns) -> tuple[Cond, ...]:
 
 
 def _at(loop: core.Loop, env: Env, index: Size) -> Env:
-    """An environment in which the loop's index stands for a size."""
-    return env if loop.index is None else {**env, loop.index: Entry(SizeValue(index), loop.span)}
+    """An environment that was made for this, in which the loop's index stands for a size."""
+    if loop.index is not None:
+        env[loop.index] = Entry(SizeValue(index), loop.span)
+    return env
 
 
 def _refuted(loop: core.Loop) -> set[str]:

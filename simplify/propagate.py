@@ -37,7 +37,7 @@ from .solver.terms import Purse, Share, Size, substitute
 from .voice import doors
 from .voice.describe import binding
 from .voice.explain import explain
-from .voice.telling import in_short, told, told_inside
+from .voice.telling import in_short, told, told_inside, unread
 from .walk import Walk
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -114,27 +114,31 @@ class _Checker:
             wrapper = self.program.functions[name]
             impl = self.program.implementation(wrapper)
             done.update((f.name, f) for f in (wrapper, impl) if f is not None)
+        left: list[core.Function] = []
         for function in self.program.callees_first():
             if function.kind != "private" and function.name not in done:
+                if self.log.is_full:
+                    left.append(function)
+                    continue
                 with self._share(function):
                     wrapper, impl = self._function(function)
                 done[wrapper.name] = wrapper
                 if impl is not None:
                     done[impl.name] = impl
         for function in self.before.functions:
-            if function.name not in done:
+            if function.name not in done and not self.log.is_full:
                 with self._share(function):
                     done[function.name] = self._private(function)
-            functions.append(done[function.name])
-        main = None
-        if self.before.main is not None:
+            functions.append(done.get(function.name, function))
+        main = self.before.main
+        if main is not None and not self.log.is_full:
             with Share(self.program.shares[""]):
-                main = self._main(self.before.main)
+                main = self._main(main)
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
         chosen, silent = choose(self.log)
         chosen = [f for f in chosen if f.is_error] if self.options.errors_only else chosen
         return Checked(
-            tuple(map(told, chosen[:IN_WORDS])) + in_short(chosen[IN_WORDS:]),
+            (*map(told, chosen[:IN_WORDS]), *in_short(chosen[IN_WORDS:]), *unread(left)),
             self.log.counts,
             self.program.solutions.put(self.before),
             after,

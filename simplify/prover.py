@@ -298,7 +298,10 @@ class Prover:
         found = Finding(kept, outcome, state, self.function, self.options, site, between)
         if not frame.quiet and not long:
             found.roots = roots(self.state, asked.sizes())
-        (self.log.findings if frame.captured is None or not frame.trial else frame.captured).append(found)
+        if frame.captured is None or not frame.trial:
+            self.log.add(found)
+        else:
+            frame.captured.append(found)
         return found
 
     def _record(self, frame: Frame, status: Status) -> Status:

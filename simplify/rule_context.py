@@ -22,7 +22,7 @@ from .known.fresh import dims_of
 from .known.shape_level import Truth
 from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
-from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, render_cond
+from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, negate, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var, square_root
 from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, size_key, smax, smin, var
 from .voice.describe import common_text, exactness
@@ -185,11 +185,12 @@ class SymbolicCtx:
         size = state.size(text or "?")
         if text is None:
             state.opaque.begin(only_var(size), None)
-        for one in sizes:
-            state.assume(any_of(eq(size, one), eq(one, 1)))
-        state.assume(any_of(*(eq(size, one) for one in sizes)))
-        ones = [all_of(*(eq(one, 1) for one in sizes[:i])) for i in range(len(sizes))]
-        others = [*(ne(one, 1) for one in sizes[:-1]), True]
+        are_one, are_this = [eq(one, 1) for one in sizes], [eq(size, one) for one in sizes]
+        for is_one, is_this in zip(are_one, are_this, strict=True):
+            state.assume(any_of(is_this, is_one))
+        state.assume(any_of(*are_this))
+        ones = [all_of(*are_one[:i]) for i in range(len(sizes))]
+        others = [*map(negate, are_one[:-1]), True]
         cases = ((all_of(before, this), one) for before, this, one in zip(ones, others, sizes, strict=True))
         state.choices.begin(only_var(size), tuple(cases))
         return size

@@ -14,7 +14,7 @@ from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
 from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, Share, TooLarge, charge, over, spent, stride, var
-from support import fuzz, hard_programs, long_programs, nested_sizes
+from support import fuzz, hard_programs, long_programs, many_mistakes, nested_sizes
 
 HERE = Path(__file__).parent
 SUPPORT = HERE / "support"
@@ -253,7 +253,7 @@ def test_functions_over_rows_within_one_another_cost_what_they_are_many(form):
         return nested_sizes.entered(f"@f = fn(r{depth} : Tensor([{dims}], float32)) : Tensor {{ {text} }}\n")
 
     cost(1)
-    assert cost(14) < 6 * cost(7)
+    assert cost(14) < 3.3 * cost(7)
 
 
 def test_what_an_inlined_body_gives_is_known_where_there_are_not_many_of_them():
@@ -289,6 +289,23 @@ def test_thousands_of_names_that_do_not_exist_cost_a_suggestion_for_some():
     text = body(*(f"let y{i} = @relu(zz{i})" for i in range(1_000)))
     report = with_helps(check(text), Path("."))
     assert [d.code for d in report.diagnostics].count("E201") == 1_000
+
+
+@pytest.mark.parametrize("kind", ["sizes of +", "reshape", "dtype", "result", "argument"])
+def test_behind_300_errors_no_more_functions_are_looked_at(kind):
+    report = check(many_mistakes.program(kind, many_mistakes.APART, 2, 320))
+    wrong = [d for d in report.diagnostics if d.severity != "note"]
+    assert [d.severity for d in wrong] == ["error"] * 300 + ["warning"]
+    assert wrong[-1].message == "20 more functions are not checked as long as so much is wrong, the first of them here"
+    assert wrong[-1].span.text.startswith("@f301")
+
+
+def test_what_is_not_looked_at_costs_what_reading_it_does():
+    def cost(kind, count):
+        return nested_sizes.entered(many_mistakes.program(kind, many_mistakes.APART, 2, count))
+
+    right, wrong = cost("nothing", 800) - cost("nothing", 400), cost("reshape", 800) - cost("reshape", 400)
+    assert wrong < right
 
 
 def test_consts_cost_where_they_are_used():

@@ -239,6 +239,16 @@ def test_a_mistake_is_said_in_the_words_of_the_call(body: str, code: str, messag
     assert message in found[0].message
 
 
+@pytest.mark.parametrize("inner", [
+    "@map(fn(q) { q + nope }, r)", "@map(fn(q) { q }, nope)", "@fold(fn(s, q) { s + q }, nope, r)",
+    "@map(fn(q) { @map(fn(p) { p }, nope) }, r)", "@fold(fn(s, q) { s + nope }, r[0], r)",
+    "@scan(fn(s, q) { (s, nope) }, r[0], r)[1]", "@scan(fn(s, q) { s }, nope, r)[0]",
+])  # fmt: skip
+def test_a_mistake_in_rows_of_rows_is_told_once(inner: str) -> None:
+    [found] = said(f"@f = fn(x : Tensor([a, b, c, d], float32)) {{ @map(fn(r) {{ {inner} }}, x) }}\n")
+    assert (found.code, found.span.text) == ("E201", "nope")
+
+
 def test_tensors_with_another_number_of_rows_fail_before_the_first_turn() -> None:
     source = "@f = fn(xs : Tensor([n], float32), ys : Tensor([m], float32)) { @map(@add, xs, ys) }"
     (doubt,) = said(source)

@@ -286,6 +286,8 @@ def cond_terms(cond: Cond) -> Iterator[Term]:
 
 def substitute_cond(cond: Cond, values: Mapping[Var, Size], ranges: Ranges = _NO_RANGES) -> Cond:
     """The condition with sizes put for variables, folded again."""
+    if not ranges and values.keys().isdisjoint(cond_vars(cond)):
+        return cond
     return map_terms(cond, lambda term: substitute(term, values), ranges)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...lang import codes
+from ...lang import codes, core
 from ...lang.codes import Code
 from ...lang.core import Status
 from ...lang.diagnostics import Diagnostic, Label, Sentence, error, saying, together, warning
@@ -49,6 +49,16 @@ def in_short(findings: Sequence[Finding]) -> tuple[Diagnostic, ...]:
     more = f"{len(doubts)} more checks could not be proved and are done at run time, the first of them here"
     said = tuple(_in_short(f) for f in findings if not f.is_doubt)
     return (*said, warning(codes.W311, more, doubts[0].span)) if doubts else said
+
+
+def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:
+    """That functions were not looked at any more."""
+    if not functions:
+        return ()
+    said = "function is" if len(functions) == 1 else "functions are"
+    more = f"{len(functions)} more {said} not checked as long as so much is wrong"
+    here = "" if len(functions) == 1 else ", the first of them here"
+    return (warning(codes.W311, more + here, min((f.span for f in functions), key=lambda span: span.start)),)
 
 
 def _in_short(finding: Finding) -> Diagnostic:

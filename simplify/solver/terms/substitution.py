@@ -17,6 +17,10 @@ def substitute(size: Size, values: Mapping[Var, Size]) -> Size:
     mons: dict[Mono, int] = {}
     result: Size = 0
     charge(2 * len(size.mons))
+    if len(size.mons) == 1:
+        [(mono, k)] = size.mons.items()
+        if len(mono) == 1 and type(mono[0]) is Var:  # most sizes are a name
+            return k * values[mono[0]]
     for mono, k in size.mons.items():
         if all(_untouched(atom, values) for atom in mono):
             mons[mono] = k
