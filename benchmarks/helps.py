@@ -2,7 +2,7 @@
 
     python benchmarks/helps.py [FILE.jsonl] [-v]
     python benchmarks/helps.py --mistakes [--every N] [--show WHAT]
-                               [--held-out | --fresh | --later | --latest | --unseen | --kept-back]
+                               [--held-out | --fresh | --later | --latest | --unseen | --kept-back | --afterwards]
 
 The bugs: of the refuted rows that come with a fixed version, for how many some offered help gives a program whose last tensor
 has the same shape as in the fixed version, at random sizes. `best` counts the help that is printed, `any` all that are offered.
@@ -65,6 +65,7 @@ def main():
     parser.add_argument("--later", action="store_const", const="later", dest="corpus")
     parser.add_argument("--latest", action="store_const", const="latest", dest="corpus")
     parser.add_argument("--unseen", action="store_const", const="unseen", dest="corpus")
+    parser.add_argument("--afterwards", action="store_const", const="afterwards", dest="corpus")
     parser.add_argument("--kept-back", action="store_const", const="kept back", dest="corpus")
     parser.add_argument("--every", type=int, default=1, metavar="N")
     parser.add_argument("--show", metavar="WHAT")

@@ -9,13 +9,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain, islice, permutations
+from itertools import chain
 from typing import Any
 
 from ..lang import sweet
-from ..lang.dtypes import DTYPES
+from ..lang.dtypes import DTYPES, DType
 from ..lang.node import Node
 from ..lang.walk import rewrite, walk
+from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import GroundCtx, NeedsData, Violation, outcomes
 from ..ops.model import WILDCARD, Param, Primitive, RankUnknown, TensorInfo
 from ..ops.registry import lookup
@@ -25,10 +26,8 @@ from .tree import Tree
 Value = Any
 Env = dict[str, Value]
 
-# Far enough from each other that what is put together of some is seldom another one, and larger than what windows ask for.
-_NUMBERS = (71, 149, 331, 733, 1601, 3491, 97, 211, 467, 1009, 2203, 83, 181, 397, 859, 1867, 109, 239, 521, 1129)
-_MOST_ASSIGNMENTS = 60
 _DEEPEST = 4
+_MOST_PARTS = 64
 _ONE = TensorInfo[int]((), None)
 
 
@@ -38,37 +37,6 @@ class Misfit(Exception):
 
 class Untold(Exception):
     """Sizes alone do not tell."""
-
-
-# The sizes
-
-
-def assignments(tree: Tree, fn: sweet.Fn, factor: int = 1) -> Iterator[Env]:
-    """Numbers for the sizes of a function that its signature allows, each a multiple of the factor."""
-    evaluator = Evaluator(tree)
-    try:
-        names = evaluator.names_of(fn)
-    except Untold:
-        return
-    if len(names) > len(_NUMBERS):
-        return
-    for numbers in islice(_orders(len(names)), _MOST_ASSIGNMENTS):
-        env: Env = evaluator.consts | {name: number * factor for name, number in zip(names, numbers, strict=True)}
-        for cond in fn.where:
-            evaluator.make_hold(cond, env)
-        if all(evaluator.holds(cond, env) for cond in fn.where):
-            yield env
-
-
-def _is_size(type_: sweet.Type | None) -> bool:
-    return isinstance(type_, sweet.NamedType) and type_.name == "Size"
-
-
-def _orders(count: int) -> Iterator[tuple[int, ...]]:
-    """Numbers that rise, that fall, and in other orders."""
-    own = tuple(sorted(_NUMBERS[:count]))
-    yield own
-    yield from permutations(own[::-1])
 
 
 # Values
@@ -135,7 +103,7 @@ class Evaluator:
         """The sizes that the parameters of a function speak of; raises Untold where there is something else."""
         found: dict[str, None] = {}
         for param in fn.params:
-            found |= dict.fromkeys([param.name.name] if _is_size(param.type) else self._names_of_type(param.type))
+            found |= dict.fromkeys([param.name.name] if _issize_of(param.type) else self._names_of_type(param.type))
         return list(found)
 
     def _names_of_type(self, type_: sweet.Type | None) -> Iterator[str]:
@@ -158,18 +126,6 @@ class Evaluator:
         given = {p.name: a for p, a in zip(declared.params, type_.args, strict=True)}
         made = rewrite(declared.type, lambda n: given.get(n.name, n) if isinstance(n, sweet.Name) else n)
         return self._written_out(made)
-
-    def make_hold(self, cond: sweet.Expr, env: Env) -> None:
-        """Another number for a size that is to be a multiple, or the same as another one."""
-        match cond:
-            case sweet.Binary(op="&&", left=left, right=right):
-                self.make_hold(left, env)
-                self.make_hold(right, env)
-            case sweet.Binary(op="==", left=sweet.Binary(op="%", left=sweet.Name(name=name), right=of)) if name in env:
-                if not self.holds(cond, env):
-                    env[name] *= _size(self.value(of, env))
-            case sweet.Binary(op="==", left=sweet.Name(name=name), right=right) if name in env:
-                env[name] = self.value(right, env)
 
     # Expressions
 
@@ -239,10 +195,10 @@ class Evaluator:
 
     def _call(self, call: sweet.Call, env: Env) -> Value:
         match call.callee:
-            case sweet.Name(name=name) if name in _FUNCTIONS:
-                return _FUNCTIONS[name](*(_size(self.value(a.value, env)) for a in call.args))
+            case sweet.Name(name=name) if name in _FUNCTIONS and len(call.args) == 2:
+                return _FUNCTIONS[name](*(size_of(self.value(a.value, env)) for a in call.args))
             case sweet.Attr(value=inner, name=sweet.Ident(name="dim")) if len(call.args) == 1:
-                shape, axis = _tensor(self.value(inner, env)).shape, _size(self.value(call.args[0].value, env))
+                shape, axis = _tensor(self.value(inner, env)).shape, size_of(self.value(call.args[0].value, env))
                 if not -len(shape) <= axis < len(shape):
                     raise Misfit
                 return shape[axis]
@@ -262,6 +218,10 @@ class Evaluator:
             if param is None:
                 raise Misfit
             given[param.name] = _argument(param, self.value(arg.value, env))
+        if any(p.required and p.name not in given for p in row.params):
+            raise Misfit
+        if parse_dtypes(row.dtypes).results[0].many and _parts_of(row, given) > _MOST_PARTS:
+            raise Untold
         return self._ruled(row.name, **given)
 
     def _ruled(self, name: str, **given: Value) -> Value:
@@ -324,7 +284,7 @@ class Evaluator:
                 parts = value if isinstance(value, tuple) and len(value) == len(items) else ()
                 return [pair for of, part in zip(items, parts, strict=False) for pair in self._pairs(of, part, env)]
             case sweet.TensorType(shape=sweet.ListExpr(items=items)) if isinstance(value, TensorInfo | int | float):
-                dims = tuple(map(_size, _tensor(value).shape))
+                dims = tuple(map(size_of, _tensor(value).shape))
                 open_ = [i for i, item in enumerate(items) if isinstance(item, sweet.Splice | sweet.Dots)]
                 if len(open_) > 1:
                     return []
@@ -336,7 +296,7 @@ class Evaluator:
                     dims, items = (*dims[:at], *dims[end:]), (*items[:at], *items[at + 1 :])
                 return list(zip(items, dims, strict=True))
             case sweet.TensorType(shape=sweet.Name() as shape) if isinstance(value, TensorInfo | int | float):
-                _same(shape, tuple(map(_size, _tensor(value).shape)), env)
+                _same(shape, tuple(map(size_of, _tensor(value).shape)), env)
         return []
 
     def _matched(self, dims: list[tuple[sweet.Expr, int]], env: Env) -> None:
@@ -356,7 +316,7 @@ class Evaluator:
 
     def _solved(self, written: sweet.Expr, size: int, name: str, env: Env) -> None:
         """The name in `m * 4` that makes it so large."""
-        first, second = (_size(self.value(written, {**env, name: n})) for n in (0, 1))
+        first, second = (size_of(self.value(written, {**env, name: n})) for n in (0, 1))
         if first == second:
             raise Untold
         number = (size - first) // (second - first)
@@ -383,9 +343,10 @@ class Evaluator:
                     value = None
                 _left_open([stmt.type], env)
                 parts = value if stmt.is_tuple else (value,)
-                if isinstance(parts, tuple) and len(parts) != len(names):
+                parts = (None,) * len(names) if parts is None else parts
+                if not isinstance(parts, tuple) or len(parts) != len(names):
                     raise Misfit
-                env.update({n.name: p for n, p in zip(names, parts or (None,) * len(names), strict=True)})
+                env.update({n.name: p for n, p in zip(names, parts, strict=True)})
             case sweet.Assert(cond=cond):
                 if not self.holds(cond, env):
                     raise Misfit
@@ -400,7 +361,7 @@ class Evaluator:
 
     def _loop(self, loop: sweet.For, env: Env) -> Value:
         """The first turn and the last; what is carried has the shape that is declared, or that of its first value."""
-        bounds = [_size(self.value(bound, env)) for bound in _bounds(loop.iterable)]
+        bounds = [size_of(self.value(bound, env)) for bound in _bounds(loop.iterable)]
         if not 1 <= len(bounds) <= 2 or loop.cond is not None:
             raise Untold
         start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds
@@ -464,17 +425,23 @@ class Evaluator:
             raise Misfit
         if item.start is None and item.stop is None and item.step is None:
             return x
-        size, step = x.shape[axis], 1 if item.step is None else _size(self.value(item.step, env))
+        size, step = x.shape[axis], 1 if item.step is None else size_of(self.value(item.step, env))
         if step <= 0:
             raise Untold
-        start = 0 if item.start is None else _size(self.value(item.start, env))
-        stop = size if item.stop is None else _size(self.value(item.stop, env))
+        start = 0 if item.start is None else size_of(self.value(item.start, env))
+        stop = size if item.stop is None else size_of(self.value(item.stop, env))
         made = self._ruled("slice", x=x, starts=(start,), stops=(stop,), axes=(axis,), steps=(step,))
         assert isinstance(made, TensorInfo)
         return made
 
 
 # Parts
+
+_ATTRIBUTES: dict[str, Any] = {"float": int | float, "bool": bool, "str": str, "dtype": DType}
+
+
+def _issize_of(type_: sweet.Type | None) -> bool:
+    return isinstance(type_, sweet.NamedType) and type_.name == "Size"
 
 
 def _left_open(nodes: Iterable[Node | None], env: Env) -> None:
@@ -499,7 +466,7 @@ def _told(value: Value) -> Value:
     return value
 
 
-def _size(value: Value) -> int:
+def size_of(value: Value) -> int:
     if not isinstance(value, int):
         raise Untold
     return value
@@ -533,14 +500,23 @@ def _argument(param: Param, value: Value) -> Value:
                 raise Misfit
             return pairs
         case "size" | "int":
-            return _size(value)
+            return size_of(value)
         case "target":
             return tuple(WILDCARD if v == -1 else v for v in _sizes(value))
         case "sizes" | "ints" | "shape":
             return (value,) if isinstance(value, int) else _sizes(value)
-    if isinstance(value, TensorInfo | tuple):
-        raise Untold
+    if not isinstance(value, _ATTRIBUTES[param.kind]):
+        raise Misfit
     return value
+
+
+def _parts_of(row: Primitive, given: Mapping[str, Value]) -> int:
+    """How many results a call has at most, of a primitive that gives as many as it is told, or as an axis has entries."""
+    told = [given[p.name] for p in row.params if p.kind in ("size", "sizes") and p.name in given]
+    if told:
+        return max(len(n) + 1 if isinstance(n, tuple) else n for n in told)
+    shapes = [x.shape for x in given.values() if isinstance(x, TensorInfo)]
+    return max((size for shape in shapes for size in shape if isinstance(size, int)), default=0)
 
 
 def _listed(value: Value) -> tuple[Value, ...]:
@@ -550,7 +526,7 @@ def _listed(value: Value) -> tuple[Value, ...]:
 
 
 def _sizes(value: Value) -> tuple[int, ...]:
-    return tuple(map(_size, _listed(value)))
+    return tuple(map(size_of, _listed(value)))
 
 
 def _bounds(expr: sweet.Expr) -> list[sweet.Expr]:

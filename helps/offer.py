@@ -288,7 +288,8 @@ class _Trials:
 
     def _screened(self, case: Case, mends: list[Mend]) -> list[Mend]:
         """Those first after which all fits at one set of sizes, and last those after which it does not."""
-        screen = None if case.function is None else self._screen(case.tree, case.function)
+        has_shapes = case.function is not None and case.diagnostic.code.of_shapes
+        screen = self._screen(case.tree, case.function) if has_shapes and case.function is not None else None
         if screen is None or screen.sizes is None:
             return mends
         found = self._looked_at(screen, mends)

@@ -11,8 +11,9 @@ from ..lang.node import Node
 from ..lang.parser import parse_beside
 from ..lang.source import Source, Span
 from ..ops.model import TensorInfo
+from .chosen import assignments
 from .edits import applied
-from .numbers import Env, Evaluator, Misfit, Untold, Value, assignments
+from .numbers import Env, Evaluator, Misfit, Untold, Value
 from .tree import Tree
 
 # Of so many the mistake has to show at all: else it is one of some sizes alone, which a condition may forbid.
@@ -59,6 +60,8 @@ class Screen:
                 self._part(part, env)
         except Misfit:
             return bool(self.before)
+        except RecursionError:
+            pass
         return False
 
     def fits(self, edits: Sequence[Edit]) -> bool | None:
@@ -78,7 +81,7 @@ class Screen:
                     self._part(node, env)
         except Misfit:
             return False
-        except Untold:
+        except (Untold, RecursionError):
             return None
         return True
 
@@ -90,7 +93,7 @@ class Screen:
             return None
         try:
             value = self.evaluator.value(expr, self.before[at])
-        except (Misfit, Untold):
+        except (Misfit, Untold, RecursionError):
             return None
         return tuple(d for d in value.shape if isinstance(d, int)) if isinstance(value, TensorInfo) else None
 

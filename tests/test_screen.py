@@ -106,3 +106,28 @@ def test_a_mistake_of_some_sizes_alone_is_not_looked_at() -> None:
     text = "@f = fn(x : Tensor([n], float32), k : Size) : Tensor([k], float32) where k >= 0 {\n  @topk(x, k)[0]\n}\n"
     assert rx.check_source(text).diagnostics
     assert screen(text, "f").sizes is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "let (a, b) = x\n  a",
+        "@concat()",
+        "@unstack(x)[0]",
+        "@split(x, n)[0]",
+        "@pad(x, [1, 1])",
+        "@sum(x, axis=1, keepdims=3)",
+        "@zeros([min(n)], float32)",
+        "@zeros([n], 3)",
+        "@resize(x, [n], mode=3)",
+        "x[nothing, ...]",
+        "for i in range(1, 2, 3, 4) with (y : Tensor = x) { y }",
+        "x" + " + x" * 150,
+    ],
+)
+def test_what_is_no_program_does_no_harm(body: str) -> None:
+    text = f"@f = fn(x : Tensor([n, m], float32)) : Tensor([m], float32) where m % n == 0 {{\n  {body}\n}}\n"
+    looking = screen(text, "f")
+    [result] = looking.parts[-1:]
+    span = result.span  # type: ignore[attr-defined]
+    assert looking.fits([Edit(span, f"{body.rpartition(chr(10))[2]} ")]) in (True, False, None)
