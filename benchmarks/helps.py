@@ -1,7 +1,8 @@
 """How often a help mends a real bug as its author did, how it fares with made mistakes, and what helps cost.
 
     python benchmarks/helps.py [FILE.jsonl] [-v]
-    python benchmarks/helps.py --mistakes [--held-out | --fresh | --later | --latest] [--every N] [--show WHAT]
+    python benchmarks/helps.py --mistakes [--every N] [--show WHAT]
+                               [--held-out | --fresh | --later | --latest | --unseen | --kept-back | --afterwards]
 
 The bugs: of the refuted rows that come with a fixed version, for how many some offered help gives a program whose last tensor
 has the same shape as in the fixed version, at random sizes. `best` counts the help that is printed, `any` all that are offered.
@@ -10,8 +11,8 @@ The mistakes: programs of real architectures, each with one mistake (tests/data/
 mend, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
 does. `narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or
 warning, `blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an
-operator, a grade, or all; `--held-out`, `--fresh`, `--later` and `--latest` take programs and mistakes that the tests
-do not have; no mend was made with those of the last three in sight before their figures were first taken. `--every 4` takes a
+operator, a grade, or all; `--held-out` and the others behind it take programs and mistakes that the tests do not have; no mend
+was made with those of any but the first in sight before their figures were first taken. `--every 4` takes a
 quarter of the mistakes.
 """
 
@@ -63,6 +64,9 @@ def main():
     parser.add_argument("--fresh", action="store_const", const="fresh", dest="corpus")
     parser.add_argument("--later", action="store_const", const="later", dest="corpus")
     parser.add_argument("--latest", action="store_const", const="latest", dest="corpus")
+    parser.add_argument("--unseen", action="store_const", const="unseen", dest="corpus")
+    parser.add_argument("--afterwards", action="store_const", const="afterwards", dest="corpus")
+    parser.add_argument("--kept-back", action="store_const", const="kept back", dest="corpus")
     parser.add_argument("--every", type=int, default=1, metavar="N")
     parser.add_argument("--show", metavar="WHAT")
     given = parser.parse_args()

@@ -48,6 +48,10 @@ class Mend(Node):
     drops: bool = False
     # Whether it uses a tensor that the function is given, and that nothing uses.
     recalls: bool = False
+    # Whether all fits after it where sizes are certain numbers; None where that was not found.
+    fits: bool | None = None
+    # Whether it forbids sizes that are nothing special, or leaves the mistake there.
+    narrows: bool = False
     # What it puts before and behind an expression, where it does that and nothing else.
     around: tuple[str, ...] = ()
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.expressions import names_in
+from ..lang.node import replace
 from ..lang.walk import walk
 from ..ops.einsum import Equation, parse_equation
 from ..ops.model import Trait
@@ -25,6 +26,7 @@ def mends(case: Case) -> Iterator[Mend]:
     if not case.diagnostic.code.of_shapes:
         return
     yield from _repeated(case)
+    yield from _enlarged(case)
     yield from _declared(case)
     yield from _spread_out(case)
     yield from _merged(case)
@@ -106,6 +108,17 @@ def _is_said(case: Case, text: str) -> bool:
     return case.tree.names().issuperset(names_in(text))
 
 
+def _enlarged(case: Case) -> Iterator[Mend]:
+    """All spatial axes of one operand are those of another times a number."""
+    tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None and len(dims) > 2]
+    for expr, dims in tensors:
+        for _, other in tensors:
+            times = {_quotient(a, b) for a, b in zip(other[2:], dims[2:], strict=False)}
+            number = times.pop() if len(other) == len(dims) and len(times) == 1 else None
+            if number is not None and number.isdigit() and number not in "01":
+                yield wrap(case, expr, shapes.enlarged(int(number), "channels_first", 16))
+
+
 # A broadcast
 
 
@@ -121,10 +134,10 @@ def _declared(case: Case) -> Iterator[Mend]:
     text = shape.span.text
     if 1 in dims and len(dims) == len(shape.items):
         yield wrap(case, value, shapes.broadcast(text))
-    if len(dims) == len(shape.items) or len(dims) < 2:
-        return
     sizes = [item.span.text for item in shape.items]
     as_many = _quotient(_times(dims), _times(sizes)) == "1"
+    if len(dims) == len(sizes) and not (as_many and 1 in dims) or len(dims) < 2:
+        return
     if as_many or [str(dims[0])] == sizes[:1]:
         # An axis of one element is rather added or dropped.
         rank = 14 if as_many and 1 not in dims and "1" not in sizes else 23
@@ -146,7 +159,7 @@ def _spread_out(case: Case) -> Iterator[Mend]:
             missing = len(other) - len(dims)
             if missing > 0 and axis.value >= missing and _is_sayable(case, (*other[:missing], *dims)):
                 text = dims_text((*other[:missing], *dims))
-                yield wrap(case, expr, shapes.broadcast(text))
+                yield replace(wrap(case, expr, shapes.broadcast(text)), guess=True)
 
 
 def _is_sayable(case: Case, dims: Dims) -> bool:

@@ -18,6 +18,7 @@ from ..pipeline import Report, check_source
 from ..simplify.known.outcome import GivenUp, Options
 from ..simplify.solver.terms import Purse, over
 from . import (
+    arranged,
     attributes,
     claims,
     conditions,
@@ -29,6 +30,7 @@ from . import (
     operands,
     reshapes,
     shifts,
+    siblings,
     slips,
     windows,
 )
@@ -36,6 +38,7 @@ from .case import GIVING_WAY, Case, Mend
 from .edits import Places, applied, followed, overlap
 from .parts import Parts
 from .place import place, told_at
+from .screen import Screen
 from .tree import Tree
 
 # What becomes of a program of whose functions some are believed; None where the steps do not last for it.
@@ -44,14 +47,18 @@ Recheck = Callable[[Source, frozenset[str]], Report | None]
 Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, loops.mends, operands.mends, attributes.mends, shifts.mends, literals.mends, reshapes.mends, layouts.mends,
-    windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
+    names.mends, loops.mends, siblings.mends, operands.mends, attributes.mends, shifts.mends, literals.mends, reshapes.mends,
+    layouts.mends, windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 30
 MOST_UNDECLARED = 14
+# From this rank on an operation is no likelier changed than a slip was made.
+UNLIKELY = 30
 # So many mends after which nothing is wrong with the function any more are enough to choose from.
 MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
+# Such a part of the steps there is for looking at mends with numbers.
+SCREENED = 2
 # What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
 # have an end together.
 LEAST_STEPS, BOTH = 60_000, 240_000
@@ -114,7 +121,9 @@ class Trial(Node):
             return 4
         if self.mend.recalls:
             return 0
-        return {"operation": 0, "bound": 1, "slip": 2 * self.mend.guess}.get(self.mend.kind, 3)
+        bound = 3 if self.mend.narrows else 1
+        operation = 2 * (self.mend.rank >= UNLIKELY)
+        return {"operation": operation, "bound": bound, "slip": 2 * self.mend.guess}.get(self.mend.kind, 3)
 
 
 def with_helps(
@@ -252,6 +261,7 @@ class _Trials:
         self.a_mend = max(LEAST_STEPS // PARTS, steps)
         # Whether the steps did not last for the mends of the last diagnostic.
         self.cut = False
+        self._screens: dict[str, Screen] = {}
 
     @cached_property
     def _open(self) -> OpenChecks:
@@ -274,10 +284,41 @@ class _Trials:
             return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
         case = Case(tree, diagnostic)
-        return self.working(diagnostic, candidates(case), case.is_declared)
+        return self.working(diagnostic, self._screened(case, candidates(case)), case.is_declared)
 
-    def working(self, diagnostic: Diagnostic, mends: Iterable[Mend], declared: bool = True) -> tuple[Mend, ...]:
-        tried = self._tried(diagnostic, mends, MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED)
+    def _screened(self, case: Case, mends: list[Mend]) -> list[Mend]:
+        """Those first after which all fits at one set of sizes, and last those after which it does not."""
+        has_shapes = case.function is not None and case.diagnostic.code.of_shapes
+        screen = self._screen(case.tree, case.function) if has_shapes and case.function is not None else None
+        if screen is None or screen.sizes is None:
+            return mends
+        found = self._looked_at(screen, mends)
+        if case.is_declared and not any(m.fits and m.is_of_operation for m in found):
+            found += self._looked_at(screen, arranged.mends(case, screen))
+        return sorted(found, key=lambda m: (m.fits is not True and (m.kind != "bound" or m.narrows), m.fits is False))
+
+    def _looked_at(self, screen: Screen, mends: Iterable[Mend]) -> list[Mend]:
+        before, room = screen.steps, self.steps // SCREENED
+        found = []
+        for mend in mends:
+            self.cut |= screen.steps - before >= room
+            fits = None if self.cut else screen.fits(mend.edits)
+            found.append(replace(mend, fits=fits, narrows=screen.everywhere and not mend.is_of_operation))
+        self.steps -= screen.steps - before
+        return found
+
+    def _screen(self, tree: Tree, function: sweet.FnDecl) -> Screen:
+        name = function.name.name
+        if name not in self._screens:
+            self._screens[name] = Screen(tree, function)
+            self.steps -= self._screens[name].steps
+        return self._screens[name]
+
+    def working(self, diagnostic: Diagnostic, mends: list[Mend], declared: bool = True) -> tuple[Mend, ...]:
+        most = MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED
+        tried = self._tried(diagnostic, [m for m in mends if m.fits is not False], most)
+        if not any(_works(t) and not t.mend.gives_way for t in tried):
+            tried += self._tried(diagnostic, [m for m in mends if m.fits is False], most - len(tried))
         good = [t for t in tried if _works(t)]
         if not any(_is_enough(t) for t in good):
             steps = self._two_steps([t for t in tried if _is_step_to(t)])

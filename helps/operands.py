@@ -125,6 +125,11 @@ def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) 
         given = case.tree.arguments(expr)["axes"]
         rank = change.rank if rank is None else rank
         return case.mend("order the axes otherwise", [replaced(given, dims_text(axes))], rank, show=expr.span)
+    bound = case.tree.binding(expr.name, expr.span) if change.enlarges and isinstance(expr, sweet.Name) else None
+    if isinstance(bound, sweet.Let) and not bound.is_tuple and case.tree.is_used_once(bound):
+        made = wrap(case, bound.value, change, rank)
+        what = f"{change.said(case.named(expr))} where it is bound"
+        return replace(made, what=what, around=(), shown=case.outcome(made.edits, bound.span) or made.shown)
     edit = Edit(expr.span, f"{change.before}{expr.span.text}{change.after}")
     if "\n" in expr.span.text or len(expr.span.text) > 200:
         edits = [inserted(expr.span, expr.span.start, change.before), inserted(expr.span, expr.span.end, change.after)]
@@ -218,6 +223,10 @@ def _product(case: Case, one: tuple[str, int], another: tuple[str, int]) -> Iter
     met = ys[max(second_axis, -len(ys))] if ys else None
     if len(xs) >= 2 and ys and shapes.fits(turned := xs[_BESIDE[first_axis]], met) and not turns(x):
         yield wrap(case, x, shapes.transposed(), 12 + _UNLIKE * (turned != met))
+    if len(ys) > 1 and ys == (*xs[:-2], xs[first_axis]):  # a vector for each matrix
+        yield wrap(case, y, shapes.expanded(-1), 10)
+    if len(xs) > 1 and xs == (*ys[:-2], ys[max(second_axis, -len(ys))]):
+        yield wrap(case, x, shapes.expanded(len(xs) - 1), 10)
     if len(xs) == 1 and len(ys) == 2:
         yield wrap(case, x, shapes.expanded(0))
     if len(ys) == 1 and len(xs) == 2:

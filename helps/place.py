@@ -15,12 +15,11 @@ _OPERATIONS = (sweet.Call, sweet.Index, sweet.TensorType)
 
 
 def place(diagnostic: Diagnostic, mends: tuple[Mend, ...], tree: Tree) -> Span:
-    """The operation of the same function that the first mend changes, if nothing is wrong after it, and none of the others
-    would change the operation that fails; else where it fails."""
+    """The operation of the same function that the first mend changes, if nothing is wrong after it; else where it fails."""
     at = diagnostic.span
     if not mends or diagnostic.severity == "note" or not mends[0].settles or not _is_of_body(mends[0]):
         return at
-    if any(_is_of_body(mend) and _touches(_hull(mend), at) for mend in mends):
+    if _touches(_hull(mends[0]), at):
         return at
     changed = _operation(mends[0], tree)
     if changed is None or not _are_of_one_body(changed, at, tree):

@@ -35,6 +35,7 @@ def scope_at(decl: sweet.FnDecl, place: Span, used: Counter[str]) -> Scope:
     for loop in [n for n in walk(decl.fn.body) if isinstance(n, sweet.For) and place.within(n.body.span)]:
         sizes[loop.index.name] = None
         tensors |= {c.name.name: _shape(c.type) for c in loop.carries if isinstance(c.type, sweet.TensorType)}
+    tensors.pop("_", None)
     return Scope(tensors, tuple(sizes), used)
 
 

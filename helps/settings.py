@@ -19,7 +19,7 @@ def common(strides: sweet.Expr | None) -> int | None:
 
 
 def pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
-    """Those that keep the size, then one more or one less on each side, then on one of them."""
+    """Those that keep the size, then one more or one less on each side, then on one of them where they differ."""
     written, extents = given.get("pads"), _extents(given, scope)
     if "auto_pad" in given:
         return
@@ -30,6 +30,8 @@ def pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
     same = [((e - 1) // 2, (e - 1) // 2) for e in extents]
     if same and any(a or b for a, b in same):
         yield "pads", _pairs(same), written, 16
+    if len(extents) == 1 and extents[0] > 1:  # of what was before alone
+        yield "pads", _pairs([(extents[0] - 1, 0)]), written, 15 if _is_before_alone(written) else 19
     now = [_pair(i) for i in written.items] if isinstance(written, sweet.ListExpr) else []
     known = [p for p in now if p is not None]
     if not known or len(known) < len(now):
@@ -37,19 +39,20 @@ def pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
     for by in (1, -1):
         yield "pads", _pairs([(max(a + by, 0), max(b + by, 0)) for a, b in known]), written, 18
     for position, (a, b) in enumerate(known):
-        for pair in ((b, b), (a, a)) if a != b else ():
+        for pair in ((b, b), (a, a), (a + 1, b), (a, b + 1)) if a != b else ():
             yield "pads", _pairs([*known[:position], pair, *known[position + 1 :]]), written, 17
 
 
 def strides(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
-    """Strides: where none were written two, or as far as the window reaches; else one more or one less, and those of one axis
+    """Strides: where none were written two, half a window or a whole one; else one more or one less, and those of one axis
     as of the other."""
     written, extents = given.get("strides"), _extents(given, scope)
     spatial = len(extents)
     if written is None:
         yield "strides", f"[{', '.join(['2'] * spatial)}]" if spatial else "2", None, 17
-        if extents:
-            yield "strides", f"[{', '.join(map(str, extents))}]", None, 17
+        for reach in ([(e + 1) // 2 for e in extents], extents):
+            if any(n > 1 for n in reach):
+                yield "strides", f"[{', '.join(map(str, reach))}]", None, 17
     if (number := integer(written)) is not None:
         yield from (("strides", str(max(number + by, 1)), written, 17) for by in (-1, 1))
     now = [integer(i) for i in written.items] if isinstance(written, sweet.ListExpr) else []
@@ -88,6 +91,11 @@ def _extents(given: dict[str, sweet.Expr], scope: Scope) -> list[int]:
     wide = [integer(i) for i in steps.items] if isinstance(steps, sweet.ListExpr) else []
     by = [wide[i] or 1 if len(wide) == len(known) else 1 for i in range(len(known))]
     return [(n - 1) * d + 1 for n, d in zip(known, by, strict=True)] if len(known) == len(spatial) else []
+
+
+def _is_before_alone(written: sweet.Expr | None) -> bool:
+    pairs = map(_pair, written.items) if isinstance(written, sweet.ListExpr) else ()
+    return any(p is not None and p[0] > 0 == p[1] for p in pairs)
 
 
 def _pair(expr: sweet.Expr) -> tuple[int, int] | None:

@@ -30,6 +30,8 @@ class Change(NamedTuple):
     guess: bool = False
     order: tuple[int, ...] = ()
     exchanged: tuple[int, ...] = ()
+    # Whether it makes a larger tensor: that is done where a name is bound rather than where it is used.
+    enlarges: bool = False
 
     def said(self, tensor: str) -> str:
         return self.what.format(tensor) if "{}" in self.what else f"{self.what} {tensor}"
@@ -72,7 +74,7 @@ def squeezed(axis: int) -> Change:
 
 def enlarged(times: int, layout: str, rank: int) -> Change:
     kept = f', layout="{layout}"' if layout != "channels_first" else ""
-    return Change(f"make {{}} {times} times as large", "@upsample(", f", {times}{kept})", rank, True)
+    return Change(f"make {{}} {times} times as large", "@upsample(", f", {times}{kept})", rank, True, enlarges=True)
 
 
 def cut(axis: int, size: int | str, rank: int) -> Change:
@@ -113,11 +115,18 @@ def reshaped(target: str, rank: int, *, guess: bool = False) -> Change:
 
 
 def broadcast(target: str) -> Change:
-    return Change(f"broadcast {{}} to {target}", "@broadcast_to(", f", {target})", 19)
+    return Change(f"broadcast {{}} to {target}", "@broadcast_to(", f", {target})", 19, enlarges=True)
 
 
 def repeated(axis: int, times: int | str, rank: int) -> Change:
-    return Change(f"repeat {{}} {times} times along axis {axis}", "@repeat(", f", {times}, axis={axis})", rank, True)
+    return Change(
+        f"repeat {{}} {times} times along axis {axis}",
+        "@repeat(",
+        f", {times}, axis={axis})",
+        rank,
+        True,
+        enlarges=True,
+    )
 
 
 def reduced(name: str, axis: int, rank: int) -> Change:

@@ -26,7 +26,7 @@ _SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
 # So much likelier are the strides that a size is divided by.
 _DIVIDED = 6
 _MOST_NODES = 40
-_MOST_NAMES = 3
+_MOST_NAMES = 5
 # The rank of a tensor that nothing uses, where another one is used twice: rather than that its axes are moved.
 _RECALLED = 10
 # The rank of a name that alone tells a size from the one that is wanted.
@@ -54,19 +54,24 @@ def mends(case: Case) -> Iterator[Mend]:
     scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
     seen: set[Span] = set()
     first = next(_roots(case), None)
-    for position, node in enumerate(islice(_suspects(case), _MOST_NODES)):
-        later = min(position // 2, _MOST_LATER)
+    for position, node in enumerate(islice(suspects(case), _MOST_NODES)):
+        behind = later(position)
         for slip in SLIPS:
             multiplies = slip is _axes and has(callee(node), Trait.JOINS)
             unlikely = moved_by and position > 0 and slip not in _OF_NUMBERS and not multiplies
             makes = slip is _windows or slip is _numbers and _is_range(node)
-            far = later // 4 if moved_by and makes else later + _UNMIXED * unlikely
+            far = behind // 4 if moved_by and makes else behind + _UNMIXED * unlikely
             for mend in slip(case, node, scope, far):
                 if node.span not in seen:
                     mend = replace(mend, kind="slip", remote=node is not first)
                     unsure = 0 if case.is_declared or mend.recalls else _UNSURE
                     yield replace(mend, rank=mend.rank + unsure, guess=mend.guess or bool(unsure))
         seen.add(node.span)
+
+
+def later(position: int) -> int:
+    """How much less likely a slip is in a suspect that so many stand before."""
+    return min(position // 2, _MOST_LATER)
 
 
 def _of_other_dtype(case: Case) -> Iterator[Mend]:
@@ -84,7 +89,7 @@ def _differ_by_a_number(case: Case) -> bool:
     return len(sizes) > 1 and bool(sizes[0]) and all(s == sizes[0] for s in sizes)
 
 
-def _suspects(case: Case) -> Iterator[sweet.Expr]:
+def suspects(case: Case) -> Iterator[sweet.Expr]:
     """The expressions that the size may come from, the nearest first; an annotation counts as the nearest."""
     tree, seen, blamed = case.tree, set[int](), _blamed(case)
     queue: list[Node] = list(_roots(case))
@@ -225,7 +230,7 @@ def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterato
         for i, j in combinations(range(len(texts)), 2):
             order = list(texts)
             order[i], order[j] = texts[j], texts[i]
-            yield _written(case, node, axes, f"[{', '.join(order)}]", "order the axes otherwise", 16 + later)
+            yield _written(case, node, axes, f"[{', '.join(order)}]", "order the axes otherwise", 13 + later // 4)
 
 
 def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
@@ -351,14 +356,14 @@ def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Ite
     own, statement = scope.tensors[node.name], case.tree.statement(node.span)
     around = statement if statement is not None else _result(case)
     here = {n.name for n in walk(around) if isinstance(n, sweet.Name)} if around is not None else set()
-    found = [name for name in scope.tensors if name not in here and _is_before(case, name, node)]
+    found = [name for name in scope.tensors if name != node.name and _is_before(case, name, node)]
     if not case.is_declared:
         found = [name for name in found if not scope.used[name]]
-    found.sort(key=lambda name: (scope.used[name] > 0, not _alike(own, scope.tensors[name])))
+    found.sort(key=lambda name: (scope.used[name] > 0, name in here, not _alike(own, scope.tensors[name])))
     for name in found[:_MOST_NAMES]:
         alike, is_used = _alike(own, scope.tensors[name]), scope.used[name] > 0
         recalls = alike and not is_used and scope.used[node.name] > 1 and _is_blamed(case, node)
-        rank = _RECALLED if recalls else (24 if is_used else 17) + 4 * (not alike) + later
+        rank = _RECALLED if recalls else (24 if is_used else 17) + 4 * (not alike) + later + 2 * (name in here)
         mend = _written(case, node, node, name, f"write `{name}` for `{node.name}`", rank, guess=True)
         yield replace(mend, recalls=recalls)
 
@@ -404,5 +409,6 @@ def _is_tensor(expr: sweet.Expr, scope: Scope) -> bool:
     if isinstance(expr, sweet.Name):
         return expr.name in scope.tensors
     return isinstance(expr, sweet.Call | sweet.Index) or (
-        isinstance(expr, sweet.Binary) and any(isinstance(n, sweet.Call) for n in walk(expr))
+        isinstance(expr, sweet.Binary)
+        and any(isinstance(n, sweet.Call) or isinstance(n, sweet.Name) and n.name in scope.tensors for n in walk(expr))
     )

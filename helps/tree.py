@@ -175,6 +175,11 @@ class Tree:
             self._uses[id(decl)] = Counter(n.name for n in walk(*roots) if isinstance(n, sweet.Name))
         return self._uses[id(decl)]
 
+    def is_used_once(self, let: sweet.Let) -> bool:
+        """Whether what it binds is named in one place of its function."""
+        around = self.enclosing(let.span, sweet.FnDecl)
+        return around is not None and all(self.uses(around)[name.name] == 1 for name in let.names)
+
     def names(self) -> set[str]:
         """Every name that the program uses."""
         if self._names is None:

@@ -463,6 +463,11 @@ CORPORA = {
     ), 150, 2000),
     "later": Corpus(ROOT / "benchmarks" / "later" / "mistakes.jsonl", (*_all_of("benchmarks/later"),), 150, 3000),
     "latest": Corpus(ROOT / "benchmarks" / "latest" / "mistakes.jsonl", (*_all_of("benchmarks/latest"),), 100, 4000),
+    "unseen": Corpus(ROOT / "benchmarks" / "unseen" / "mistakes.jsonl", (*_all_of("benchmarks/unseen"),), 200, 5000),
+    "afterwards": Corpus(
+        ROOT / "benchmarks" / "afterwards" / "mistakes.jsonl", (*_all_of("benchmarks/afterwards"),), 100, 7000
+    ),
+    "kept back": Corpus(ROOT / "benchmarks" / "kept_back" / "mistakes.jsonl", (*_all_of("benchmarks/kept_back"),), 120, 6000),
 }  # fmt: skip
 
 

@@ -1,0 +1,83 @@
+"""Mends after the model of what a function does elsewhere: an argument that another call has, an operation that is done with
+the result of another one, the name or the number that tells two calls apart. What is done alike twice and otherwise once is
+likely a slip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ..lang import sweet
+from ..lang.node import Node, replace
+from ..lang.walk import walk
+from ..ops.model import TENSORS
+from ..ops.registry import lookup
+from .case import Case, Mend, appended, replaced
+from .operands import wrap
+from .shapes import Change
+from .slips import later, suspects
+from .tree import callee, keeps_shape
+
+_MOST_NODES, _MOST_DONE = 24, 3
+_ARGUMENT, _ADDED, _DONE, _LEAF = 10, 19, 14, 17
+
+
+def mends(case: Case) -> Iterator[Mend]:
+    if case.function is None or not case.diagnostic.code.of_shapes:
+        return
+    calls = [n for n in walk(case.function.fn.body) if isinstance(n, sweet.Call) and lookup(callee(n)) is not None]
+    for position, node in enumerate(islice(suspects(case), _MOST_NODES)):
+        alike = [call for call in calls if callee(call) == callee(node) and call is not node]
+        for mend in _arguments(case, node, alike):
+            yield replace(mend, rank=mend.rank + later(position) // 2)
+        for mend in (*_done(case, node, calls), *_leaves(case, node, alike)):
+            yield replace(mend, kind="slip", rank=mend.rank + later(position) // 4)
+
+
+def _arguments(case: Case, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Mend]:
+    """The one argument, other than tensors, that another call of the same primitive has otherwise."""
+    row, own = lookup(callee(node)), case.tree.arguments(node)
+    names = [p.name for p in row.params if p.kind not in TENSORS] if row is not None else []
+    for given in map(case.tree.arguments, alike):
+        differ = [n for n in names if n in given and (n not in own or own[n].span.text != given[n].span.text)]
+        if len(differ) == 1 and isinstance(node, sweet.Call):
+            [name] = differ
+            text = given[name].span.text
+            edit = replaced(own[name], text) if name in own else appended(node, f"{name}={text}")
+            rank = _ARGUMENT if name in own else _ADDED
+            yield case.mend(f"use {name}={text} as elsewhere", [edit], rank, show=node.span, guess=True)
+
+
+def _done(case: Case, node: sweet.Expr, calls: list[sweet.Call]) -> Iterator[Mend]:
+    """What is done with the result of the same primitive elsewhere, and not here."""
+    above = case.tree.parent(node)
+    above = case.tree.parent(above) if isinstance(above, sweet.Arg) else above
+    found: dict[str, Change] = {}
+    for call in calls:
+        first = call.args[0].value if call.args and call.args[0].name is None else None
+        if first is None or first is node or not isinstance(node, sweet.Call) or callee(first) != callee(node):
+            continue
+        name = callee(call)
+        if not keeps_shape(name) and (above is None or callee(above) != name):
+            rest = call.span.source.text[first.span.end : call.span.end]
+            found.setdefault(f"{name}{rest}", Change(f"call @{name} as elsewhere with", f"@{name}(", rest, _DONE, True))
+    for change in islice(found.values(), _MOST_DONE):
+        yield wrap(case, node, change)
+
+
+def _leaves(case: Case, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Mend]:
+    """The one name or number that another call has otherwise."""
+    own = list(walk(node))
+    for call in alike:
+        other = list(walk(call))
+        if [type(n) for n in own] != [type(n) for n in other]:
+            continue
+        differ = [(a, b) for a, b in zip(own, other, strict=True) if _is_leaf(a) and a.span.text != b.span.text]  # type: ignore[attr-defined]
+        if len(differ) == 1 and isinstance(differ[0][0], sweet.Name | sweet.IntLit):
+            here, there = differ[0][0].span.text, differ[0][1].span.text  # type: ignore[attr-defined]
+            edit = replaced(differ[0][0], there)
+            yield case.mend(f"write `{there}` for `{here}`", [edit], _LEAF, show=node.span, guess=True)
+
+
+def _is_leaf(node: Node) -> bool:
+    return isinstance(node, sweet.Name | sweet.IntLit | sweet.FnName | sweet.Ident | sweet.StrLit | sweet.BoolLit)
