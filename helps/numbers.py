@@ -220,7 +220,7 @@ class Evaluator:
             given[param.name] = _argument(param, self.value(arg.value, env))
         if any(p.required and p.name not in given for p in row.params):
             raise Misfit
-        if parse_dtypes(row.dtypes).results[0].many and _parts_of(row, given) > _MOST_PARTS:
+        if any(word.many for word in parse_dtypes(row.dtypes).results[:1]) and _parts_of(row, given) > _MOST_PARTS:
             raise Untold
         return self._ruled(row.name, **given)
 

@@ -294,7 +294,7 @@ class _Trials:
             return mends
         found = self._looked_at(screen, mends)
         if case.is_declared and not any(m.fits and m.is_of_operation for m in found):
-            found += self._looked_at(screen, arranged.mends(case, screen))
+            found += [m for m in self._looked_at(screen, arranged.mends(case, screen)) if m.fits is not False]
         return sorted(found, key=lambda m: (m.fits is not True and (m.kind != "bound" or m.narrows), m.fits is False))
 
     def _looked_at(self, screen: Screen, mends: Iterable[Mend]) -> list[Mend]:

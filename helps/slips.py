@@ -356,7 +356,8 @@ def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Ite
     own, statement = scope.tensors[node.name], case.tree.statement(node.span)
     around = statement if statement is not None else _result(case)
     here = {n.name for n in walk(around) if isinstance(n, sweet.Name)} if around is not None else set()
-    found = [name for name in scope.tensors if name != node.name and _is_before(case, name, node)]
+    beside = _beside(case, node)
+    found = [name for name in scope.tensors if name not in beside and _is_before(case, name, node)]
     if not case.is_declared:
         found = [name for name in found if not scope.used[name]]
     found.sort(key=lambda name: (scope.used[name] > 0, name in here, not _alike(own, scope.tensors[name])))
@@ -403,6 +404,13 @@ def _written(
     around = case.tree.parent(around) if isinstance(around, sweet.Arg) else around
     show = around.span if isinstance(around, sweet.Call | sweet.Binary | sweet.Index) else node.span
     return case.mend(what, [replaced(expr, text)], rank, show=show, guess=guess)
+
+
+def _beside(case: Case, node: sweet.Name) -> set[str]:
+    """The names of an operator's operands: what is combined with itself was seldom meant."""
+    parent = case.tree.parent(node)
+    operands = (parent.left, parent.right) if isinstance(parent, sweet.Binary) else (node,)
+    return {operand.name for operand in operands if isinstance(operand, sweet.Name)}
 
 
 def _is_tensor(expr: sweet.Expr, scope: Scope) -> bool:

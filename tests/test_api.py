@@ -277,7 +277,7 @@ def test_a_function_whose_result_only_the_run_knows_is_checked_where_it_is_calle
 @positive = fn(x : Tensor([n], float32)) : Tensor([k], float32) { @filter(x, x > 0.5) }
 @use = fn(x : Tensor([n], float32)) : Tensor { @app(@positive, x) }""")
     assert module.use(f32(3) + 1).tolist() == [2, 4, 6]
-    assert refused(module.use, f32(3)).message == "f needs axis 0 of its result to be 3 (`n`), but it is 2"
+    assert refused(module.use, f32(3)).message == "`f` needs axis 0 of its result to be 3 (`n`), but it is 2"
 
 
 def test_an_index_out_of_range_is_told_without_numpys_traceback() -> None:
