@@ -39,6 +39,9 @@ class Untold(Exception):
     """Sizes alone do not tell."""
 
 
+# Longer numbers are nobody's sizes.
+_MOST_BITS = 256
+
 # Values
 
 
@@ -184,6 +187,8 @@ class Evaluator:
             return left if left is (expr.op == "||") else self.value(expr.right, env)
         right = self.value(expr.right, env)
         if isinstance(left, int) and isinstance(right, int) and expr.op in _OPERATORS:
+            if left.bit_length() + right.bit_length() > _MOST_BITS:
+                raise Untold
             return _OPERATORS[expr.op](left, right)
         if isinstance(left, int | float) and isinstance(right, int | float):
             return 1.0

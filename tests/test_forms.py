@@ -19,7 +19,7 @@ TREES = ("core", "sweet")
 ASKING = {
     "desugar/applied", "desugar/arguments", "desugar/compounds", "desugar/invert", "desugar/levels", "desugar/literals",
     "desugar/shapes", "desugar/type_names", "desugar/values", "desugar/written", "desugar/defaults",
-    "helps/attributes", "helps/literals", "helps/ranks",
+    "helps/attributes", "helps/literals", "helps/numbers", "helps/ranks",
     "helps/slips", "helps/tree", "ops/signature", "editor/names", "editor/symbols",
 }  # fmt: skip
 

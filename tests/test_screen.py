@@ -131,3 +131,12 @@ def test_what_is_no_program_does_no_harm(body: str) -> None:
     [result] = looking.parts[-1:]
     span = result.span  # type: ignore[attr-defined]
     assert looking.fits([Edit(span, f"{body.rpartition(chr(10))[2]} ")]) in (True, False, None)
+
+
+def test_numbers_that_grow_beyond_all_sizes_are_not_worked_out() -> None:
+    squares = "".join(f"  let a{i + 1} : Size = a{i} * a{i}\n" for i in range(40))
+    text = (
+        f"@f = fn(x : Tensor([n, 4], float32), y : Tensor([n, 5], float32)) : Tensor {{\n  let a0 : Size = n\n{squares}"
+    )
+    report = rx.check_source(text + "  x + y\n}\n")
+    assert [d.code for d in report.told if d.severity == "error"]
