@@ -4,7 +4,10 @@ likely a slip."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
+from heapq import nsmallest
 from itertools import islice
 
 from ..lang import sweet
@@ -19,19 +22,43 @@ from .slips import later, suspects
 from .tree import callee, keeps_shape
 
 _MOST_NODES, _MOST_DONE = 24, 3
+# So many calls of the same primitive, the nearest, are compared with one.
+_MOST_ALIKE = 40
 _ARGUMENT, _ADDED, _DONE, _LEAF = 10, 19, 14, 17
 
 
 def mends(case: Case) -> Iterator[Mend]:
     if case.function is None or not case.diagnostic.code.of_shapes:
         return
-    calls = [n for n in walk(case.function.fn.body) if isinstance(n, sweet.Call) and lookup(callee(n)) is not None]
+    nodes = list(walk(case.function.fn.body))
+    calls = [n for n in nodes if isinstance(n, sweet.Call) and lookup(callee(n)) is not None]
+    of_name: dict[str, list[sweet.Call]] = {}
+    for call in calls:
+        of_name.setdefault(callee(call), []).append(call)
+    heavy = _weights(case, nodes)
     for position, node in enumerate(islice(suspects(case), _MOST_NODES)):
-        alike = [call for call in calls if callee(call) == callee(node) and call is not node]
+        alike = nsmallest(_MOST_ALIKE, of_name.get(callee(node), ()), key=partial(_distance, node))
+        alike = [call for call in alike if call is not node]
         for mend in _arguments(case, node, alike):
             yield replace(mend, rank=mend.rank + later(position) // 2)
-        for mend in (*_done(case, node, calls), *_leaves(case, node, alike)):
+        of_form = [call for call in alike if heavy[id(call)] == heavy.get(id(node))]
+        for mend in (*_done(case, node, calls), *_leaves(case, node, of_form)):
             yield replace(mend, kind="slip", rank=mend.rank + later(position) // 4)
+
+
+def _weights(case: Case, nodes: list[Node]) -> Counter[int]:
+    """How many nodes each has below it and is, by identity."""
+    found: Counter[int] = Counter()
+    for node in reversed(nodes):
+        found[id(node)] += 1
+        above = case.tree.parent(node)
+        if above is not None:
+            found[id(above)] += found[id(node)]
+    return found
+
+
+def _distance(node: sweet.Expr, other: sweet.Expr) -> int:
+    return abs(node.span.start - other.span.start)
 
 
 def _arguments(case: Case, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Mend]:
