@@ -17,8 +17,8 @@ from ..ops.registry import lookup
 from ..pipeline import Report, check_source
 from ..simplify.voice.wording import comes_from_here
 from .case import Mend
-from .conditions import signature_end
 from .edits import Places, applied, in_text_order
+from .families.conditions import signature_end
 from .offer import offers, shortest
 from .tree import Tree, is_reshape
 

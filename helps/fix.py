@@ -15,7 +15,7 @@ from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from .case import Mend
 from .edits import applied
-from .offer import Offer, is_wrong, offers
+from .offer import Offer, offers
 
 MOST_ROUNDS = 10
 
@@ -68,7 +68,7 @@ def fixed_and_left(
 
 def _left(report: Report, found: list[Offer], source: Source) -> tuple[Left, ...]:
     offered = {id(o.diagnostic): o for o in found}
-    return tuple(_left_of(d, offered.get(id(d)), source) for d in report.diagnostics if is_wrong(d))
+    return tuple(_left_of(d, offered.get(id(d)), source) for d in report.diagnostics if d.is_wrong)
 
 
 def _left_of(diagnostic: Diagnostic, offer: Offer | None, source: Source) -> Left:

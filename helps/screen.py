@@ -95,7 +95,9 @@ class Screen:
             value = self.evaluator.value(expr, self.before[at])
         except (Misfit, Untold, RecursionError):
             return None
-        return tuple(d for d in value.shape if isinstance(d, int)) if isinstance(value, TensorInfo) else None
+        dims = value.shape if isinstance(value, TensorInfo) else (None,)
+        found = tuple(d for d in dims if isinstance(d, int))
+        return found if len(found) == len(dims) else None
 
     def said(self, size: int) -> str | None:
         """A size as an author writes it: a number, a name, or a product of two names."""

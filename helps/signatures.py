@@ -15,7 +15,7 @@ from ..lang.walk import walk
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from .edits import applied
-from .offer import OpenChecks
+from .open_checks import OpenChecks
 
 # What a function demands its callers demand too: a round for each call between the two.
 _MOST_ROUNDS = 6

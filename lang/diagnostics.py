@@ -145,6 +145,11 @@ class Diagnostic(Displayed, Node):
     meant: tuple[str, ...] = ()
     change: str = ""
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it is an error or a warning."""
+        return self.severity != "note"
+
     def _lines(self) -> list[Line]:
         from .render import render  # few are shown in notebooks
 

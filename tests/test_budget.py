@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from rxlang import pipeline
-from rxlang.helps import offer
+from rxlang.helps import trials
 from rxlang.helps.offer import with_helps
 from rxlang.simplify import implementations, program
 from rxlang.simplify.solver.conditions import eq, ge
@@ -372,10 +372,10 @@ def test_with_fewer_steps_no_other_mend_is_offered(walks, monkeypatch):
 
     every = offered()
     found = []
-    monkeypatch.setattr(offer, "WALKS", walks)
+    monkeypatch.setattr(trials, "WALKS", walks)
     for steps in (60_000, 9_000, 3_000, 1_000, 300):
-        monkeypatch.setattr(offer, "BOTH", 2 * steps)
-        monkeypatch.setattr(offer, "LEAST_STEPS", steps)
+        monkeypatch.setattr(trials, "BOTH", 2 * steps)
+        monkeypatch.setattr(trials, "LEAST_STEPS", steps)
         found.append(offered())
     assert found[0] == every != found[-1]
     assert all(set(some) <= set(every) for some in found)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
-from rxlang.helps import offer
-from rxlang.helps.attributes import reduces
+from rxlang.helps import trials
 from rxlang.helps.case import Mend
 from rxlang.helps.edits import applied
+from rxlang.helps.families.attributes import reduces
 from rxlang.helps.fix import fixed_and_left, why_left
 from rxlang.helps.offer import offers, told, with_helps
 from rxlang.lang import sweet
@@ -288,8 +288,8 @@ def test_where_the_steps_do_not_last_fix_writes_what_it_would_have_written_or_no
 ) -> None:
     texts = list(islice(wrong_programs(), 0, None, 12))
     with_all = [fixed_and_left(Source("a.rx", text), DATA).text for text in texts]
-    monkeypatch.setattr(offer, "LEAST_STEPS", steps)
-    monkeypatch.setattr(offer, "STEPS_OF_A_LETTER", 0)
+    monkeypatch.setattr(trials, "LEAST_STEPS", steps)
+    monkeypatch.setattr(trials, "STEPS_OF_A_LETTER", 0)
     for text, wanted in zip(texts, with_all, strict=True):
         assert fixed_and_left(Source("a.rx", text), DATA).text in (text, wanted), text
 
@@ -525,8 +525,8 @@ SUBSAMPLED = """@f = fn(x : Tensor([b, t, f], float32), k1 : Tensor([c, 1, 3, 3]
 @pytest.mark.parametrize("most", [20_000])
 def test_no_error_is_left_where_a_mend_is_said_to_leave_a_doubt(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few steps there are to try a mend: an error that nobody had the steps for is none that is gone."""
-    whole = offer.Purse
-    monkeypatch.setattr(offer, "Purse", lambda steps, walks: whole(min(steps, most), walks))
+    whole = trials.Purse
+    monkeypatch.setattr(trials, "Purse", lambda steps, walks: whole(min(steps, most), walks))
     for text in (SUBSAMPLED, *wrong_programs(2)):
         if [d.severity for d in wrong(text)] == ["error"]:
             for mend in (m for _, mends in offered(text) for m in mends):

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from itertools import islice
 from math import prod
 
-from ..lang import sweet
-from ..lang.node import replace
-from ..lang.source import Span
-from ..lang.walk import walk
-from ..ops.model import Trait
-from ..ops.registry import lookup
-from ..simplify.known.values import SizeValue
-from ..simplify.voice.subject import Held
-from .case import GIVING_WAY, Case, Mend, replaced
-from .tree import Tree, callee, has, is_reshape, keeps_shape
+from ...lang import sweet
+from ...lang.node import replace
+from ...lang.source import Span
+from ...lang.walk import walk
+from ...ops.model import Trait
+from ...ops.registry import lookup
+from ...simplify.known.values import SizeValue
+from ...simplify.voice.subject import Held
+from ..case import GIVING_WAY, Case, Mend, replaced
+from ..tree import Tree, callee, has, is_reshape, keeps_shape
 
 _DEPTH = 12
 _FARTHEST = 1000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..ops.registry import lookup
-from .case import Case, Mend, appended, inserted
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...ops.registry import lookup
+from ..case import Case, Mend, appended, inserted
+from ..tree import callee
 from .claims import value_of
-from .tree import callee
 
 _FIRST = '"batch_first"'
 

@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice, permutations
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..lang.expressions import names_in
-from ..lang.node import Node, replace
-from ..lang.source import Span
-from ..lang.walk import children, walk
-from ..ops.model import Trait
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.expressions import names_in
+from ...lang.node import Node, replace
+from ...lang.source import Span
+from ...lang.walk import children, walk
+from ...ops.model import Trait
+from ..case import Case, Mend, appended, inserted, replaced
+from ..scope import Scope, scope_at
+from ..tree import callee, has, integer, is_reshape, keeps_shape, reduces, summed, turns
 from . import settings, windows
-from .case import Case, Mend, appended, inserted, replaced
 from .ranks import rank_of
-from .scope import Scope, scope_at
-from .tree import callee, has, integer, is_reshape, keeps_shape, reduces, summed, turns
 
 _AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
 # Numbers that have families of their own.

@@ -10,16 +10,16 @@ from functools import partial
 from heapq import nsmallest
 from itertools import islice
 
-from ..lang import sweet
-from ..lang.node import Node, replace
-from ..lang.walk import walk
-from ..ops.model import TENSORS
-from ..ops.registry import lookup
-from .case import Case, Mend, appended, replaced
+from ...lang import sweet
+from ...lang.node import Node, replace
+from ...lang.walk import walk
+from ...ops.model import TENSORS
+from ...ops.registry import lookup
+from ..case import Case, Mend, appended, replaced
+from ..tree import callee, keeps_shape
 from .operands import wrap
 from .shapes import Change
 from .slips import later, suspects
-from .tree import callee, keeps_shape
 
 _MOST_NODES, _MOST_DONE = 24, 3
 # So many calls of the same primitive, the nearest, are compared with one.

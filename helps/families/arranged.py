@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, islice
 
-from ..lang import sweet
-from ..lang.node import replace
+from ...lang import sweet
+from ...lang.node import replace
+from ..case import Case, Mend, dims_text
+from ..screen import Screen
 from . import shapes
-from .case import Case, Mend, dims_text
 from .operands import wrap
-from .screen import Screen
 from .shapes import Change
 from .slips import later, suspects
 

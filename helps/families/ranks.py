@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..lang import sweet
-from ..lang.node import Node
-from ..ops.model import Trait
-from ..ops.registry import lookup
+from ...lang import sweet
+from ...lang.node import Node
+from ...ops.model import Trait
+from ...ops.registry import lookup
+from ..tree import Tree, callee, has, integer, keeps_shape, summed
 from .literals import SHAPES
-from .tree import Tree, callee, has, integer, keeps_shape, summed
 
 _DEPTH = 8
 

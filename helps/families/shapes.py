@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from ..simplify.solver.exprs import ExpressionError, Scope, read_size
-from ..simplify.solver.terms import TooLarge, Var
-from .case import Dims, count, dims_text
+from ...simplify.solver.exprs import ExpressionError, Scope, read_size
+from ...simplify.solver.terms import TooLarge, Var
+from ..case import Dims, count, dims_text
 
 # A wanted dimension: a size, or None where any will do.
 Wanted = tuple[int | str | None, ...]

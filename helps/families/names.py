@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..lang.dtypes import DTYPES
-from ..ops.requirements import DTypeIn
-from .case import Case, Mend
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.dtypes import DTYPES
+from ...ops.requirements import DTypeIn
+from ..case import Case, Mend
 from .operands import wrap
 from .shapes import Change
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..lang.node import replace
-from ..lang.source import Span
-from ..ops.model import Trait
-from ..ops.registry import lookup
-from ..ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.node import replace
+from ...lang.source import Span
+from ...ops.model import Trait
+from ...ops.registry import lookup
+from ...ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
+from ..case import Case, Dims, Mend, dims_text, inserted, replaced
+from ..tree import callee, has, integer, is_reshape, keeps_shape, summed, turns
 from . import shapes
-from .case import Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import FAR_FETCHED
 from .shapes import Change
-from .tree import callee, has, integer, is_reshape, keeps_shape, summed, turns
 
 # The other of the last two axes.
 _BESIDE = {-1: -2, -2: -1}

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..desugar.written import size_of
-from ..lang import sweet
-from ..lang.diagnostics import RxError
-from ..lang.node import Node
-from ..lang.parser import parse_expr
-from ..lang.walk import children, walk
-from ..simplify.known.shape_level import written_size
-from ..simplify.solver.terms import Size, var
+from ...desugar.written import size_of
+from ...lang import sweet
+from ...lang.diagnostics import RxError
+from ...lang.node import Node
+from ...lang.parser import parse_expr
+from ...lang.walk import children, walk
+from ...simplify.known.shape_level import written_size
+from ...simplify.solver.terms import Size, var
+from ..case import Case, Mend, replaced
 from . import shapes
-from .case import Case, Mend, replaced
 from .operands import wrap
 
 _MOST_NODES = 40

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import gcd, isqrt
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..lang.node import replace
-from ..lang.source import Span
-from ..lang.walk import walk
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.node import replace
+from ...lang.source import Span
+from ...lang.walk import walk
+from ..case import Case, Dims, Mend, count, replaced
+from ..edits import applied
+from ..tree import callee, is_reshape
 from . import shapes
-from .case import Case, Dims, Mend, count, replaced
-from .edits import applied
 from .literals import open_rows, rewrite, sources_of_axis
 from .operands import wrap
-from .tree import callee, is_reshape
 
 
 def mends(case: Case) -> Iterator[Mend]:

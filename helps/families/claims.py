@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import sweet
-from ..lang.walk import walk
+from ...lang import sweet
+from ...lang.walk import walk
+from ..case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
 from . import shapes
-from .case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import RANK, signature_names
 from .literals import named_literal, rewrite, sources_of_axis
 from .operands import wrap

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit, RxError
-from ..lang.expressions import SIZE_FUNCTIONS
-from ..lang.parser import parse_expr
-from ..lang.source import Span
-from ..lang.walk import walk
-from ..simplify.solver.conditions import Compare, Ge0, render_cond, substitute_cond
-from ..simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
-from ..simplify.solver.sizes import only_var
-from ..simplify.solver.terms import TooLarge, substitute
-from .case import Case, Mend, inserted, replaced
+from ...lang import sweet
+from ...lang.diagnostics import Edit, RxError
+from ...lang.expressions import SIZE_FUNCTIONS
+from ...lang.parser import parse_expr
+from ...lang.source import Span
+from ...lang.walk import walk
+from ...simplify.solver.conditions import Compare, Ge0, render_cond, substitute_cond
+from ...simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
+from ...simplify.solver.sizes import only_var
+from ...simplify.solver.terms import TooLarge, substitute
+from ..case import Case, Mend, inserted, replaced
 
 # From here on nothing is mended: the program only says what it needs.
 RANK = 100

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..ops.model import Trait
-from ..ops.registry import lookup
-from ..ops.requirements import AtLeast, AtMost, Spoken
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...ops.model import Trait
+from ...ops.registry import lookup
+from ...ops.requirements import AtLeast, AtMost, Spoken
+from ..case import Case, Mend, appended, dims_text, replaced
+from ..tree import callee, has
 from . import shapes
-from .case import Case, Mend, appended, dims_text, replaced
 from .conditions import FAR_FETCHED
 from .operands import wrap
-from .tree import callee, has
 
 _SAME = '"same_upper"'
 

@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..lang.expressions import names_in
-from ..lang.node import replace
-from ..lang.walk import walk
-from ..ops.einsum import Equation, parse_equation
-from ..ops.model import Trait
-from ..ops.requirements import Equal
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.expressions import names_in
+from ...lang.node import replace
+from ...lang.walk import walk
+from ...ops.einsum import Equation, parse_equation
+from ...ops.model import Trait
+from ...ops.requirements import Equal
+from ..case import Case, Dims, Mend, dims_text
+from ..tree import callee, has, integer, is_reshape, summed
 from . import claims, operands, shapes
-from .case import Case, Dims, Mend, dims_text
 from .operands import wrap
-from .tree import callee, has, integer, is_reshape, summed
 
 _MOST_SHAPES = 3
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import permutations
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..lang.expressions import names_in, renamed
-from ..lang.walk import walk
-from ..simplify.solver.numbers import shifted
-from .case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.expressions import names_in, renamed
+from ...lang.walk import walk
+from ...simplify.solver.numbers import shifted
+from ..case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
 from .conditions import RANK
 
 _RANK = 4

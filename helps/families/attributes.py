@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..lang.parser import parse_expr
-from ..ops.model import Trait
-from ..ops.registry import lookup
-from ..ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, Broadcast, Choice, Multiple
-from .case import Case, Mend, appended, replaced
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.parser import parse_expr
+from ...ops.model import Trait
+from ...ops.registry import lookup
+from ...ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, Broadcast, Choice, Multiple
+from ..case import Case, Mend, appended, replaced
+from ..tree import callee, has, integer, reduces
 from .conditions import FAR_FETCHED
-from .tree import callee, has, integer, reduces
 
 # Parameters that say in how many parts something is cut.
 _PARTS = {"sections", "num_groups", "groups", "heads"}

@@ -1,0 +1,392 @@
+"""Mends to those that work: each is applied in memory, and what is checked then tells how the program fares with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Set
+from functools import cached_property
+
+from ..lang import sweet
+from ..lang.diagnostics import Diagnostic, Edit
+from ..lang.node import Node, replace
+from ..lang.source import Source, Span
+from ..pipeline import Report
+from ..simplify.solver.terms import Purse
+from .candidates import candidates
+from .case import GIVING_WAY, Case, Mend
+from .edits import Places, applied, followed, overlap
+from .families import arranged, conditions
+from .open_checks import OpenChecks
+from .parts import Parts
+from .screen import Screen
+from .tree import Tree
+
+# What becomes of a program of whose functions some are believed; None where the steps do not last for it.
+Recheck = Callable[[Source, frozenset[str]], Report | None]
+# A diagnostic as it is known again after an edit: code, kind, file, place, and which sizes conflict.
+Key = tuple[str, str, str, int, object]
+
+MOST_PER_DIAGNOSTIC = 30
+MOST_UNDECLARED = 14
+# From this rank on an operation is no likelier changed than a slip was made.
+UNLIKELY = 30
+# So many mends after which nothing is wrong with the function any more are enough to choose from.
+MOST_CLEAN = 3
+MOST_IN_TWO_STEPS = 18
+# Such a part of the steps there is for looking at mends with numbers.
+SCREENED = 2
+# What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
+# have an end together.
+LEAST_STEPS, BOTH = 60_000, 240_000
+# What may be walked for that beside them.
+WALKS = 100_000
+# What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
+STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
+LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
+_FIRST_STEPS = 4
+_SECOND_STEPS = 5
+
+
+class Trial(Node):
+    """How a program fares with a mend: whether the diagnostic is gone, what is new, how many more there are, how many errors in
+    all, whether nothing is wrong with the function now (`clean`); `uncovered` are the codes of warnings that the program had
+    before, but silenced by the error; `doubtful`: all that is new are warnings of the very call that the error was about;
+    `elsewhere`: it changes a function that the blamed call leads into, and that may be right for others."""
+
+    mend: Mend
+    gone: bool
+    new: tuple[Diagnostic, ...]
+    left: int
+    errors: int
+    notes: int
+    uncovered: tuple[str, ...]
+    doubtful: bool
+    elsewhere: bool
+    clean: bool
+    source: Source
+
+    @property
+    def order(self) -> tuple[int, int, int, int, bool, int]:
+        return (
+            self.left + len(self.uncovered),
+            self.notes,
+            self.tier,
+            len(self.mend.edits),
+            self.elsewhere,
+            self.mend.rank,
+        )
+
+    @property
+    def tier(self) -> int:
+        """An operation is mended, or given what nothing else uses; what it needs of any sizes is said; a slip is guessed at;
+        names of sizes are one; and last an annotation gives way."""
+        if self.mend.gives_way:
+            return 4
+        if self.mend.recalls:
+            return 0
+        bound = 3 if self.mend.narrows else 1
+        operation = 2 * (self.mend.rank >= UNLIKELY)
+        return {"operation": operation, "bound": bound, "slip": 2 * self.mend.guess}.get(self.mend.kind, 3)
+
+
+class Trials:
+    """Checks programs with mends applied, within the budget of one program; functions that a mend cannot matter to are left
+    out of what is checked."""
+
+    def __init__(self, report: Report, recheck: Recheck, tree: Tree) -> None:
+        self.report = report
+        self.recheck = recheck
+        self.source = tree.source
+        self.imported = tree.imported
+        self._opaque = _opaque(report)
+        self.parts = Parts(tree, self._opaque)
+        checked = report.checked
+        length, steps, walked = (checked.length, checked.steps, checked.walked) if checked is not None else (0, 0, 0)
+        # Where statements are short there are more of them in as many letters.
+        self.dense = max(1.0, LETTERS_OF_A_STATEMENT * length / max(self.parts.letters, 1))
+        taken = int(self.dense * STEPS_OF_A_LETTER * self.parts.letters) + steps
+        self.steps = max(LEAST_STEPS, min(taken, BOTH - taken - walked))
+        self.walks = WALKS
+        if checked is not None and checked.ended:  # nothing ends soon in such a program
+            self.steps, self.walks = LEAST_STEPS // PARTS, WALKS // PARTS
+        # One mend may take about as many steps as the check did: what is right again is soon seen to be right.
+        self.a_mend = max(LEAST_STEPS // PARTS, steps)
+        # Whether the steps did not last for the mends of the last diagnostic.
+        self.cut = False
+        self._screens: dict[str, Screen] = {}
+
+    @cached_property
+    def _open(self) -> OpenChecks:
+        """How many checks stay in each function without a mend."""
+        return OpenChecks(self.report)
+
+    @cached_property
+    def _silenced(self) -> set[Key]:
+        """The warnings that an error takes the place of."""
+        checked = self.report.checked
+        return {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
+
+    def mends(self, diagnostic: Diagnostic, tree: Tree) -> tuple[Mend, ...]:
+        """Those of one diagnostic that work, as long as there are steps left."""
+        self.cut = False
+        if self.steps <= 0:
+            return ()
+        if self.steps < self._reading(diagnostic, ()):
+            self.cut = True
+            return ()
+        self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
+        case = Case(tree, diagnostic)
+        return self.working(diagnostic, self._screened(case, candidates(case)), case.is_declared)
+
+    def _screened(self, case: Case, mends: list[Mend]) -> list[Mend]:
+        """Those first after which all fits at one set of sizes, and last those after which it does not."""
+        has_shapes = case.function is not None and case.diagnostic.code.of_shapes
+        screen = self._screen(case.tree, case.function) if has_shapes and case.function is not None else None
+        if screen is None or screen.sizes is None:
+            return mends
+        found = self._looked_at(screen, mends)
+        if case.is_declared and not any(m.fits and m.is_of_operation for m in found):
+            found += [m for m in self._looked_at(screen, arranged.mends(case, screen)) if m.fits is not False]
+        return sorted(found, key=lambda m: (m.fits is not True and (m.kind != "bound" or m.narrows), m.fits is False))
+
+    def _looked_at(self, screen: Screen, mends: Iterable[Mend]) -> list[Mend]:
+        before, room = screen.steps, self.steps // SCREENED
+        found = []
+        for mend in mends:
+            self.cut |= screen.steps - before >= room
+            fits = None if self.cut else screen.fits(mend.edits)
+            found.append(replace(mend, fits=fits, narrows=screen.everywhere and not mend.is_of_operation))
+        self.steps -= screen.steps - before
+        return found
+
+    def _screen(self, tree: Tree, function: sweet.FnDecl) -> Screen:
+        name = function.name.name
+        if name not in self._screens:
+            self._screens[name] = Screen(tree, function)
+            self.steps -= self._screens[name].steps
+        return self._screens[name]
+
+    def working(self, diagnostic: Diagnostic, mends: list[Mend], declared: bool = True) -> tuple[Mend, ...]:
+        most = MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED
+        tried = self._tried(diagnostic, [m for m in mends if m.fits is not False], most)
+        if not any(_works(t) and not t.mend.gives_way for t in tried):
+            tried += self._tried(diagnostic, [m for m in mends if m.fits is False], most - len(tried))
+        good = [t for t in tried if _works(t)]
+        if not any(_is_enough(t) for t in good):
+            steps = self._two_steps([t for t in tried if _is_step_to(t)])
+            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+        if not good:
+            steps = self._two_steps([t for t in tried if _is_step_to(t, "slip")])
+            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+        good = good or [
+            replace(t, uncovered=_codes(t.new))
+            for t in tried
+            if t.gone and (t.doubtful and t.mend.kind != "slip" or _asks_callers(t, diagnostic.function))
+        ]
+        return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
+
+    def _tried(self, diagnostic: Diagnostic, mends: Iterable[Mend], most: int) -> list[Trial]:
+        """Of mends that mean the same only the first that works is of interest."""
+        found: list[Trial] = []
+        for mend in mends:
+            clean = {t.mend.meaning for t in found if t.clean and _works(t) and t.mend.is_of_operation}
+            if len(found) >= most or len(clean) >= MOST_CLEAN:
+                break
+            if self.steps < self._reading(diagnostic, mend.edits):
+                self.cut = True
+                break
+            if not any(_works(t) and t.mend.meaning == mend.meaning for t in found):
+                found.append(self._trial(diagnostic, mend))
+        return found
+
+    def _reading(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> int:
+        """The steps that it takes to read what there is to read for a mend."""
+        concerned = self._concerned(diagnostic, edits)
+        more = STEPS_OF_A_LETTER - STEPS_OF_A_BELIEVED
+        kept = self.parts.kept(concerned)
+        read = STEPS_OF_A_BELIEVED * self.parts.letters_of(kept) + more * self.parts.letters_of(concerned)
+        return int(self.dense * read)
+
+    def _concerned(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> frozenset[str]:
+        return self.parts.concerned(diagnostic.span, [e.span for e in edits])
+
+    def _two_steps(self, near: list[Trial]) -> Iterator[Mend]:
+        """Mends that bring one other mistake to light, together with a mend for that one."""
+        for trial in near[:_FIRST_STEPS]:
+            tree = Tree(trial.source, self.imported)
+            if tree.broken or trial.new[0].span.source is not trial.source:
+                continue
+            after = candidates(Case(tree, trial.new[0]))
+            made = Places(trial.mend.edits).regions()
+            for second in [m for m in after if _is_step(m, trial.mend) and not _undoes(m, made)][:_SECOND_STEPS]:
+                edits = followed(trial.mend.edits, second.edits)
+                if edits and not overlap(edits):
+                    yield together(trial.mend, second, edits)
+
+    def _trial(self, diagnostic: Diagnostic, mend: Mend) -> Trial:
+        concerned = self._concerned(diagnostic, mend.edits)
+        kept = self.parts.kept(concerned)
+        believed = frozenset((kept - concerned) & self._opaque)
+        blanked = self.parts.blanked(self.source.text, kept)
+        source = Source(self.source.name, applied(blanked, mend.edits))
+        self.steps -= self._reading(diagnostic, mend.edits)
+        # The likeliest may take more: what was broken early is checked to its end then.
+        with Purse(min(max(self.steps, 0), max(self.a_mend, self.steps // 2)), self.walks) as purse:
+            after = self.recheck(source, believed)
+        self.steps -= purse.gone
+        self.walks = purse.walks
+        if after is None or purse.ended:
+            return Trial(mend, False, (), 0, 0, 0, (), False, False, False, source)
+        places, told_of = Places(mend.edits), kept - believed
+        before = [d for d in self.report.diagnostics if self._is_about(d, told_of, places.normal)]
+        now_told = [d for d in after.diagnostics if self._is_about(d, told_of, places.before)]
+        had = Counter(self._key(d, places.normal) for d in before)
+        now: dict[Key, list[Diagnostic]] = {}
+        for d in now_told:
+            now.setdefault(self._key(d, places.before), []).append(d)
+        new = [d for key, found in now.items() for d in found[had[key] :]]
+        uncovered = [d for d in new if self._key(d, places.before) in self._silenced]
+        new = [d for d in new if d not in uncovered]
+        key = self._key(diagnostic, places.normal)
+        gone = len(now.get(key, ())) < had[key]
+        others = tuple(d for d in new if not d.code.is_quiet)
+        # What a function says that it needs, its callers are told.
+        told = {d.function for d in others} if mend.kind == "bound" else set()
+        if (after.checked is None and self.report.checked is not None) or self._opens(
+            after, diagnostic, believed, told
+        ):
+            gone = False
+        left = _wrong(now_told) - _wrong(before) - len(uncovered)
+        errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
+        at = places.normal(diagnostic.span.start)
+        decided = diagnostic.severity == "error" and purse.left > 0  # without steps an error is a doubt
+        doubtful = decided and bool(others) and all(
+            d.code.is_doubt and places.before(d.span.start) == at and _called(d) == _called(diagnostic) for d in others
+        )  # fmt: skip
+        return Trial(
+            mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
+            self._is_elsewhere(diagnostic, mend), self._is_clean(diagnostic, mend, after), source,
+        )  # fmt: skip
+
+    def _is_about(self, diagnostic: Diagnostic, functions: Set[str], place: Callable[[int], int]) -> bool:
+        """Whether something is said of some functions; what is outside of functions, or in another file, always is."""
+        if diagnostic.span.source.name != self.source.name:
+            return True
+        start = place(diagnostic.span.start)
+        at = self.parts.at(Span(self.source, start, start))
+        return not at or at in functions
+
+    def _key(self, diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
+        """`place` finds where something in this file stands in the text without the edits; other files are not edited."""
+        span, subject = diagnostic.span, diagnostic.subject
+        kind = "wrong" if diagnostic.is_wrong else "note"
+        start = place(span.start) if span.source.name == self.source.name else span.start
+        return diagnostic.code, kind, span.source.name, start, subject.at if subject is not None else None
+
+    def _is_elsewhere(self, diagnostic: Diagnostic, mend: Mend) -> bool:
+        """Whether what failed is a call in another function than the one whose call is blamed, and the mend is there."""
+        subject = diagnostic.subject
+        if subject is None or subject.span.source is not self.source:
+            return False
+        home, there = self.parts.at(diagnostic.span), self.parts.at(subject.span)
+        return home != there and any(self.parts.at(e.span) == there for e in mend.edits)
+
+    def _is_clean(self, diagnostic: Diagnostic, mend: Mend, after: Report) -> bool:
+        """Whether no error or warning is left in the functions that the diagnostic and the edits are in."""
+        places = Places(mend.edits)
+        names = {self.parts.at(span) for span in (diagnostic.span, *(e.span for e in mend.edits))}
+        wrong = [d.span.start for d in after.diagnostics if d.is_wrong and d.span.source.name == self.source.name]
+        at = [places.before(start) for start in wrong]
+        return not any(self.parts.at(Span(self.source, start, start)) in names for start in at)
+
+    def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str], told: Set[str | None]) -> bool:
+        """Whether a check that was proved in another function stays for run time, and nobody is told."""
+        now = OpenChecks(after)
+        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed), *told}
+        return any(now.of(name) > self._open.of(name) for name in now.functions if f"@{name}" not in own)
+
+
+def together(first: Mend, second: Mend, edits: tuple[Edit, ...]) -> Mend:
+    """Two steps as one mend, said in one sentence."""
+    rank = min(first.rank + second.rank, GIVING_WAY - 1)
+    if first.what == second.what and first.lines and second.lines and first.lines != second.lines:
+        shown = first.shown if first.shown == second.shown else ""
+        return replace(first, lines=first.lines + second.lines, shown=shown, edits=edits, rank=rank, guess=True)
+    if first.asks and second.asks:
+        return Mend(f"{first.what} and {second.what}", edits, rank, second.text, guess=True, asks=True)
+    shown_again = first.shown.strip("`") in second.shown
+    said = replace(first, shown="").text if first.shown and shown_again else first.text.rstrip("?")
+    after = "and the same once more" if said == second.text else f"and {second.text}"
+    return Mend(f"{said}, {after}", edits, rank, f"{said}, {after}", guess=True)
+
+
+def _called(diagnostic: Diagnostic) -> str:
+    return diagnostic.subject.callee if diagnostic.subject is not None else ""
+
+
+def _is_step(second: Mend, first: Mend) -> bool:
+    """Whether it may follow another mend: a guess far from the text is not added to what is there already, and to a slip only
+    what it needs of any sizes."""
+    if first.kind == "slip":
+        return second.kind == "bound"
+    likely = second.rank < conditions.FAR_FETCHED or GIVING_WAY <= second.rank < conditions.RANK
+    return likely and second.kind != "slip" or conditions.is_of_count(second)
+
+
+def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:
+    """Whether it changes again what was just changed, other than by putting something around it."""
+    return any(
+        s <= e.span.start and e.span.end <= end and first.text not in e.text
+        for e in second.edits
+        for s, end, first in made
+    )
+
+
+def _is_enough(trial: Trial) -> bool:
+    """Whether nothing better need be looked for: it mends, or it says what is needed and no error is left."""
+    if not trial.mend.is_of_operation:
+        return trial.errors == 0
+    return trial.mend.rank < conditions.FAR_FETCHED
+
+
+def _remaining(trial: Trial) -> Mend:
+    """The mend; it says which warnings were there before, and still are, and is no more than a guess then."""
+    mend, left = replace(trial.mend, settles=trial.clean), trial.uncovered
+    if not left:
+        return mend
+    return replace(mend, shown="", lines=(), what=f"{mend.text}; then {' and '.join(left)} remains", guess=True)
+
+
+def _is_step_to(trial: Trial, kind: str = "operation") -> bool:
+    """Whether it mends an operation and brings one other mistake to light."""
+    return (
+        trial.mend.kind == kind and not trial.mend.drops and trial.gone and len(trial.new) == 1 and not trial.doubtful
+    )
+
+
+def _works(trial: Trial) -> bool:
+    return trial.gone and not trial.new
+
+
+def _asks_callers(trial: Trial, function: str | None) -> bool:
+    """Whether a function says now what it needs, and doubts at calls of it are all that is new."""
+    asked = all(d.code.is_doubt and f"@{_called(d)}" == function for d in trial.new)
+    return trial.mend.kind == "bound" and asked
+
+
+def _codes(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
+    return tuple(sorted({d.code for d in diagnostics}))
+
+
+def _wrong(diagnostics: Iterable[Diagnostic]) -> int:
+    return sum(d.is_wrong for d in diagnostics)
+
+
+def _errors(diagnostics: Iterable[Diagnostic]) -> int:
+    return sum(d.severity == "error" for d in diagnostics)
+
+
+def _opaque(report: Report) -> frozenset[str]:
+    """The functions of which callers know no more than the signature."""
+    functions = report.checked.before.functions if report.checked is not None else ()
+    return frozenset(f.name for f in functions if f.impl is not None)
