@@ -16,9 +16,9 @@ from .candidates import candidates
 from .case import GIVING_WAY, Case, Mend
 from .edits import Places, applied, followed, overlap
 from .families import arranged, conditions
+from .numbers.screen import Screen
 from .open_checks import OpenChecks
 from .parts import Parts
-from .screen import Screen
 from .tree import Tree
 
 # What becomes of a program of whose functions some are believed; None where the steps do not last for it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import rxlang as rx
 from rxlang.helps.edits import applied
-from rxlang.helps.screen import Screen
+from rxlang.helps.numbers.screen import Screen
 from rxlang.helps.tree import Tree
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Edit

@@ -9,7 +9,7 @@ from itertools import combinations, islice
 from ...lang import sweet
 from ...lang.node import replace
 from ..case import Case, Mend, dims_text
-from ..screen import Screen
+from ..numbers.screen import Screen
 from . import shapes
 from .operands import wrap
 from .shapes import Change

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from ..lang import sweet
-from ..lang.diagnostics import Edit
-from ..lang.node import Node
-from ..lang.parser import parse_beside
-from ..lang.source import Source, Span
-from ..ops.model import TensorInfo
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.node import Node
+from ...lang.parser import parse_beside
+from ...lang.source import Source, Span
+from ...ops.model import TensorInfo
+from ..edits import applied
+from ..tree import Tree
 from .chosen import assignments
-from .edits import applied
-from .numbers import Env, Evaluator, Misfit, Untold, Value
-from .tree import Tree
+from .evaluator import Evaluator
+from .values import Env, Misfit, Untold, Value
 
 # Of so many the mistake has to show at all: else it is one of some sizes alone, which a condition may forbid.
 _TRIED = 2

@@ -6,43 +6,24 @@ at sizes that the signature allows is no mend, and whether the others are is for
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
-from typing import Any
 
-from ..lang import sweet
-from ..lang.dtypes import DTYPES, DType
-from ..lang.node import Node
-from ..lang.walk import rewrite, walk
-from ..ops.dtypes_column import parse_dtypes
-from ..ops.ground import GroundCtx, NeedsData, Violation, outcomes
-from ..ops.model import WILDCARD, Param, Primitive, RankUnknown, TensorInfo
-from ..ops.registry import lookup
-from .tree import Tree
-
-# A size, a truth, a word, a tensor of which the shape is known, or a tuple of these; None is what nobody can tell.
-Value = Any
-Env = dict[str, Value]
+from ...lang import sweet
+from ...lang.dtypes import DTYPES
+from ...lang.node import Node
+from ...lang.walk import rewrite, walk
+from ...ops.dtypes_column import parse_dtypes
+from ...ops.ground import GroundCtx, NeedsData, Violation, outcomes
+from ...ops.model import Primitive, RankUnknown, TensorInfo
+from ...ops.registry import lookup
+from ..tree import Tree
+from .arguments import argument, is_for, parts_of
+from .values import FUNCTIONS, Env, Misfit, Untold, Value, arithmetic, size_of, tensor_of, told
 
 _DEEPEST = 4
 _MOST_PARTS = 64
-_ONE = TensorInfo[int]((), None)
-
-
-class Misfit(Exception):
-    """Something does not fit at these sizes."""
-
-
-class Untold(Exception):
-    """Sizes alone do not tell."""
-
-
-# Longer numbers are nobody's sizes.
-_MOST_BITS = 256
-
-# Values
 
 
 class _Ctx(GroundCtx):
@@ -56,31 +37,6 @@ class _Ctx(GroundCtx):
 
     def require_either(self, known: object, asked: object) -> None:
         pass
-
-
-def _exact(a: int, b: int) -> int:
-    if b <= 0 or a % b:
-        raise Misfit
-    return a // b
-
-
-def _divided(a: int, b: int) -> int:
-    if b <= 0:
-        raise Misfit
-    return a // b
-
-
-def _rest(a: int, b: int) -> int:
-    if b <= 0:
-        raise Misfit
-    return a % b
-
-
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": _exact, "//": _divided, "%": _rest,
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-_FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceildiv": lambda a, b: -_divided(-a, b)}
 
 
 class Evaluator:
@@ -106,7 +62,7 @@ class Evaluator:
         """The sizes that the parameters of a function speak of; raises Untold where there is something else."""
         found: dict[str, None] = {}
         for param in fn.params:
-            found |= dict.fromkeys([param.name.name] if _issize_of(param.type) else self._names_of_type(param.type))
+            found |= dict.fromkeys([param.name.name] if _is_size(param.type) else self._names_of_type(param.type))
         return list(found)
 
     def _names_of_type(self, type_: sweet.Type | None) -> Iterator[str]:
@@ -115,7 +71,7 @@ class Evaluator:
                 if any(isinstance(n, sweet.Unknown | sweet.Dots | sweet.Splice) for n in items):
                     raise Untold
                 names = (n.name for n in walk(*items) if isinstance(n, sweet.Name))
-                yield from (name for name in names if name not in _FUNCTIONS and name not in self.consts)
+                yield from (name for name in names if name not in FUNCTIONS and name not in self.consts)
             case sweet.TupleType(items=types):
                 yield from chain.from_iterable(map(self._names_of_type, types))
             case _:
@@ -146,7 +102,7 @@ class Evaluator:
             case sweet.Name(name=name):
                 if name not in env and name not in DTYPES:
                     raise Misfit
-                return _told(env.get(name, DTYPES.get(name)))
+                return told(env.get(name, DTYPES.get(name)))
             case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit() | sweet.StrLit():
                 return expr.value
             case sweet.Unary(op=op, operand=operand):
@@ -161,7 +117,7 @@ class Evaluator:
             case sweet.Call():
                 return self._call(expr, env)
             case sweet.Attr(value=inner, name=name) if name.name in ("shape", "rank"):
-                shape = _tensor(self.value(inner, env)).shape
+                shape = tensor_of(self.value(inner, env)).shape
                 return shape if name.name == "shape" else len(shape)
             case sweet.If(cond=cond, then=then, orelse=orelse) if orelse is not None:
                 return self.block(then if self._is_true(cond, env) else orelse, env)
@@ -171,7 +127,7 @@ class Evaluator:
 
     def _items(self, item: sweet.Expr, env: Env) -> tuple[Value, ...]:
         if isinstance(item, sweet.Splice):
-            spliced = _told(env.get(item.name.name))
+            spliced = told(env.get(item.name.name))
             return spliced if isinstance(spliced, tuple) else (spliced,)
         return (self.value(item, env),)
 
@@ -186,29 +142,27 @@ class Evaluator:
         if isinstance(left, bool) and expr.op in ("&&", "||"):
             return left if left is (expr.op == "||") else self.value(expr.right, env)
         right = self.value(expr.right, env)
-        if isinstance(left, int) and isinstance(right, int) and expr.op in _OPERATORS:
-            if left.bit_length() + right.bit_length() > _MOST_BITS:
-                raise Untold
-            return _OPERATORS[expr.op](left, right)
+        if isinstance(left, int) and isinstance(right, int):
+            return arithmetic(expr.op, left, right)
         if isinstance(left, int | float) and isinstance(right, int | float):
             return 1.0
         if isinstance(left, tuple) or isinstance(right, tuple):
             raise Untold
-        return self._ruled("add", x=_tensor(left), y=_tensor(right))
+        return self._ruled("add", x=tensor_of(left), y=tensor_of(right))
 
     # Calls
 
     def _call(self, call: sweet.Call, env: Env) -> Value:
         match call.callee:
-            case sweet.Name(name=name) if name in _FUNCTIONS and len(call.args) == 2:
-                return _FUNCTIONS[name](*(size_of(self.value(a.value, env)) for a in call.args))
+            case sweet.Name(name=name) if name in FUNCTIONS and len(call.args) == 2:
+                return FUNCTIONS[name](*(size_of(self.value(a.value, env)) for a in call.args))
             case sweet.Attr(value=inner, name=sweet.Ident(name="dim")) if len(call.args) == 1:
-                shape, axis = _tensor(self.value(inner, env)).shape, size_of(self.value(call.args[0].value, env))
+                shape, axis = tensor_of(self.value(inner, env)).shape, size_of(self.value(call.args[0].value, env))
                 if not -len(shape) <= axis < len(shape):
                     raise Misfit
                 return shape[axis]
             case sweet.FnName(name=name):
-                own = self.tree.function(name) if self.tree is not None else None
+                own = self.tree.function(name)
                 if own is not None:
                     return self._function(own.fn, call, env)
                 row = lookup(name)
@@ -219,13 +173,13 @@ class Evaluator:
     def _primitive(self, row: Primitive, call: sweet.Call, env: Env) -> Value:
         given: dict[str, Value] = {}
         for i, arg in enumerate(call.args):
-            param = next((p for j, p in enumerate(row.params) if _is_for(arg, i, p, j)), None)
+            param = next((p for j, p in enumerate(row.params) if is_for(arg, i, p, j)), None)
             if param is None:
                 raise Misfit
-            given[param.name] = _argument(param, self.value(arg.value, env))
+            given[param.name] = argument(param, self.value(arg.value, env))
         if any(p.required and p.name not in given for p in row.params):
             raise Misfit
-        if any(word.many for word in parse_dtypes(row.dtypes).results[:1]) and _parts_of(row, given) > _MOST_PARTS:
+        if any(word.many for word in parse_dtypes(row.dtypes).results[:1]) and parts_of(row, given) > _MOST_PARTS:
             raise Untold
         return self._ruled(row.name, **given)
 
@@ -289,7 +243,7 @@ class Evaluator:
                 parts = value if isinstance(value, tuple) and len(value) == len(items) else ()
                 return [pair for of, part in zip(items, parts, strict=False) for pair in self._pairs(of, part, env)]
             case sweet.TensorType(shape=sweet.ListExpr(items=items)) if isinstance(value, TensorInfo | int | float):
-                dims = tuple(map(size_of, _tensor(value).shape))
+                dims = tuple(map(size_of, tensor_of(value).shape))
                 open_ = [i for i, item in enumerate(items) if isinstance(item, sweet.Splice | sweet.Dots)]
                 if len(open_) > 1:
                     return []
@@ -301,7 +255,7 @@ class Evaluator:
                     dims, items = (*dims[:at], *dims[end:]), (*items[:at], *items[at + 1 :])
                 return list(zip(items, dims, strict=True))
             case sweet.TensorType(shape=sweet.Name() as shape) if isinstance(value, TensorInfo | int | float):
-                _same(shape, tuple(map(size_of, _tensor(value).shape)), env)
+                _same(shape, tuple(map(size_of, tensor_of(value).shape)), env)
         return []
 
     def _matched(self, dims: list[tuple[sweet.Expr, int]], env: Env) -> None:
@@ -313,7 +267,7 @@ class Evaluator:
             elif not isinstance(written, sweet.Unknown):
                 left.append((written, size))
         for written, size in left:
-            unbound = {n.name for n in walk(written) if isinstance(n, sweet.Name)} - env.keys() - _FUNCTIONS.keys()
+            unbound = {n.name for n in walk(written) if isinstance(n, sweet.Name)} - env.keys() - FUNCTIONS.keys()
             if len(unbound) == 1:
                 self._solved(written, size, unbound.pop(), env)
             elif not unbound and self.value(written, env) != size:
@@ -387,8 +341,8 @@ class Evaluator:
             for param, part in zip(loop.stack, stacked, strict=True):
                 self.matches(param.type, part, dict(inner))
         last = self._declared(loop, {**env, loop.index.name: max(start, stop)}, carried)
-        rows = [TensorInfo((max(stop - start, 0), *_tensor(_told(v)).shape), None) for v in stacked]
-        found = (*(_told(last[name]) for name in carried), *rows)
+        rows = [TensorInfo((max(stop - start, 0), *tensor_of(told(v)).shape), None) for v in stacked]
+        found = (*(told(last[name]) for name in carried), *rows)
         return found if len(found) > 1 else found[0]
 
     def _carried(self, loop: sweet.For, env: Env, values: Mapping[str, Value]) -> None:
@@ -406,7 +360,7 @@ class Evaluator:
         whole = self.value(expr.value, env)
         if isinstance(whole, tuple):
             return self._part(expr, whole, env)
-        x = _tensor(whole)
+        x = tensor_of(whole)
         picks: list[tuple[int, Value]] = []
         dots = next((i for i, item in enumerate(expr.items) if isinstance(item, sweet.Dots)), len(expr.items))
         for position, item in enumerate(expr.items):
@@ -416,7 +370,7 @@ class Evaluator:
             elif not isinstance(item, sweet.Dots):
                 picks.append((axis, self.value(item, env)))
         for axis, at in sorted(picks, key=lambda p: -p[0] if p[0] >= 0 else p[0]):
-            x = self._ruled("take", x=x, indices=at if isinstance(at, int) else _tensor(at), axis=axis)
+            x = self._ruled("take", x=x, indices=at if isinstance(at, int) else tensor_of(at), axis=axis)
         return x
 
     def _part(self, expr: sweet.Index, whole: tuple[Value, ...], env: Env) -> Value:
@@ -442,10 +396,8 @@ class Evaluator:
 
 # Parts
 
-_ATTRIBUTES: dict[str, Any] = {"float": int | float, "bool": bool, "str": str, "dtype": DType}
 
-
-def _issize_of(type_: sweet.Type | None) -> bool:
+def _is_size(type_: sweet.Type | None) -> bool:
     return isinstance(type_, sweet.NamedType) and type_.name == "Size"
 
 
@@ -463,75 +415,6 @@ def _same(written: sweet.Expr, dims: tuple[int, ...], env: Env) -> None:
         case sweet.Name(name=name) | sweet.Splice(name=sweet.Ident(name=name)) if name != "_":
             if env.setdefault(name, dims) not in (None, dims):
                 raise Misfit
-
-
-def _told(value: Value) -> Value:
-    if value is None:
-        raise Untold
-    return value
-
-
-def size_of(value: Value) -> int:
-    if not isinstance(value, int):
-        raise Untold
-    return value
-
-
-def _tensor(value: Value) -> TensorInfo:
-    """An operand; a number is one without axes."""
-    if isinstance(value, int | float):
-        return _ONE
-    if not isinstance(value, TensorInfo):
-        raise Untold
-    return value
-
-
-def _is_for(arg: sweet.Arg, position: int, param: Param, index: int) -> bool:
-    return arg.name.name == param.name if arg.name is not None else position == index
-
-
-def _argument(param: Param, value: Value) -> Value:
-    """An argument as the rule takes it."""
-    match param.kind:
-        case "tensor" | "index":
-            if isinstance(value, tuple):
-                return TensorInfo((len(value),), DTYPES["int64"], _sizes(value))
-            return value if param.kind == "index" and isinstance(value, int) else _tensor(value)
-        case "tensors":
-            return tuple(map(_tensor, _listed(value)))
-        case "pairs":
-            pairs = ((value, value),) if isinstance(value, int) else _listed(value)
-            if any(len(_sizes(pair)) != 2 for pair in pairs):
-                raise Misfit
-            return pairs
-        case "size" | "int":
-            return size_of(value)
-        case "target":
-            return tuple(WILDCARD if v == -1 else v for v in _sizes(value))
-        case "sizes" | "ints" | "shape":
-            return (value,) if isinstance(value, int) else _sizes(value)
-    if not isinstance(value, _ATTRIBUTES[param.kind]):
-        raise Misfit
-    return value
-
-
-def _parts_of(row: Primitive, given: Mapping[str, Value]) -> int:
-    """How many results a call has at most, of a primitive that gives as many as it is told, or as an axis has entries."""
-    told = [given[p.name] for p in row.params if p.kind in ("size", "sizes") and p.name in given]
-    if told:
-        return max(len(n) + 1 if isinstance(n, tuple) else n for n in told)
-    shapes = [x.shape for x in given.values() if isinstance(x, TensorInfo)]
-    return max((size for shape in shapes for size in shape if isinstance(size, int)), default=0)
-
-
-def _listed(value: Value) -> tuple[Value, ...]:
-    if not isinstance(value, tuple):
-        raise Untold
-    return value
-
-
-def _sizes(value: Value) -> tuple[int, ...]:
-    return tuple(map(size_of, _listed(value)))
 
 
 def _bounds(expr: sweet.Expr) -> list[sweet.Expr]:

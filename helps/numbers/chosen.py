@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice, permutations
 
-from ..lang import sweet
-from .numbers import Env, Evaluator, Misfit, Untold, size_of
-from .tree import Tree
+from ...lang import sweet
+from ..tree import Tree
+from .evaluator import Evaluator
+from .values import Env, Misfit, Untold, size_of
 
 # Far enough from each other that what is put together of some is seldom another one, and larger than what windows ask for.
 _NUMBERS = (71, 149, 331, 733, 1601, 3491, 97, 211, 467, 1009, 2203, 83, 181, 397, 859, 1867, 109, 239, 521, 1129)

@@ -1,0 +1,78 @@
+"""What expressions are worth where sizes are numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ...ops.model import TensorInfo
+
+# A size, a truth, a word, a tensor of which the shape is known, or a tuple of these; None is what nobody can tell.
+Value = Any
+Env = dict[str, Value]
+
+_MOST_BITS = 256
+_ONE = TensorInfo[int]((), None)
+
+
+class Misfit(Exception):
+    """Something does not fit at these sizes."""
+
+
+class Untold(Exception):
+    """Sizes alone do not tell."""
+
+
+def told(value: Value) -> Value:
+    if value is None:
+        raise Untold
+    return value
+
+
+def size_of(value: Value) -> int:
+    if not isinstance(value, int):
+        raise Untold
+    return value
+
+
+def tensor_of(value: Value) -> TensorInfo:
+    """An operand; a number is one without axes."""
+    if isinstance(value, int | float):
+        return _ONE
+    if not isinstance(value, TensorInfo):
+        raise Untold
+    return value
+
+
+def _exact(a: int, b: int) -> int:
+    if b <= 0 or a % b:
+        raise Misfit
+    return a // b
+
+
+def _divided(a: int, b: int) -> int:
+    if b <= 0:
+        raise Misfit
+    return a // b
+
+
+def _rest(a: int, b: int) -> int:
+    if b <= 0:
+        raise Misfit
+    return a % b
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": _exact, "//": _divided, "%": _rest,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceildiv": lambda a, b: -_divided(-a, b)}
+
+
+def arithmetic(op: str, left: int, right: int) -> int | bool:
+    """`left op right`; raises Misfit where it has no value, and Untold for numbers that are nobody's sizes."""
+    if op not in _OPERATORS or left.bit_length() + right.bit_length() > _MOST_BITS:
+        raise Untold
+    found: int | bool = _OPERATORS[op](left, right)
+    return found
