@@ -16,22 +16,14 @@ from numpy import ndarray
 from . import pipeline
 from .helps.actual import explained
 from .helps.offer import with_helps
+from .interp.arguments import ArgumentProblem, arrange, convert, defaults
 from .interp.blame import RUNTIME_ERRORS
 from .interp.dlpack import giver
 from .interp.dps import Pair, pairs
 from .interp.plans import PlanCounts, quick_class
-from .interp.run import (
-    ArgumentProblem,
-    ShapeError,
-    arrange,
-    cause_of,
-    convert,
-    deeply,
-    defaults,
-    is_apart,
-    outward,
-    own,
-)
+from .interp.results import is_apart, outward, own
+from .interp.run import cause_of, deeply
+from .interp.shape_error import ShapeError
 from .interp.shape_program import result_shape
 from .interp.tally import Tally
 from .interp.trees import nodes_of

@@ -43,7 +43,8 @@ from .simplify.propagate import ArgumentShape, CallResult, KnownConsts, check, f
 from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
-    from .interp.run import Explain, Fast, Machine
+    from .interp.run import Fast, Machine
+    from .interp.shape_error import Explain
 
 
 class Report(Displayed, Node):
@@ -176,8 +177,8 @@ def ready(
 
     Raises RxError where weights cannot be read, and ShapeError where a const is not what it is said to be.
     """
+    from .interp.compile import Options as RunOptions
     from .interp.run import Machine  # what only checks loads no NumPy
-    from .interp.run import Options as RunOptions
 
     options = RunOptions(allow_extern, instrument=instrument, dps=dps)
     return Machine(checked.program, files, options, checked.headers, explain, fast)

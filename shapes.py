@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from . import pipeline
-from .interp.run import ArgumentProblem, ShapeError, arrange
+from .interp.arguments import ArgumentProblem, arrange
+from .interp.shape_error import ShapeError
 from .lang import core
 from .lang.checked import Checked
 from .lang.display import Displayed

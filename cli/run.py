@@ -164,7 +164,7 @@ class Job:
             names = ", ".join(f"@{f.name}" for f in externs)
             raise Unusable(f"{self.name} runs Python code ({names}): allow it with --allow-extern")
         folder = _folder(out)
-        from ..interp.run import ShapeError
+        from ..interp.shape_error import ShapeError
         from .values import arguments
 
         values = arguments(function, args, seed) if function is not None else None

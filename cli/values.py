@@ -11,12 +11,12 @@ from typing import Any, assert_never
 
 import numpy as np
 
+from ..interp.arguments import ArgumentProblem, arrange, expected_dtype
 from ..interp.dtypes import PLAIN, dtype_of, numpy_dtype
 from ..interp.files import ValueProblem
 from ..interp.guards import describe, dtype_name
 from ..interp.opaque import from_python
 from ..interp.opaque_values import parse_opaque, split_parts
-from ..interp.run import ArgumentProblem, arrange, expected_dtype
 from ..interp.values import parse_value
 from ..lang import core
 from ..lang.dtypes import DTYPES

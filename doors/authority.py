@@ -13,10 +13,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import pipeline
+from ..interp.arguments import convert, expected_dtype
 from ..interp.dtypes import numpy_dtype
 from ..interp.guards import dtype_name, foreign
 from ..interp.names import mangle
-from ..interp.run import Machine, ShapeError, convert, expected_dtype
+from ..interp.run import Machine
+from ..interp.shape_error import ShapeError
 from ..lang import codes, core
 from ..lang.checked import Checked
 from ..lang.diagnostics import Diagnostic, Label, error

@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import pipeline
 from ..interp.dtypes import numpy_dtype
-from ..interp.run import Machine, ShapeError
+from ..interp.run import Machine
+from ..interp.shape_error import ShapeError
 from ..lang.checked import Checked
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES

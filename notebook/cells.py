@@ -11,7 +11,7 @@ from typing import NoReturn
 from .. import pipeline
 from ..api import CheckError, Module, module_of
 from ..helps.offer import with_helps
-from ..interp.run import ShapeError
+from ..interp.shape_error import ShapeError
 from ..lang.diagnostics import RxError
 from ..lang.display import Displayed
 from ..lang.files import Files

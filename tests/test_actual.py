@@ -10,7 +10,7 @@ import pytest
 from rxlang import load, pipeline
 from rxlang.cli.main import invoke
 from rxlang.helps.actual import explained
-from rxlang.interp.run import ShapeError
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.files import Files
 from support import fuzz

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.interp.run import is_apart
+from rxlang.interp.results import is_apart
 
 ANY = "Tensor([n, m], float32)"
 BODIES = ("x", "@identity(x)", "@matrix_transpose(x)", "x[1:]", "x[0]", "@reshape(x, [n * m])", "@relu(x)", 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.interp.compile import Code, Options, compile_program
-from rxlang.interp.run import Machine, ShapeError
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.files import Files
 from support.phases import checked_of, core_of
 

@@ -15,9 +15,11 @@ import pytest
 import rxlang as rx
 from rxlang import pipeline
 from rxlang.cli.main import invoke
+from rxlang.interp.compile import Options
 from rxlang.interp.dps import pairs
 from rxlang.interp.kernels import registry as kernels
-from rxlang.interp.run import Machine, Options, ShapeError
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.interp.shape_program import result_shape
 from rxlang.lang.checked import Checked
 from rxlang.lang.files import Files

@@ -12,7 +12,7 @@ import pytest
 import rxlang as rx
 from rxlang import pipeline
 from rxlang.cli.desugar import listing
-from rxlang.interp.run import ShapeError
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.formatter import format_source
 from rxlang.lang.source import Source

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from rxlang import pipeline
-from rxlang.interp.run import Machine, Options, ShapeError
+from rxlang.interp.compile import Options
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang import core
 from rxlang.lang.files import Files
 from rxlang.lang.render import render_text

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from rxlang.interp import guards
+from rxlang.interp.arguments import is_plain
 from rxlang.interp.dtypes import dtype_of
 from rxlang.interp.guards import guard, make_guard
 from rxlang.interp.kernels import registry as kernels
-from rxlang.interp.run import is_plain
 from rxlang.lang.node import replace
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate

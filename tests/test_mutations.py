@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rxlang import pipeline
-from rxlang.interp.run import Machine, ShapeError
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.diagnostics import RxError
 from rxlang.lang.files import Files
 from rxlang.lang.formatter import format_source

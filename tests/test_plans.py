@@ -241,7 +241,8 @@ def test_threads_share_plans_and_none_is_made_twice() -> None:
 
 def test_a_reused_plan_asks_nothing_that_shapes_decide(tmp_path: Path) -> None:
     from rxlang import pipeline
-    from rxlang.interp.run import Machine, Options
+    from rxlang.interp.compile import Options
+    from rxlang.interp.run import Machine
     from rxlang.lang.files import Files
 
     report = pipeline.check_text(MANY, "many.rx", tmp_path)

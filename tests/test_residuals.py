@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rxlang import pipeline
-from rxlang.interp.run import Machine, ShapeError
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang import core
 from rxlang.lang.core import Status
 from rxlang.lang.files import Files

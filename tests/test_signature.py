@@ -10,7 +10,8 @@ import pytest
 from rxlang import pipeline
 from rxlang.helps.edits import applied
 from rxlang.helps.signatures import signatures
-from rxlang.interp.run import Machine, ShapeError
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.checked import Checked, Demands
 from rxlang.lang.diagnostics import Edit
 from rxlang.lang.files import Files

@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 from rxlang import pipeline
 from rxlang.helps.signatures import signatures
-from rxlang.interp.run import Machine, Options, ShapeError, convert
+from rxlang.interp.arguments import convert
+from rxlang.interp.compile import Options
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang import core
 from rxlang.lang.checked import Demands
 from rxlang.lang.diagnostics import RxError

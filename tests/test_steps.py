@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang import pipeline
+from rxlang.interp.arguments import is_plain
+from rxlang.interp.compile import Options
 from rxlang.interp.guards import guard
 from rxlang.interp.kernels import registry as kernels
 from rxlang.interp.lower import lower
-from rxlang.interp.run import Machine, Options, ShapeError, is_plain
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.interp.steps import Block, Branch, Check, Compute, Step
 from rxlang.interp.trace import failure
 from rxlang.lang import core

@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rxlang import pipeline
-from rxlang.interp.run import Machine, Options, ShapeError
+from rxlang.interp.compile import Options
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.files import Files
 from support import all_sizes, fuzz
 

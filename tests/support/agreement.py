@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rxlang.interp.run import Fast, Machine, Options, ShapeError
+from rxlang.interp.compile import Options
+from rxlang.interp.run import Fast, Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.checked import Checked
 from rxlang.lang.core import Program
 from rxlang.lang.diagnostics import Diagnostic

@@ -8,7 +8,9 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from rxlang.interp.run import Machine, Options, ShapeError
+from rxlang.interp.compile import Options
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.checked import Checked
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.files import Files

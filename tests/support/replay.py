@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rxlang import pipeline
+from rxlang.interp.arguments import convert
+from rxlang.interp.compile import Options
 from rxlang.interp.names import mangle
-from rxlang.interp.run import Machine, Options, ShapeError, convert
+from rxlang.interp.run import Machine
+from rxlang.interp.shape_error import ShapeError
 from rxlang.lang import core
 from rxlang.lang.checked import Checked
 from rxlang.lang.diagnostics import Diagnostic, RxError

@@ -1,0 +1,36 @@
+"""What is raised where a check fails while a program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from ..lang.diagnostics import Diagnostic, Met
+from ..lang.display import Displayed
+from ..lang.styled import Line
+
+# What finds the reason of a failure, and a mend.
+Explain = Callable[[Diagnostic, tuple[Met, ...]], Diagnostic]
+
+
+class ShapeError(Displayed, Exception):
+    """A check failed while a program ran: `diagnostic` says which one, on which shapes; `met` is what the functions were given
+    that led there, the innermost first. `explained` is the diagnostic with all that `explain` finds out beside it."""
+
+    def __init__(self, diagnostic: Diagnostic, met: tuple[Met, ...] = (), explain: Explain | None = None) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+        self.met = met
+        self._explain = explain
+
+    @cached_property
+    def explained(self) -> Diagnostic:
+        return self._explain(self.diagnostic, self.met) if self._explain is not None else self.diagnostic
+
+    def __str__(self) -> str:
+        from ..lang.render import render_text  # what words a failure is loaded when there is one
+
+        return render_text(self.explained).rstrip("\n")
+
+    def _lines(self) -> list[Line]:
+        return self.explained._lines()
