@@ -7,7 +7,7 @@ already occur are added, so that `i < m && j < n` excludes `i * n + j >= m * n`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations, combinations_with_replacement, permutations
 from math import gcd
 
 from .terms import (
@@ -20,6 +20,7 @@ from .terms import (
     Term,
     Var,
     at_least,
+    atom_key,
     bounds,
     charge,
     evaluate,
@@ -30,6 +31,7 @@ from .terms import (
     of_atom,
     term_key,
     term_vars,
+    without,
 )
 
 Known = tuple[Term, int]
@@ -126,49 +128,81 @@ class System:
         bent = [m for m in self.monos if len(m) > 1]
         if not bent:
             return
-        inside = sorted({a for m in bent for a in m}, key=lambda a: a.key)
+        inside = sorted({a for m in bent for a in m}, key=atom_key)
         wanted = set(bent)
         if len(inside) <= 5:
-            wanted.update(tuple(sorted(p, key=lambda a: a.key)) for p in combinations_with_replacement(inside, 2))
-        factors: list[Known] = []
+            wanted.update(map(_sorted, combinations_with_replacement(inside, 2)))
+        factors: list[tuple[Atom, Known]] = []
         for atom in inside:
             low, high = bounds(of_atom(atom), self.ranges)
             mask = self.span(of_atom(atom))
             if low is not None:
-                factors.append(_term(of_atom(atom) - low, mask))
+                factors.append((atom, _term(of_atom(atom) - low, mask)))
             if high is not None:
-                factors.append(_term(high - of_atom(atom), mask))
-        for a, b in combinations_with_replacement([of_atom(x) for x in inside], 2):
-            square = (a - b) * (a - b)
-            if type(square) is Term and all(m in self.monos for m in square.mons):
-                self.add(square, 0)
-        self.times(self.least, factors, wanted, set(inside))
+                factors.append((atom, _term(high - of_atom(atom), mask)))
+        for a, b in combinations(inside, 2):
+            if _flattens(a) or _flattens(b) or all(_sorted(p) in self.monos for p in ((a, a), (a, b), (b, b))):
+                square = (of_atom(a) - of_atom(b)) * (of_atom(a) - of_atom(b))
+                if type(square) is Term and all(m in self.monos for m in square.mons):
+                    self.add(square, 0)
+        times = _Multiples(wanted)
+        self.times(self.least, factors, times, set(inside))
         if max(map(len, bent)) > 2:
-            self.times([k for k in self.least if any(len(m) == 2 for m in k[0].mons)], factors, wanted, set(inside))
+            self.times([k for k in self.least if any(len(m) == 2 for m in k[0].mons)], factors, times, set(inside))
         for e, e_mask in list(self.equal):
             for atom in inside:
-                product = e * of_atom(atom)
-                if type(product) is Term and all(len(m) <= 1 or m in wanted for m in product.mons):
+                product = times.product(e, atom, of_atom(atom))
+                if product is not None:
                     self.equal.append((product, e_mask))
                     self.visit(product)
 
-    def times(self, lines: list[Known], factors: list[Known], wanted: set[Mono], atoms: set[Atom]) -> None:
+    def times(self, lines: list[Known], factors: list[tuple[Atom, Known]], times: _Multiples, atoms: set[Atom]) -> None:
         """Adds the products of lines and factors whose monomials are wanted."""
         room = _MOST_PRODUCTS
         seen: set[Size] = {t for t, _ in self.least}
         short = [k for k in lines if len(k[0].mons) <= 5 and any(a in atoms for m in k[0].mons for a in m)]
         for a, a_mask in short:
-            for b, b_mask in factors:
-                product = a * b
-                if type(product) is not Term or any(len(m) > 1 and m not in wanted for m in product.mons):
-                    continue
-                if product in seen:
+            for atom, (b, b_mask) in factors:
+                product = times.product(a, atom, b)
+                if product is None or product in seen:
                     continue
                 seen.add(product)
                 self.add(product, a_mask | b_mask)
                 room -= 1
                 if not room:
                     return
+
+
+class _Multiples:
+    """Products with factors of one atom, where all monomials of degree 2 and more are wanted."""
+
+    def __init__(self, wanted: set[Mono]) -> None:
+        self.wanted = wanted
+        # For an atom the monomials that give a wanted one with it.
+        self.of: dict[Atom, set[Mono]] = {}
+        for mono in wanted:
+            for atom in set(mono):
+                self.of.setdefault(atom, {()}).add(without(mono, (atom,)))
+
+    def product(self, term: Term, atom: Atom, factor: Size) -> Term | None:
+        """`term * factor`, where that is `atom` times a number and a number."""
+        if not _flattens(atom) and not term.mons.keys() <= self.of.get(atom, _CONSTANT):
+            return None
+        found = term * factor
+        is_wanted = type(found) is Term and all(len(m) <= 1 or m in self.wanted for m in found.mons)
+        return found if is_wanted and type(found) is Term else None
+
+
+_CONSTANT: set[Mono] = {()}
+
+
+def _flattens(atom: Atom) -> bool:
+    """Whether its square is written with a smaller degree."""
+    return type(atom) is Max and len(atom.args) == 1
+
+
+def _sorted(mono: Mono) -> Mono:
+    return tuple(sorted(mono, key=atom_key))
 
 
 def _term(size: Size, mask: int) -> Known:
