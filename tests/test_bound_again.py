@@ -35,7 +35,22 @@ OTHERS = (
     "for i in range(3) stack (s : Tensor([x.dim(0)], float32)) { let NEW = @concat([x, x]); NEW }",
     "for i in range(3) stack (s : Tensor([d], float32)) { let NEW = @concat([x, x]); NEW[:d] }",
 )
+STATEMENTS = (
+    "let NEW : Tensor([x.dim(0)], float32) = @concat([x, x])\n  NEW",
+    "let NEW : Tensor([x.dim(0) * 2], float32) = @concat([x, x])\n  NEW",
+    "let NEW ! Tensor([x.dim(0)], float32) = y\n  NEW + y",
+    "let (NEW, z) : (Tensor([x.dim(0) * 2], float32), Tensor([x.dim(0)], float32)) = (@concat([x, x]), x)\n  NEW",
+    "let f = fn(v : Tensor([d], float32)) : Tensor([x.dim(0)], float32) { let NEW = @concat([v, v]); NEW }\n  f(x)",
+    "let f = fn(v : Tensor([x.dim(0)], float32)) : Tensor { v }\n  let NEW = @concat([x, x])\n  f(NEW)",
+    "let f = fn(g : fn(Tensor([x.dim(0)], float32)) : Tensor) : Tensor { let NEW = @concat([x, x]); g(NEW) }\n  f(@relu)",
+    "@given(x, @relu)",
+)
+GIVEN = (
+    "@given = fn(x : Tensor([d], float32), f : fn(Tensor([x.dim(0)], float32)) : Tensor([x.dim(0)], float32)) : Tensor {\n"
+    "  let NEW = @concat([x, x])\n  f(NEW)\n}\n"
+)
 PROGRAMS = [
+    *(f"{HEAD}  {statements}\n}}\n{GIVEN}" for statements in STATEMENTS),
     *(HEAD + "  " + loop.format(type=t, body=b) + "\n}\n" for loop, t, b in product(LOOPS, TYPES, BODIES)),
     *(f"{HEAD}  {expression}\n}}\n" for expression in OTHERS),
 ]
