@@ -61,6 +61,13 @@ def test_what_is_said_does_not_depend_on_what_was_there_before(path: Path) -> No
     assert known(analyst.facts(path)) == known(fresh(path, text))
 
 
+def test_what_is_wrong_with_a_type_where_it_is_used_is_told() -> None:
+    path = ROOT / "tests" / "used.rx"
+    text = "type A = Tensor([x, 2], int8)\n" + "".join(f"@{f} = fn(x : A) : Tensor {{ x }}\n" for f in "fg")
+    assert [said[0] for said in known(fresh(path, text))] == ["E206"]
+    assert known(fresh(path, text)) == checked(path, text)
+
+
 def fresh(path: Path, text: str) -> Facts:
     analyst = Analyst()
     analyst.edit(path, text)
