@@ -57,6 +57,7 @@ class Code:
         self.opaque: FnInfo | None = None
         self.annotated: list[Entry] = []
         self.compounds: set[str] = set()
+        self.held: set[str] = set()  # tensors that are spoken of where others may be called like them
         self.bare: dict[int, tuple[sweet.Expr, core.FnSort]] = {}
         self.sorts = False
 
@@ -110,9 +111,31 @@ class Code:
         if before is not None and (before.is_shape_level or sort in SHAPE_SORTS) and before.sort is not None:
             self.refuse(name, before)
         core_name = self.fresh("unused") if nameless else self.core_name(name.name)
+        core_name = self.fresh(name.name) if core_name in self.held else core_name
         expr = None if sort is None else core.variable(name.span, core_name, sort)
         self.scope.bind(Entry(name.name, sort, expr, name.span, kind, literal=number, number=number))
         return core_name
+
+    def spoken(self, type_: sweet.Type | None) -> dict[str, Entry]:
+        """The tensors whose dimensions a type speaks of, as they are now: whatever is bound in their names from here on is
+        called otherwise in the core."""
+        names = {n.value.name for n in walk(type_) if isinstance(n, sweet.Attr) and isinstance(n.value, sweet.Name)}
+        found = {name: entry for name in names if (entry := self.scope.find(name)) is not None}
+        self.held |= {e.expr.name for e in found.values() if isinstance(e.expr, core.Var)}
+        return found
+
+    @contextmanager
+    def where(self, meant: dict[str, Entry]) -> Iterator[None]:
+        """For a while some names are what they were before."""
+        now = {name: self.scope.entries.get(name) for name in meant}
+        self.scope.entries |= meant
+        try:
+            yield
+        finally:
+            for name, entry in now.items():
+                self.scope.entries.pop(name)
+                if entry is not None:
+                    self.scope.bind(entry)
 
     def refuse(self, name: sweet.Ident, before: Entry) -> None:
         what = before.sort.name if isinstance(before.sort, core.BaseSort) and before.is_shape_level else "value"

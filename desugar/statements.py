@@ -161,10 +161,12 @@ def _let(code: Code, stmt: sweet.Let) -> None:
         _refuse_parentheses(stmt, sort)
     number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
     value = settled(value, type_)
+    spoken = code.spoken(type_)
     core_name = code.bind(name, sort, "let", number)
     code.emit(core.Let(stmt.span, (core_name,), False, sort if sort in SHAPE_SORTS else None, value))
     if type_ is not None:
-        _annotate(code, stmt, core_name, type_, name.name)
+        with code.where(spoken):
+            _annotate(code, stmt, core_name, type_, name.name)
 
 
 def _refuse_parentheses(stmt: sweet.Let, sort: core.TupleSort) -> NoReturn:
@@ -226,6 +228,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         value, sort = code.hooks.value(code, stmt.value)
     value = settled(value, type_)
     sorts = _parts(stmt, sort)
+    spoken = code.spoken(type_)
     core_names = tuple(code.bind(n, s, "let") for n, s in zip(stmt.names, sorts, strict=True))
     code.emit(core.Let(stmt.span, core_names, True, of_arms(value, sort), value))
     if isinstance(type_, sweet.TupleType):
@@ -233,7 +236,8 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         found: list[Leaf] = []
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
             found += leaves(code, core_name, part, kind, core.Called(name.name), part.span)
-        patterns.solve(code, found, named=True)
+        with code.where(spoken):
+            patterns.solve(code, found, named=True)
 
 
 def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:

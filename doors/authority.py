@@ -83,6 +83,8 @@ class Authority:
     def _stand_in(self, subject: str, value: Any, sort: core.Sort | None, param: str | None) -> Any:
         if sort == core.TENSOR:
             return self._tensor(subject, value, param)
+        if isinstance(sort, core.FnSort) and not callable(value):
+            self._unfit(subject, "a function", _told(value))
         if not isinstance(sort, core.TupleSort):
             return value
         count = len(sort.items)
@@ -109,7 +111,7 @@ class Authority:
     def _dtype(self, subject: str, dtype: Any, param: str | None) -> Any:
         if isinstance(dtype, Weak):
             asked = expected_dtype(self.function, param) if param is not None else None
-            return numpy_dtype(asked) if asked is not None and dtype.fits(asked) else np.asarray(dtype.value).dtype
+            return numpy_dtype(asked) if asked is not None and dtype.fits(asked) else dtype.own
         name = name_of(dtype)
         if name is None:
             self._unfit(subject, "an array of numbers, bools or strings", f"one of {dtype}")

@@ -27,6 +27,11 @@ class Link(NamedTuple):
     name: str
     spread: bool = False
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing is wrapped around it, which may take and give something else than its signature says."""
+        return getattr(self.function, "__func__", self.function) is self.door.function
+
     def declaration(self, absent: frozenset[str]) -> str:
         """Its declaration as a line of a program."""
         _, function = self.door.variant(absent)
@@ -125,7 +130,8 @@ class Chain:
         return _named(run, self)
 
     def _entered(self, link: Link, at: int) -> Callable[..., Any]:
-        if at == 0 or link.function is not link.door.function:  # which something else is wrapped around
+        is_own = link.function is link.door.function and self.links[at - 1].is_bare
+        if at == 0 or not is_own:
             return link.function
         fits = all(self._fits(report, link) for report in self.reports.values())
         return link.door.entered() if fits else link.function

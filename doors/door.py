@@ -14,6 +14,8 @@ from .. import pipeline
 from ..api import Check, CheckError, Registry
 from ..lang import core
 from ..lang.checked import Checked
+from ..lang.dtypes import DTYPES
+from ..lang.walk import walk
 from .authority import Authority
 from .declared import Declared, Unfit
 from .libraries import PREFIX, SHARED, take_up
@@ -156,7 +158,12 @@ def _program(declared: Declared, absent: frozenset[str]) -> Checked:
 
 
 def _function(checked: Checked, declared: Declared) -> core.Function:
-    return next(f for f in checked.program.functions if f.name == declared.name and f.kind == "extern")
+    found = next(f for f in checked.program.functions if f.name == declared.name and f.kind == "extern")
+    asked = (n.dtype.name for n in walk(found.checks, found.promises) if isinstance(n, core.DTypeLit))
+    for name in asked:
+        if name not in DTYPES:
+            raise Unfit(f"@{declared.name} speaks of `{name}`, which is no array: a door knows arrays alone")
+    return found
 
 
 # Parameters and arguments as text

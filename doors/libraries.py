@@ -53,6 +53,11 @@ class Weak(NamedTuple):
 
     value: complex
 
+    @property
+    def own(self) -> np.dtype[Any]:
+        """The one that it has where nothing says another."""
+        return np.asarray(self.value).dtype
+
     def fits(self, dtype: DType) -> bool:
         if isinstance(self.value, bool | int | float):
             return number_fits(self.value, dtype)
@@ -86,11 +91,16 @@ def differs(dtype: Any, other: Any) -> bool:
     if isinstance(other, str):
         return not dtype.fits(DTYPES[other]) if isinstance(dtype, Weak) else name_of(dtype) != other
     if isinstance(dtype, Weak):
-        return isinstance(other, Weak) or not _takes(other, dtype)
+        return dtype.own != other.own if isinstance(other, Weak) else not _takes(other, dtype)
     if isinstance(other, Weak):
         return not _takes(dtype, other)
     name = name_of(dtype)
     return name is None or name != name_of(other)
+
+
+def own(dtype: Any) -> Any:
+    """A dtype that stands for nothing but itself: that of a number is its own."""
+    return dtype.own if isinstance(dtype, Weak) else dtype
 
 
 def outside(dtype: Any, names: Iterable[str], quick: frozenset[Any]) -> bool:
@@ -181,9 +191,10 @@ def _of_protocol(value: Any) -> tuple[tuple[int, ...], Any]:
 
 SHARED: dict[str, Any] = vars(written)
 _HELPERS = {
-    "type": type, "len": len, "isinstance": isinstance, "tuple": tuple, "list": list, "int": int, "bool": bool,
+    "type": type, "callable": callable, "len": len, "isinstance": isinstance, "tuple": tuple, "list": list,
+    "int": int, "bool": bool,
     "min": least, "max": greatest, "ceildiv": ceildiv, "exact": exact, "floor": floor, "modulo": modulo,
-    "read": read, "differs": differs, "outside": outside, "as_dtype": as_dtype, "NoArray": NoArray,
+    "read": read, "differs": differs, "own": own, "outside": outside, "as_dtype": as_dtype, "NoArray": NoArray,
     "Undefined": Undefined, "ValueError": ValueError, "size_of": size_of, "bool_of": bool_of, "shape_of": shape_of,
 }  # fmt: skip
 SHARED.update({PREFIX + name: helper for name, helper in _HELPERS.items()})

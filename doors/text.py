@@ -76,6 +76,9 @@ class Checks(ShapeTexts):
                 self._shape_level(name, "NoArray", "shape_of")
             case core.BaseSort(name="DType"):
                 self._shape_level(name, "NoArray", "as_dtype")
+            case core.FnSort():
+                self.write(f"if not {PREFIX}callable({self.local(name)}):")
+                self.write(self.refused, 1)
 
     def _tensor(self, name: str) -> None:
         value, shape, dtype = self.local(name), self.shape_local(name), self.dtype_local(name)
@@ -235,7 +238,8 @@ class Checks(ShapeTexts):
     def negated(self, e: core.BoolExpr) -> str:
         match e:
             case core.Compare(op="!=") if _is_of_dtypes(e):
-                return f"not ({self._other_dtype(e)})"
+                first, second = (f"{PREFIX}own({self.shape_level(side)})" for side in (e.left, e.right))
+                return f"not {PREFIX}differs({first}, {second})"
             case core.Compare() if _is_of_dtypes(e):
                 return self._other_dtype(e)
             case core.InClass():

@@ -52,6 +52,12 @@ class Slice(Node):
     def all(self) -> frozenset[Piece]:
         return self.whole | self.heads
 
+    def tells(self, said: Diagnostic) -> bool:
+        """Whether it is told of these pieces: of others what is wrong with them here, as with a type where it is used."""
+        source, own = said.span.source, self.pieces[0].path
+        is_used = isinstance(source, Piece) and source.path == own and source in self.whole
+        return source in self.pieces or (is_used and said.severity == "error")
+
     @property
     def grounds(self) -> Grounds:
         own = ((p.path, p.key, p.text) for p in self.whole)
@@ -367,7 +373,7 @@ class Analyst:
         part = Part(one.whole, one.heads, frozenset(one.pieces), kept)
         report = check_part(program.modules, part, program.files, options, found.consts)
         assert report.checked is not None
-        return Verdict(one.pieces, tuple(d for d in report.diagnostics if d.span.source in one.pieces), report.checked)
+        return Verdict(one.pieces, tuple(d for d in report.diagnostics if one.tells(d)), report.checked)
 
     def facts(self, path: Path, settings: Settings | None = None) -> Facts:
         """All that can be known."""

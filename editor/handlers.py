@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -224,7 +225,8 @@ def _rename(server: RxServer) -> None:
             except Refused as reason:
                 raise RequestFailed(str(reason)) from None
 
-        return await server.of(params.text_document.uri, ask)
+        asking = server.asking(params.text_document.uri, ask)
+        return await server.change(lambda _: asking())
 
 
 def _writing(server: RxServer) -> None:
@@ -323,7 +325,7 @@ def _changes(server: RxServer) -> None:
         if document is None:
             return None
         text = document.text
-        found = await server.answer(mends.formatted, str(document.path), text)
+        found = await server.change(lambda _: mends.formatted(str(document.path), text))
         return wire.changes(session.lines(document.path, text), found)
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, _ACTIONS)
@@ -334,19 +336,20 @@ def _changes(server: RxServer) -> None:
         only = [str(getattr(k, "value", k)) for k in params.context.only or ()]
         found: list[lsp.CodeAction] = []
         if not only or any(_covers(kind, "quickfix") for kind in only):
-            found += await server.answer(_quick, server, document, params)
+            asked = document.asked
+            found += await server.change(lambda outdated: _quick(server, document, asked, params, outdated))
         if any(_covers(kind, FIX_ALL) for kind in only) or (not only and any(a.is_preferred for a in found)):
             found.append(lsp.CodeAction("Apply every mend that leaves no choice", FIX_ALL, data={"uri": document.uri}))
             if not is_set(server.client_capabilities.text_document, "code_action", "resolve_support"):
-                found[-1].edit = await server.answer(server.fix_all, document)
+                found[-1].edit = await server.change(lambda outdated: server.fix_all(document, outdated))
         return [a for a in found if a.edit is not None or a.data is not None]
 
     @server.feature(lsp.CODE_ACTION_RESOLVE)
     async def resolve(action: lsp.CodeAction) -> lsp.CodeAction:
         uri = action.data.get("uri") if isinstance(action.data, dict) else getattr(action.data, "uri", None)
-        document = session.document(uri or "")
+        document = session.document(uri if isinstance(uri, str) else "")
         if document is not None and action.edit is None:
-            action.edit = await server.answer(server.fix_all, document)
+            action.edit = await server.change(lambda outdated: server.fix_all(document, outdated))
         return action
 
 
@@ -360,14 +363,16 @@ def _is_said_of(facts: Facts | None, first: int, last: int) -> bool:
     return any(place is not None and place[0] <= last and first <= place[1] for place in places)
 
 
-def _quick(server: RxServer, document: Document, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+def _quick(
+    server: RxServer, document: Document, asked: int, params: lsp.CodeActionParams, outdated: Callable[[], bool]
+) -> list[lsp.CodeAction]:
     lines = server.session.lines(document.path, document.text)
     first = lines.offset(params.range.start.line, params.range.start.character)
     last = lines.offset(params.range.end.line, params.range.end.character)
     if not _is_said_of(server.session.facts(document.path), first, last):
         return []  # whoever moves the cursor asks, and looking for mends takes long
     found = []
-    for action in server.actions(document):
+    for action in server.actions(document, asked, outdated):
         if action.start <= last and first <= action.end:
             place = wire.range_(lines, action.start, action.end)
             about = [d for d in params.context.diagnostics if d.code == action.code and d.range == place]

@@ -89,7 +89,10 @@ def agreed(offered: list[str] | None) -> str:
 
 def path_of(uri: str) -> Path | None:
     """The file that a URI names, None if it is none: drive letters are upper case, links are followed as `Files` does."""
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
     if parts.scheme != "file":
         return None
     path = unquote(parts.path)

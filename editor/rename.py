@@ -1,17 +1,22 @@
 """A symbol and a new name to the edits of every file that has it; refused with a reason where another name is in the way.
 
-The edits are made in memory, and the files are read again: each name has to mean what it meant, and nothing new may be said.
+The edits are made in memory, and the files are read again: each name has to mean what it meant, the core has to be what it was
+but for the name, and nothing new may be said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from ..lang import core
+from ..lang.diagnostics import RxError
 from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.lexer import KIND, scan
+from ..lang.node import Node
 from ..lang.source import Source
-from .analysis import Analyst, Settings
+from .analysis import Analyst, Facts, Settings
 from .lookup import Lookup, Place, Symbol, placed, text_order
 from .names import FORMS, SORTS
 
@@ -23,9 +28,17 @@ class Refused(Exception):
 def references(analyst: Analyst, files: Iterable[Path], symbol: Symbol, settings: Settings) -> list[Place]:
     """Wherever a symbol stands in some files, in their order."""
     found: list[Place] = []
-    for path in dict.fromkeys(files):
+    for path in readable(analyst, files, settings):
         found += text_order(Lookup(analyst.program(path, settings)).references(symbol))
     return found
+
+
+def readable(analyst: Analyst, files: Iterable[Path], settings: Settings) -> Iterator[Path]:
+    """Those of some files that have a text: links may lead nowhere, and what is called like a program may be none."""
+    for path in dict.fromkeys(files):
+        with suppress(RxError):
+            analyst.program(path, settings)
+            yield path
 
 
 def renamed(analyst: Analyst, files: Sequence[Path], symbol: Symbol, new: str, settings: Settings) -> list[Place]:
@@ -36,6 +49,8 @@ def renamed(analyst: Analyst, files: Sequence[Path], symbol: Symbol, new: str, s
     _spelled(name)
     if name == symbol.name:
         return []
+    if symbol.kind == "function" and "main" in (symbol.name, name):
+        raise Refused("`@main` is what a run of a file calls")
     places = references(analyst, files, symbol, settings)
     _tried(analyst, files, places, symbol, name, settings)
     return places
@@ -58,14 +73,17 @@ def _tried(
         trial.edited[path] = edited(
             analyst.program(path, settings).units[""].text, [p for p in places if p.path == path], name
         )
-    for path in dict.fromkeys(files):
+    for path in readable(analyst, files, settings):
         before, after = analyst.program(path, settings), trial.program(path, settings)
         if not (before.units.keys() and any(p.path in before.paths for p in places)):
             continue
         if len(after.units[""].problems) > len(before.units[""].problems):
             raise Refused(f"`{name}` cannot stand everywhere that `{symbol.name}` does")
         _same(Lookup(before), Lookup(after), symbol, name)
-        _nothing_new(analyst, trial, path, settings)
+        was, now = analyst.facts(path, settings), trial.facts(path, settings)
+        _nothing_new(was, now)
+        if not _alike(tuple(_cores(was)), tuple(_cores(now)), _but_for(symbol.name, name)):
+            raise Refused(f"then {path.name} would mean something else")
 
 
 def _same(before: Lookup, after: Lookup, symbol: Symbol, name: str) -> None:
@@ -90,12 +108,52 @@ def _meanings(lookup: Lookup) -> list[tuple[int, object]]:
     return sorted(found, key=lambda f: f[0])
 
 
-def _nothing_new(before: Analyst, after: Analyst, path: Path, settings: Settings) -> None:
-    was = [(d.code, d.severity) for d in before.facts(path, settings).diagnostics]
-    for said in after.facts(path, settings).diagnostics:
+def _nothing_new(before: Facts, after: Facts) -> None:
+    was = [(d.code, d.severity) for d in before.diagnostics]
+    for said in after.diagnostics:
         if (said.code, said.severity) not in was:
-            raise Refused(f"then {said.code} would be said of {path.name}: {said.message}")
+            raise Refused(f"then {said.code} would be said of {after.pieces.path.name}: {said.message}")
         was.remove((said.code, said.severity))
+
+
+def _cores(facts: Facts) -> Iterator[tuple[Node, ...]]:
+    """What a file's pieces mean, in their order."""
+    verdicts = [facts.verdicts[piece] for piece in facts.pieces.pieces if piece in facts.verdicts]
+    for verdict in dict.fromkeys(verdicts):
+        there = verdict.checked.before
+        main = () if there.main is None else (there.main,)
+        yield tuple(n for n in (*there.functions, *there.impls, *there.consts, *main) if verdict.owns(n.span))
+
+
+# What desugaring puts between a name and what it makes another name with.
+_JOINTS = str.maketrans(dict.fromkeys("'.", "_"))
+Same = Callable[[str, str], bool]
+
+
+def _but_for(old: str, new: str) -> Same:
+    """Whether two texts of a core are one, or may be because of the name: what a user has spelled as a whole may be."""
+
+    def is_made_of(text: str, name: str) -> bool:
+        return f"_{name.translate(_JOINTS)}_" in f"_{text.translate(_JOINTS)}_"
+
+    return lambda a, b: a == b or " " in a or is_made_of(a, old) or is_made_of(b, new)
+
+
+def _alike(before: object, after: object, same: Same) -> bool:
+    """Whether two trees are one but for names: what a type abbreviates binds names where the type is used."""
+    if isinstance(before, str) and isinstance(after, str):
+        return same(before, after)
+    if isinstance(before, Node) and type(before) is type(after):
+        before, after = type(before)._value(before), type(after)._value(after)
+    if isinstance(before, tuple) and isinstance(after, tuple):
+        one, other = ([x for x in items if not _is_another_name(x)] for items in (before, after))
+        return len(one) == len(other) and all(_alike(a, b, same) for a, b in zip(one, other, strict=True))
+    return before == after
+
+
+def _is_another_name(part: object) -> bool:
+    """Whether desugaring calls a value otherwise, because something is called like it."""
+    return isinstance(part, core.Let) and isinstance(part.value, core.Var) and part.names == (f"{part.value.name}'",)
 
 
 def edited(text: str, places: Iterable[Place], name: str) -> str:

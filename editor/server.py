@@ -82,6 +82,14 @@ class RxServer(LanguageServer):
         except GivenUp:
             raise ContentModified() from None
 
+    async def change(self, job: Callable[[Callable[[], bool]], R]) -> R:
+        """The same of what changes texts, and is told when they are others: then its places are nobody's any more."""
+        outdated = self.session.outdated()
+        found = await self.answer(job, outdated)
+        if outdated():
+            raise ContentModified
+        return found
+
     def asking(self, uri: str, job: Callable[[Facts], R]) -> Callable[[], R | None]:
         """What the worker does with all that is known of a file."""
         path = self.session.path(uri)
@@ -241,20 +249,19 @@ class RxServer(LanguageServer):
             )
         return lsp.WorkspaceEdit(document_changes=list(made))
 
-    def actions(self, document: Document) -> tuple[mends.Action, ...]:
-        """All mends of a file as it is now, found once."""
-        asked = document.asked
+    def actions(self, document: Document, asked: int, outdated: Callable[[], bool]) -> tuple[mends.Action, ...]:
+        """All mends of a file as it was when it was looked at so often, found once."""
         known = self._actions.get(document.path)
         if known is None or known[0] != asked:
             session = self.session
             settings = session.settings(document.path)
-            found = mends.actions(session.analyst, document.path, settings, document.outdated())
+            found = mends.actions(session.analyst, document.path, settings, outdated)
             self._actions[document.path] = known = (asked, found)
         return known[1]
 
-    def fix_all(self, document: Document) -> lsp.WorkspaceEdit | None:
+    def fix_all(self, document: Document, outdated: Callable[[], bool]) -> lsp.WorkspaceEdit | None:
         session = self.session
         settings = session.settings(document.path)
-        changes = mends.fix_all(session.analyst, document.path, settings, document.outdated())
+        changes = mends.fix_all(session.analyst, document.path, settings, outdated)
         lines = session.lines(document.path, document.text)
         return self.edit({document.path: wire.changes(lines, changes)}) if changes else None

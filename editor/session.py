@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from ..lang.diagnostics import RxError
+from ..lang.files import resolved
 from ..lang.node import Node
 from .analysis import Analyst, Facts, GivenUp, Settings, programs
 from .hints import KINDS
@@ -83,6 +84,7 @@ class Session:
         self.folders: dict[str, Path] = {}
         self.wishes = Wishes()
         self.encoding = UTF16
+        self.edition = 0  # counts the texts of all that is open
         self._worker = ThreadPoolExecutor(1, "rx")
         self._lines: dict[Path, Lines] = {}
         self._paths: dict[str, Path] = {}  # of what is open, whatever becomes of links and folders
@@ -100,6 +102,7 @@ class Session:
 
     def open(self, uri: str, version: int, text: str) -> Document:
         path = self._paths[uri] = self.path(uri)
+        self.edition += 1
         document = self.documents[path] = Document(uri, path, version, text)
         self._worker.submit(self.analyst.edit, path, text)
         return document
@@ -116,6 +119,7 @@ class Session:
             document.text = text
         document.version = version
         document.outdate()
+        self.edition += 1
         self._worker.submit(self.analyst.edit, document.path, document.text)
         return document
 
@@ -124,12 +128,18 @@ class Session:
         self._paths.pop(uri, None)
         if document is not None:
             document.outdate()
+            self.edition += 1
             self._worker.submit(self.analyst.close, document.path)
         return document
 
     def document(self, uri: str) -> Document | None:
         """What is open under a URI, however that is spelled."""
         return self.documents.get(self.path(uri))
+
+    def outdated(self) -> Callable[[], bool]:
+        """Tells whether any text is another one than now."""
+        edition = self.edition
+        return lambda: self.edition != edition
 
     def path(self, uri: str) -> Path:
         """The file of a URI; what has no file yet is one of the first folder."""
@@ -139,7 +149,7 @@ class Session:
         if found is None:
             folder = next(iter(self.folders.values()), Path.cwd())
             found = folder / f"{uri.rpartition('/')[2].rpartition(':')[2] or 'untitled'}.rx"
-        return found.resolve()
+        return resolved(found)
 
     def uri(self, path: Path) -> str:
         """As the client writes it, where it has the file open."""
@@ -165,12 +175,12 @@ class Session:
     def files(self, path: Path) -> list[Path]:
         """The programs of the folder that a file lies in, and what is open of it."""
         folder = self.folder(path)
-        return list(dict.fromkeys([path, *self.documents, *(p.resolve() for p in programs(folder))]))
+        return list(dict.fromkeys([path, *self.documents, *(resolved(p) for p in programs(folder))]))
 
     def all_files(self) -> list[Path]:
         """The programs of all folders, and what is open."""
         return list(
-            dict.fromkeys([*self.documents, *(p.resolve() for f in self.folders.values() for p in programs(f))])
+            dict.fromkeys([*self.documents, *(resolved(p) for f in self.folders.values() for p in programs(f))])
         )
 
     def forget(self) -> None:

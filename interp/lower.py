@@ -312,7 +312,7 @@ class _Lowering:
         self.statements(v.body.stmts, v.body.result)
         given = self._parts(v.body.result, len(v.carries) + len(v.stacked))
         following = given[: len(v.carries)]
-        after = Scope(self.scope)
+        after = Scope(outside[1])  # the invariant does not speak of what the body binds
         after.names.update(zip((carry.name for carry in v.carries), following, strict=True))
         for slot, carry in zip(following, v.carries, strict=True):
             self._holds(slot, carry.sort)

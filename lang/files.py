@@ -25,8 +25,8 @@ class Files:
     of a `linked` file may itself be a link to a regular file anywhere, as caches of weights have them."""
 
     def __init__(self, base: Path, roots: Sequence[Path] = ()) -> None:
-        self.base = _resolved(base)
-        self.roots = tuple(_resolved(r) for r in roots)
+        self.base = resolved(base)
+        self.roots = tuple(resolved(r) for r in roots)
 
     def find(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE, *, linked: bool = False) -> Path:
         """Where the file is: beside `relative_to` (a folder), else below the program's folder, else below a root."""
@@ -34,7 +34,7 @@ class Files:
             raise RxError(error(codes.E240, f"{path!r} is not the name of a file", span))
         outside = False
         for folder in dict.fromkeys((relative_to or self.base, self.base, *self.roots)):
-            candidate = _in_place(folder / path) if linked else _resolved(folder / path)
+            candidate = _in_place(folder / path) if linked else resolved(folder / path)
             if not self.allows(candidate):
                 outside = True
             elif self.has(candidate):
@@ -95,11 +95,12 @@ def _is_file(path: Path) -> bool:
 
 def _in_place(path: Path) -> Path:
     """The file with all links followed but its own: what lies beside it is beside the link."""
-    return _resolved(path.parent) / path.name if path.name != ".." else _resolved(path)
+    return resolved(path.parent) / path.name if path.name != ".." else resolved(path)
 
 
-def _resolved(path: Path) -> Path:
+def resolved(path: Path) -> Path:
+    """The file with all links followed."""
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # a loop of symbolic links
+    except (OSError, RuntimeError, ValueError):  # a loop of symbolic links, or what cannot be a name
         return path.absolute()

@@ -32,4 +32,4 @@ def kind_fits(literal: DType, dtype: DType) -> bool:
 def number_fits(number: int | float | bool, dtype: DType) -> bool:
     """Whether a literal number can be an element of this dtype."""
     low, high = int_range(dtype) if dtype.kind in ("int", "uint") else (number, number)
-    return kind_fits(WEAK[type(number)], dtype) and low <= number <= high
+    return kind_fits(WEAK[type(number)], dtype) and not (number < low or high < number)  # nan is a number too

@@ -233,7 +233,7 @@ class Loops(Part):
         self._hold_tensors(frame, loop, inner, at_entry)
         carries = tuple(replace(c, known=known(inner[c.name].value)) for c in loop.carries)
         loop = replace(loop, carries=carries, known=known(SizeValue(turns.index)))
-        cond, goes_on = self._condition(frame, loop, inner)
+        cond, goes_on = self._condition(frame, loop, dict(inner))
         walk = self._never if empty or goes_on is False else self._body
         status, shared, body, stacked = walk(frame, loop, turns, inner, older, self._outside(loop, env))
         self.bindings.close(since, older)
@@ -266,10 +266,10 @@ class Loops(Part):
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Scope
     ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
         """The body: what becomes of the invariant at its end, the shapes that it stacks, itself simplified, and the stacks."""
-        block = frame.block()
+        block, own = frame.block(), dict(env)  # what the body binds ends with it: the invariant does not speak of that
         for stmt in loop.body.stmts:
-            self.visitor.stmt(block, stmt, env)
-        entries, result = self._results(block, loop, env)
+            self.visitor.stmt(block, stmt, own)
+        entries, result = self._results(block, loop, own)
         carried = {c.name: e for c, e in zip(loop.carries, entries, strict=False)}
         at_end = _at(loop, {**env, **carried}, turns.index + turns.step)
         wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)

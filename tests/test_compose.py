@@ -133,6 +133,31 @@ def test_what_is_wrapped_around_a_function_stays_around_it() -> None:
     assert calls == ["third"]
 
 
+def test_what_is_wrapped_around_a_function_gives_what_it_gives() -> None:
+    """The signature is that of the function inside: the door behind it stays."""
+
+    @wraps(flat)
+    def shorter(x):
+        return flat(x)[:1]
+
+    @rx.checked("fn(x : Tensor([n], e)) : (Tensor([n], e), Tensor([n], e))")
+    def twice(x):
+        return x, x
+
+    @wraps(twice)
+    def uneven(x):
+        return x, x[:1]
+
+    add = rx.checked("fn(x : Tensor([n], e), y : Tensor([n], e)) : Tensor([n], e)")(lambda x, y: x + y)
+    assert (rx.compose(flat, twice, add)(zeros(3)).shape, rx.compose(shorter, twice, add)(zeros(3)).shape) == (
+        (3,),
+        (1,),
+    )
+    for row in (rx.compose(uneven, add), rx.compose(flat, rx.compose(uneven, add))):
+        with pytest.raises(rx.ShapeError, match="needs axis 0 of `y` to be 3"):
+            row(zeros(3))
+
+
 def test_arguments_go_to_the_first_as_they_are_given() -> None:
     h = rx.compose(halve, third)
     assert h(y=zeros(2), x=zeros(2, 12)).shape == (2, 2) and str(inspect.signature(h)) == "(x, y)"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import math
 import pickle
 import sys
 import threading
+from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -195,7 +198,46 @@ def test_what_may_be_none_is_checked_where_it_is_given(given: dict[str, Any]) ->
     message(masked, zeros(3), **given)
 
 
-@pytest.mark.parametrize("value", [1.5, 2, np.float32(3), zeros()])
+SCALARS = (
+    3, 3.0, True, 1j, 2**70, 300, -1, 1e300, math.nan, math.inf, np.int8(1), np.float32(1), zeros(),
+    np.zeros((), np.bool_), np.zeros((), ">i4"), np.zeros((), object), np.zeros((), "U3"),
+)  # fmt: skip
+OF_SCALARS = (
+    "fn(x : Tensor([], d), y : Tensor([], d)) : Tensor([], d)",
+    "fn(x : Tensor([], d), y : Tensor([], e)) : Tensor([], d) where d == e",
+    "fn(x : Tensor([], d), y : Tensor([], e)) : Tensor([], d) where d != e",
+    "fn(x : Tensor([], d), y : Tensor([], d)) : Tensor([], d) where d in integer",
+    "fn(x : float32, y : Tensor([], d)) : Tensor([], d) where d in {int8, bool}",
+    "fn(x : Tensor(s, d), y : Tensor(s, d)) : Tensor(s, d) where d in floating || d == bool",
+)
+
+
+@pytest.mark.parametrize("text", OF_SCALARS)
+def test_what_a_door_refuses_of_numbers_has_its_words(text: str) -> None:
+    result: list[Any] = [None]
+    door = rx.checked(text)(lambda x, y: result[0])
+    for x, y in product(SCALARS, repeat=2):
+        for result[0] in (x, 3):
+            with suppress(rx.ShapeError):  # and nothing else
+                door(x, y)
+
+
+@pytest.mark.parametrize("value", [2, None, "f", zeros(2)])
+def test_what_is_no_function_is_refused(value: Any) -> None:
+    @rx.checked("fn(f : fn(Tensor) : Tensor, x : Tensor([n], d)) : Tensor([n], d)")
+    def applied(f, x):
+        return x
+
+    assert "needs `f` to be a function" in message(applied, value, zeros(2))
+    assert applied(np.abs, zeros(2)).shape == (2,)
+
+
+def test_what_holds_arrays_has_no_door() -> None:
+    with pytest.raises(TypeError, match="`Sequence\\(float32\\)`, which is no array"):
+        rx.checked("fn(x : Sequence(float32)) : Tensor")(lambda x: x)
+
+
+@pytest.mark.parametrize("value", [1.5, 2, np.float32(3), zeros(), math.nan, -math.inf])
 def test_a_number_is_a_scalar(value: Any) -> None:
     @rx.checked("fn(s : float32) : float32")
     def same(s):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from pathlib import Path, PureWindowsPath
 
 import pytest
@@ -15,7 +16,7 @@ from rxlang.editor.rename import Refused, edited, renamed
 from rxlang.editor.symbols import folds, symbols, tokens
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_source
-from support import fuzz
+from support import fuzz, hard_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = sorted([*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/**/*.rx"), *ROOT.glob("benchmarks/**/*.rx")])
@@ -58,6 +59,13 @@ def test_what_is_said_does_not_depend_on_what_was_there_before(path: Path) -> No
         assert known(analyst.facts(path)) == known(fresh(path, now))
     analyst.edit(path, text)
     assert known(analyst.facts(path)) == known(fresh(path, text))
+
+
+def test_what_is_wrong_with_a_type_where_it_is_used_is_told() -> None:
+    path = ROOT / "tests" / "used.rx"
+    text = "type A = Tensor([x, 2], int8)\n" + "".join(f"@{f} = fn(x : A) : Tensor {{ x }}\n" for f in "fg")
+    assert [said[0] for said in known(fresh(path, text))] == ["E206"]
+    assert known(fresh(path, text)) == checked(path, text)
 
 
 def fresh(path: Path, text: str) -> Facts:
@@ -267,6 +275,71 @@ def test_a_new_name_changes_no_meaning_or_is_refused() -> None:
             now = fresh(path, edited(facts.pieces.text, places, name))
             assert [d.code for d in now.diagnostics] == [d.code for d in facts.diagnostics], (path, occurrence, name)
     assert refusals and changes
+
+
+def typed(chance: random.Random) -> str:
+    """A program whose types bind names where they are used, beside those that stand there."""
+    names = "knm"
+
+    def dims(own: str, others: tuple[str, ...] = ()) -> str:
+        sizes = [chance.choice((own, own, f"{own} + 1", "2")) for _ in range(chance.randint(1, 3))]
+        choices = [f"Tensor([{', '.join(sizes)}], int8)", *(f"{o}" for o in others)]
+        return chance.choice(choices)
+
+    types = [f"type A = {dims(chance.choice(names))}", f"type B({chance.choice(names)}) = Tensor([n, k, m], int8)"]
+    params = [dims(chance.choice(names), ("A", f"B({chance.choice(names)})", "(A, A)")) for _ in range(3)]
+    head = ", ".join(f"{p} : {t}" for p, t in zip("xyz", params, strict=True))
+    loop = "for i in range(2) with (x = x) { x }"
+    return "\n".join([*types, f"@f = fn({head}) : Tensor {{", f"  let w = {loop}", "  w", "}\n"])
+
+
+def test_a_rename_in_a_random_program_leaves_what_is_asked_and_known() -> None:
+    path, settings, changes = ROOT / "tests" / "renamed.rx", Settings(), 0
+    for case in fuzz.cases("renames"):
+        with case as seed:
+            chance = random.Random(seed)
+            text = chance.choice((typed, lambda chance: hard_programs.program(seed, 8)))(chance)
+            analyst = Analyst()
+            analyst.edit(path, text)
+            lookup = Lookup(analyst.facts(path).program)
+            there = [(o.name, s) for o in lookup.occurrences() for s in (lookup.symbol(o),) if s is not None and s.path]
+            for _, symbol in chance.sample(there, min(len(there), 3)):
+                name = chance.choice([*(n for n, _ in there), "fresh", "_", "_x", "out", "main"])
+                with suppress(Refused):
+                    changed = edited(text, renamed(analyst, [path], symbol, name, settings), name)
+                    assert meant(path, changed) == meant(path, text), (symbol, name, text)
+                    changes += 1
+    assert changes
+
+
+def meant(path: Path, text: str) -> object:
+    """How much is asked of a program, what became of that, what is wrong with it."""
+    report = check_source(Source(str(path), text), path.parent)
+    return report.counts, sorted(d.code for d in report.diagnostics)
+
+
+def test_a_loop_that_carries_what_it_is_called_after_can_be_renamed() -> None:
+    path, analyst = ROOT / "tests" / "carry.rx", Analyst()
+    text = "@f = fn(x : Tensor([n], int8)) : Tensor {\n  for i in range(2) with (x = x) { x + x }\n}\n"
+    analyst.edit(path, text)
+    lookup = Lookup(analyst.facts(path).program)
+    found = lookup.at(text.index("x = x"))
+    symbol = lookup.symbol(found) if found is not None else None
+    assert symbol is not None
+    assert edited(text, renamed(analyst, [path], symbol, "acc", Settings()), "acc") == text.replace(
+        "(x = x) { x + x }", "(acc = x) { acc + acc }"
+    )
+
+
+def test_what_a_run_calls_is_not_renamed() -> None:
+    path, analyst = ROOT / "tests" / "main.rx", Analyst()
+    for old, new in (("main", "f"), ("f", "main")):
+        analyst.edit(path, f"@{old} = fn(x : Tensor([n], int8)) {{ x }}\n")
+        lookup = Lookup(analyst.facts(path).program)
+        symbol = next(s for o in lookup.occurrences() for s in (lookup.symbol(o),) if o.name == old)
+        assert symbol is not None
+        with pytest.raises(Refused, match="what a run of a file calls"):
+            renamed(analyst, [path], symbol, new, Settings())
 
 
 def test_users_of_a_function_that_is_being_typed_see_its_signature() -> None:

@@ -309,6 +309,62 @@ def test_weights_that_come_and_change_are_seen(
         assert message in told(wire, uri)[0]["message"]
 
 
+@pytest.mark.parametrize("uri", ["file:///a%00b.rx", "http://[", "file:///\ud800.rx", "", "file:///" + "a" * 5000])
+def test_what_names_no_file_can_be_open_all_the_same(wire: Wire, uri: str) -> None:
+    wire.begin()
+    wire.tell("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "rx", "version": 1, "text": "x\n"}})
+    assert [d["code"] for d in told(wire, uri)] == ["E201"]
+    assert (
+        wire.ask("textDocument/hover", {"textDocument": {"uri": uri}, **hover("a")["position"]}).get("result") is None
+    )
+
+
+def test_what_is_called_like_a_program_and_has_no_text_is_no_hindrance(wire: Wire, tmp_path: Path) -> None:
+    (tmp_path / "binary.rx").write_bytes(b"\xff\xfe")
+    (tmp_path / "folder.rx").mkdir()
+    for link in ("nowhere", "loop"):
+        (tmp_path / f"{link}.rx").symlink_to("loop.rx" if link == "loop" else "gone")
+    (tmp_path / "uses.rx").write_text('import "lib.rx" as lib\nlet x = @lib.f(@zeros([2], int8))\n')
+    uri = (tmp_path / "lib.rx").as_uri()
+    wire.begin(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "work"}])
+    text = "@f = fn(x : Tensor([n], int8)) { x }\n"
+    wire.tell("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "rx", "version": 1, "text": text}})
+    place = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 1}}
+    asked = {**place, "context": {"includeDeclaration": True}}
+    assert len(wire.ask("textDocument/references", asked)["result"]) == 2
+    assert len(wire.ask("textDocument/rename", {**place, "newName": "g"})["result"]["changes"]) == 2
+    assert wire.ask("workspace/symbol", {"query": "f"})["result"]
+
+
+def test_an_edit_is_never_one_of_a_text_that_has_changed_meanwhile(wire: Wire) -> None:
+    """Questions that stand before a change on the wire, and are answered behind it."""
+    wire.begin(capabilities={"workspace": {"workspaceEdit": {"documentChanges": True}}})
+    wrong = "@g = fn(x : Tensor([n, 3], int8), w : Tensor([5, 3], int8)) {\n  @matmul(x, w)\n}\n"
+    many = "@f{} = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m, 4], int8) {{ @reshape(x, [n * m, 4]) }}\n"
+    wire.tell("textDocument/didOpen", opened("a", wrong))
+    wire.tell("textDocument/didOpen", opened("busy", "".join(map(many.format, range(40)))))
+    context = {"context": {"diagnostics": []}}
+    asked = [
+        ("rename", {**document("a"), "position": {"line": 0, "character": 1}, "newName": "h"}),
+        ("codeAction", {**document("a"), "range": span(0, 3), **context}),
+        ("formatting", {**document("a"), "options": {"tabSize": 2, "insertSpaces": True}}),
+    ]
+    for name, params in asked:
+        wire.send({"id": name, "method": f"textDocument/{name}", "params": params})
+    change = {"range": span(0, 0), "text": "# one more line\n"}
+    wire.tell(
+        "textDocument/didChange", {"textDocument": {"uri": uri_of("a"), "version": 2}, "contentChanges": [change]}
+    )
+    answers: dict[str, Message] = {}
+    while len(answers) < len(asked):
+        message = wire.receive()
+        answers |= {message["id"]: message} if "id" in message else {}
+    assert {n: a["error"]["code"] for n, a in answers.items()} == dict.fromkeys(answers, -32801)
+    actions = wire.ask("textDocument/codeAction", {**document("a"), "range": span(1, 4), **context})["result"]
+    [edit] = actions[0]["edit"]["documentChanges"][0]["edits"]
+    assert edit["range"]["start"] == {"line": 2, "character": 13}
+
+
 @pytest.mark.parametrize("other", ["file:///C:/work/x.rx", "file:///C%3A/work/x.rx", "file:///c:/work/x.rx"])
 def test_a_file_of_windows_is_one_however_it_is_spelled(wire: Wire, other: str) -> None:
     wire.begin()
