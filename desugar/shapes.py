@@ -200,7 +200,8 @@ def _dimension(code: Code, item: sweet.Expr) -> core.SizeExpr | core.Splice:
         case sweet.Splice():
             return splice(code, item)
         case sweet.Dots() | sweet.Unknown():
-            fail(codes.E221, f"`{spelled(item.span)}` can stand in a type, not here", item.span)
+            shown = f"`{spelled(item.span)}` can stand in a type, not here"
+            fail(codes.E221, shown, item.span, help="sizes are written out; one of a reshape may be `-1`")
     return size(code, item)
 
 
