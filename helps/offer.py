@@ -32,6 +32,7 @@ from . import (
     shifts,
     siblings,
     slips,
+    sorts,
     windows,
 )
 from .case import GIVING_WAY, Case, Mend
@@ -47,8 +48,8 @@ Recheck = Callable[[Source, frozenset[str]], Report | None]
 Key = tuple[str, str, str, int, object]
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, loops.mends, siblings.mends, operands.mends, attributes.mends, shifts.mends, literals.mends, reshapes.mends,
-    layouts.mends, windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
+    names.mends, sorts.mends, loops.mends, siblings.mends, operands.mends, attributes.mends, shifts.mends, literals.mends,
+    reshapes.mends, layouts.mends, windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
 )  # fmt: skip
 MOST_PER_DIAGNOSTIC = 30
 MOST_UNDECLARED = 14
@@ -101,6 +102,8 @@ class Trial(Node):
     elsewhere: bool
     clean: bool
     source: Source
+    # Whether the function was not checked any further than its names.
+    unread: bool = False
 
     @property
     def order(self) -> tuple[int, int, int, int, bool, int]:
@@ -414,6 +417,7 @@ class _Trials:
         return Trial(
             mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
             self._is_elsewhere(diagnostic, mend), self._is_clean(diagnostic, mend, after), source,
+            any(d.severity == "error" and d.code.phase == "names" for d in now_told),
         )  # fmt: skip
 
     def _is_about(self, diagnostic: Diagnostic, functions: Set[str], place: Callable[[int], int]) -> bool:
@@ -513,7 +517,7 @@ def _is_step_to(trial: Trial, kind: str = "operation") -> bool:
 
 
 def _works(trial: Trial) -> bool:
-    return trial.gone and not trial.new
+    return trial.gone and not trial.new and not (trial.unread and trial.mend.of_dtype)
 
 
 def _asks_callers(trial: Trial, function: str | None) -> bool:

@@ -134,8 +134,9 @@ def _of_statements(here: Here) -> Hint:
         if here.after == KIND["FN"]:
             return "a function's name begins with `@`", f"write `@{here.word} = fn(...)`"
         return "a binding begins with `let`", f"write `let {here.word} = ...`"
-    if here.kind == KIND["EQUAL"] and here.before == KIND["RSQB"] and _is_element(here.region.kinds, here.stuck):
-        return "the elements of a tensor stay what they are", _PUT
+    index = _index(here.region.kinds, here.stuck) if here.kind == KIND["EQUAL"] else []
+    if index:
+        return "the elements of a tensor stay what they are", _CHOSEN if KIND["COMPARE"] in index else _PUT
     if here.kind == KIND["COLON"] and advance(list(here.states), OPEN):
         return None, "a block stands in braces: `{ ... }`"
     return None
@@ -161,6 +162,7 @@ _STRING_PREFIXES = ("f", "r", "b", "u", "fr", "rf", "br", "rb")
 _NAMED = {"with": "acc = x", "stack": "y : Tensor([n], float32)"}
 _TYPE = "a type is written `Tensor([n, m], float32)`"
 _FUNCTION = "a function is written `@f = fn(x : T) : T { ... }`"
+_CHOSEN = "`@where(c, y, x)` gives a tensor with y where c is true: `let x = @where(x < 0.0, 0.0, x)`"
 _PUT = "`@update_slice` and `@put` give a tensor with other elements: `let x = @put(...)`"
 
 
@@ -173,14 +175,15 @@ def _is_parameter(here: Here) -> bool:
     return here.earlier[-2:-1] in ([KIND["LPAR"]], [KIND["COMMA"]]) and _is_in_parameters(here.region.kinds, here.stuck)
 
 
-def _is_element(kinds: list[int], at: int) -> bool:
-    """Whether `x[...]` before a place is all of the statement so far."""
+def _index(kinds: list[int], at: int) -> list[int]:
+    """The tokens of `[...]` before a place, if `x[...]` is all of the statement so far."""
     depth = 0
     for i in range(at - 1, max(0, at - FAR), -1):
         depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
         if depth == 0:
-            return kinds[i - 1] == NAME and (i == 1 or kinds[i - 2] in (END, OPEN))
-    return False
+            begins = kinds[i] == KIND["LSQB"] and kinds[i - 1] == NAME and (i == 1 or kinds[i - 2] in (END, OPEN))
+            return kinds[i:at] if begins else []
+    return []
 
 
 def _around(kinds: list[int], at: int) -> list[int]:

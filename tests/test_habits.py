@@ -10,6 +10,10 @@ HEAD = "@f = fn(x : Tensor([n, d], float32), w : Tensor([d, m], float32)) : Tens
 # What stands in the body of a function, and what its one error and the help say.
 BODIES = [
     ("x[0] = 1.0; x", "the elements of a tensor stay what they are", "`@put`"),
+    ("x[x < 0.0] = 0.0; x", "the elements of a tensor stay what they are", "`let x = @where(x < 0.0, 0.0, x)`"),
+    ("if (n > 3) { x[0] = 1.0; x } else { x }", "the elements of a tensor stay what they are", "`@put`"),
+    ("x[[0, 2]]", "an index is one size, or a tensor of them", "`@take(x, [0, 2], axis=0)`"),
+    ("x[@nonzero(x > 0.0)]", "is a tuple; a Size is needed here", "[0]` is its first part"),
     ('assert n > 0, f"n is {n}"; x', "a string has no prefix", "plain text"),
     ("x if n > 3 else w", "found `if`", "`if (c) { a } else { b }`"),
     ('"""Doubles."""\n  x', "a string stands on one line", "a comment begins with `#`"),
