@@ -15,7 +15,7 @@ from ..ops.binding import BindError, bind
 from ..ops.model import Param, Primitive
 from . import levels, shapes
 from .code import Code, spelled
-from .errors import Broken, count, fail, nearest, problem
+from .errors import Broken, as_tensor, count, fail, nearest, problem
 from .folding import folded
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
@@ -121,7 +121,7 @@ def refuse_size(code: Code, expr: sweet.Expr, found: str) -> NoReturn:
     check_names(code, expr)
     shown = spelled(expr.span)
     helps = {
-        "Size": f"`@size_to_tensor({shown})` makes a tensor of it",
+        "Size": as_tensor(shown),
         "Shape": _of_shape(shown),
         "Bool": "a condition is all over sizes or all over tensors: `@item` makes a Size, `@size_to_tensor` a tensor",
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from ..lang import codes, core, sweet
 from ..lang.dtypes import DTYPES, DType, dtype_named
 from . import arguments
@@ -9,16 +11,18 @@ from .code import Code, spelled
 from .errors import count, fail
 from .literals import fit
 from .sorts import expand
+from .spelt import names_in
 from .type_names import shape_of
 from .world import ParamInfo
 
 
-def check(code: Code, declared: sweet.Param, param: ParamInfo) -> core.Value | None:
+def check(code: Code, declared: sweet.Param, param: ParamInfo, signature: Set[str]) -> core.Value | None:
     """The value of a default, if there is one. Raises for one with which no call could be right. `code` sees none of the
-    function's names."""
+    function's names, which are those of its `signature`."""
     default = declared.default
     if default is None or param.sort is None:
         return None
+    _refuse_names(code, default, param, signature)
     value = arguments.of_sort(code, default, param).value
     if not _is_literal(value):
         fail(codes.E220, f"the default of `{param.name}` has to be literal", default.span)
@@ -28,6 +32,20 @@ def check(code: Code, declared: sweet.Param, param: ParamInfo) -> core.Value | N
         if isinstance(type_, sweet.TensorType | sweet.NamedType):
             _check_shape(value, default, declared, shape_of(type_) if isinstance(type_, sweet.TensorType) else None)
     return value
+
+
+def _refuse_names(code: Code, default: sweet.Expr, param: ParamInfo, signature: Set[str]) -> None:
+    """`h : Size = d // 2`: what a call makes of its arguments."""
+    own = (name for name in names_in(default) if name in signature and name not in DTYPES)
+    named = next((name for name in own if code.scope.find(name) is None), None)
+    if named is not None:
+        shown = spelled(default.span)
+        fail(
+            codes.E220,
+            f"the default of `{param.name}` has to be literal, and only a call tells what `{named}` is",
+            default.span,
+            help=f"write `{shown}` in place of `{param.name}`, or leave the default out: then each call says it",
+        )
 
 
 def _is_literal(value: core.Value | core.Splice) -> bool:

@@ -64,6 +64,11 @@ def did_you_mean(names: Iterable[str]) -> str | None:
     return f"did you mean {listed}?" if quoted else None
 
 
+def as_tensor(shown: str) -> str:
+    """The help for a Size that stands where a tensor is needed."""
+    return f"`@size_to_tensor({shown}, float32)` makes a float32 tensor of it, `@size_to_tensor({shown})` an int64 one"
+
+
 def distance(a: str, b: str) -> int:
     """Insertions, deletions and replacements from a to b; a swap of neighbours counts one."""
     earlier: list[int] = []

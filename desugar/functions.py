@@ -353,7 +353,7 @@ class Wrapper:
             assert info.sort is not None
             core_name = self.code.bind(name, info.sort, "param")
             self.params.append(core.Param(core_name, info.sort))
-            self._check_default(param, info)
+        self._check_defaults()
         if not core_form:
             for position, param in enumerate(self.decl.fn.params):
                 if param.type is not None:
@@ -364,11 +364,18 @@ class Wrapper:
                     )
         return found
 
-    def _check_default(self, param: sweet.Param, info: ParamInfo) -> None:
+    def _check_defaults(self) -> None:
+        params = self.decl.fn.params
+        if any(p.default is not None for p in params):
+            signature = identifiers(*(p.type for p in params if p.type is not None)) | {p.name.name for p in params}
+            for param, info in zip(params, self.info.params, strict=True):
+                self._check_default(param, info, signature)
+
+    def _check_default(self, param: sweet.Param, info: ParamInfo, signature: set[str]) -> None:
         own = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
         own.may_hoist = False
         try:
-            value = defaults.check(own, param, info)
+            value = defaults.check(own, param, info, signature)
             if value is not None:
                 self.defaults[param.name.name] = value
         except RxError as problem:

@@ -40,8 +40,6 @@ _ALL_FREE = "if they are meant to be free, begin their names with `_` or write `
 
 
 def _meant(entry: Entry, others: list[str]) -> str | None:
-    if entry.name == "None":
-        return "?"
     if len(entry.name) == 1 or len(others) > _MANY:
         return None
     return nearest(entry.name, [n for n in others if n != entry.name])

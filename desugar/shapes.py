@@ -15,7 +15,7 @@ from ..ops import elsewhere
 from .code import Code, spelled
 from .compounds import spelling
 from .dtype_names import ELSEWHERE
-from .errors import Broken, fail, nearest
+from .errors import Broken, as_tensor, fail, nearest
 from .levels import ATTRIBUTES, COMPARISONS, SIZE_OPS, level, literal_int, named_number, word
 from .scope import Entry
 from .sorts import describe, opaque
@@ -200,7 +200,8 @@ def _dimension(code: Code, item: sweet.Expr) -> core.SizeExpr | core.Splice:
         case sweet.Splice():
             return splice(code, item)
         case sweet.Dots() | sweet.Unknown():
-            fail(codes.E221, f"`{spelled(item.span)}` can stand in a type, not here", item.span)
+            shown = f"`{spelled(item.span)}` can stand in a type, not here"
+            fail(codes.E221, shown, item.span, help="sizes are written out; one of a reshape may be `-1`")
     return size(code, item)
 
 
@@ -375,6 +376,8 @@ def _advice(found: str, want: str, shown: str) -> str | None:
             return f"write `{name}`"
         case "Tuple", "Shape" if shown.startswith("("):
             return f"write `[{shown[1:-1]}]`"
+        case "Tuple", "Size":
+            return f"`{shown}[0]` is its first part"
         case "Tensor", "Size":
             return f"`@item({shown})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension"
         case "Shape", "Size" if shown.endswith(".shape"):
@@ -388,7 +391,7 @@ def _advice(found: str, want: str, shown: str) -> str | None:
         case (("Size" | "Number"), "Shape"):
             return f"`[{shown}]` is a Shape of one dimension"
         case "Size", "Tensor":
-            return f"`@size_to_tensor({shown})` makes a tensor of it"
+            return as_tensor(shown)
         case "Shape", "Tensor":
             return "`@shape(x)` is the shape of x as a tensor"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lang import codes, core, sweet
 from . import arguments, levels, shapes
-from .code import Code, Typed
+from .code import Code, Typed, spelled
 from .errors import fail
 
 
@@ -115,6 +115,9 @@ def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core
 
 def _take(code: Code, expr: sweet.Index, value: core.Value, axis: int, item: sweet.Expr) -> core.Value:
     at: core.Value
+    if isinstance(item, sweet.ListExpr):
+        taken = f"@take({spelled(expr.value.span)}, {spelled(item.span)}, axis={axis})"
+        fail(codes.E206, "an index is one size, or a tensor of them", item.span, help=f"`{taken}` takes several")
     at = arguments.tensor(code, item) if levels.level(code, item) == "Tensor" else shapes.size(code, item)
     args = (
         core.Arg(expr.span, None, value),

@@ -11,7 +11,7 @@ from . import arguments, folding, levels, patterns, shapes
 from .annotations import leaves
 from .binding import Leaf
 from .code import Code, spelled
-from .errors import Broken, fail
+from .errors import Broken, as_tensor, fail
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry
 from .sorts import describe, expand, of_arms, sort_of
@@ -202,7 +202,7 @@ def _no_size(code: Code, stmt: sweet.Let) -> None:
         return
     shown, name = spelled(stmt.value.span), stmt.names[0].name
     named = f"`let {name} : {found} = {shown}` names it"
-    tensor = {"Size": f"`@size_to_tensor({shown})` makes a tensor of it; "}.get(found, "")
+    tensor = f"{as_tensor(shown)}; " if found == "Size" else ""
     name_at = stmt.names[0].span
     sort = Edit(Span(name_at.source, name_at.end, name_at.end), f" : {found}") if found != "Bool" else None
     _refuse(code, stmt.value, found, tensor + named, () if sort is None else (sort,), named)

@@ -23,13 +23,14 @@ from .families import (
     shifts,
     siblings,
     slips,
+    sorts,
     windows,
 )
 from .tree import Tree
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, loops.mends, siblings.mends, operands.mends, attributes.mends, shifts.mends, literals.mends, reshapes.mends,
-    layouts.mends, windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
+    names.mends, sorts.mends, loops.mends, siblings.mends, operands.mends, attributes.mends, shifts.mends, literals.mends,
+    reshapes.mends, layouts.mends, windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
 )  # fmt: skip
 _BEFORE_CONDITIONS = 24
 

@@ -52,6 +52,8 @@ class Mend(Node):
     fits: bool | None = None
     # Whether it forbids sizes that are nothing special, or leaves the mistake there.
     narrows: bool = False
+    # Whether it writes a dtype, which a check of names does not look at.
+    of_dtype: bool = False
     # What it puts before and behind an expression, where it does that and nothing else.
     around: tuple[str, ...] = ()
 

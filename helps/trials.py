@@ -64,6 +64,8 @@ class Trial(Node):
     elsewhere: bool
     clean: bool
     source: Source
+    # Whether the function was not checked any further than its names.
+    unread: bool = False
 
     @property
     def order(self) -> tuple[int, int, int, int, bool, int]:
@@ -266,6 +268,7 @@ class Trials:
         return Trial(
             mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
             self._is_elsewhere(diagnostic, mend), self._is_clean(diagnostic, mend, after), source,
+            any(d.severity == "error" and d.code.phase == "names" for d in now_told),
         )  # fmt: skip
 
     def _is_about(self, diagnostic: Diagnostic, functions: Set[str], place: Callable[[int], int]) -> bool:
@@ -365,7 +368,7 @@ def _is_step_to(trial: Trial, kind: str = "operation") -> bool:
 
 
 def _works(trial: Trial) -> bool:
-    return trial.gone and not trial.new
+    return trial.gone and not trial.new and not (trial.unread and trial.mend.of_dtype)
 
 
 def _asks_callers(trial: Trial, function: str | None) -> bool:

@@ -200,6 +200,7 @@ def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
         missing = PARTNER[piece.kinds[inner]]
         if stuck is not None and stuck > inner:
             result += [Mend(stuck, missing, instead, inner) for instead in (False, True)]
+        result.append(Mend(at, missing, True, at))
         places = (at, _line_end(piece, inner), _dedent(piece, inner))
         result += [Mend(place, missing, False, inner) for place in places]
     elif open_:
@@ -207,7 +208,8 @@ def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
     if open_:
         inner = open_[-1]
         result += [Mend(inner, PARTNER[piece.kinds[inner]], True, inner), Mend(inner, 0, False, inner)]
-    result.append(Mend(at, opener_kind, True, at))
+    if closer == _RBRACE or not _ends_line(piece, at):
+        result.append(Mend(at, opener_kind, True, at))
     if closer == _RBRACE:
         head = _head_end(piece)
         if head is not None:
@@ -217,6 +219,11 @@ def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
             result.append(Mend(early, 0, False, early))
     result.append(Mend(at, 0, False, at))
     return result
+
+
+def _ends_line(piece: Tokens, at: int) -> bool:
+    """Whether a token is the last of its line."""
+    return at + 1 == len(piece.kinds) or piece.first[at + 1]
 
 
 def _open_before(piece: Tokens, at: int) -> list[int]:
@@ -348,25 +355,46 @@ def _describe(piece: Tokens, mend: Mend) -> Diagnostic:
     sign = _SIGN[subject]
     missing = _SIGN[PARTNER[subject] if subject in PARTNER else _OPENER_OF[subject]]
     message = f"this `{sign}` is not closed" if subject in PARTNER else f"this `{sign}` has no `{missing}`"
+    labels: tuple[Label, ...]
     if mend.instead and mend.at != mend.subject:
         place = _place(piece, mend.at + 1)
         labels = (Label(span, message),)
         message = f"expected `{_SIGN[mend.kind]}`, found `{place.text}`"
         return error(codes.E105, message, place, labels=labels, function=function)
     if mend.instead:
+        labels = ()
         if mend.kind in _OPENER_OF and subject in _OPENER_OF:
             message = f"expected `{_SIGN[mend.kind]}`, found `{sign}`"
-        return error(codes.E105, message, span, help=f"write `{_SIGN[mend.kind]}`", function=function)
+            labels = _opened(piece, mend.at)
+        return error(codes.E105, message, span, help=f"write `{_SIGN[mend.kind]}`", labels=labels, function=function)
     if not mend.kind:
         return error(codes.E105, message, span, help="remove it", function=function)
     place = _place(piece, mend.at)
     edits = (Edit(Span(piece.source, place.end, place.end), _SIGN[mend.kind]),)
+    if subject in PARTNER and _meets_closer(piece, mend):
+        labels = (Label(span, message),)
+        place = _place(piece, mend.at + 1)
+        message, help = f"expected `{missing}`, found `{place.text}`", f"write `{missing}` before it"
+        return error(codes.E105, message, place, labels=labels, function=function, help=help, edits=edits)
     if subject in PARTNER:
         labels = (Label(place, f"`{_SIGN[mend.kind]}` is missing behind this"),)
         return error(codes.E105, message, span, labels=labels, function=function, edits=edits)
     labels = (Label(span, message),)
     message = f"`{_SIGN[mend.kind]}` is missing behind this"
     return error(codes.E105, message, place, labels=labels, function=function, edits=edits)
+
+
+def _opened(piece: Tokens, at: int) -> tuple[Label, ...]:
+    """Where the bracket stands that has to be closed first."""
+    opener = _open_before(piece, at)[-1]
+    place = Span(piece.source, piece.starts[opener], piece.ends[opener])
+    return (Label(place, f"this `{place.text}` is not closed"),)
+
+
+def _meets_closer(piece: Tokens, mend: Mend) -> bool:
+    """Whether what is missing is missing before a bracket in the same line that closes another one."""
+    at = mend.at
+    return at < len(piece.kinds) and piece.kinds[at] in _OPENER_OF and not piece.first[at]
 
 
 def _place(piece: Tokens, at: int) -> Span:

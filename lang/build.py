@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from . import codes, sweet
@@ -14,6 +14,8 @@ from .lexer import LOOKALIKES
 from .source import Placed, Source, Span
 
 MAX_DIGITS = 4000
+# Values of Python that nothing of a type is called after.
+_VALUES = ("None", "True", "False")
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S])")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\", '\\"': '"', "\\'": "'"}
 
@@ -168,7 +170,21 @@ class TreeBuilder:
             dtype = arguments[1].span.text.strip("\"'").rpartition(".")[2]
             written = dtype if dtype in DTYPES else "Tensor([n, m], float32)"
             self.problem(codes.E108, "a dtype is `?` or a name", arguments[1].span, f"write `{written}`")
+        self._check_names(*arguments[:2])
         return sweet.TensorType(span, arguments[0], arguments[1] if len(arguments) > 1 else None)
+
+    def _check_names(self, shape: sweet.Expr, dtype: sweet.Expr | None = None) -> None:
+        """Names that stand for something else: `Tensor([None, 3], None)`, `Tensor(float32)`."""
+        for size in shape.items if isinstance(shape, sweet.ListExpr) else ():
+            self._check_name(size, "size", "any size is written `?`, or a name that stands for it", DTYPES)
+        self._check_name(shape, "shape", "any shape is written `?`: `Tensor(?, float32)`", DTYPES)
+        self._check_name(dtype, "dtype", "any dtype is written `?`")
+
+    def _check_name(self, expr: sweet.Expr | None, what: str, help: str, others: Container[str] = ()) -> None:
+        if isinstance(expr, sweet.Name) and expr.name in others:
+            self.problem(codes.E108, f"`{expr.name}` is a dtype, not a {what}", expr.span, help)
+        elif isinstance(expr, sweet.Name) and expr.name in _VALUES:
+            self.problem(codes.E108, f"`{expr.name}` is not a {what}", expr.span, help)
 
     tuple_type_ = _made_of_all(sweet.TupleType)
 

@@ -11,13 +11,14 @@ class Code(str):
     dtypes do not. `of_brackets`: what follows in the same lines may follow from it. `is_absent`: a file is not there.
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
     verdict behind it. `is_quiet`: no mend is worse for it. `of_shapes`: other shapes may be what is wanted.
-    `of_signature`: a condition that a function's author wrote is not met.
+    `of_sorts`: a value of the shape level stands where a tensor is needed. `of_signature`: a condition that a function's
+    author wrote is not met.
     """
 
     heading: str
     phase: str
     is_doubt = only_empty = of_sizes = of_elements = of_dtypes = False
-    of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = of_signature = False
+    of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = of_signature = of_sorts = False
 
 
 # A code a line, with its phase and what else is so of it, and the heading.
@@ -40,7 +41,7 @@ E203 names: one name defined twice
 E204 names: a size may not be bound again
 E205 names: arguments that do not fit the parameters
 E206 names: a value of another sort than is needed here
-E207 names: a size where a tensor is needed
+E207 names of_sorts: a size where a tensor is needed
 E208 names: an annotation that does not determine its names
 E209 names: a shape with more than one unknown splice
 E210 names: a block without a result

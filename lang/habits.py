@@ -88,9 +88,30 @@ def _of_types(here: Here) -> Hint:
     if here.kind == KIND["COLON"] and kinds[:1] == [KIND["TYPE"]]:
         return "a type's parameters have no sorts of their own", "write the names alone: `type Layer(d, h) = ...`"
     if here.kind == KIND["LSQB"] and here.before == NAME and (here.word == "Tensor" or here.earlier[-2:-1] == _COLON):
-        return None, "a type is written `Tensor([n, m], float32)`"
+        return None, _TYPE
+    if here.kind == KIND["COMPARE"] and here.word == "Tensor":
+        return None, _TYPE
     if here.kind in (KIND["LPAR"], NAME) and here.before == NAME and _names_sort(here.word) and _is_parameter(here):
         return None, "a parameter's type stands behind its name: `x : Tensor([n, m], float32)`"
+    return None
+
+
+def _of_dimensions(here: Here) -> Hint:
+    """What stands in `Tensor(...)` or in the list of its dimensions."""
+    around = _around(here.region.kinds, here.stuck)
+    kinds, texts = [here.region.kinds[i] for i in around], [here.region.text(i - 1) for i in around if i]
+    if kinds[:1] == [KIND["LPAR"]] and texts[:1] == ["Tensor"]:
+        if here.kind == KIND["_DOTS"]:
+            return "a shape is `?`, a name or a list", "any shape is written `?`: `Tensor(?, float32)`"
+        return ("the parts of a type have no names", _TYPE) if here.kind == KIND["EQUAL"] else None
+    if kinds[:2] != [KIND["LSQB"], KIND["LPAR"]] or texts[1:2] != ["Tensor"]:
+        return None
+    if here.kind == KIND["POWER"] or here.before == KIND["STAR"]:
+        return None, "any number of sizes is written `...`, or `*s` with a name for them"
+    if here.kind == KIND["DOT"] and here.before == KIND["DOT"]:
+        return "a size is no range", "name it: `n`, and `where 1 <= n, n <= 64`"
+    if here.kind in (KIND["COLON"], KIND["QMARK"]):
+        return None, "any size is written `?`, or a name that stands for it"
     return None
 
 
@@ -113,8 +134,9 @@ def _of_statements(here: Here) -> Hint:
         if here.after == KIND["FN"]:
             return "a function's name begins with `@`", f"write `@{here.word} = fn(...)`"
         return "a binding begins with `let`", f"write `let {here.word} = ...`"
-    if here.kind == KIND["EQUAL"] and here.before == KIND["RSQB"] and _is_element(here.region.kinds, here.stuck):
-        return "the elements of a tensor stay what they are", _PUT
+    index = _index(here.region.kinds, here.stuck) if here.kind == KIND["EQUAL"] else []
+    if index:
+        return "the elements of a tensor stay what they are", _CHOSEN if KIND["COMPARE"] in index else _PUT
     if here.kind == KIND["COLON"] and advance(list(here.states), OPEN):
         return None, "a block stands in braces: `{ ... }`"
     return None
@@ -133,12 +155,14 @@ def _of_texts(here: Here) -> Hint:
 
 
 _HABITS: tuple[Callable[[Here], Hint], ...] = (
-    _of_conditions, _of_loops, _of_texts, _of_types, _of_declarations, _of_statements,
+    _of_dimensions, _of_conditions, _of_loops, _of_texts, _of_types, _of_declarations, _of_statements,
 )  # fmt: skip
 _COLON = [KIND["COLON"]]
 _STRING_PREFIXES = ("f", "r", "b", "u", "fr", "rf", "br", "rb")
 _NAMED = {"with": "acc = x", "stack": "y : Tensor([n], float32)"}
+_TYPE = "a type is written `Tensor([n, m], float32)`"
 _FUNCTION = "a function is written `@f = fn(x : T) : T { ... }`"
+_CHOSEN = "`@where(c, y, x)` gives a tensor with y where c is true: `let x = @where(x < 0.0, 0.0, x)`"
 _PUT = "`@update_slice` and `@put` give a tensor with other elements: `let x = @put(...)`"
 
 
@@ -151,14 +175,26 @@ def _is_parameter(here: Here) -> bool:
     return here.earlier[-2:-1] in ([KIND["LPAR"]], [KIND["COMMA"]]) and _is_in_parameters(here.region.kinds, here.stuck)
 
 
-def _is_element(kinds: list[int], at: int) -> bool:
-    """Whether `x[...]` before a place is all of the statement so far."""
+def _index(kinds: list[int], at: int) -> list[int]:
+    """The tokens of `[...]` before a place, if `x[...]` is all of the statement so far."""
     depth = 0
     for i in range(at - 1, max(0, at - FAR), -1):
         depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
         if depth == 0:
-            return kinds[i - 1] == NAME and (i == 1 or kinds[i - 2] in (END, OPEN))
-    return False
+            begins = kinds[i] == KIND["LSQB"] and kinds[i - 1] == NAME and (i == 1 or kinds[i - 2] in (END, OPEN))
+            return kinds[i:at] if begins else []
+    return []
+
+
+def _around(kinds: list[int], at: int) -> list[int]:
+    """The brackets that are open at a place, the innermost first."""
+    depth, found = 0, []
+    for i in range(at - 1, max(-1, at - FAR), -1):
+        depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
+        if depth < 0:
+            found.append(i)
+            depth = 0
+    return found
 
 
 def _in_list(before: list[int]) -> bool:

@@ -189,7 +189,7 @@ def _rounded(number: Fraction, dtype: DType) -> Fraction | None:
     try:
         near = float(number)
         if dtype.name in ("float32", "float16"):
-            form = "f" if dtype.name == "float32" else "e"
+            form = "<f" if dtype.name == "float32" else "<e"  # in native order one that is too large is infinite
             [near] = struct.unpack(form, struct.pack(form, near))
     except OverflowError:
         return None

@@ -56,7 +56,8 @@ class Branches(Part):
         )
         name: str | None = cond.name if isinstance(cond, core.Var) else None
         for position, (truth, what) in enumerate(checks):
-            status, _ = self.prover.judge(frame, truth, Decides(span, value, where, what), claim=True, empty_rule=False)
+            asked = Decides(span, value, where, what, of_rank=position == 0)
+            status, _ = self.prover.judge(frame, truth, asked, claim=True, empty_rule=False)
             if status is Status.REFUTED:
                 break
             if status is Status.RESIDUAL:

@@ -55,9 +55,10 @@ def test_a_number_takes_the_dtype_that_another_argument_has() -> None:
         ("k : int8 = 1.5", "E211"), ("k : bool = 1", "E211"), ("k : float32 = true", "E211"),
         ("k : Tensor([2], int8) = 1", "E211"),
         ("k : Tensor([3], int8) = tensor([1, 2], int8)", "E211"), ("k : Tensor([2], int8) = tensor([1, 2])", "E211"),
-        ("k : Tensor([n, *s], int8) = 1", "E211"), ("k : Tensor = x", "E201"), ("k : Size = 1.5", "E206"),
+        ("k : Tensor([n, *s], int8) = 1", "E211"), ("k : Tensor = x", "E220"), ("k : Size = 1.5", "E206"),
         ("k : DType = 3", "E206"),
-        ("k : Tensor = @ones([3])", "E220"), ("k : Shape = [2, n]", "E201"), ("k : float32 = 1e39", "E211"),
+        ("k : Tensor = @ones([3])", "E220"), ("k : Shape = [2, n]", "E220"),
+        ("k : Size = n // 2", "E220"), ("k : float32 = 1e39", "E211"),
     ],
 )  # fmt: skip
 def test_a_default_with_which_no_call_could_be_right_is_refused_where_it_stands(param: str, code: str) -> None:
@@ -65,6 +66,16 @@ def test_a_default_with_which_no_call_could_be_right_is_refused_where_it_stands(
     errors = [d for d in report.diagnostics if d.severity == "error"]
     assert [d.code for d in errors] == [code]
     assert errors[0].span.text in param
+
+
+@pytest.mark.parametrize(("default", "named"), [("n", "n"), ("n * 2 - d", "n"), ("2 + s", "s"), ("h + 1", "h")])
+def test_a_default_that_a_call_would_have_to_tell_is_answered_with_what_to_write(default: str, named: str) -> None:
+    report = rx.check_source(
+        f"@f = fn(x : Tensor([n, d], float32), s : Size, h : Size = 2, k : Size = {default}) : Tensor {{ x }}"
+    )
+    (error,) = [d for d in report.diagnostics if d.severity == "error"]
+    assert error.message.endswith(f"only a call tells what `{named}` is")
+    assert error.help is not None and f"write `{default}` in place of `k`" in error.help
 
 
 @pytest.mark.parametrize(

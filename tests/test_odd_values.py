@@ -64,6 +64,14 @@ def test_a_float_may_be_any_number(body: str) -> None:
         assert found.dtype == np.float32, (body, value)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("op", ["+", "-", "*", "/"])
+def test_a_number_that_elements_are_known_with_may_be_beyond_their_dtype(dtype: str, op: str) -> None:
+    for number in (*FLOATS, "65519.0", "65520.0", "3.4028235677973364e38", "3.4028235677973366e38", "-1e39", "1e308"):
+        report = rx.check_source(f"let x = tensor([1.0, 2.5], {dtype}) {op} {number}\nlet y = {number} {op} x")
+        assert not [d for d in report.diagnostics if d.severity == "error"], (dtype, op, number)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 def test_a_power_with_an_odd_exponent_is_numpys(dtype: str) -> None:
     x = np.array([0, 1, 2, 3], dtype)

@@ -221,7 +221,7 @@ def test_pow_by_a_literal_is_the_power(exponent: float, dtype: str) -> None:
 
 def test_pow_of_integers_by_a_negative_number_is_refused() -> None:
     x = np.array([1, 2], np.int32)
-    assert ops.refusal("pow", x=x, y=-1) == "the exponent `y` of integers not to be negative"
+    assert ops.refusal("pow", x=x, y=-1) == "`y` not to be negative, as an exponent of integers"
     with pytest.raises(kernels.BadValue, match="holds a negative number"):
         ops.compute("pow", x=x, y=np.array([1, -1], np.int32))
 

@@ -183,6 +183,8 @@ SAID = [
     ("let x = (a + b", "E105", "this `(` is not closed", None),
     ("let x = a + b)", "E105", "this `)` has no `(`", "remove it"),
     ("let x = [a, b)", "E105", "expected `]`, found `)`", "write `]`"),
+    ("let x = @f([a, b)", "E105", "expected `]`, found `)`", "write `]` before it"),
+    ("let x = @f(a, @g(b]\nx", "E105", "expected `)`, found `]`", "write `)`"),
     ("@f = fn(x : T) : T\n  let y = x\n  y\n}", "E105", "`{` is missing behind this", None),
     ("@f = fn(x : T) : T {\n  x\n\n@g = fn(x : T) : T { x }", "E105", "this `{` is not closed", None),
     ('let x = "abc', "E103", "this string has no end on its line", 'end it with `"`'),
@@ -213,6 +215,32 @@ def test_what_is_wrong_has_its_code_its_sentence_and_its_help(
 ) -> None:
     (problem,) = problems_of(text)
     assert (problem.code, problem.message, problem.help) == (code, message, help)
+
+
+def inline_pairs(text: str) -> list[tuple[int, int]]:
+    """Brackets that are closed on their own lines, with the brackets that close them."""
+    open_: list[int] = []
+    pairs = []
+    for token in re.finditer(r'"[^"\n]*"|#.*|[][(){}]', text):
+        if token[0] in ("(", "[", "{"):
+            open_.append(token.start())
+        elif token[0] in (")", "]", "}"):
+            opener = open_.pop()
+            if "\n" not in text[opener : token.start()]:
+                pairs.append((opener, token.start()))
+    return pairs
+
+
+def test_a_bracket_of_another_kind_is_told_where_it_closes_with_the_one_that_is_open() -> None:
+    pairs = inline_pairs(PROGRAM)
+    assert len(pairs) > 60
+    for opener, closer in pairs:
+        for other in set(")]}") - {PROGRAM[closer]}:
+            text = PROGRAM[:closer] + other + PROGRAM[closer + 1 :]
+            (problem,) = problems_of(text)
+            shown = text[opener : closer + 1]
+            assert problem.message == f"expected `{PROGRAM[closer]}`, found `{other}`", shown
+            assert (problem.span.start, [label.span.start for label in problem.labels]) == (closer, [opener]), shown
 
 
 def test_no_message_names_a_rule_of_the_grammar() -> None:

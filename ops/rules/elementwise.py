@@ -238,7 +238,7 @@ def pow_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
         for exponent in y.data:
             if exponent is None or isinstance(exponent, Node):
                 continue
-            asked = Other("the exponent {0} of integers not to be negative", (Argument("y"),))
+            asked = Other("{0} not to be negative, as an exponent of integers", (Argument("y"),))
             ctx.require(asked, ctx.le(0, exponent))
     return Out(shape, mapped(ctx, power, shape, x, y))
 

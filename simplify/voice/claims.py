@@ -261,10 +261,16 @@ class Decides(Asked):
     value: TensorInfo
     where: str
     what: str
+    of_rank: bool
 
     def said(self, finding: Finding) -> Diagnostic:
         found = f"it is {type_text(self.value, finding.state)}"
-        return finish(finding, codes.E304, f"the condition of {self.where} needs to have {self.what}", found)
+        needs = f"the condition of {self.where} needs to have {self.what}"
+        return finish(finding, codes.E304, needs, found, help_=_ONE_TRUTH if self.of_rank else _COMPARED)
+
+
+_ONE_TRUTH = "`@all(c)` and `@any(c)` make one truth of many, `@where(c, x, y)` chooses for each element"
+_COMPARED = "a truth is a comparison: `x > 0.0`"
 
 
 class SharedBy(Asked):
