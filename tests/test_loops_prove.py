@@ -61,8 +61,9 @@ def assert_refuted(maker: Maker, errors: list[Diagnostic], oracle: Run) -> None:
     if refused(oracle(args)):
         return
     for error in errors:
-        in_a_turn = error.message.startswith("after a turn") or "`w`" in error.message
-        line = error.span.source.position(error.span.start)[0] + in_a_turn
+        of_a_turn = error.message.startswith("after a turn") or "`w`" in error.message
+        line = error.span.source.position(error.span.start)[0]
+        line += of_a_turn and maker.lines[line - 1].endswith("{")  # told at the head of the loop, or in the body itself
         condition = maker.certain.get(line)
         if error.code not in soundness.NOT_ALWAYS and error.span.source.name == "random.rx" and condition:
             assert not eval(condition, {"n": args["n"], "m": args["m"]}), (shown(args), error.message)  # noqa: S307
