@@ -62,8 +62,11 @@ def assert_refuted(maker: Maker, errors: list[Diagnostic], oracle: Run) -> None:
         return
     for error in errors:
         of_a_turn = error.message.startswith("after a turn") or "`w`" in error.message
-        line = error.span.source.position(error.span.start)[0]
-        line += of_a_turn and maker.lines[line - 1].endswith("{")  # told at the head of the loop, or in the body itself
+        # It may be told at the head of the loop, in the body, or where the size comes from.
+        heads = [label.span for label in error.labels if label.text.startswith("declared as")]
+        told = (heads or [error.span])[0] if of_a_turn else error.span
+        line = told.source.position(told.start)[0]
+        line += of_a_turn and maker.lines[line - 1].endswith("{")
         condition = maker.certain.get(line)
         if error.code not in soundness.NOT_ALWAYS and error.span.source.name == "random.rx" and condition:
             assert not eval(condition, {"n": args["n"], "m": args["m"]}), (shown(args), error.message)  # noqa: S307
