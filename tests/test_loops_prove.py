@@ -63,7 +63,7 @@ def assert_refuted(maker: Maker, errors: list[Diagnostic], oracle: Run) -> None:
     for error in errors:
         of_a_turn = error.message.startswith("after a turn") or "`w`" in error.message
         # It may be told at the head of the loop, in the body, or where the size comes from.
-        heads = [label.span for label in error.labels if label.text.startswith("declared as")]
+        heads = [label.span for label in error.labels if label.message.startswith("declared as")]
         told = (heads or [error.span])[0] if of_a_turn else error.span
         line = told.source.position(told.start)[0]
         line += of_a_turn and maker.lines[line - 1].endswith("{")
