@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +24,7 @@ from ..frontends.onnx.writing import write_shapes
 from ..lang import codes
 from ..lang.checked import Takes
 from ..lang.diagnostics import Diagnostic, RxError, error, warning
+from ..lang.given import Given
 from ..lang.node import Node
 from ..lang.parser import decode
 from ..lang.pause import collector_paused
@@ -31,6 +32,7 @@ from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
 from ..size import Size
 from .arms import Tried, with_arms
+from .demanded import with_demands
 
 __all__ = ["Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
 
@@ -119,12 +121,13 @@ def infer_model(
     prelude: Prelude | None = None,
     data: bytes | None = None,
 ) -> Inferences:
-    def check(model: Model) -> Tried:
+    def check(model: Model, *given: Given) -> Tried:
         translation = translate(model, prelude=prelude)
-        options = Options(allow_empty=True, supposing=True, errors_only=True)
+        options = Options(allow_empty=True, supposing=True, errors_only=True, given=given)
         return Tried(model, translation, pipeline.check_source(translation.source, path.parent, (), options))
 
     tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
+    tried = with_demands(tried, partial(check, tried.model)) or tried
     model, translation, report = tried.model, tried.translation, tried.report
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from ..frontends.onnx.reading import read_model
 from ..frontends.onnx.translate import translate
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.given import Given
 from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report
@@ -23,6 +24,7 @@ from ..simplify.known.outcome import Options
 from .arms import Check, Tried, with_arms
 from .at import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
+from .demanded import joined, with_demands
 from .mends import Mend, mends
 
 
@@ -60,9 +62,14 @@ def check_model(
     kept = tuple(d for d in report.diagnostics if not d.code.is_quiet)
     report = replace(report, diagnostics=(*translation.notes, *kept))
     values = known_of(model, translation, report)
+
+    def again(demanded: Given) -> Tried:
+        more = replace(options, given=(*options.given, demanded))
+        return _tried(name, path.parent, roots, more, prelude, model)
+
     given = tuple(c.span.text for g in options.given if g.is_for("main") for c in g.conditions)
     made = contract_of(model, translation, report, values)
-    made = made and replace(made, given=given)
+    made = made and replace(_with_demands(tried, made, again), given=given)
     mended = () if made is None else mends(model, made, values, partial(_with_edit, model, check))
     if run and made is not None and report.checked is not None:
         from .witnesses import with_runs  # what only checks loads no NumPy
@@ -84,6 +91,16 @@ def _tried(
     found = translate(model, prelude=prelude)
     translation = replace(found, source=Source(name, found.source.text, found.source.made))
     return Tried(model, translation, pipeline.check_source(translation.source, base, roots, options))
+
+
+def _with_demands(first: Tried, made: Contract, check: Callable[[Given], Tried]) -> Contract:
+    """The contract with what is known where its conditions hold."""
+    second = with_demands(first, check)
+    if second is None:
+        return made
+    values = known_of(second.model, second.translation, second.report)
+    more = contract_of(second.model, second.translation, second.report, values)
+    return made if more is None else joined(made, more)
 
 
 def _with_edit(model: Model, check: Check, edit: Edit) -> tuple[Contract | None, Mapping[str, Inferred]]:

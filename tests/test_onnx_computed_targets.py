@@ -95,3 +95,45 @@ def examine(path: Path, made: Any, dims: list[int | str]) -> None:
         else:  # what the reference takes beyond that has a 0 in its target
             assert wanted is None or x.size == 0, given
             assert shape in (None, wanted), given
+
+
+def placed() -> Any:
+    """Every other row of the input, and as many learned positions as the model counts, which are as many where there is one."""
+    held: dict[str, Any] = {
+        "none": np.array([0]), "far": np.array([2**31 - 1]), "two": np.array([2]), "rest": np.array([-1]),
+        "first": np.array(0), "one": np.array(1), "half": np.array(2),
+        "table": np.ones((50, 16), np.float32), "weight": np.ones((16, 16), np.float32),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("Slice", ["x", "none", "far", "none", "two"], ["halved"]),
+        helper.make_node("Shape", ["x"], ["sizes"]),
+        helper.make_node("Gather", ["sizes", "first"], ["rows"]),
+        helper.make_node("Sub", ["rows", "one"], ["before"]),
+        helper.make_node("Div", ["before", "half"], ["pairs"]),
+        helper.make_node("Add", ["pairs", "one"], ["count"]),
+        helper.make_node("Unsqueeze", ["count", "none"], ["counted"]),
+        helper.make_node("Slice", ["table", "none", "counted", "none"], ["positions"]),
+        helper.make_node("Add", ["halved", "positions"], ["placed"]),
+        helper.make_node("Concat", ["counted", "rest"], ["target"], axis=0),
+        helper.make_node("Reshape", ["placed", "target"], ["viewed"]),
+        helper.make_node("MatMul", ["viewed", "weight"], ["mixed"]),
+        helper.make_node("Add", ["placed", "mixed"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 16])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(value, name) for name, value in held.items()],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_shapes_are_told_for_the_inputs_that_the_contract_takes(tmp_path: Path) -> None:
+    path = tmp_path / "placed.onnx"
+    onnx.save(placed(), path)
+    contract = check_model(path, str(path)).contract
+    assert contract is not None and not contract.undecided
+    assert [c.condition for c in contract.conditions] == ["n <= 100", "n != 0"]
+    assert contract.outputs[0].shape == rx.onnx.infer(path).values["y"].shape == ("(n + 1) // 2", 16)
+    module = rx.load(path, allow_empty=True)
+    for n in (0, 1, 2, 7, 99, 100, 101):
+        assert ran(module, np.zeros((n, 16), np.float32)) == (((n + 1) // 2, 16) if 0 < n <= 100 else None)

@@ -1,0 +1,53 @@
+"""A model of which something is not known, to the same model where what it demands of its inputs holds: whoever gets past the
+nodes that demand it finds it so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..lang.checked import Conditions
+from ..lang.diagnostics import RxError
+from ..lang.given import Given, read_given
+from ..lang.node import replace
+from ..pipeline import Report
+from .arms import Tried
+from .contract import Contract, known_of
+
+# Of larger models the conditions are not looked at again.
+_MOST_NODES = 5_000
+
+
+def with_demands(first: Tried, check: Callable[[Given], Tried]) -> Tried | None:
+    """`check` checks the model with something given; None where nothing more is to be known by it."""
+    said = conditions_of(first.report)
+    if not first.report.ok or not said.conditions or not said.exact or not _is_open(first, said):
+        return None
+    try:
+        second = check(read_given(f"@main: {', '.join(c.text for c in said.conditions)}"))
+    except RxError:  # a condition that no signature can say
+        return None
+    return second if second.report.ok and not second.report.unmet else None
+
+
+def conditions_of(report: Report) -> Conditions:
+    """What a checked model demands of its inputs."""
+    found = report.checked.conditions if report.checked is not None else ()
+    return next((c for c in found if c.name == "@main"), Conditions("@main", (), (), True))
+
+
+def joined(first: Contract, second: Contract) -> Contract:
+    """The contract of a model, of which the second part holds where the conditions of the first do."""
+    return replace(
+        first,
+        conditions=(*first.conditions, *second.conditions),
+        undecided=second.undecided,
+        outputs=second.outputs,
+        exact=first.exact and second.exact,
+    )
+
+
+def _is_open(tried: Tried, said: Conditions) -> bool:
+    if len(tried.model.graph.operations) > _MOST_NODES:
+        return False
+    known = known_of(tried.model, tried.translation, tried.report)
+    return bool(said.left) or any(value.shape is not None and "?" in value.shape for value in known.values())
