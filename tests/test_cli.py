@@ -338,6 +338,15 @@ def test_ctrl_c_is_quiet_and_status_130(rx: Any, monkeypatch: pytest.MonkeyPatch
     assert rx("check", "ff.rx") == (130, "", "")
 
 
+def test_ctrl_c_while_the_command_is_loaded_is_quiet_too() -> None:
+    program = (
+        "import sys\nclass Finder:\n    def find_spec(self, name, *_):\n        if name == 'click': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\nfrom rxlang.cli.start import main\nmain()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     questions = tmp_path / "q.jsonl"
     questions.write_text('{"id": 1, "goal": "1 == 1"}\n' * 20_000, encoding="utf-8")
