@@ -93,7 +93,7 @@ class Maker:
             name = self.random.choice(tensors)
             return Term(name, lambda scope: scope.tensors[name])
         kinds = (self.joined, self.joined, self.part, self.part, self.zeros, self.sum, self.filtered, self.choice, self.called,
-                 self.loop, self.loop, self.mapped, self.folded)  # fmt: skip
+                 self.loop, self.loop, self.mapped, self.folded, self.rows, self.stacked)  # fmt: skip
         return self.random.choice(kinds)(tensors, sizes, functions, depth)
 
     def joined(self, tensors, sizes, functions, depth):
@@ -169,6 +169,36 @@ class Maker:
 
         call = f"(fn({state}, {row}) {{ {turn.text} }}, {first.text}, {rows.text})"
         return Term(f"@scan{call}[0]" if scans else f"@fold{call}", of)
+
+    def rows(self, tensors, sizes, functions, depth):
+        """The sums of what a function gives for so many equal rows."""
+        name, (many, length) = self.name(), (self.size(tensors, sizes) for _ in range(2))
+        turn = self.block(list(dict.fromkeys([*tensors, name])), sizes, [], depth - 1)
+
+        def of(scope):
+            count, row = many.of(scope), length.of(scope)
+            need(count >= 0 and row >= 0)
+            return sums([turn.of(scope.inner({name: np.ones(row, np.float32)})) for _ in range(count)])
+
+        text = (
+            f"@map(fn({name} : Tensor([?], float32)) {{ {turn.text} }}, @ones([{many.text}, {length.text}], float32))"
+        )
+        return Term(f"@sum({text}, axis=1)", of)
+
+    def stacked(self, tensors, sizes, functions, depth):
+        """The sums of what turns leave."""
+        index, many = self.fresh("i"), self.size(tensors, sizes)
+        turn = self.block(tensors, [*sizes, index], functions, depth - 1)
+        size = dim(self.random.choice(tensors)) if self.random.random() < 0.5 else None
+
+        def of(scope):
+            left = [turn.of(scope.inner(sizes={index: i})) for i in range(min(many.of(scope), _MOST_TURNS))]
+            need(size is None or {len(one) for one in left} <= {size.of(scope)})
+            return sums(left)
+
+        type_ = "?" if size is None else size.text
+        text = f"for {index} in range({many.text}) stack (s : Tensor([{type_}], float32)) {{ {turn.text} }}"
+        return Term(f"@sum({text}, axis=1)", of)
 
     def loop(self, tensors, sizes, functions, depth):
         index, carry = self.fresh("i"), self.name()
@@ -265,6 +295,11 @@ class Maker:
 
         type_ = "" if promise is None else f" : Tensor([{promise.text}], float32)"
         return Term(f"let {name} = fn({param} : Tensor([k], float32)){type_} {{ {body.text} }}", of)
+
+
+def sums(rows):
+    need(len({len(row) for row in rows}) <= 1)
+    return np.array([row.sum() for row in rows], np.float32)
 
 
 def dim(name):
