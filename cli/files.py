@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
-import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +12,7 @@ import click
 
 from ..lang.cells import shown
 from ..lang.diagnostics import RxError
-from ..lang.files import is_model
+from ..lang.files import is_model, put
 from ..lang.given import Given, read_given
 
 if TYPE_CHECKING:
@@ -92,30 +88,11 @@ def reason(wrong: OSError | ValueError) -> str:
 
 
 def replace_file(path: str, data: bytes, *, through_links: bool = True) -> None:
-    """The file is the old one or the new one, whatever happens in between; it keeps its permissions. Of a symbolic link
-    what it points to is replaced, or the link itself."""
-    real = Path(os.path.realpath(path)) if through_links else Path(path)
-    made = real.with_name(f".{real.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}")
+    """See lang.files.put."""
     try:
-        old = None if real.is_symlink() or not real.exists() else real.stat()
-        if old is not None and not os.access(real, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        with open(made, "xb") as file:
-            file.write(data)
-        if old is not None:
-            _keep(made, old)
-        os.replace(made, real)
+        put(Path(path), data, through_links=through_links)
     except OSError as wrong:
         raise Unusable(f"cannot write {path!r}: {reason(wrong)}") from wrong
-    finally:
-        made.unlink(missing_ok=True)
-
-
-def _keep(made: Path, old: os.stat_result) -> None:
-    """Permissions, and the owner where we may set it."""
-    with suppress(PermissionError):
-        os.chown(made, old.st_uid, old.st_gid)
-    made.chmod(stat.S_IMODE(old.st_mode))
 
 
 def folders(paths: Iterable[str]) -> tuple[Path, ...]:

@@ -21,6 +21,8 @@ from .terminal import print_diagnostics
 def import_(file: str, out: str, prelude: str | None) -> int:
     """Write a model as an .rx program, with its weights as .safetensors beside it."""
     folder, path = Path(out), Path(file)
+    if not path.stem.isprintable():  # the program speaks of its weights
+        raise Unusable(f"a program cannot be called {path.stem!r}: give the model another name")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         model = read_model(path)

@@ -12,6 +12,7 @@ from importlib import import_module
 import click
 
 from ..lang.cells import shown
+from .start import INTERRUPTED
 
 # What stands for each command: where it is, and its line in `rx --help`.
 COMMANDS = {
@@ -27,7 +28,6 @@ COMMANDS = {
     "explain": ("rxlang.cli.explain:explain", "Show the page about a diagnostic."),
 }
 
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 UNWRITTEN = 2
 # What an output says that takes no more.
@@ -75,9 +75,9 @@ def main() -> None:
 
 def invoke(arguments: list[str]) -> int:
     """Run one command line; gives the exit status. A command returns its status, or None for 0."""
-    _stand_in_for_closed_streams()
-    _never_fail_on_encoding()
     try:
+        _stand_in_for_closed_streams()
+        _never_fail_on_encoding()
         with rx.make_context("rx", arguments) as context:
             status = rx.invoke(context)
         sys.stdout.flush()

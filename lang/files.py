@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from . import codes
@@ -84,6 +88,35 @@ class Files:
         except UnicodeDecodeError as problem:
             message = f'"{found.name}" is not UTF-8 text: byte {problem.start} cannot be read'
             raise RxError(error(codes.E242, message, span, help="save the file as UTF-8 text")) from None
+
+
+def put(path: Path, data: bytes, *, through_links: bool = True) -> None:
+    """The file is the old one or the new one, whatever happens in between; it keeps its permissions. Of a symbolic link
+    what it points to is replaced, or the link itself; a pipe or a device is written to. Raises OSError."""
+    real = Path(os.path.realpath(path)) if through_links else path
+    if through_links and path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            file.write(data)
+        return
+    made = real.with_name(f".{real.name[:100]}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        old = None if real.is_symlink() or not real.exists() else real.stat()
+        if old is not None and not os.access(real, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with made.open("xb") as file:
+            file.write(data)
+        if old is not None:
+            _keep(made, old)
+        made.replace(real)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _keep(made: Path, old: os.stat_result) -> None:
+    """Permissions, and the owner where we may set it."""
+    with suppress(PermissionError):
+        os.chown(made, old.st_uid, old.st_gid)
+    made.chmod(stat.S_IMODE(old.st_mode))
 
 
 def _is_file(path: Path) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.pipeline import check_text
+from support import fuzz, plain_scopes
 
 HEAD = "@main = fn(x : Tensor([d], float32), y : Tensor([d], float32), c : Size) : Tensor {\n"
 TYPES = ("", " : Tensor([p], float32)", " : Tensor([x.dim(0)], float32)", " : Tensor(?, float32)", " : Tensor")
@@ -78,3 +81,32 @@ def test_a_loop_that_binds_again_what_it_began_with_is_checked_against_that() ->
     assert module.main(np.ones(2, np.float32), np.int64(2)).shape == (2,)
     with pytest.raises(rx.ShapeError, match="after turn 1"):
         module.main(np.ones(2, np.float32), np.int64(3))
+
+
+# So many elements and turns; in the last ones nothing is empty.
+INPUTS = ((0, 0, 0), (0, 2, 2), (2, 0, 1), (3, 3, 0), (1, 1, 1), (2, 2, 2), (3, 2, 1), (2, 3, 3), (4, 4, 3), (1, 3, 2))
+
+
+def test_random_programs_with_few_names_do_what_they_mean_in_plain_python() -> None:
+    ran = 0
+    for case in fuzz.cases("plain scopes"):
+        with case as seed:
+            text, main = plain_scopes.program(seed)
+            ok = check_text(text, "a.rx", Path()).ok
+            module, chance = rx.loads(text) if ok else None, np.random.default_rng(seed)
+            for a, b, c in INPUTS if module is not None else ():
+                x, y = (chance.integers(0, 3, n).astype(np.float32) for n in (a, b))
+                with suppress(plain_scopes.Endless):
+                    wanted, found = outcome(main, x, y, c), outcome(module.main, x, y, c)
+                    assert np.array_equal(wanted, found), (text, x, y, c)
+                    ran += found.ndim
+    assert ran
+
+
+def outcome(function: Any, *args: object) -> np.ndarray:
+    """What a call gives; a number that no result has where it is refused."""
+    try:
+        found: np.ndarray = function(*args)
+    except (plain_scopes.Wrong, rx.ShapeError):
+        return np.array(-1)
+    return found

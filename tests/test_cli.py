@@ -6,8 +6,10 @@ import errno
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ from rxlang.lang.diagnostics import error, warning
 from rxlang.lang.source import Source, Span
 from rxlang.lang.summary import summary
 
-SCHEMAS = Path(__file__).resolve().parents[1] / "docs" / "schema"
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMAS = ROOT / "docs" / "schema"
 
 FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
   let y = @reshape(@cast(x, int32), [n, m, 4])
@@ -327,6 +330,38 @@ def test_a_colour_terminal_gets_the_same_text_in_colour(monkeypatch: pytest.Monk
     assert [line.rstrip() for line in bare.split("\n")] == written["dumb"].split("\n")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
+@pytest.mark.parametrize("words", [
+    ("infer", "joined.onnx", "-o"), ("check", "joined.onnx", "--write-contract"),
+    ("run", "ff.rx", "--call", "@ff", "--arg", "x=int8[2,4]:random", "--stats-json"),
+])  # fmt: skip
+def test_a_pipe_is_written_to_and_stays_one(rx: Any, words: tuple[str, ...]) -> None:
+    shutil.copy(ROOT / "tests" / "data" / "joined.onnx", "joined.onnx")
+    os.mkfifo("out")
+    with ThreadPoolExecutor(1) as reader:
+        read = reader.submit(Path("out").read_bytes)
+        assert rx(*words, "out")[0] == 0
+        assert len(read.result()) > 100
+    assert Path("out").is_fifo()
+
+
+def test_a_model_behind_a_link_is_written_where_it_is(rx: Any) -> None:
+    shutil.copy(ROOT / "tests" / "data" / "joined.onnx", "model.onnx")
+    Path("model.onnx").chmod(0o600)
+    Path("link.onnx").symlink_to("model.onnx")
+    before = Path("model.onnx").read_bytes()
+    assert rx("infer", "model.onnx", "-o", "link.onnx")[0] == 0
+    assert Path("link.onnx").is_symlink() and Path("model.onnx").read_bytes() != before
+    assert Path("model.onnx").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["j\udcff.onnx", "a\nb.onnx"])
+def test_a_model_that_no_program_can_name_is_not_imported(rx: Any, name: str) -> None:
+    shutil.copy(ROOT / "tests" / "data" / "joined.onnx", os.fsencode(name))
+    status, out, err = rx("import", name, "-o", "made")
+    assert (status, out) == (2, "") and "give the model another name" in err and not Path("made").exists()
+
+
 # Being interrupted
 
 
@@ -336,6 +371,15 @@ def test_ctrl_c_is_quiet_and_status_130(rx: Any, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(files, "read_program", interrupted)
     assert rx("check", "ff.rx") == (130, "", "")
+
+
+def test_ctrl_c_while_the_command_is_loaded_is_quiet_too() -> None:
+    program = (
+        "import sys\nclass Finder:\n    def find_spec(self, name, *_):\n        if name == 'click': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\nfrom rxlang.cli.start import main\nmain()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:

@@ -45,6 +45,13 @@ class Watched:
         return self.process.wait(PATIENCE)
 
 
+def test_what_can_be_read_once_is_not_watched(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "f.rx")
+    command = [sys.executable, "-m", "rxlang", "check", "--watch", "f.rx"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (2, "rx: --watch looks at files again, and 'f.rx' is none\n")
+
+
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
     (tmp_path / "f.rx").write_text(USER)

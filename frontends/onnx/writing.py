@@ -9,6 +9,7 @@ from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
+from ...lang.files import put
 from ...lang.onnx_weights import ELEMENTS
 from .consistency import graphs
 from .inference import Inference, Inferred, Policy
@@ -45,12 +46,7 @@ def write_shapes(
     if data is None:
         for location in sorted(set(_external(proto))):
             _beside(model.path.absolute().parent, folder, location, copy_data)
-    made = folder / f".{path.name}.{os.getpid()}"
-    try:
-        made.write_bytes(proto.SerializeToString())
-        made.replace(path)
-    finally:
-        made.unlink(missing_ok=True)
+    put(path, proto.SerializeToString())
 
 
 def _declared(graph: Graph) -> Iterator[Value]:

@@ -37,6 +37,7 @@ FAMILIES: dict[str, Count] = {
     "given": Count(12, 1_000),
     "turns": Count(120, 5_000),
     "kept shapes": Count(100, 2_000),
+    "plain scopes": Count(60, 5_000),
     # The same is said of what means the same.
     **{f"metamorphic, {name}": Count(5, 250) for name in (
         "renamed", "unused_binding", "unused_lambda", "unused_import", "split", "swapped", "moved", "wrapped")},
