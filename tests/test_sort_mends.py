@@ -1,7 +1,8 @@
-"""A size where a tensor is needed, a mask where an index is, many truths where one is: what is offered is right."""
+"""A size where a tensor is needed, a mask where an index is, many truths where one is, another axis of a join: the mends are right."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -103,3 +104,19 @@ def test_what_decides_is_told_where_no_mend_is_known() -> None:
     text = "@f = fn(x : Tensor([n, d], float32)) : Tensor { if (x) { let y = x; y } else { x } }\n"
     [error] = [d for d in rx.check_source(text).diagnostics if d.severity == "error"]
     assert error.help is not None and "`@all(c)` and `@any(c)`" in error.help and "`@where(c, x, y)`" in error.help
+
+
+JOINED = re.compile(r"@(?:concat|stack)\((?:[^()\n]|\((?:[^()]|\([^()]*\))*\))*axis=(-?\d)\)")
+AXES = {"": ("0", "1", "2", "3"), "-": ("-1", "-2", "-3", "-4")}
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "programs").glob("*.rx")), ids=lambda path: path.stem)
+def test_the_axis_that_was_meant_is_the_first_mend_where_tensors_are_joined_along_another(path: Path) -> None:
+    text = path.read_text()
+    for found in JOINED.finditer(text):
+        for axis in AXES["-" * found[1].startswith("-")]:
+            wrong = text[: found.start(1)] + axis + text[found.end(1) :]
+            report = check_text(wrong, path.name, path.parent)
+            if axis != found[1] and any(d.severity != "note" for d in report.diagnostics):
+                first = [applied(wrong, o.mends[0].edits) for o in offers(report, path.parent) if o.mends]
+                assert text in first, (found[0], axis)
