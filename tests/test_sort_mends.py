@@ -1,4 +1,4 @@
-"""A size where a tensor is needed, a mask where an index is, many truths where one is, another axis of a join: the mends are right."""
+"""A size for a tensor, a mask for an index, many truths for one, another axis of a join: what is offered is right."""
 
 from __future__ import annotations
 
