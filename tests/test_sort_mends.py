@@ -88,6 +88,14 @@ def test_a_mask_as_an_index_is_numpys(params: str, expr: str, wanted: str) -> No
     assert np.array_equal(rx.loads(program.format(wanted)).f(x, m), numpys)
 
 
+def test_a_mask_for_positions_is_the_places_where_it_is_true_and_not_ones_and_zeros() -> None:
+    program = "@f = fn(x : Tensor([n, d], float32), m : Tensor([d], bool)) : Tensor {{ {} }}\n"
+    for call, place in (("@take(x, {}, axis=1)", "m"), ("@put(x, {}, @ones([n, 1]), axis=1)", "m")):
+        wrong = program.format(call.format(place))
+        assert mended(wrong)[0] == program.format(call.format("@nonzero(m)[0]"))
+        assert fixed(Source("a.rx", wrong), HERE)[0] == wrong
+
+
 def test_many_truths_choose_for_each_element_or_are_made_one() -> None:
     program = "@f = fn(x : Tensor([n, d], float32)) : Tensor([n, d], float32) {{\n  {}\n}}\n"
     each = program.format("if (x > 0.0) { x } else { -x }")
