@@ -114,7 +114,8 @@ class Check(Node):
 
 
 class Function(Displayed):
-    """A function of a program. Calling it takes NumPy arrays (ints for Sizes), by position or by name, and gives arrays."""
+    """A function of a program. Calling it takes NumPy arrays (ints for Sizes), by position or by name, and gives arrays; it
+    raises ShapeError where they do not fit, and where a check inside fails."""
 
     def __init__(self, module: Module, name: str) -> None:
         function = module._machine.function(name)
@@ -354,7 +355,13 @@ def load(
     A model's (`.onnx`) function is `main`; where `data_checks` are made, a call looks once at what it is given as indices.
 
     Functions take arrays of NumPy, and of any library that speaks DLPack, without a copy where that can be; `copy` lets them
-    come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of.
+    come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of. A call whose
+    arguments do not fit raises ShapeError.
+
+    >>> import numpy as np, rxlang as rx
+    >>> module = rx.load("ff.rx")  # doctest: +SKIP
+    >>> module.ff(np.ones((2, 8), np.int8))  # doctest: +SKIP
+    array([4, 4, 4, 4], dtype=int32)
     """
     __tracebackhide__ = True
     place = Path(path)
@@ -389,7 +396,14 @@ def loads(
     like: Any = None,
     copy: bool = False,
 ) -> Module:
-    """The same for a program's text; files are looked for in the folder of `filename`."""
+    """What `rx.load` does, for a program's text: CheckError is raised where it is rejected. Files are looked for in the
+    folder of `filename`.
+
+    >>> import numpy as np, rxlang as rx
+    >>> module = rx.loads("@half = fn(x : Tensor([n * 2, d], float32)) : Tensor([n, d], float32) { x[::2] }")
+    >>> module.half(np.ones((6, 5), np.float32)).shape
+    (3, 5)
+    """
     __tracebackhide__ = True
     base = Path(filename).parent
     options = CheckOptions(strict, allow_empty, _conditions(given))
@@ -406,7 +420,13 @@ def check_source(
     allow_empty: bool = False,
     given: Sequence[str] = (),
 ) -> Report:
-    """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run."""
+    """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run, and
+    nothing is raised where the program is wrong: `ok` tells, and `str` is what `rx check` prints.
+
+    >>> import rxlang as rx
+    >>> rx.check_source("@f = fn(x : Tensor([n, 4], int8)) : Tensor([n, 2, 2], int8) { @reshape(x, [n, 2, 2]) }").ok
+    True
+    """
     options, base = CheckOptions(strict, allow_empty, _conditions(given)), Path(filename).parent
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
     return replace(report, helped=lambda: with_helps(report, base, _paths(roots), options))

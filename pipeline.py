@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 
 class Report(Displayed, Node):
-    """What checking a program gives. `checked` is None where it could not be checked at all."""
+    """What checking a program gives: `ok`, the `diagnostics`, and `counts` of what was proved, refuted and is left. `str` is
+    what `rx check` prints. `checked` is None where it could not be checked at all."""
 
     files: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]

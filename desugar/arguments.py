@@ -32,8 +32,10 @@ _LISTS = ("sizes", "shape", "target", "ints")
 
 def _too_many(row: Primitive) -> str | None:
     """What to say where more is given than there are parameters: one of them may be a list."""
-    taken = next((p.name for p in row.params if p.kind in _LISTS), None)
-    return None if taken is None else f"`{taken}` is a list: `[n, m]`"
+    taken = next((p for p in row.params if p.kind in (*_LISTS, "tensors")), None)
+    if taken is None:
+        return None
+    return f"`{taken.name}` is a list: `{'[x, y]' if taken.kind == 'tensors' else '[n, m]'}`"
 
 
 def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:

@@ -244,7 +244,8 @@ def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:
     if sort == SOME_TUPLE:
         return (core.TENSOR,) * len(stmt.names)
     if not isinstance(sort, core.TupleSort):
-        fail(codes.E206, f"this is {describe(sort)}; it cannot be taken apart", stmt.value.span)
+        unstacked = "`@unstack(x)` makes a tuple of its rows, and `x[0]` is one" if sort == core.TENSOR else None
+        fail(codes.E206, f"this is {describe(sort)}; it cannot be taken apart", stmt.value.span, help=unstacked)
     if len(sort.items) != len(stmt.names):
         fail(codes.E206, core.other_number(len(sort.items), len(stmt.names)), stmt.value.span)
     return sort.items

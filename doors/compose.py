@@ -153,6 +153,13 @@ def compose(*functions: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises CheckError where it never does; `rx.signature(h).residual` has the checks that stay. A tuple enters a function of
     several parameters part by part.
+
+    >>> import rxlang as rx
+    >>> @rx.checked("fn(x : Tensor([n * 2], float32)) : Tensor([n], float32)")
+    ... def half(x):
+    ...     return x[::2]
+    >>> str(rx.signature(rx.compose(half, half)))
+    '@half_then_half_2 = fn(x : Tensor([n * 4], float32)) : Tensor([n], float32)'
     """
     if len(functions) < 2:
         raise TypeError("rx.compose takes two functions or more")

@@ -17,7 +17,31 @@ F = TypeVar("F", bound=Callable[..., Any])
 def checked(signature: F, /) -> F: ...
 @overload
 def checked(signature: str | None = None, /) -> Callable[[F], F]: ...
-def checked(signature: Any = None, /) -> Any:
+def checked(signature: str | Callable[..., Any] | None = None, /) -> Any:
+    """Give a function of your own a signature in Rx, which each call is checked against, and each result.
+
+    The types are Rx's: a name stands for a size, the first argument that has it alone binds it, and all others have to agree;
+    `m * 4` is any multiple of 4, `*b` any number of axes, `?` any size; conditions stand behind `where`. Without a text the
+    function's annotations are read, in jaxtyping's notation. Arrays are those of NumPy, PyTorch, JAX and of the array API; they
+    are handed on as they are. A parameter that the signature leaves out is not looked at.
+
+    Raises CheckError where the signature itself is wrong, as the function is decorated; a call that does not fit raises
+    ShapeError, before the function runs or behind it.
+
+    >>> import numpy as np, rxlang as rx
+    >>> @rx.checked("fn(x : Tensor([n, m * 4], float32), y : Tensor([n], float32)) : Tensor([n], float32)")
+    ... def first(x, y):
+    ...     return x[:, 0] + y
+    >>> first(np.ones((3, 8), np.float32), np.ones(3, np.float32)).tolist()
+    [2.0, 2.0, 2.0]
+    >>> try:
+    ...     first(np.ones((3, 8), np.float32), np.ones(2, np.float32))
+    ... except rx.ShapeError as refused:
+    ...     print(refused.diagnostic.message)
+    @first needs axis 0 of `y` to be 3 (`n`), but it is 2
+    >>> str(rx.signature(first))
+    '@first = fn(x : Tensor([n, m * 4], float32), y : Tensor([n], float32)) : Tensor([n], float32)'
+    """
     if signature is None or isinstance(signature, str):
         return lambda function: _checked(function, signature)
     return _checked(signature, None)

@@ -39,7 +39,18 @@ class Signature:
 
 
 def signature(function: Callable[..., Any]) -> Signature | Function:
-    """The signature of a function that `rx.checked` or `rx.compose` made. A function of a module is its own."""
+    """The signature of a function that `rx.checked` or `rx.compose` made. A function of a module is its own.
+
+    `str` of it is its text; `shapes` tells the shape of the result for shapes of the arguments, whose sizes are numbers, names
+    or texts like `"n * 4"`; `residual` are the checks that are left. Raises TypeError for a function that has no signature.
+
+    >>> import rxlang as rx
+    >>> @rx.checked("fn(x : Tensor([n, m * 4], float32)) : Tensor([n, m], float32)")
+    ... def fourth(x):
+    ...     return x[:, ::4]
+    >>> [str(size) for size in rx.signature(fourth).shapes(x=("k", 12))]
+    ['k', '3']
+    """
     if isinstance(function, Function):
         return function
     door = getattr(function, "__rx_door__", None)

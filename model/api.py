@@ -85,9 +85,14 @@ def infer(
     dynamic: Sequence[str] = (),
     prelude: str | PathLike[str] | None = None,
 ) -> Inferences:
-    """The symbolic shapes of every value of a model: a file, its bytes, or an onnx.ModelProto. `dynamic` makes symbols of
-    declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is a file with rules in Rx. Raises RxError where the model cannot be
-    read, ValueError for a policy or a `dynamic` that is none."""
+    """The symbolic shapes of every value of a model: a file, its bytes, or an onnx.ModelProto.
+
+    `values["name"].shape` of what it gives has ints, expressions over the sizes of the inputs like `"t * 4"`, and `"?"`;
+    `write` writes them into the model. A shape that the model declares and that is false is a warning, and an error with the
+    policy `"strict"`; `"overwrite"` and `"ignore"` say nothing of it, and `write` keeps it with `"ignore"` alone. `dynamic`
+    makes symbols of declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is a file with rules in Rx. Raises RxError where the
+    model cannot be read, ValueError for a policy or a `dynamic` that is none.
+    """
     with _file(model) as (path, data):
         rules = None if prelude is None else prelude_of(Path(prelude))
         return infer_model(path, policy, dynamic, rules, data)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import count
 
-from ..frontends.onnx.edits import Edit, NewNode
+from ..frontends.onnx.edits import Edit, NewNode, all_names
 from ..frontends.onnx.inference import Inferred
 from ..frontends.onnx.model import Model, Operation
 from ..frontends.onnx.ranges import Indices
@@ -48,6 +49,12 @@ class _Mending:
     def __init__(self, model: Model, contract: Contract, values: Values, check: Check) -> None:
         self.model, self.contract, self.values, self.check = model, contract, values, check
         self.indices = Indices(model, values)
+        self.taken = frozenset(all_names(model.graph))
+
+    def _named(self, name: str) -> str:
+        """A name for something new, which the model does not have: one that was mended before has such names."""
+        others = (f"{name}_{i}" for i in count(2))
+        return name if name not in self.taken else next(n for n in others if n not in self.taken)
 
     # What holds a number
 
@@ -95,8 +102,9 @@ class _Mending:
         given = operation.inputs[at]
         source = next(i for i in self.contract.inputs if name in (i.shape or ()))
         sizes = source.shape or ()
-        made = {part: f"{given}_{operation.index}_{part}" for part in ("sizes", "axes", "target", "ones", "for_all")}
-        new, whole = partial(NewNode, before=operation.index), f"{made['sizes']}_and_1"
+        parts = ("sizes", "axes", "target", "ones", "whole", "for_all")
+        made = {part: self._named(f"{given}_{operation.index}_{part}") for part in parts}
+        new, whole = partial(NewNode, before=operation.index), made["whole"]
         nodes = (
             new("Shape", (source.name,), made["sizes"]),
             new("Concat", (made["sizes"], made["ones"]), whole, {"axis": 0}),
@@ -113,7 +121,7 @@ class _Mending:
             if str(operation) in nodes and operation.op_type == "Reshape" and (operation.index, 1) not in edit.inputs:
                 target = self.indices.integers(operation.inputs[1])
                 if target and -1 not in target and not (operation.attributes.get("allowzero", 0) and 0 in target):
-                    found = found | _retargeted(operation, _with(target, 0, -1))
+                    found = found | self._retargeted(operation, _with(target, 0, -1))
         return found if found.inputs else None
 
     def _targets(self, edit: Edit, values: Values, name: str, number: int) -> Edit | None:
@@ -123,7 +131,7 @@ class _Mending:
             if operation.op_type == "Reshape" and operation.domain == "" and (operation.index, 1) not in edit.inputs:
                 target = self._target(operation, values, name, number)
                 if target is not None:
-                    found = found | _retargeted(operation, target)
+                    found = found | self._retargeted(operation, target)
         return found if found.inputs else None
 
     def _target(self, operation: Operation, values: Values, name: str, number: int) -> tuple[int, ...] | None:
@@ -177,6 +185,12 @@ class _Mending:
         held = tuple(dict.fromkeys(str(known[index]) for index, _ in edit.inputs))
         return Mend(f"{', '.join(changes)}: then {name} is free", held, (clause.condition,), edit)
 
+    def _retargeted(self, operation: Operation, target: tuple[int, ...]) -> Edit:
+        """A reshape with another target, in which a 0 is the size that there is."""
+        made = self._named(f"{operation.outputs[0]}_shape_for_all")
+        read = {(operation.index, "allowzero"): 0} if 0 in target else {}
+        return Edit({made: target}, (), {(operation.index, 1): made}, read)
+
     # Zeros
 
     def zeros(self) -> Iterator[Mend]:
@@ -215,8 +229,9 @@ class _Mending:
 
     def _padding(self, name: str, multiples: tuple[int, ...]) -> Edit:
         """Zeros behind the elements, up to the next multiples."""
-        made = {part: f"{name}_{part}" for part in ("sizes", "beyond", "count", "whole", "behind", "pads", "padded")}
-        most, by, front = f"{name}_most", f"{name}_by", f"{name}_front"
+        parts = ("sizes", "beyond", "count", "whole", "behind", "pads", "padded", "most", "by", "front")
+        made = {part: self._named(f"{name}_{part}") for part in parts}
+        most, by, front = made["most"], made["by"], made["front"]
         nodes = (
             NewNode("Shape", (name,), made["sizes"]),
             NewNode("Add", (made["sizes"], most), made["beyond"]),
@@ -237,13 +252,6 @@ class _Mending:
         """Whether a changed model accepts what the other conditions say."""
         kept = [c.condition for c in self.contract.conditions if c.condition not in gone]
         return made.exact >= self.contract.exact and all(_follows(kept, c.condition) for c in made.conditions)
-
-
-def _retargeted(operation: Operation, target: tuple[int, ...]) -> Edit:
-    """A reshape with another target, in which a 0 is the size that there is."""
-    made = f"{operation.outputs[0]}_shape_for_all"
-    read = {(operation.index, "allowzero"): 0} if 0 in target else {}
-    return Edit({made: target}, (), {(operation.index, 1): made}, read)
 
 
 def _follows(assumed: Iterable[str], goal: str) -> bool:

@@ -224,11 +224,13 @@ _OTHERWISE = """
 
 _RANDOM = "random numbers are made of a key: `@{}(@random_key(0), [2, 3])`"
 _UNIFORM, _NORMAL = _RANDOM.format("random_uniform"), _RANDOM.format("random_normal")
+_BELOW = "numbers below n are made of uniform ones: `@cast(@random_uniform(key, [2, 3]) * 10.0, int64)`"
 _SAID = {
     "double": "`@cast({x}, float64)` does this", "float": "`@cast({x}, float32)` does this",
     "half": "`@cast({x}, float16)` does this", "int": "`@cast({x}, int32)` does this", "long": "`@cast({x}, int64)` does this",
     "len": "`{x}.dim(0)` is the size of the first axis", "ndim": "`{x}.rank` is the number of axes",
     "vmap": "`@map(f, xs)` calls f with each row of xs", "reduce": "`@fold(f, init, xs)` calls f with each row of xs",
+    "randint": _BELOW, "random_randint": _BELOW, "random_integers": _BELOW,
     "rand": _UNIFORM, "randn": _NORMAL, "random": _UNIFORM,
     "print": "a script prints its expression lines, and `rx shapes` says what is known of each binding",
     "tensor": "a literal is written without the `@`: `tensor([1, 2], float32)`",

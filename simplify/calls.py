@@ -475,10 +475,10 @@ class Calls(Part):
             frame = replace(frame.block(), names=Names(self.state))
             self.visitor.assume_all(frame, signature.checks, inner, name_dims=True)
             entries = tuple(inner[p.name] for p in signature.params)
-            at_call = Site(site.span, target, entries, (), param.name)
+            at_call = Site(site.span, target, entries, (), param.name, param.name)
             result_env, kept = self.door(frame, target, entries, own, at_call)
             if kept is not None:
-                self._check_promise(frame, signature, target, result_env, inner, site)
+                self._check_promise(frame, signature, target, result_env, inner, replace(site, every=param.name))
         self.state.pop()
 
     def _check_promise(

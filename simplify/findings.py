@@ -225,7 +225,7 @@ def _with_roots(found: list[Finding]) -> list[Finding]:
             of_calls.setdefault(finding.about.place, []).append(finding)
     for finding in found:
         about = finding.about
-        if finding.is_error and about is not None:
+        if finding.is_error and about is not None and not _is_of_dtypes(finding):
             direct = [about.place] if about.is_claim and about.what == "dim" else []
             direct += [e.span for e in about.given if e.origin is not None and about.callee]
             doubt = next((f for place in direct for f in of_calls.get(place, ()) if f.is_doubt), None)
@@ -299,6 +299,12 @@ def _is_call(finding: Finding) -> bool:
 def _is_of_sizes(finding: Finding) -> bool:
     """Whether it is about a call two of whose sizes do not fit."""
     return _is_call(finding) and not _is_ordinary(finding)
+
+
+def _is_of_dtypes(finding: Finding) -> bool:
+    """Whether it is about a dtype, which no sizes are the reason of."""
+    about = finding.about
+    return about is not None and (about.what == "dtype" or isinstance(about.asked, DTypeRequirement))
 
 
 def _is_ordinary(finding: Finding) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
+import inspect
 import subprocess
 import sys
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
+from typing import Literal, get_origin
 
 import ml_dtypes
 import numpy as np
@@ -42,6 +46,22 @@ def refused(function: object, *args: object, **named: object) -> rx.Diagnostic:
 def test_importing_the_package_imports_neither_numpy_nor_the_checker() -> None:
     code = "import sys, rxlang; print([m for m in ('numpy', 'sympy', 'z3', 'rich', 'rxlang.pipeline') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", [*rx.__all__, "min", "max", *(f"onnx.{name}" for name in rx.onnx.__all__)])
+def test_help_tells_what_a_public_name_takes_gives_and_raises(name: str) -> None:
+    found = attrgetter(name)(rx)
+    if get_origin(found) is Literal:
+        return  # a name for the words that a parameter takes
+    told = inspect.getdoc(found) or ""
+    assert len(told.split()) >= 8, told
+    if inspect.isfunction(found) and found.__module__ != "rxlang.size":
+        assert "rais" in told.lower() or name == "onnx.rule", told
+        assert list(inspect.signature(found).parameters)
+    runs = doctest.DocTestRunner()
+    for test in doctest.DocTestFinder(recurse=False).find(found, name):
+        runs.run(test)
+    assert runs.summarize().failed == 0
 
 
 def test_every_public_name_is_there() -> None:

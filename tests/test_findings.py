@@ -62,3 +62,17 @@ def test_a_message_says_what_was_known_at_its_place_and_not_what_is_learnt_later
     again = next(d for d in followed.diagnostics if d.code.is_doubt)
     assert (again.message, again.caption, again.notes) == (said.message, said.caption, said.notes)
     assert [label.message for label in again.labels] == [label.message for label in said.labels]
+
+
+def test_a_wrong_dtype_is_told_where_it_is_and_not_at_a_doubt_about_sizes_before() -> None:
+    """What is made with a doubt is given to a call that is wrong for another reason."""
+    for call, needs in (
+        ("@put(x, m, y * w)", "@put needs `m` to have an integer dtype"),
+        ("@where(y * w, x, x)", "@where needs its first argument to have dtype bool"),
+    ):
+        report = checked(
+            "@f = fn(x : Tensor([n, d], float32), y : Tensor([n, d], float32), w : Tensor([n], float32),\n"
+            f"  m : Tensor([n], bool)) : Tensor {{ {call} }}"
+        )
+        told = {d.severity: d.message for d in report.diagnostics if d.severity != "note"}
+        assert told["error"].startswith(needs) and told["warning"].startswith("`*` needs axis 1 of `y`"), told

@@ -33,6 +33,13 @@ BODIES = [
     ("print(x); x", "nothing is called `print` here", "`rx shapes`"),
     ("len(x)", "nothing is called `len` here", "`x.dim(0)`"),
     ("@print(x); x", "there is no function `@print`", "`rx shapes`"),
+    ('@einsum("nd,dm->nm", x, w)', "@einsum takes at most 2 arguments", "`xs` is a list: `[x, y]`"),
+    ("let (a, b) = @random_split(@random_key(0)); x", "this is a tensor; it cannot be taken apart", "`@unstack(x)`"),
+    (
+        "@random_randint(@random_key(0), 3)",
+        "there is no function",
+        "`@cast(@random_uniform(key, [2, 3]) * 10.0, int64)`",
+    ),
     ("@reshape(x, n, -1)", "@reshape takes at most 2 arguments", "`shape` is a list: `[n, m]`"),
     ("let s : Shape = (n, d); @zeros(s)", "`(n, d)` is a tuple", "write `[n, d]`"),
     ('@cast(x, "float16")', "is a text; a DType is needed here", "write `float16`"),

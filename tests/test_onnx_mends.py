@@ -206,3 +206,21 @@ def test_a_zero_that_is_read_otherwise_is_offered_where_it_makes_the_model_accep
     assert mend.edit.attributes == {(0, "allowzero"): 0} and mend.nodes == ("node R (Reshape)",)
     assert invoke(["check", str(path), "--fix"]) == 0
     assert run(path, np.zeros((3, 4, 6), np.float32)).shape == (3, 24) and mends(path) == ()
+
+
+def test_sizes_are_freed_one_after_another_in_a_model_that_was_mended_before(tmp_path: Path) -> None:
+    """The second mend makes names of its own for what the first one made."""
+    nodes = [
+        helper.make_node("Reshape", ["x", "s"], ["r"], name="split"),
+        helper.make_node("Relu", ["r"], ["a"], name="act"),
+        helper.make_node("Reshape", ["a", "t"], ["y"], name="join"),
+    ]
+    path = model(tmp_path / "m.onnx", nodes, [1, 8, 6], {"s": [1, 8, 2, 3], "t": [1, 8, 6]})
+    before = onnx.load(str(path))
+    for dynamic, given in (("x.0=b", ()), ("x.1=t", ("--given", "b >= 1"))):
+        assert invoke(["check", str(path), "--dynamic", dynamic, *given, "--fix"]) == 0
+        names = [i.name for i in onnx.load(str(path)).graph.initializer]
+        assert len(set(names)) == len(names)
+    x = np.random.default_rng(0).random((1, 8, 6), np.float32)
+    assert np.array_equal(run(before, x), run(path, x))
+    assert run(path, np.ones((5, 7, 6), np.float32)).shape == (5, 7, 6)

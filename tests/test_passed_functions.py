@@ -167,3 +167,27 @@ def test_a_parameter_without_a_type_is_what_its_place_asks_for(lambda_: str, wan
     assert report.checked is not None
     assert [d.message for d in report.diagnostics if d.severity == "error"] == []
     assert Ways(report.checked).agree({"x": np.zeros(2, np.float32)}).tolist() == [wanted, wanted]
+
+
+@pytest.mark.parametrize(
+    ("own", "needs"),
+    [
+        ("fn(a : Tensor([4], float32)) : Tensor([3], float32) { a[1:] }", "needs axis 0 of `a` to be 4, but it is 3"),
+        ("fn(a : Tensor([3], float32)) : Tensor([2], float32) { a[1:] }", 
+         "needs axis 0 of the result of `f` to be 3, but it is 2"),
+        ("fn(a : Tensor([3], int8)) : Tensor([3], float32) { @cast(a, float32) }", 
+         "needs `a` to have dtype int8, but it has float32"),
+        ("fn(a : Tensor([q], float32)) : Tensor([q], float32) where q >= 5 { a }", "needs `q >= 5` to hold, but q is 3"),
+    ],
+)  # fmt: skip
+def test_what_holds_for_no_call_is_wrong_where_the_function_is_passed_even_if_nobody_calls_it(
+    own: str, needs: str
+) -> None:
+    report = pipeline.check_text(
+        f"@own = {own}\n@never = fn(f : fn(Tensor([3], float32)) : Tensor([3], float32), x : Tensor([n], float32))\n"
+        "  : Tensor([n], float32) { x }\n@main = fn(x : Tensor([n], float32)) : Tensor([n], float32) { @never(@own, x) }\n",
+        "x.rx",
+        HERE,
+    )
+    (error,) = [d for d in report.diagnostics if d.severity == "error"]
+    assert error.message.endswith(f"{needs}: every call of `f` fails"), error.message

@@ -1,7 +1,8 @@
-"""A size where a tensor is needed, a mask where an index is, many truths where one is: what is offered is right."""
+"""A size for a tensor, a mask for an index, many truths for one, another axis of a join: what is offered is right."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,14 @@ def test_a_mask_as_an_index_is_numpys(params: str, expr: str, wanted: str) -> No
     assert np.array_equal(rx.loads(program.format(wanted)).f(x, m), numpys)
 
 
+def test_a_mask_for_positions_is_the_places_where_it_is_true_and_not_ones_and_zeros() -> None:
+    program = "@f = fn(x : Tensor([n, d], float32), m : Tensor([d], bool)) : Tensor {{ {} }}\n"
+    for call, place in (("@take(x, {}, axis=1)", "m"), ("@put(x, {}, @ones([n, 1]), axis=1)", "m")):
+        wrong = program.format(call.format(place))
+        assert mended(wrong)[0] == program.format(call.format("@nonzero(m)[0]"))
+        assert fixed(Source("a.rx", wrong), HERE)[0] == wrong
+
+
 def test_many_truths_choose_for_each_element_or_are_made_one() -> None:
     program = "@f = fn(x : Tensor([n, d], float32)) : Tensor([n, d], float32) {{\n  {}\n}}\n"
     each = program.format("if (x > 0.0) { x } else { -x }")
@@ -103,3 +112,19 @@ def test_what_decides_is_told_where_no_mend_is_known() -> None:
     text = "@f = fn(x : Tensor([n, d], float32)) : Tensor { if (x) { let y = x; y } else { x } }\n"
     [error] = [d for d in rx.check_source(text).diagnostics if d.severity == "error"]
     assert error.help is not None and "`@all(c)` and `@any(c)`" in error.help and "`@where(c, x, y)`" in error.help
+
+
+JOINED = re.compile(r"@(?:concat|stack)\((?:[^()\n]|\((?:[^()]|\([^()]*\))*\))*axis=(-?\d)\)")
+AXES = {"": ("0", "1", "2", "3"), "-": ("-1", "-2", "-3", "-4")}
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "programs").glob("*.rx")), ids=lambda path: path.stem)
+def test_the_axis_that_was_meant_is_the_first_mend_where_tensors_are_joined_along_another(path: Path) -> None:
+    text = path.read_text()
+    for found in JOINED.finditer(text):
+        for axis in AXES["-" * found[1].startswith("-")]:
+            wrong = text[: found.start(1)] + axis + text[found.end(1) :]
+            report = check_text(wrong, path.name, path.parent)
+            if axis != found[1] and any(d.severity != "note" for d in report.diagnostics):
+                first = [applied(wrong, o.mends[0].edits) for o in offers(report, path.parent) if o.mends]
+                assert text in first, (found[0], axis)

@@ -35,6 +35,17 @@ class Edit(Node):
         )  # fmt: skip
 
 
+def all_names(graph: Graph) -> Iterator[str]:
+    """What values and nodes are called in a graph and in those inside of it."""
+    yield from (value.name for value in (*graph.inputs, *graph.outputs, *graph.values))
+    yield from (tensor.name for tensor in graph.initializers)
+    for operation in graph.operations:
+        yield from (operation.name, *operation.inputs, *operation.outputs)
+        for inner in operation.attributes.values():
+            if isinstance(inner, Graph):
+                yield from all_names(inner)
+
+
 def edited(model: Model, edit: Edit) -> Model:
     """The model with the change."""
     graph, count = model.graph, len(model.graph.operations)

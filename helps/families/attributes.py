@@ -9,7 +9,7 @@ from ...lang.diagnostics import Edit
 from ...lang.parser import parse_expr
 from ...ops.model import Trait
 from ...ops.registry import lookup
-from ...ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, Broadcast, Choice, Multiple
+from ...ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, AxisInRange, Broadcast, Choice, Multiple
 from ..case import Case, Mend, appended, replaced
 from ..tree import callee, has, integer, reduces
 from .conditions import FAR_FETCHED
@@ -51,8 +51,9 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
     rank = ranks[0] + has(case.callee, Trait.NEW_AXIS)
     given = case.arguments.get("axis")
     now = integer(given)
-    for axis in sorted(range(rank), key=lambda a: (abs(a - now) if now is not None else 0, a)):
-        if now is not None and axis == now % rank and -rank <= now < rank:
+    axes = range(rank) if now is None or now >= 0 else range(-rank, 0)  # counted from the same end
+    for axis in sorted(axes, key=lambda a: (abs(a - now) if now is not None else 0, a)):
+        if axis == now:
             continue
         if given is None and reduces(case.callee):
             continue
@@ -62,7 +63,7 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
             continue
         else:
             edit = replaced(given, str(axis))
-        yield case.mend(f"use axis {axis}", [edit], 13)
+        yield case.mend(f"use axis {axis}", [edit], 10 if isinstance(case.asked, AxisInRange) else 13)
 
 
 def _pairs(case: Case) -> Iterator[Mend]:

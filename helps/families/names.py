@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.dtypes import DTYPES
+from ...ops.registry import lookup
 from ...ops.requirements import DTypeIn
 from ..case import Case, Mend
 from .operands import wrap
@@ -58,11 +59,15 @@ def _casts(case: Case) -> Iterator[Mend]:
         wanted += [dtype for kind, dtype in _USUAL if case.asked.classes == (kind,)]
     involved = {name for name, _ in case.subject.at}
     ordered = sorted(tensors, key=lambda t: t[0] not in involved)
+    row = lookup(case.callee)
     for rank, (name, expr, _) in enumerate(ordered):
         own = case.operand(name)
+        is_mask = row is not None and own is not None and own.dtype == "bool" and row.refuses == name
+        if is_mask:  # its truths are no places
+            yield wrap(case, expr, Change("take the places where {} is true", "@nonzero(", ")[0]", 8))
         for dtype in dict.fromkeys([*wanted, *dtypes]):
             if own is not None and own.dtype != dtype:
-                change = Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * _loses(own.dtype, dtype))
+                change = Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * _loses(own.dtype, dtype), is_mask)
                 yield wrap(case, expr, change)
 
 

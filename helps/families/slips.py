@@ -27,6 +27,7 @@ _SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
 _DIVIDED = 6
 _MOST_NODES = 40
 _MOST_NAMES = 5
+_MOST_AXES = 4
 # The rank of a tensor that nothing uses, where another one is used twice: rather than that its axes are moved.
 _RECALLED = 10
 # The rank of a name that alone tells a size from the one that is wanted.
@@ -144,17 +145,23 @@ def _axes(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Me
         return  # its axis changes no size
     operand = given.get("x") or given.get("xs[0]")
     rank = rank_of(case.tree, operand)
-    beyond = 99 if rank is None else rank + has(callee(node), Trait.NEW_AXIS)
+    beyond = (rank or 0) + has(callee(node), Trait.NEW_AXIS)
     for name in _AXES:
         expr = given.get(name)
         items = expr.items if isinstance(expr, sweet.ListExpr) else (expr,) if expr is not None else ()
         known = [integer(i) for i in items]
         for item, now in zip(items, known, strict=True):
-            if now is not None:
-                last = [] if rank is None or now < 0 else [beyond - 1]
-                near = [n for n in (now - 1, now + 1, now + 2, *last) if n not in known and (n >= 0 or now < 0)]
-                for other in [n for n in dict.fromkeys(near) if -beyond <= n < beyond]:
+            for other in _other_axes(now, None if rank is None else beyond) if now is not None else ():
+                if other not in known:
                     yield _written(case, node, item, str(other), f"use axis {other}", 15 + later)
+
+
+def _other_axes(now: int, rank: int | None) -> list[int]:
+    """The axes that may be meant instead, counted from the same end, the nearest first; of unknown rank those near by."""
+    if rank is None:
+        return [n for n in (now - 1, now + 1, now + 2, now - 2, now + 3, now - 3) if (n < 0) == (now < 0)]
+    ends = range(rank) if now >= 0 else range(-rank, 0)
+    return sorted((n for n in ends if n != now), key=lambda n: (abs(n - now), n > now))[:_MOST_AXES]
 
 
 def _kept(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:

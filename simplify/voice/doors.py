@@ -28,12 +28,19 @@ from .wording import Ranges, compared, filled_type, ranges_of, size_label, value
 
 class Site(Placed):
     """A call of a function: where it stands, the function, what its arguments are and where they stand. Where the function is
-    only `passed` on there, as the parameter that is called so, it stands for every call of that."""
+    only `passed` on there, as the parameter that is called so, it stands for `every` call of that, as it does where it is about
+    what such calls give."""
 
     function: core.Function
     entries: tuple[Entry, ...]
     arguments: tuple[Span, ...]
     passed: str = ""
+    every: str = ""
+
+    @property
+    def fails(self) -> str:
+        """The verdict where what is asked never holds: nobody need call a function that is passed on."""
+        return f"every call of `{self.every}` fails" if self.every else "this always fails"
 
     @property
     def given(self) -> dict[str, Entry]:
@@ -100,9 +107,8 @@ class Entrance(Asked):
             if origin.axis is not None:
                 place = place_of(state, entry, origin.axis).span
                 labels.append(Label(place, size_label(state, tensor, origin.axis)))
-        return finish(
-            finding, self.fails_as, f"{_asking(site, called.of)} needs {needs}", found, caption, tuple(labels)
-        )
+        asks = f"{_asking(site, called.of)} needs {needs}"
+        return finish(finding, self.fails_as, asks, found, caption, tuple(labels), fails=site.fails)
 
 
 def _called(site: Site) -> str:
@@ -161,7 +167,7 @@ def _condition_at_call(asked: Entrance, finding: Finding) -> Diagnostic:
     rows = _beside_parameter(state, stmt, site)
     caption = "" if rows or not types else f"called with {types}"
     labels = (label, *_sizes_from(state, stmt, site))
-    return finish(finding, asked.fails_as, needs, found, caption, labels, remarks=(rows,))
+    return finish(finding, asked.fails_as, needs, found, caption, labels, remarks=(rows,), fails=site.fails)
 
 
 def _remainder(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:

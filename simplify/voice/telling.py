@@ -146,13 +146,14 @@ def finish(
     remarks: tuple[str, ...] = (),
     witness: dict[str, int] | None = None,
     tells_when: bool = False,
+    fails: str = "this always fails",
 ) -> Diagnostic:
-    """One sentence with its verdict: always fails, works only on empty tensors, or is checked at run time. Where a remark
+    """One sentence with its verdict: always `fails`, works only on empty tensors, or is checked at run time. Where a remark
     `tells_when` what works on empty tensors does, that is not said again."""
     outcome, span, remarks, make = finding.outcome, finding.asked.span, tuple(filter(None, remarks)), warning
     sentence = Sentence(needs, found, "this could not be proved and is checked at run time")
     if outcome.status is Status.REFUTED:
-        verdict = f"this fails {outcome.turn}" if outcome.turn else "" if code.is_whole else "this always fails"
+        verdict = f"this fails {outcome.turn}" if outcome.turn else "" if code.is_whole else fails
         sentence, make = Sentence(needs, found, verdict), error
     elif outcome.only_empty:
         code, make = codes.E310, error if finding.is_error else warning
