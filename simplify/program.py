@@ -216,7 +216,7 @@ _BINDERS: dict[type[Node], Callable[[Any], Iterable[str]]] = {
 # more there are, up to as many as a screen full of long lines has.
 _A_FUNCTION, _ALL, _A_STATEMENT, _LESS = 30_000, 60_000, 100, 16
 _FEW, _MANY, _SCREEN = 300, 3_000, 20_000
-_PURSE, _LEAST_PURSE, _LESS_PURSE = 150_000, 12_000, 45
+_PURSE, _LEAST_PURSE, _LESS_PURSE = 147_000, 12_000, 45
 _NODES = 7  # of a statement
 
 

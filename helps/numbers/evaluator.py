@@ -24,6 +24,8 @@ from .values import FUNCTIONS, Env, Misfit, Untold, Value, arithmetic, size_of, 
 
 _DEEPEST = 4
 _MOST_PARTS = 64
+# So many expressions are evaluated before it is said that nobody can tell.
+_ROOM = 20_000
 
 
 class _Ctx(GroundCtx):
@@ -40,12 +42,12 @@ class _Ctx(GroundCtx):
 
 
 class Evaluator:
-    """Expressions over numbers. `calls` counts the calls of primitives."""
+    """Expressions over numbers. `calls` counts the calls of primitives, `done` all expressions."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.calls = 0
-        self.depth = 0
+        self.calls = self.done = self.depth = 0
+        self._room = _ROOM
         items = tree.module.items
         self.types = {i.name.name: i for i in items if isinstance(i, sweet.TypeDecl)}
         self.consts: Env = {i.name.name: self._const(i) for i in items if isinstance(i, sweet.Const)}
@@ -55,6 +57,10 @@ class Evaluator:
             return self.of_type(const.type, {}) if const.type is not None else self.value(const.value, {})
         except (Misfit, Untold):
             return None
+
+    def begin(self) -> None:
+        """Makes room for something else."""
+        self._room = self.done + _ROOM
 
     # Signatures
 
@@ -98,6 +104,9 @@ class Evaluator:
             return False
 
     def value(self, expr: Node | None, env: Env) -> Value:
+        self.done += 1
+        if self.done > self._room:
+            raise Untold
         match expr:
             case sweet.Name(name=name):
                 if name not in env and name not in DTYPES:

@@ -23,8 +23,8 @@ _TRIED = 2
 _EVEN = 960
 # What is less is no size of the signature.
 _SMALLEST = 71
-# Steps of reasoning that take as long as reading a letter, and as evaluating a call.
-_A_LETTER, _A_CALL = 1, 5
+# Steps of reasoning that take as long as reading a letter, and as a call of a primitive; so many expressions take one.
+_A_LETTER, _A_CALL, _OF_A_STEP = 1, 5, 4
 
 
 class Screen:
@@ -47,10 +47,11 @@ class Screen:
     @property
     def steps(self) -> int:
         """What it has cost."""
-        return _A_LETTER * self.read + _A_CALL * self.evaluator.calls
+        return _A_LETTER * self.read + _A_CALL * self.evaluator.calls + self.evaluator.done // _OF_A_STEP
 
     def _shows(self, sizes: Env) -> bool:
         self.before = []
+        self.evaluator.begin()
         env = dict(sizes)
         try:
             for param in self.decl.fn.params:
@@ -75,6 +76,7 @@ class Screen:
         first = next(i for i, (_, inside) in enumerate(parts) if inside)
         if first >= len(self.before):
             return False  # what did not fit is before it
+        self.evaluator.begin()
         env = dict(self.before[first])
         try:
             for part, inside in parts[first:]:
@@ -92,6 +94,7 @@ class Screen:
         at = next((i for i, part in enumerate(self.parts) if span.within(part.span)), None)  # type: ignore[attr-defined]
         if at is None or at >= len(self.before):
             return None
+        self.evaluator.begin()
         try:
             value = self.evaluator.value(expr, self.before[at])
         except (Misfit, Untold, RecursionError):

@@ -13,6 +13,7 @@ from ...ops.dtypes_column import among, belongs
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
 from ..solver.conditions import Cond, ge
 from ..solver.facts import Facts
+from ..solver.rendering import render
 from ..solver.sizes import only_var, single_var
 from ..solver.terms import (
     Atom,
@@ -91,6 +92,7 @@ class State:
         self._moment: int | None = None
         # What sizes are printed as, at the time that stands beside.
         self._printed: tuple[int, dict[Size, tuple[int | str, str, str | None]]] = (-1, {})
+        self._texts: dict[Term, str] = {}
         # How a size is printed whose normal form is not for reading.
         self.display: Kept[Term, tuple[str, tuple[Size, ...]]] = Kept(trail)
 
@@ -112,6 +114,13 @@ class State:
         past.facts = Facts()
         vars(past).update({name: Past(table) for name, table in vars(self).items() if isinstance(table, Kept)})
         return past
+
+    def text(self, size: Term) -> str:
+        """A size in Rx syntax."""
+        found = self._texts.get(size)
+        if found is None:
+            found = self._texts[size] = render(size)
+        return found
 
     # Fresh names
 

@@ -41,7 +41,7 @@ def size_text(size: Size, state: State, within: frozenset[Size] = frozenset(), l
     if isinstance(size, int):
         return str(size)
     heaviest = _HEAVIEST * longest // _LONGEST
-    text = _as_written(size, state, within) or (render(size) if weight(size) <= heaviest else UNKNOWN)
+    text = _as_written(size, state, within) or (state.text(size) if weight(size) <= heaviest else UNKNOWN)
     return text if len(text) <= longest else UNKNOWN
 
 
