@@ -65,6 +65,10 @@ class Checks(ShapeTexts):
         if isinstance(sort, core.TupleSort):
             self._tuple(name, sort.items)
             return
+        if isinstance(sort, core.FnSort):
+            self.write(f"if not {PREFIX}callable({self.local(name)}):")
+            self.write(self.refused, 1)
+            return
         match sort:
             case core.BaseSort(name="Tensor"):
                 self._tensor(name)
@@ -76,9 +80,6 @@ class Checks(ShapeTexts):
                 self._shape_level(name, "NoArray", "shape_of")
             case core.BaseSort(name="DType"):
                 self._shape_level(name, "NoArray", "as_dtype")
-            case core.FnSort():
-                self.write(f"if not {PREFIX}callable({self.local(name)}):")
-                self.write(self.refused, 1)
 
     def _tensor(self, name: str) -> None:
         value, shape, dtype = self.local(name), self.shape_local(name), self.dtype_local(name)
