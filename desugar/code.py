@@ -59,7 +59,6 @@ class Code:
         self.opaque: FnInfo | None = None
         self.annotated: list[Entry] = []
         self.compounds: set[str] = set()
-        self.held: set[str] = set()  # tensors that are spoken of where others may be called like them
         self.bare: dict[int, tuple[sweet.Expr, core.FnSort]] = {}
         self.sorts = False
 
@@ -113,17 +112,20 @@ class Code:
         if before is not None and (before.is_shape_level or sort in SHAPE_SORTS) and before.sort is not None:
             self.refuse(name, before)
         core_name = self.fresh("unused") if nameless else self.core_name(name.name)
-        core_name = self.fresh(name.name) if core_name in self.held else core_name
         expr = None if sort is None else core.variable(name.span, core_name, sort)
         self.scope.bind(Entry(name.name, sort, expr, name.span, kind, literal=number, number=number))
         return core_name
 
-    def spoken(self, type_: sweet.Type | None) -> dict[str, Entry]:
-        """The tensors whose dimensions a type speaks of, as they are now: whatever is bound in their names from here on is
-        called otherwise in the core."""
-        names = {n.value.name for n in walk(type_) if isinstance(n, sweet.Attr) and isinstance(n.value, sweet.Name)}
-        found = {name: entry for name in names if (entry := self.scope.find(name)) is not None}
-        self.held |= {e.expr.name for e in found.values() if isinstance(e.expr, core.Var)}
+    def aside(self, type_: sweet.Type | None, names: Iterable[sweet.Ident]) -> dict[str, Entry]:
+        """The tensors whose dimensions a type speaks of, and in whose names others are bound before that is asked: each gets
+        one more name here."""
+        asked = {n.value.name for n in walk(type_) if isinstance(n, sweet.Attr) and isinstance(n.value, sweet.Name)}
+        found: dict[str, Entry] = {}
+        for name in sorted(asked & {n.name for n in names}):
+            entry = self.scope.find(name)
+            if entry is not None and entry.sort == core.TENSOR and isinstance(entry.expr, core.Var):
+                kept = self.name(entry.at(entry.span), core.TENSOR, name)
+                found[name] = Entry(name, entry.sort, kept, entry.span, entry.kind)
         return found
 
     @contextmanager

@@ -29,7 +29,6 @@ def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
 def function_sort(code: Code, type_: sweet.FnType, name: str, subject: core.Called) -> core.FnSort:
     """A function parameter's annotation as a function without a body: what its checks ask of arguments, what its promises
     say of the result."""
-    code.spoken(type_)
     inner = Code(code.unit, code.function, {name, *identifiers(type_)}, code.hooks)
     inner.scope = Scope(code.scope)
     params: list[core.Param] = []
@@ -71,13 +70,13 @@ def lambda_(code: Code, expr: sweet.Lambda, asked: core.FnSort | None = None) ->
             fail(codes.E221, "a function value needs a body", expr.span)
         type_ = None if fn.result is None else expand(code.unit, fn.result)
         want = None if type_ is None else sort_of(type_)
-        spoken = code.spoken(type_)
+        aside = code.aside(type_, (n for s in body.stmts if isinstance(s, sweet.Let) for n in s.names))
         fine = statements(code, body.stmts)
         result, sort = block_result(code, body, want, None if fn.result is None else expand(code.unit, fn.result))
         if not fine:
             raise Broken
         if type_ is not None and not says_nothing(type_) and sort not in SHAPE_SORTS:
-            with code.where(spoken):
+            with code.where(aside):
                 result = _promise(code, type_, result, fn)
     at = checks_length(stmts, code.world)
     checks, made = tuple(stmts[:at]), core.Block(body.span, tuple(stmts[at:]), result)

@@ -161,11 +161,11 @@ def _let(code: Code, stmt: sweet.Let) -> None:
         _refuse_parentheses(stmt, sort)
     number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
     value = settled(value, type_)
-    spoken = code.spoken(type_)
+    aside = code.aside(type_, stmt.names)
     core_name = code.bind(name, sort, "let", number)
     code.emit(core.Let(stmt.span, (core_name,), False, sort if sort in SHAPE_SORTS else None, value))
     if type_ is not None:
-        with code.where(spoken):
+        with code.where(aside):
             _annotate(code, stmt, core_name, type_, name.name)
 
 
@@ -228,7 +228,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         value, sort = code.hooks.value(code, stmt.value)
     value = settled(value, type_)
     sorts = _parts(stmt, sort)
-    spoken = code.spoken(type_)
+    aside = code.aside(type_, stmt.names)
     core_names = tuple(code.bind(n, s, "let") for n, s in zip(stmt.names, sorts, strict=True))
     code.emit(core.Let(stmt.span, core_names, True, of_arms(value, sort), value))
     if isinstance(type_, sweet.TupleType):
@@ -236,7 +236,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         found: list[Leaf] = []
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
             found += leaves(code, core_name, part, kind, core.Called(name.name), part.span)
-        with code.where(spoken):
+        with code.where(aside):
             patterns.solve(code, found, named=True)
 
 

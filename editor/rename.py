@@ -153,7 +153,9 @@ def _alike(before: object, after: object, same: Same) -> bool:
 
 def _is_another_name(part: object) -> bool:
     """Whether desugaring calls a value otherwise, because something is called like it."""
-    return isinstance(part, core.Let) and isinstance(part.value, core.Var) and part.names == (f"{part.value.name}'",)
+    if not isinstance(part, core.Let) or not isinstance(part.value, core.Var):
+        return False
+    return [name.rstrip("'") for name in part.names] == [part.value.name.rstrip("'")]
 
 
 def edited(text: str, places: Iterable[Place], name: str) -> str:

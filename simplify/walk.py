@@ -75,7 +75,9 @@ class Walk:
         """A wrapper's body and promises, and the implementation's body, which is walked where it is called."""
         params = self.with_known(function, env).params
         if impl is None:
-            entry, block = self.block(self.frame, function.body, env)
+            entry, block = self.block(
+                self.frame, function.body, dict(env)
+            )  # the types of functions speak of the parameters
             return entry, replace(function, params=params, body=block), None
         [call] = function.body.stmts
         assert isinstance(call, core.Let)
@@ -304,7 +306,7 @@ class Walk:
         checks = self.assume_all(frame, expr.checks, inner, name_dims=True)
         for param in expr.params:
             self.bindings.bind(frame, inner, param.name, inner[param.name], expr.span)
-        _, body = self.block(frame, expr.body, inner)
+        _, body = self.block(frame, expr.body, dict(inner))
         self.bindings.close(since)
         self.state.pop()
         del self.prover.hurdles[hurdles:]  # it need not be called

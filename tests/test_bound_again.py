@@ -110,3 +110,13 @@ def outcome(function: Any, *args: object) -> np.ndarray:
     except (plain_scopes.Wrong, rx.ShapeError):
         return np.array(-1)
     return found
+
+
+def test_a_script_prints_what_its_names_are_at_the_end() -> None:
+    text = (
+        "let x = @ones([2], int8)\nlet x : Tensor([x.dim(0) * 2], int8) = @concat([x, x])\n"
+        "let (x, z) : (Tensor([x.dim(0) + 1], int8), Tensor([x.dim(0)], int8)) = (@concat([x, @ones([1], int8)]), x)\n"
+    )
+    report = check_text(text, "a.rx", Path())
+    assert report.ok and report.counts.residual == 0 and report.checked is not None
+    assert report.checked.program.script == ("x", "z")
