@@ -23,6 +23,7 @@ from .sorts import describe
 from .world import FnInfo, ParamInfo, PrimitiveInfo
 
 _SHOWN = 60
+_MOST_PARTS = 8
 
 # Primitives
 
@@ -108,7 +109,12 @@ def tensor(code: Code, expr: sweet.Expr) -> core.Value:
 
 
 def _one_of(sort: core.Sort) -> str | None:
-    return "`let (a, b) = ...` takes a tuple apart" if isinstance(sort, core.TupleSort) else None
+    if not isinstance(sort, core.TupleSort):
+        return None
+    names = ", ".join("abcdefgh"[: len(sort.items)]) + "," * (len(sort.items) == 1)
+    return (
+        f"`let ({names}) = ...` takes it apart" if 0 < len(sort.items) <= _MOST_PARTS else "`let` takes a tuple apart"
+    )
 
 
 def _of_shape(shown: str) -> str:

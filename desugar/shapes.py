@@ -106,7 +106,8 @@ def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
     else:
         more = "" if name != expr.name.name else ", ..."
     said = elsewhere.method(expr.name.name, of or "x")
-    _no_attribute(expr, f"write `@{name}({of}{more})`" if known else said)
+    other = elsewhere.another(expr.name.name, of or "x")
+    _no_attribute(expr, other or (f"write `@{name}({of}{more})`" if known else said))
 
 
 def _unknown_size(expr: sweet.Attr) -> NoReturn:

@@ -93,7 +93,7 @@ def offers(
             return None
 
     trials = Trials(report, recheck, tree)
-    for diagnostic in wrong:
+    for diagnostic in sorted(wrong, key=lambda d: d.severity != "error"):  # doubts have what errors leave of the steps
         found = trials.mends(diagnostic, tree)
         yield Offer(diagnostic, found, place(diagnostic, found, tree), trials.cut)
 

@@ -15,7 +15,7 @@ from .source import Placed, Source, Span
 
 MAX_DIGITS = 4000
 # Values of Python that nothing of a type is called after.
-_VALUES = ("None", "True", "False")
+NO_NAMES = ("None", "True", "False")
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\S])")
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\", '\\"': '"', "\\'": "'"}
 
@@ -183,7 +183,7 @@ class TreeBuilder:
     def _check_name(self, expr: sweet.Expr | None, what: str, help: str, others: Container[str] = ()) -> None:
         if isinstance(expr, sweet.Name) and expr.name in others:
             self.problem(codes.E108, f"`{expr.name}` is a dtype, not a {what}", expr.span, help)
-        elif isinstance(expr, sweet.Name) and expr.name in _VALUES:
+        elif isinstance(expr, sweet.Name) and expr.name in NO_NAMES:
             self.problem(codes.E108, f"`{expr.name}` is not a {what}", expr.span, help)
 
     tuple_type_ = _made_of_all(sweet.TupleType)

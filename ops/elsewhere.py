@@ -248,6 +248,15 @@ def otherwise(name: str, of: str = "x") -> str | None:
     return f"{listed} is the nearest there is: compare what it does with its arguments"
 
 
+# Methods that mean something else than the primitive of the same name.
+_METHODS = {"size": "`{x}.dim(0)` is the size of an axis, `@size({x})` the number of elements"}
+
+
+def another(name: str, of: str) -> str | None:
+    """What to say of a method whose name a primitive has that does something else."""
+    return _METHODS[name].format(x=of) if name in _METHODS else None
+
+
 def method(name: str, of: str) -> str | None:
     """What to say of a method that tensors have elsewhere."""
     called = " or ".join(f"`@{ours}({of}, ...)`" for ours in primitives(name))

@@ -398,3 +398,14 @@ def test_a_function_that_takes_functions_is_passed_on_as_any_other(
                 module.main(np.zeros(2, np.float32))
         else:
             assert module.main(np.zeros(2, np.float32)).tolist() == [ups, ups]
+
+
+@pytest.mark.parametrize("call", ["@map(@own, xs)", "@fold(@own2, @zeros([4], float32), xs)"])
+def test_what_a_function_over_rows_is_given_is_called_a_row(call: str) -> None:
+    report = rx.check_source(
+        "@own = fn(x : Tensor([3], float32)) : Tensor([], float32) { @sum(x) }\n"
+        "@own2 = fn(s : Tensor([4], float32), x : Tensor([3], float32)) : Tensor([4], float32) { s + @sum(x) }\n"
+        f"@f = fn(xs : Tensor([n, 4], float32)) : Tensor {{ {call} }}"
+    )
+    (error,) = [d for d in report.diagnostics if d.severity == "error"]
+    assert error.caption.startswith("a row of `xs` is Tensor([4], float32), the parameter is Tensor([3], float32)")

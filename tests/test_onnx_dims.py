@@ -200,3 +200,12 @@ def test_ten_thousand_names_of_one_stem_take_linear_time() -> None:
     names_ = Names()
     made = [names_.value(f"x.{chr(0x4E00 + n)}") for n in range(10_000)]
     assert made == ["x", *(f"x_{n}" for n in range(2, 10_001))]
+
+
+@pytest.mark.parametrize("original", sorted({*RESERVED, "True", "False", "None", "n"}))
+def test_a_size_of_a_model_may_be_called_like_anything(original: str) -> None:
+    made = Names().size(original)
+    report = pipeline.check_text(
+        f"@f = fn(x : Tensor([{made}, 3], int8)) : Tensor([{made}, 3], int8) {{ x }}", "a.rx", Path()
+    )
+    assert report.ok, made

@@ -153,8 +153,13 @@ def _sizes_of(stmt: core.Assert | core.MatchShape, site: Site) -> Iterable[tuple
 def _argument_name(site: Site, position: int | None) -> str:
     if site.passed and position is not None:
         return f"argument {position + 1} of `{site.passed}`"
-    text = site.arguments[position].text if position is not None and position < len(site.arguments) else ""
-    return f"`{text}`" if text.isidentifier() else "the argument"
+    if position is None or position >= len(site.arguments) or not site.arguments[position].text.isidentifier():
+        return "the argument"
+    place, entry = site.arguments[position], site.entries[position]
+    is_row = (
+        entry.origin is not None and entry.span == place
+    )  # what made it stands where only the name of the rows is written
+    return f"a row of `{place.text}`" if is_row else f"`{place.text}`"
 
 
 def _condition_at_call(asked: Entrance, finding: Finding) -> Diagnostic:
