@@ -111,8 +111,8 @@ class Trials:
         self.walks = WALKS
         if checked is not None and checked.ended:  # nothing ends soon in such a program
             self.steps, self.walks = LEAST_STEPS // PARTS, WALKS // PARTS
-        # One mend may take about as many steps as the check did: what is right again is soon seen to be right.
-        self.a_mend = max(LEAST_STEPS // PARTS, steps)
+        # One mend may take some more steps than the check did, which an error may have ended early.
+        self.a_mend = max(LEAST_STEPS // PARTS, steps + steps // PARTS)
         # Whether the steps did not last for the mends of the last diagnostic.
         self.cut = False
         self._screens: dict[str, Screen] = {}
@@ -232,8 +232,10 @@ class Trials:
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
         self.steps -= self._reading(diagnostic, mend.edits)
-        # The likeliest may take more: what was broken early is checked to its end then.
-        with Purse(min(max(self.steps, 0), max(self.a_mend, self.steps // 2)), self.walks) as purse:
+        # The likeliest may take more: what was broken early is checked to its end then. What was begun is ended, if need be
+        # beyond what there is.
+        room = min(max(self.steps, 0) + LEAST_STEPS // 2, max(self.a_mend, self.steps // 2))
+        with Purse(room, self.walks) as purse:
             after = self.recheck(source, believed)
         self.steps -= purse.gone
         self.walks = purse.walks

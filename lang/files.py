@@ -103,7 +103,7 @@ def put(path: Path, data: bytes, *, through_links: bool = True) -> None:
         old = None if real.is_symlink() or not real.exists() else real.stat()
         if old is not None and not os.access(real, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        with made.open("xb") as file:
+        with open(made, "xb") as file:
             file.write(data)
         if old is not None:
             _keep(made, old)

@@ -75,7 +75,7 @@ def test_a_full_disk_leaves_the_old_file(command: str, fails: str, monkeypatch: 
         def opened(name: str, mode: str = "r") -> object:
             return Full(name, mode) if mode != "rb" else real_open(name, mode)
 
-        monkeypatch.setattr("rxlang.cli.files.open", opened, raising=False)
+        monkeypatch.setattr("rxlang.lang.files.open", opened, raising=False)
     assert invoke(list(arguments)) == 2
     assert "No space left on device" in capsys.readouterr().err
     assert written.read_bytes() == before and tree() == files

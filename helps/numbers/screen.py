@@ -24,7 +24,7 @@ _EVEN = 960
 # What is less is no size of the signature.
 _SMALLEST = 71
 # Steps of reasoning that take as long as reading a letter, and as a call of a primitive; so many expressions take one.
-_A_LETTER, _A_CALL, _OF_A_STEP = 1, 5, 4
+_A_LETTER, _A_CALL, _OF_A_STEP = 1, 5, 16
 
 
 class Screen:
