@@ -115,6 +115,8 @@ def check(
     printed: what its inputs must satisfy, and which nodes demand it.
     """
     places = folders(roots)
+    if watched:
+        _watchable(paths)
     programs, unread = read_programs(paths, models=True)
     of_models = [program for program in programs if is_model(program.name)]
     _only_models((*dynamic, *at, written, expected, prelude, "" if run else None), programs, of_models)
@@ -144,6 +146,12 @@ def check(
     conclude(unread)
     all_met(text for text in given if found and all(text in one.unmet for one in found))
     return 1 if outcome.rejected else 0
+
+
+def _watchable(paths: tuple[str, ...]) -> None:
+    from .watching import refuse_what_is_read_once  # few runs stay
+
+    refuse_what_is_read_once(paths)
 
 
 def _watched(paths: tuple[str, ...], wish: Wish, more: bool) -> int:

@@ -19,12 +19,17 @@ from .files import STDIN, Unusable, read_programs
 _PAUSE = 0.3
 
 
-def watch(context: click.Context, paths: Sequence[str], wish: Wish) -> int:
-    """The status of the last check. What was found is kept in a folder of its own, which says whether it stands."""
+def refuse_what_is_read_once(paths: Sequence[str]) -> None:
+    """Raises Unusable for a pipe: it would be waited for already."""
     if STDIN in paths:
         raise Unusable("--watch looks at files again, and standard input is none")
-    if pipes := [path for path in paths if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))]:
+    pipes = [path for path in paths if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))]
+    if pipes:
         raise Unusable("\n".join(f"--watch looks at files again, and {path!r} is none" for path in pipes))
+
+
+def watch(context: click.Context, paths: Sequence[str], wish: Wish) -> int:
+    """The status of the last check. What was found is kept in a folder of its own, which says whether it stands."""
     status = 0
     with TemporaryDirectory(prefix="rx-watch-") as folder:
         os.environ["RX_CACHE_DIR"] = folder
