@@ -237,9 +237,10 @@ class Evaluator:
         match self._written_out(type_):
             case sweet.TensorType(shape=sweet.ListExpr() | sweet.Name() as shape):
                 try:
-                    return TensorInfo(self.value(shape, env), None)
+                    dims = self.value(shape, env)
                 except Untold:
                     return None
+                return TensorInfo(dims, None) if isinstance(dims, tuple) else None
             case sweet.TupleType(items=items):
                 parts = tuple(self.of_type(item, env) for item in items)
                 return None if None in parts else parts

@@ -50,7 +50,7 @@ def resize(
         if not along.new:
             result = np.take(result, np.empty(0, np.int64), along.axis)
             continue
-        where = _places(along, places)
+        where = _places(along, places, np.float32 if mode == "nearest" else np.float64)
         if mode == "nearest":
             result = np.take(result, np.clip(_nearest(where, nearest_mode), 0, along.old - 1), along.axis)
         else:
@@ -94,10 +94,12 @@ def _wanted(old: list[int], sizes: tuple[int, ...], policy: str) -> tuple[list[i
     return [int(n * scale + Fraction(1, 2)) for n in old], [float(scale)] * len(old)
 
 
-def _places(along: _Along, places: str) -> Array:
-    """Where the elements of the result lie among the old ones."""
-    _, old, new, scale, start, end = along
-    at, length = np.arange(new, dtype=np.float64), scale * old
+def _places(along: _Along, places: str, dtype: type[np.floating[Any]]) -> Array:
+    """Where the elements of the result lie among the old ones. Which one is the nearest is decided in float32, which scales are
+    in: 3.5 / 0.7 is 5 there."""
+    _, old, new, exact, start, end = along
+    at: Array = np.arange(new, dtype=dtype)
+    length, scale = exact * old, np.asarray(exact, dtype)
     if places == "align_corners":
         return np.zeros(new) if length == 1 else at * (old - 1) / (length - 1)
     if places == "asymmetric":
