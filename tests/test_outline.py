@@ -72,8 +72,11 @@ def contradictions(full, budgeted):
     for key in there.keys() & here.keys():
         if len(there[key]) == 1 and here[key] & {OPPOSITE.get(s) for s in there[key]}:
             yield key, there[key], here[key]
+    # What the full check leaves open may be seen to fail where less is known of its sizes, and less to be thought about.
+    still_open = {span for (_, span, _), found in there.items() if core.Status.RESIDUAL in found}
     if full.ok:  # else what is wrong may be seen at another place: where it fails first was left open
-        yield from (d for d in budgeted.diagnostics if d.severity == "error")
+        errors = [d for d in budgeted.diagnostics if d.severity == "error"]
+        yield from (d for d in errors if not any(s.start <= d.span.start and d.span.end <= s.end for s in still_open))
     known = sizes(full)
     for key, shape in sizes(budgeted).items():
         if known.get(key) is None:
