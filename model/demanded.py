@@ -19,8 +19,10 @@ _MOST_NODES = 5_000
 
 def with_demands(first: Tried, check: Callable[[Given], Tried]) -> Tried | None:
     """`check` checks the model with something given; None where nothing more is to be known by it."""
+    if not first.report.ok or not _is_open(first):
+        return None
     said = conditions_of(first.report)
-    if not first.report.ok or not said.conditions or not said.exact or not _is_open(first, said):
+    if not said.conditions or not said.exact:
         return None
     try:
         second = check(read_given(f"@main: {', '.join(c.text for c in said.conditions)}"))
@@ -46,8 +48,9 @@ def joined(first: Contract, second: Contract) -> Contract:
     )
 
 
-def _is_open(tried: Tried, said: Conditions) -> bool:
+def _is_open(tried: Tried) -> bool:
+    """Whether a size of something is not known."""
     if len(tried.model.graph.operations) > _MOST_NODES:
         return False
     known = known_of(tried.model, tried.translation, tried.report)
-    return bool(said.left) or any(value.shape is not None and "?" in value.shape for value in known.values())
+    return any(value.shape is not None and "?" in value.shape for value in known.values())
