@@ -97,7 +97,7 @@ def contract_of(
     """None for a model that cannot be checked, or that no sizes satisfy; `values` is what is known of them."""
     if not report.ok or report.checked is None:
         return None
-    said = next((c for c in report.checked.conditions if c.name == "@main"), Conditions("@main", (), (), True))
+    said = conditions_of(report.checked)
     inputs = inputs_of(model, values)
     writer = _Writer(model, translation, inputs, report.checked, said.door)
     clauses = tuple(map(writer.clause, said.conditions))
@@ -115,6 +115,11 @@ def contract_of(
         said.exact,
         said.supposed,
     )
+
+
+def conditions_of(checked: Checked) -> Conditions:
+    """What a checked model demands of its inputs."""
+    return next((c for c in checked.conditions if c.name == "@main"), Conditions("@main", (), (), True))
 
 
 def inputs_of(model: Model, values: Mapping[str, Inferred]) -> tuple[Typed, ...]:

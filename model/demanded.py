@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..lang.checked import Conditions
 from ..lang.diagnostics import RxError
 from ..lang.given import Given, read_given
 from ..lang.node import replace
-from ..pipeline import Report
 from .arms import Tried
-from .contract import Contract, known_of
+from .contract import Contract, conditions_of, known_of
 
 # Of larger models the conditions are not looked at again.
 _MOST_NODES = 5_000
@@ -19,9 +17,10 @@ _MOST_NODES = 5_000
 
 def with_demands(first: Tried, check: Callable[[Given], Tried]) -> Tried | None:
     """`check` checks the model with something given; None where nothing more is to be known by it."""
-    if not first.report.ok or not _is_open(first):
+    checked = first.report.checked
+    if not first.report.ok or checked is None or not _is_open(first):
         return None
-    said = conditions_of(first.report)
+    said = conditions_of(checked)
     if not said.conditions or not said.exact:
         return None
     try:
@@ -29,12 +28,6 @@ def with_demands(first: Tried, check: Callable[[Given], Tried]) -> Tried | None:
     except RxError:  # a condition that no signature can say
         return None
     return second if second.report.ok and not second.report.unmet else None
-
-
-def conditions_of(report: Report) -> Conditions:
-    """What a checked model demands of its inputs."""
-    found = report.checked.conditions if report.checked is not None else ()
-    return next((c for c in found if c.name == "@main"), Conditions("@main", (), (), True))
 
 
 def joined(first: Contract, second: Contract) -> Contract:
