@@ -14,6 +14,7 @@ from ..lang.walk import walk
 from ..ops.assertions import wording
 from .dtypes import numpy_dtype
 from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
+from .partly import Unknown
 
 Values = Mapping[str, Any]
 
@@ -141,11 +142,11 @@ def values(check: core.Assert | core.MatchShape, env: Values) -> str:
     found: dict[str, str] = {}
     for name in names_in(text):
         value = _evaluate(bound[name], env) if name in bound else env.get(name)
-        if value is not None and not hasattr(value, "shape") and not callable(value):
+        if value is not None and not hasattr(value, "shape") and not callable(value) and not isinstance(value, Unknown):
             found.setdefault(name, _shown(value))
     for part in _accesses(check.cond) if isinstance(check, core.Assert) else ():
         spelt, value = _access_text(part), _evaluate(part, env)
-        if spelt in text and value is not None:
+        if spelt in text and value is not None and not isinstance(value, Unknown):
             found.setdefault(spelt, _shown(value))
     return ", ".join(f"{name} is {value}" for name, value in found.items())
 

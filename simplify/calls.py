@@ -43,7 +43,7 @@ from .renaming import renamed
 from .solver.conditions import Condition, cond_variables
 from .solver.terms import A_CALL, Term, over, spent, stride, variables
 from .visitor import Part, Visitor
-from .voice.doors import Entrance, Site
+from .voice.doors import Entrance, Site, parameter
 
 _MAX_INLINED = 24
 _ROOM = 20_000
@@ -475,10 +475,11 @@ class Calls(Part):
             frame = replace(frame.block(), names=Names(self.state))
             self.visitor.assume_all(frame, signature.checks, inner, name_dims=True)
             entries = tuple(inner[p.name] for p in signature.params)
-            at_call = Site(site.span, target, entries, (), param.name, param.name)
+            called = parameter(site.function, param)
+            at_call = Site(site.span, target, entries, (), called, called)
             result_env, kept = self.door(frame, target, entries, own, at_call)
             if kept is not None:
-                self._check_promise(frame, signature, target, result_env, inner, replace(site, every=param.name))
+                self._check_promise(frame, signature, target, result_env, inner, replace(site, every=called))
         self.state.pop()
 
     def _check_promise(

@@ -29,7 +29,7 @@ from .wording import Ranges, compared, filled_type, ranges_of, size_label, value
 class Site(Placed):
     """A call of a function: where it stands, the function, what its arguments are and where they stand. Where the function is
     only `passed` on there, as the parameter that is called so, it stands for `every` call of that, as it does where it is about
-    what such calls give."""
+    what such calls give; both are the words for that parameter."""
 
     function: core.Function
     entries: tuple[Entry, ...]
@@ -40,7 +40,7 @@ class Site(Placed):
     @property
     def fails(self) -> str:
         """The verdict where what is asked never holds: nobody need call a function that is passed on."""
-        return f"every call of `{self.every}` fails" if self.every else "this always fails"
+        return f"every call of {self.every} fails" if self.every else "this always fails"
 
     @property
     def given(self) -> dict[str, Entry]:
@@ -126,7 +126,16 @@ def _asking(site: Site, function: core.Called | None = None) -> str:
     if not site.passed:
         return _called(site)
     who = function.speaking if function is not None and core.is_signature(site.function) else _called(site)
-    return f"{who} passed as `{site.passed}`"
+    return f"{who} passed as {site.passed}"
+
+
+def parameter(function: core.Function, param: core.Param) -> str:
+    """A parameter by its name; those of a signature have none, and are told by their places."""
+    if not core.is_signature(function):
+        return f"`{param.name}`"
+    place = function.params.index(param)
+    which = f"the {ORDINALS[place]} argument" if place < len(ORDINALS) else f"argument {place + 1}"
+    return f"{which} of `{function.name}`"
 
 
 def _position(function: core.Function, declared: core.Declared) -> int | None:

@@ -38,7 +38,9 @@ def smax(*xs: Size) -> Size:
     g = 0
     for x in above:
         g = gcd(g, *(x.mons.values() if type(x) is Term else (x,)))
-    return base + of_atom(Max(tuple(shrink(x, g, ()) for x in above))) * g
+    least = tuple(shrink(x, g, ()) for x in above)
+    nested = _nested_quotient((0, *least))
+    return base + (of_atom(Max(least)) if nested is None else nested) * g
 
 
 def smin(*xs: Size) -> Size:
