@@ -9,7 +9,7 @@ from ..lang.diagnostics import RxError
 from ..lang.given import Given, read_given
 from ..lang.node import replace
 from .arms import Tried
-from .contract import Contract, conditions_of, known_of
+from .contract import Contract, conditions_of
 
 # Of larger models the conditions are not looked at again.
 _MOST_NODES = 5_000
@@ -45,5 +45,8 @@ def _is_open(tried: Tried) -> bool:
     """Whether a size of something is not known."""
     if len(tried.model.graph.operations) > _MOST_NODES:
         return False
-    known = known_of(tried.model, tried.translation, tried.report)
-    return any(value.shape is not None and "?" in value.shape for value in known.values())
+    checked = tried.report.checked
+    shapes = () if checked is None else checked.shapes
+    main = next((f for f in shapes if f.name == "@main"), None)
+    known = () if main is None else (*main.params, *main.bindings)
+    return any(b.name in tried.translation.names and b.shape is not None and "?" in b.shape for b in known)

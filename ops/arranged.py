@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, product
 from typing import Any
@@ -54,10 +55,15 @@ def joined(parts: Sequence[tuple[TensorInfo, Sequence[Any]]], axis: int, shape: 
     given = [elements(x, own) for x, own in parts]
     if count_of(shape) is None or None in given:
         return None
-    lists = [(data, flat(own), own[axis]) for data, (_, own) in zip(given, parts, strict=True) if data is not None]
-    owners = [(data, at, i) for data, at, size in lists for i in range(size)]
-    found = ((*owners[index[axis]], index) for index in indices_of(shape))
-    return tuple(data[at((*index[:axis], i, *index[axis + 1 :]))] for data, at, i, index in found)
+    lists = [(data, flat(own)) for data, (_, own) in zip(given, parts, strict=True) if data is not None]
+    begins = [0, *accumulate(own[axis] for _, own in parts)]
+
+    def element(index: Index) -> Any:
+        owner = bisect_right(begins, index[axis]) - 1
+        data, at = lists[owner]
+        return data[at((*index[:axis], index[axis] - begins[owner], *index[axis + 1 :]))]
+
+    return tuple(map(element, indices_of(shape)))
 
 
 def along(data: Elements, own: Sequence[Any], gone: Sequence[int]) -> list[tuple[Any, ...]] | None:

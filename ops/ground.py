@@ -106,7 +106,7 @@ class GroundCtx:
         least, greatest = exact_integers(dtype)
         return least <= value <= greatest
 
-    def one_of(self, cases: tuple[tuple[Truth, int], ...], natural: bool) -> int | None:
+    def one_of(self, cases: tuple[tuple[Truth, int], ...], natural: bool, dtype: AnyDType | None) -> int | None:
         return next((value for truth, value in cases if truth.yes is True), None)
 
     def root(self, size: int) -> int | None:

@@ -211,8 +211,9 @@ class Ctx(Protocol[D, C]):
     def fits(self, value: D, dtype: AnyDType | None) -> bool:
         """Whether an element that is this size can be stored in the dtype for certain and exactly: else it is not tracked."""
 
-    def one_of(self, cases: tuple[tuple[Truth, D], ...], natural: bool) -> D | None:
-        """A size that is each of these under its condition, and surely not negative if it is `natural`."""
+    def one_of(self, cases: tuple[tuple[Truth, D], ...], natural: bool, dtype: AnyDType | None) -> D | None:
+        """A size that is each of these under its condition, and surely not negative if it is `natural`; where none holds, what
+        the dtype makes of it."""
 
     def root(self, size: D) -> D | None:
         """The square root of a size, where that is a size."""

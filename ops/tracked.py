@@ -145,7 +145,7 @@ def _as_integer(ctx: Ctx, value: Element, dtype: DType | None) -> Element:
     if not limits:
         return rounded.num
     within = _within(ctx, replace(rounded, limits=limits))
-    return ctx.one_of(((within, rounded.num),), natural=rounded.natural and dtype == _INT64)
+    return ctx.one_of(((within, rounded.num),), natural=rounded.natural and dtype == _INT64, dtype=dtype)
 
 
 def _as_float(ctx: Ctx, value: Element, dtype: DType) -> Element:
@@ -243,7 +243,7 @@ def chosen(ctx: Ctx, condition: Element, x: Element, y: Element) -> Element:
     if condition is None or isinstance(x, Ratio | Truth) or isinstance(y, Ratio | Truth):
         return None
     natural = ctx.decide(ctx.le(0, x)) is True and ctx.decide(ctx.le(0, y)) is True
-    return ctx.one_of(((condition, x), (_opposite(condition), y)), natural=natural)
+    return ctx.one_of(((condition, x), (_opposite(condition), y)), natural=natural, dtype=None)
 
 
 def _opposite(truth: Element) -> Element:

@@ -8,6 +8,7 @@ become facts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 
 from ..lang import core
 from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes, Takes
@@ -143,7 +144,7 @@ class _Checker:
             self.program.solutions.put(self.before),
             after,
             self.questions,
-            lambda: self.described(after),
+            cache(lambda: self.described(after)),
             self.demanded,
             self.explained,
             lambda: tuple(map(told, silent[:IN_WORDS])),

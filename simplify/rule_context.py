@@ -273,15 +273,17 @@ class SymbolicCtx:
             return True
         return dtype.name in _WIDE and is_ordinary(value, _WIDE[dtype.name])
 
-    def one_of(self, cases: tuple[tuple[TruthElement, Size], ...], natural: bool) -> Size | None:
+    def one_of(
+        self, cases: tuple[tuple[TruthElement, Size], ...], natural: bool, dtype: AnyDType | None
+    ) -> Size | None:
         given: list[tuple[Any, Any, Size]] = [(truth.yes, truth.no, value) for truth, value in cases]
         for yes, _, value in given:
             sure = self.decide(yes)
             if sure is True or (sure is None and len(given) == 1 and self.prover.supposes(yes)):
                 return value
-        known = self.state.counted.get(cases)
+        known = self.state.counted.get((cases, dtype))
         if known is None:
-            known = self.state.counted[cases] = self._new("element", 0 if natural else None, None)
+            known = self.state.counted[cases, dtype] = self._new("element", 0 if natural else None, None)
             for _, no, value in given:
                 self.state.assume(any_of(no, eq(known, value)))
             if len(given) > 1 and not isinstance(known, int):
@@ -412,5 +414,5 @@ class _Outline(SymbolicCtx):
     def fits(self, value: Size, dtype: AnyDType | None) -> bool:
         return False
 
-    def one_of(self, cases: object, natural: bool) -> Size | None:
+    def one_of(self, cases: object, natural: bool, dtype: AnyDType | None) -> Size | None:
         return None

@@ -22,6 +22,8 @@ from support import fuzz  # noqa: E402
 
 # How many of ONNX's own node tests are tried.
 TRIED = fuzz.tries("node tests imported")
+# What draws random numbers gives others the next time.
+DRAWING = {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"}
 REFUSED = (RxError, rxlang.CheckError, rxlang.ShapeError)
 
 
@@ -55,6 +57,8 @@ def test_what_is_imported_gives_what_the_model_gives(tmp_path: Path) -> None:
     for number, test in enumerate(node_tests()):
         path = tmp_path / f"{number}.onnx"
         onnx.save(test.model, path)
+        if any(node.op_type in DRAWING for node in test.model.graph.node):
+            continue
         try:
             right = rxlang.load(path, allow_empty=True).main(*test.data_sets[0][0])
         except (*REFUSED, TypeError, ValueError):

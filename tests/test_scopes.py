@@ -297,7 +297,7 @@ def learnt(maker: programs.Maker, scope: list[str], at: int) -> str:
         return f"  let _z{at} = fn(a{at} : Tensor) : Tensor {{ {said}; a{at} }}"
     arms = [f"{{ {said}; 1.0 }}", "{ 2.0 }"]
     rng.shuffle(arms)
-    return f"  let _z{at} = if (@sum(@ones([2])) > 3.0) {arms[0]} else {arms[1]}"
+    return f"  let _z{at} = if (@sum(@cast({scope[0]}, float32)) > 3.0) {arms[0]} else {arms[1]}"
 
 
 def told(text: str) -> Any:

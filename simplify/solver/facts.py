@@ -265,9 +265,11 @@ class Facts:
             return Verdict("proved", "facts", None, mask | state.lits[plain])
         if not state.ranges.keys().isdisjoint(cond_vars(plain)):
             folded = substitute_cond(plain, {}, state.ranges)
-            if isinstance(folded, bool):
+            if isinstance(folded, bool) or folded != plain:
                 mask |= state.spanned_by(cond_vars(plain))
+            if isinstance(folded, bool):
                 return Verdict("proved" if folded else "refuted", "facts", None, mask)
+            plain = folded
         return plain, mask
 
     def _search(self, plain: Condition, mask: int) -> Verdict:

@@ -9,7 +9,21 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import or_
 
-from .conditions import AllOf, Cond, Condition, Eq0, Ge0, any_of, cond_terms, cond_vars, eq0, ge0, substitute_cond
+from .conditions import (
+    AllOf,
+    AnyOf,
+    Cond,
+    Condition,
+    Eq0,
+    Ge0,
+    any_of,
+    cond_terms,
+    cond_vars,
+    eq0,
+    ge0,
+    substitute_cond,
+)
+from .consequences import at_least_one, remainders
 from .terms import (
     Atom,
     Bounds,
@@ -145,8 +159,11 @@ class Solved:
                 self._learn_equality(cond, mask, work)
             elif type(cond) is Ge0 and linear_var(cond.term) is not None:
                 self._learn_range(cond.term, mask, work)
-            else:
-                self.lits.setdefault(cond, mask)
+            elif cond not in self.lits:
+                self.lits[cond] = mask
+                if type(cond) is Ge0:
+                    span = mask | self.spanned_by(term_vars(cond.term))
+                    work.extend((ge0(size - 1), span) for size in at_least_one(cond.term, self.ranges))
 
     def current(self, cond: Condition, mask: int) -> Literal:
         """The condition in what is left of the variables, and what that rests on."""
@@ -191,9 +208,9 @@ class Solved:
             elif low == high:
                 self._put(v, low, mask, work)
         if low is not None and low >= 1 and (old[0] is None or old[0] < 1):
-            # an equation that could not be solved as long as a divisor might be 0
+            # an equation that could not be solved as long as a divisor might be 0, or a case that it was
             for cond, known in self.literals_with(v).items():
-                if type(cond) is Eq0:
+                if type(cond) is Eq0 or type(cond) is AnyOf:
                     del self.lits[cond]
                     work.append((cond, known))
         return True
@@ -203,6 +220,10 @@ class Solved:
         if parted is not None:
             parted_cond, span = parted
             work.append((parted_cond, mask | span))
+            return
+        left = remainders(cond.term, self.ranges)
+        if left is not None:
+            work.extend((eq0(size), mask | self.spanned_by(term_vars(cond.term))) for size in left)
             return
         solution: tuple[Var | None, Size] | None = solve_equation(cond.term)
         if solution is None:
