@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import pipeline
-from ..api import Check, CheckError, residual_checks
+from ..api import CheckError
 from ..helps.signatures import signatures
 from ..lang import core
 from ..lang.checked import Binding, Checked, Demands
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
+from ..residual import Check, residual_checks
 from .declared import Unfit
 from .door import Door
 

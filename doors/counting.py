@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakSet
 
-from ..api import MODULES, Check, Module, check_of
 from ..interp.tally import Tally
 from ..lang import core
 from ..lang.source import Span
 from ..lang.summary import plural
+from ..module import MODULES, Module
+from ..residual import Check, check_of
 from .door import DOORS, Door
 from .libraries import PREFIX, SHARED
 from .text import Counted

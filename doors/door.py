@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import pipeline
-from ..api import Check, CheckError, Registry
+from ..api import CheckError
 from ..lang import core
 from ..lang.checked import Checked
 from ..lang.dtypes import DTYPES
 from ..lang.walk import walk
+from ..module import Registry
+from ..residual import Check
 from .authority import Authority
 from .declared import Declared, Unfit
 from .libraries import PREFIX, SHARED, take_up

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..api import Check, Function
+from ..module import Function
+from ..residual import Check
 from ..shapes import Dims, given_shapes, shapes_of
 from ..size import Size
 from .compose import Chain

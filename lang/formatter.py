@@ -1,9 +1,7 @@
 """`rx fmt`: a file's text in the one canonical layout, comments kept.
 
-The same table that builds the sweet tree builds a concrete tree of all tokens here. Comments belong to tokens: one that
-stands behind code on its line to the token before it, one on a line of its own to the token after it. What can stand on
-lines of its own (statements, members of bracketed lists, conditions, links of an operator chain) is a slot: comments
-from inside a slot that have no better place go above it.
+What can stand on lines of its own (statements, members of bracketed lists, conditions, links of an operator chain) is a
+slot: comments from inside a slot that have no better place go above it.
 """
 
 from __future__ import annotations
@@ -11,63 +9,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
-from ..grammar.table import RULES
 from . import layout
+from .concrete import Leaf, Remark, Tree, concrete_tree, first_leaf, last_leaf
 from .diagnostics import Diagnostic
-from .lalr import Parser, Rule
 from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Row, Trailing, concat, fill, group, nest
-from .lexer import KIND, scan
-from .lines import END, find_lines
+from .lexer import KIND
+from .lines import END
 from .parser import parse
 from .pause import collector_paused
 from .rows import folded
 from .source import Source
-from .sweet import Comment
 
 WIDTH = 100
 
-_SPLICE = 1000
 _COMMA = KIND["COMMA"]
 _LEVELS = {KIND["OR"]: 1, KIND["AND"]: 2, KIND["COMPARE"]: 3, KIND["IN"]: 3, KIND["SIGN"]: 4, KIND["STAR"]: 5}
 _LEVELS |= {KIND["DIVIDE"]: 5}
 _SIMPLE = {"integer", "float", "truth", "string"}
 _GOES_ON = {"where", "with", "stack", "in", "as"}
-
-
-class Leaf:
-    """A token with its comments; `blank` tells whether an empty line stands before it.
-
-    One that stands for a row of numbers has them all as `words`.
-    """
-
-    __slots__ = ("text", "kind", "words", "before", "after", "blank")
-
-    def __init__(self, kind: int, text: str, words: tuple[str, ...] = ()) -> None:
-        self.kind = kind
-        self.text = text
-        self.words = words
-        self.before: list[Remark] = []
-        self.after: Remark | None = None
-        self.blank = False
-
-
-class Remark(NamedTuple):
-    """A comment, and whether an empty line stands before it."""
-
-    text: str
-    blank: bool
-
-
-class Tree:
-    """A reduction: the rule's name and all its children, tokens included."""
-
-    __slots__ = ("name", "children")
-
-    def __init__(self, name: str, left: int, right: int, *children: Tree | Leaf) -> None:
-        self.name = name
-        self.children = children
 
 
 @collector_paused
@@ -89,72 +49,8 @@ def format_source(source: Source) -> tuple[str | None, tuple[Diagnostic, ...]]:
 
 
 def _format(source: Source, rows: dict[int, tuple[str, ...]]) -> str:
-    tokens = scan(source)
-    lines = find_lines(tokens)
-    leaves = [
-        Leaf(kind, source.text[start:end], rows.get(start, ()))
-        for kind, start, end in zip(lines.kinds, lines.starts, lines.ends, strict=True)
-    ]
-    end = Leaf(0, "")
-    _attach(source.text, tokens.comments, leaves, [*lines.starts, len(source.text)], [*lines.ends, 0], end)
-    parser = Parser(source.text, _concrete_rules())
-    items = [
-        parser.parse(lines.kinds[a:b], lines.starts[a:b], lines.ends[a:b], "item", leaves[a:b]) for a, b in lines.items
-    ]
-    text = layout.render(_Layout().module(items, end), WIDTH)
+    text = layout.render(_Layout().module(*concrete_tree(source, rows)), WIDTH)
     return text.lstrip("\n") + "\n" if text.strip() else ""
-
-
-def _concrete_rules() -> list[Rule]:
-    rules: list[Rule] = []
-    for origin, length, name, recipe in RULES:
-        if name is None and length == 1:
-            rules.append((origin, 1, None, 0, 0))
-            continue
-        spliced = {pick - _SPLICE for pick in recipe if pick >= _SPLICE} if name is not None else set()
-        all_ = tuple(i + _SPLICE if i in spliced else i for i in range(length))
-        rules.append((origin, length, "" if name == "" else partial(Tree, name or "parens"), all_, 0))
-    return rules
-
-
-def _attach(
-    text: str, comments: Sequence[Comment], leaves: list[Leaf], starts: list[int], ends: list[int], last: Leaf
-) -> None:
-    """Give every comment to a token."""
-    waiting = list(reversed(comments))
-    previous: Leaf | None = None
-    reached = 0  # the end of the last token or comment
-    for i, leaf in enumerate([*leaves, last]):
-        if leaf.kind == END:
-            continue
-        while waiting and waiting[-1].span.start < starts[i]:
-            comment = waiting.pop()
-            remark = Remark(comment.text, _is_blank(text, reached, comment.span.start))
-            reached = comment.span.end
-            if comment.own_line or previous is None:
-                leaf.before.append(remark)
-            else:
-                previous.after = remark
-        leaf.blank = _is_blank(text, reached, starts[i])
-        reached = ends[i]
-        previous = leaf
-
-
-def _is_blank(text: str, start: int, end: int) -> bool:
-    between = text[start:end]
-    return between.count("\n") + between.count("\r") - between.count("\r\n") > 1
-
-
-def _first(node: Tree | Leaf) -> Leaf:
-    while isinstance(node, Tree):
-        node = node.children[0]
-    return node
-
-
-def _last(node: Tree | Leaf) -> Leaf:
-    while isinstance(node, Tree):
-        node = node.children[-1]
-    return node
 
 
 class _Layout:
@@ -186,7 +82,7 @@ class _Layout:
         Where another statement stands before it, one that begins with a sign or a word that would continue that one is
         put in parentheses.
         """
-        first = _first(tree)
+        first = first_leaf(tree)
         blank = first.before[0].blank if first.before else first.blank
         continues = first.kind == KIND["SIGN"] or (first.kind == KIND["NAME"] and first.text in _GOES_ON)
         if follows and continues and _is_expression(tree):
@@ -276,12 +172,12 @@ class _Layout:
         return self.slot(make)
 
     def list_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return self.bracketed(opener, rest[:-1], _last(rest[-1]))
+        return self.bracketed(opener, rest[:-1], last_leaf(rest[-1]))
 
     choices_in_braces_ = list_
 
     def tuple_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return self.bracketed(opener, rest[:-1], _last(rest[-1]), "always" if len(rest) == 3 else "broken")
+        return self.bracketed(opener, rest[:-1], last_leaf(rest[-1]), "always" if len(rest) == 3 else "broken")
 
     tuple_type_ = tuple_target_ = tuple_
 
@@ -295,7 +191,7 @@ class _Layout:
     # Items
 
     def implementations_(self, name: Tree, equal: Leaf, *rest: Tree | Leaf) -> Doc:
-        return concat(self.doc(name), " ", self.leaf(equal), " ", self.list_(_first(rest[0]), *rest[1:]))
+        return concat(self.doc(name), " ", self.leaf(equal), " ", self.list_(first_leaf(rest[0]), *rest[1:]))
 
     def const_(self, *children: Tree | Leaf) -> Doc:
         docs = [self.doc(child) for child in children]
@@ -313,7 +209,10 @@ class _Layout:
 
     def fn_like(self, word: Leaf, rest: Sequence[Tree | Leaf], in_line: bool) -> Doc:
         close = next(i for i, child in enumerate(rest) if isinstance(child, Leaf) and child.text == ")")
-        parts: list[Doc] = [self.leaf(word), self.bracketed(_first(rest[0]), _inner(rest[1:close]), _last(rest[close]))]
+        parts: list[Doc] = [
+            self.leaf(word),
+            self.bracketed(first_leaf(rest[0]), _inner(rest[1:close]), last_leaf(rest[close])),
+        ]
         for child in rest[close + 1 :]:
             if isinstance(child, Leaf):
                 parts += [" ", self.leaf(child)]
@@ -351,10 +250,10 @@ class _Layout:
         return self.fn_like(word, rest, in_line=True)
 
     def applied_type_(self, name: Tree, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return concat(self.doc(name), self.bracketed(opener, rest[:-1], _last(rest[-1])))
+        return concat(self.doc(name), self.bracketed(opener, rest[:-1], last_leaf(rest[-1])))
 
     def type_parameters_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return self.bracketed(opener, rest[:-1], _last(rest[-1]))
+        return self.bracketed(opener, rest[:-1], last_leaf(rest[-1]))
 
     def type_item_(self, word: Leaf, name: Tree, *rest: Tree | Leaf) -> Doc:
         tight = concat(self.leaf(word), " ", self.doc(name))
@@ -372,7 +271,7 @@ class _Layout:
 
     def block(self, tree: Tree, in_line: bool) -> Doc:
         """`{ ... }`; with `in_line` a block of one expression may stay on its line (the caller makes the group)."""
-        opener, closer = _first(tree), _last(tree)
+        opener, closer = first_leaf(tree), last_leaf(tree)
         remark, self.after = self.after, None
         open_text = self.leaf(opener)
         if remark and self.after:
@@ -407,7 +306,7 @@ class _Layout:
         links: list[tuple[Leaf, Tree | Leaf]] = []
         node: Tree | Leaf = tree
         while isinstance(node, Tree) and node.name in ("binary", "in_class") and _level(node) == level:
-            links.append((_first(node.children[1]), node.children[2]))
+            links.append((first_leaf(node.children[1]), node.children[2]))
             node = node.children[0]
         return self.chain(node, links[::-1])
 
@@ -428,10 +327,10 @@ class _Layout:
     unary_ = attribute_ = splice_ = slice_ = keyword_ = type_name_ = tight
 
     def call_(self, callee: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return concat(self.doc(callee), self.bracketed(opener, _inner(rest[:-1]), _last(rest[-1])))
+        return concat(self.doc(callee), self.bracketed(opener, _inner(rest[:-1]), last_leaf(rest[-1])))
 
     def index_expression_(self, value: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return concat(self.doc(value), self.bracketed(opener, rest[:-1], _last(rest[-1])))
+        return concat(self.doc(value), self.bracketed(opener, rest[:-1], last_leaf(rest[-1])))
 
     # Control flow
 
@@ -441,7 +340,7 @@ class _Layout:
     def arms(self, children: Sequence[Tree | Leaf]) -> Doc:
         """All arms of an `else if` chain, in one group: all on one line or none."""
         word, opener, cond, closer, then, *rest = children
-        parts: list[Doc] = [self.doc(word), " ", self.parens_(_first(opener), cond, _last(closer)), " "]
+        parts: list[Doc] = [self.doc(word), " ", self.parens_(first_leaf(opener), cond, last_leaf(closer)), " "]
         assert isinstance(then, Tree)
         parts.append(self.block(then, True))
         if rest:
@@ -478,7 +377,9 @@ class _Layout:
         if len(children) == 4 and isinstance(children[1], Leaf):
             word, opener, inside, closer = children
             comma = "never" if only.text == "while" else "broken"
-            return concat(self.doc(word), " ", self.bracketed(_first(opener), _inner([inside]), _last(closer), comma))
+            return concat(
+                self.doc(word), " ", self.bracketed(first_leaf(opener), _inner([inside]), last_leaf(closer), comma)
+            )
         return self.spaced(*children)
 
     def condition_(self, *children: Tree | Leaf) -> Doc:

@@ -35,7 +35,7 @@ LAYERS = {
 }
 # Inside simplify/ each may import those before it: sizes, what is known of values, how it is said, the walk over a program.
 INNER = ("solver/terms", "solver", "known", "voice", "")
-ROOT_LAYERS = {"pipeline": 4, "api": 8, "__init__": 10, "__main__": 12}
+ROOT_LAYERS = {"pipeline": 4, "module": 8, "api": 8, "__init__": 10, "__main__": 12}
 API = 6  # what any other module of the root is
 NOT_SHIPPED = {"tests", "examples", "docs", "benchmarks"}
 
