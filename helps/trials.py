@@ -37,7 +37,7 @@ MOST_IN_TWO_STEPS = 18
 SCREENED = 2
 # What looking for mends may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
 # have an end together.
-LEAST_STEPS, BOTH = 60_000, 240_000
+LEAST_STEPS, BOTH = 50_000, 240_000
 # What may be walked for that beside them.
 WALKS = 100_000
 # What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
