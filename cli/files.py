@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import click
 
 from ..lang.cells import shown
 from ..lang.diagnostics import RxError
-from ..lang.files import is_model, put
+from ..lang.files import MAX_TEXT, is_model, put
 from ..lang.given import Given, read_given
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def conclude(unread: list[str]) -> None:
 
 
 def read_program(path: str) -> Program:
-    if path == STDIN:
-        return Program("<stdin>", sys.stdin.buffer.read(), Path.cwd())
     try:
+        if path == STDIN:
+            return Program("<stdin>", _bounded(sys.stdin.buffer), Path.cwd())
         return Program(path, _data(path), Path(path).parent)
     except (OSError, ValueError) as wrong:
         raise Unusable(_unreadable(path, wrong)) from wrong
@@ -75,7 +75,15 @@ def _data(path: str) -> bytes:
     if is_model(path) and Path(path).is_fifo():
         return b""
     with open(path, "rb") as file:
-        return b"" if is_model(path) else file.read()
+        return b"" if is_model(path) else _bounded(file)
+
+
+def _bounded(file: BinaryIO) -> bytes:
+    """What there is to read, of which a device may have no end; ValueError where that is more than a text may be."""
+    data = file.read(MAX_TEXT + 1)
+    if len(data) > MAX_TEXT:
+        raise ValueError(f"it has more than {MAX_TEXT} bytes")
+    return data
 
 
 def _unreadable(path: str, wrong: OSError | ValueError) -> str:

@@ -19,6 +19,7 @@ from rxlang.cli import files, terminal
 from rxlang.cli.main import COMMANDS, invoke
 from rxlang.lang.checked import Counts
 from rxlang.lang.diagnostics import error, warning
+from rxlang.lang.files import MAX_TEXT
 from rxlang.lang.source import Source, Span
 from rxlang.lang.summary import summary
 
@@ -619,3 +620,9 @@ def test_streams_that_are_closed_or_full_give_no_traceback(tmp_path: Path, redir
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == status
     assert done.stdout == "" and done.stderr in ("", "rx: the output cannot be written: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no device without an end here")
+def test_what_has_no_end_is_not_read_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["check", "/dev/zero"]) == 2
+    assert capsys.readouterr().err == f"rx: cannot read '/dev/zero': it has more than {MAX_TEXT} bytes\n"
