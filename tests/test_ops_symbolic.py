@@ -74,7 +74,7 @@ class SymbolicCtx:
     def is_unknown(self, size: Any) -> bool:
         return False
 
-    def one_of(self, cases: Any, natural: bool) -> None:
+    def one_of(self, cases: Any, natural: bool, dtype: Any) -> None:
         return None
 
     def fits(self, value: Any, dtype: Any) -> bool:

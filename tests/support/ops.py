@@ -351,7 +351,7 @@ class GridCtx:
     def is_unknown(self, size: Any) -> bool:
         return False
 
-    def one_of(self, cases: Any, natural: bool) -> Any:
+    def one_of(self, cases: Any, natural: bool, dtype: Any) -> Any:
         return next((value for truth, value in cases if self.decide(truth.yes) is True), None)
 
     def root(self, size: Any) -> Any:
