@@ -1,4 +1,4 @@
-"""A diagnostic with its best mend to the place that it is told at: the operation that the one clear mend changes."""
+"""A diagnostic with its best mend to the place that it is told at: the operation that its first mend changes."""
 
 from __future__ import annotations
 

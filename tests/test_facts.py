@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from rxlang.simplify.solver.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
+from rxlang.simplify.solver.consequences import at_least_one, without_quotient
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.points import nearest, samples
 from rxlang.simplify.solver.shorter import shorter
@@ -375,3 +376,18 @@ def test_a_comparison_with_what_is_kept_between_two_bounds_is_one_with_a_bound(
             points = [{n: a, k: b} for a, b in itertools.product(range(4), range(-4, 5))]
             assert [evaluate_cond(said, p) for p in points] == [evaluate_cond(cond, p) for p in points], (cond, said)
             assert "max" not in render_cond(said)
+
+
+@pytest.mark.parametrize("by", [2, 3, 7, m + 1], ids=str)
+@pytest.mark.parametrize("inside", [n, n * m, n * m + i, i], ids=str)
+@pytest.mark.parametrize(("scale", "beside"), [(1, -1), (1, -3), (2, -5), (3, 4), (-1, 2), (-2, 5), (-3, 0), (-3, -4)])
+def test_what_a_bound_says_of_what_a_quotient_divides_is_so_at_every_point(by, inside, scale, beside):
+    told = inside // by * scale + beside
+    undivided = without_quotient(told)
+    assert (undivided is not None) == (type(by) is int)
+    least = list(at_least_one(told, {}))
+    for values in itertools.product(range(12), range(5), range(-9, 10)):
+        point = {v: value for size, value in zip((n, m, i), values, strict=True) for v in variables(size)}
+        holds = evaluate(told, point) >= 0
+        assert undivided is None or (evaluate(undivided, point) >= 0) == holds
+        assert not holds or all(evaluate(size, point) >= 1 for size in least)

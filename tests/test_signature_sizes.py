@@ -141,8 +141,7 @@ def both_sides(
         opens = [door.opens(values) for values in draws]
         ends = [runs(player.machine(), function, values) for values in draws]
         shapes = [[getattr(v, "shape", v) for v in flat(values)] for values in draws]
-        let_in = [e for o, e in zip(opens, ends, strict=True) if o]
-        if demands.complete and let_in and all(e is False for e in let_in):  # else the data decided
+        if demands.complete and any(o and e is False for o, e in zip(opens, ends, strict=True)):
             found.append(f"{demands}: fails with {sizes} {shapes}")
         empty = all(any(isinstance(s, tuple) and 0 in s for s in found) for found in shapes)
         if all(ends) and not any(opens) and (demands.necessary or not empty):

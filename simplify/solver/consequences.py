@@ -16,7 +16,18 @@ def at_least_one(term: Term, ranges: Ranges) -> Iterator[Size]:
         if all(_is_natural(mono_interval((atom,), ranges)) for atom in mono):
             yield from map(of_atom, dict.fromkeys(mono))
     elif type(atom := mono[0]) is Floor and at_least(atom.den, 1, ranges):
-        yield atom.num if type(atom.den) is Term else atom.num - atom.den + 1
+        yield atom.num
+
+
+def without_quotient(term: Term) -> Size | None:
+    """A size that is at least 0 where a bound of a quotient by a number is: `x // 4 - 2 >= 0` where `x - 8 >= 0`."""
+    mono = _lone(term)
+    if mono is None or len(mono) > 1 or type(atom := mono[0]) is not Floor or type(atom.den) is Term:
+        return None
+    k, rest = term.mons[mono], term.mons.get((), 0)
+    if k > 0:
+        return atom.num + rest // k * atom.den
+    return (rest // -k + 1) * atom.den - 1 - atom.num
 
 
 def remainders(term: Term, ranges: Ranges) -> list[Size] | None:

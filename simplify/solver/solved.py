@@ -23,7 +23,7 @@ from .conditions import (
     ge0,
     substitute_cond,
 )
-from .consequences import at_least_one, remainders
+from .consequences import at_least_one, remainders, without_quotient
 from .terms import (
     Atom,
     Bounds,
@@ -159,6 +159,8 @@ class Solved:
                 self._learn_equality(cond, mask, work)
             elif type(cond) is Ge0 and linear_var(cond.term) is not None:
                 self._learn_range(cond.term, mask, work)
+            elif type(cond) is Ge0 and (undivided := without_quotient(cond.term)) is not None:
+                work.append((ge0(undivided), mask))
             elif cond not in self.lits:
                 self.lits[cond] = mask
                 if type(cond) is Ge0:

@@ -49,6 +49,12 @@ def spend(steps: int) -> None:
     _here.left -= steps
 
 
+def forfeit(steps: int) -> None:
+    """Counts what was taken elsewhere, for nothing and beyond all measure: no more than the program has."""
+    purse = _here.purse
+    _here.left -= steps if purse is None else min(steps, max(purse.left, 0))
+
+
 def stride(steps: int) -> None:
     """Counts steps that were no reasoning, but as long: those that a program may not walk are taken from its others."""
     if _here.purse is not None:
