@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
@@ -24,7 +23,7 @@ from .dtypes import numpy_dtype
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
 from .names import unmangled
-from .steps import Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
+from .steps import Bind, Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
 from .trace import Failure, Foreseen, Place, Turn
 from .trace import failure as failure_of
 from .words import assertion, found_and_wanted, values
@@ -101,6 +100,8 @@ def _diagnosed(failure: Failure) -> Diagnostic:
         return _kernel(failure, step)
     if isinstance(step, Loop) and not isinstance(step.test, core.BoolExpr) and not isinstance(problem, Undefined):
         return _kernel(failure, step)
+    if isinstance(step, Bind) and not step.sure:
+        return _taken_apart(failure, step)
     message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
     return error(codes.R401, message, site.span, function=_function(site), labels=_chain(failure, site.span))
 
@@ -257,19 +258,19 @@ class Operands:
         ]
 
 
-# What Python says where `let (a, b) = ...` has the wrong number of names.
-_UNPACKING = re.compile(r"(?:not enough|too many) values to unpack \(expected (\d+)(?:, got (\d+))?\)")
-
-
 def _kernel(failure: Failure, step: Compute | Branch | Loop) -> Diagnostic:
-    wrong = _UNPACKING.match(str(failure.problem))
     message = f"@{_callee(failure.site)} failed: {_reason(failure.problem)}"
-    if wrong:
-        message = core.other_number(wrong[2] or "more", int(wrong[1]))
     return error(
         codes.R402, message, step.span, caption=_given_types(step, failure.values), labels=_chain(failure, step.span),
         function=_function(failure.site),
     )  # fmt: skip
+
+
+def _taken_apart(failure: Failure, step: Bind) -> Diagnostic:
+    """A tuple of another number of parts than it is taken apart into."""
+    [whole] = failure.values.values()
+    message = core.other_number(len(whole), len(step.output))
+    return error(codes.R402, message, step.span, labels=_chain(failure, step.span), function=_function(failure.site))
 
 
 def _reason(problem: BaseException) -> str:

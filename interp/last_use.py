@@ -112,11 +112,11 @@ def _is_pure(step: Step) -> bool:
             return not checked
         case Compute(call=call):
             return call.sure
-        case Invoke(sure=sure):
+        case Invoke(sure=sure) | Bind(sure=sure):
             return sure
         case Loop():
             return step.range is not None and all(_is_pure(s) for block in blocks(step) for s in every(block))
-        case Bind() | Read() | Closure():
+        case Read() | Closure():
             return True
         case Branch():
             return all(map(_is_pure, (s for block in blocks(step) for s in block.steps)))

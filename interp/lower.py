@@ -493,9 +493,16 @@ class _Lowering:
         slots = tuple(map(self.scope.reserve, stmt.names))
         if isinstance(stmt.value, core.ShapeLevel):
             self.held.update(slots)
-        if len(stmt.known) == len(slots):  # otherwise a tuple whose parts nobody knows
+        if len(stmt.known) == len(slots):
             self.learn(slots, stmt.known)
-        self.deliver(stmt.value, slots if stmt.is_tuple else slots[0])
+        if stmt.is_tuple and (
+            len(stmt.known) != len(slots) or stmt.known == (None,)
+        ):  # nobody knows how many parts it has
+            whole = self.temp()
+            self.deliver(stmt.value, whole)
+            self.steps.append(Bind(stmt.value.span, core.Var(stmt.value.span, whole), slots, sure=False))
+        else:
+            self.deliver(stmt.value, slots if stmt.is_tuple else slots[0])
         self.scope.names.update(zip(stmt.names, slots, strict=True))
 
     def _callee_of(self, stmt: core.Assert) -> str | None:

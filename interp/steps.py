@@ -73,12 +73,14 @@ class Invoke(Placed):
 
 
 class Bind(Placed):
-    """A size, a shape, a tuple, another name: an operand is evaluated."""
+    """A size, a shape, a tuple, another name: an operand is evaluated. Unless it is `sure`, it is a tuple that may have another
+    number of parts than there are slots."""
 
     value: Operand
     output: Output
     last: tuple[str, ...] = ()
     known: tuple[core.Known | None, ...] = ()  # of what a loop hands on
+    sure: bool = True
 
 
 class Read(Placed):

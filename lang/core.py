@@ -663,7 +663,7 @@ def bound_names(stmt: Stmt) -> tuple[str, ...]:
             return ()
 
 
-def other_number(parts: int | str, names: int) -> str:
+def other_number(parts: int, names: int) -> str:
     """What is wrong where a tuple is taken apart into another number of names than it has parts."""
     return f"this is a tuple of {parts}; here {f'are {names} names' if names != 1 else 'is one name'}"
 
