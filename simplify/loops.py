@@ -85,7 +85,7 @@ class Loops(Part):
             self.prover.hinder(frame)  # nobody looks at its turns
             return Entry(POISON, loop.span), loop
         at_entry = _at(loop, {**env, **firsts}, turns.start)
-        self.carried = {**self.carried, loop.span: Carried(self.state, {n: e.value for n, e in firsts.items()})}
+        self.carried[loop.span] = Carried(self.state, {n: e.value for n, e in firsts.items()})
         kept, walked = self._kept(frame, loop, turns, env, at_entry)
         loop = replace(loop, invariant=(*loop.invariant, *kept))
         self._fill(frame, loop, turns, env, at_entry)
