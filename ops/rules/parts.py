@@ -204,11 +204,11 @@ def _open_parts(ctx: Ctx, shape: Shape, i: int, sections: Any, uneven: bool) -> 
     """What a number of parts that only the run knows has to be; how many results there are is open."""
     own, given = axis_of("x", shape, i), Argument("sections", sections)
     ctx.require(AtLeast(given, 1))
-    ctx.require(AtMost(given, Number(MOST_PARTS)))
     if uneven:
         _uneven(ctx, own, sections, "as many")
     else:
         ctx.require(Multiple(own, given))
+    ctx.require(AtMost(given, Number(MOST_PARTS)))
     raise ResultOpen
 
 
