@@ -399,6 +399,15 @@ def test_the_first_mend_of_a_slip_restores_what_was_meant(text: str, name: str, 
     assert applied(wrong, first.mends[0].edits) == right
 
 
+def test_no_reshape_is_mended_to_the_shape_that_its_tensor_has() -> None:
+    text = (
+        "@f = fn(x : Tensor([n, 4], float32), k : Size) : Tensor {\n"
+        "  for i in range(k) with (h = x) { let z = @reshape(h, [n // 2, 8]); @reshape(z, [n, 4]) }\n}\n"
+    )
+    [found] = offers(check_text(text, "f.rx", Path(".")), Path("."))
+    assert [mend.what for mend in found.mends] == ["`where n % 2 == 0` on @f makes it hold"]
+
+
 # Where it is told
 
 

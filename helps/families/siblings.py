@@ -15,8 +15,8 @@ from ...lang.node import Node, replace
 from ...lang.walk import walk
 from ...ops.model import TENSORS
 from ...ops.registry import lookup
-from ..case import Case, Mend, appended, replaced
-from ..tree import callee, keeps_shape
+from ..case import Case, Mend, appended, dims_text, replaced
+from ..tree import callee, is_reshape, keeps_shape
 from .operands import wrap
 from .shapes import Change
 from .slips import later, suspects
@@ -70,6 +70,8 @@ def _arguments(case: Case, node: sweet.Expr, alike: list[sweet.Call]) -> Iterato
         if len(differ) == 1 and isinstance(node, sweet.Call):
             [name] = differ
             text = given[name].span.text
+            if node is case.call and is_reshape(callee(node)) and text == dims_text(case.shape("x") or ()):
+                continue  # it would do nothing
             edit = replaced(own[name], text) if name in own else appended(node, f"{name}={text}")
             rank = _ARGUMENT if name in own else _ADDED
             yield case.mend(f"use {name}={text} as elsewhere", [edit], rank, show=node.span, guess=True)
