@@ -16,8 +16,8 @@ from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate
-from .solver.facts import Verdict
 from .solver.points import Point
+from .solver.search import Verdict
 from .solver.terms import Size, TooLarge, Var, of_atom, over, spent, variables
 from .voice.origins import roots
 from .voice.solutions import only_where

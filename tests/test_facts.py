@@ -289,7 +289,8 @@ RANGE = {Var("n", 0): range(6), Var("m", 1): range(5), Var("i", 9, False): range
 @pytest.mark.parametrize("near", [24, 1])
 def test_no_verdict_differs_from_enumeration(near, monkeypatch):
     # so many facts that hang together are looked at as a whole; of more, first those near the question
-    monkeypatch.setattr("rxlang.simplify.solver.facts._NEAR", near)
+    for module in ("facts", "search"):
+        monkeypatch.setattr(f"rxlang.simplify.solver.{module}.NEAR", near)
     kinds = {}
     for case in fuzz.cases("facts"):
         with case as seed:

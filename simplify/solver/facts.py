@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from typing import Any
 
-from ...lang.node import Node, replace
+from ...lang.node import replace
 from . import points
 from .conditions import (
     AllOf,
@@ -19,48 +17,22 @@ from .conditions import (
     all_of,
     cond_vars,
     eq0,
-    evaluate_cond,
     ge0,
     negate,
     substitute_cond,
 )
-from .decide import Budget, solve
 from .ledger import Ledger
-from .nearby import Standing
-from .propagation import propagate
+from .search import NEAR, Search, Verdict
 from .sizes import only_var
-from .solved import Point, Solved, degree, solve_equation
+from .solved import Point, degree, solve_equation
 from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, spent, substitute, variables
 from .trail import Solutions, Table, Trail
-
-
-class Verdict(Node):
-    """The answer to a question, the layer that found it, and the facts that it rests on, one bit for each.
-
-    kind is proved, refuted, open (there are points of both kinds), unknown, or vacuous (the facts contradict each
-    other). The witness of an open one satisfies the facts and fails the condition.
-    """
-
-    kind: str
-    by: str
-    witness: dict[Var, int] | None = None
-    mask: int = 0
-
 
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown", "stopped")
 _UNKNOWN = Verdict("unknown", "unknown")
 _NEVER_ASKED = (-1, _UNKNOWN)
 _OPPOSITE = {"proved": "refuted", "refuted": "proved"}
 _GROUND = {True: Verdict("proved", "ground"), False: Verdict("refuted", "ground")}
-_CASES = 60
-_FEW_CASES = 6  # where many facts hang together
-_PATIENCE = 1_000_000  # the effort that is spent in vain on all of them, in squares of their number
-_EFFORT = 10_000  # that of a question to z3
-# So many facts that hang together are looked at as a whole; of more, first those near the question. That there is an end keeps
-# hundreds of them from costs that grow with their square; where it is matters little: with 6 as with 96 programs of both kinds
-# get the same answers, in steps that differ by a tenth.
-_NEAR = 24
-_STEPS = 600
 _MOST_DEGREE = 4
 _TRIES = 80
 # Steps: of one question by the cheap layers, and by all of them; of a fact that is learnt; of a point for the user's eyes.
@@ -82,12 +54,10 @@ class Facts:
         self._version = self._newest = 0
         self._shown = Solutions(self.trail)
         self._state = Ledger(self.trail)
-        self._standing = Standing(self._state)
+        self._search = Search(self._state)
         self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again
         self._scopes: list[tuple[int, int, bool | None, tuple[Point, int], bool, int]] = []
-        self._patience = _PATIENCE
         self._complete = True  # was every fact understood? then what satisfies the state satisfies them all
-        self._session: Any = None  # with z3, from the first question to it on
         self.counts: dict[str, int] = dict.fromkeys(LAYERS, 0)
 
     # ------------------------------------------------------------ assuming
@@ -138,14 +108,14 @@ class Facts:
 
     def push(self) -> None:
         """Opens a scope."""
-        place = self._standing.place
+        place = self._search.standing.place
         said, steps = len(self._facts), len(self.trail.steps)
         self._scopes.append((said, steps, self._possible, place, self._complete, self._version))
         self._state.push()
 
     def pop(self) -> None:
         """Forgets what was assumed since the matching push."""
-        count, mark, self._possible, self._standing.place, self._complete, self._version = self._scopes.pop()
+        count, mark, self._possible, self._search.standing.place, self._complete, self._version = self._scopes.pop()
         self.trail.back(mark)
         self._state.pop()
         del self._facts[count:]
@@ -220,9 +190,9 @@ class Facts:
         if known is not None:
             self.counts[known.by] += 1
             return known
-        stopped = self._stopped
+        stopped = self._search.stopped
         verdict = self._decide(cond)
-        self.counts["stopped" if self._stopped > stopped else verdict.by] += 1
+        self.counts["stopped" if self._search.stopped > stopped else verdict.by] += 1
         if verdict is not _UNKNOWN:
             self._answers[cond] = self._version, verdict
         return verdict
@@ -246,7 +216,7 @@ class Facts:
             if isinstance(found, Verdict):
                 return found
             with Allowance(_SEARCH):
-                return self._search(*found)
+                return self._search.verdict(*found, self._complete)
         except TooLarge:
             return _UNKNOWN
 
@@ -272,100 +242,10 @@ class Facts:
             plain = folded
         return plain, mask
 
-    def _search(self, plain: Condition, mask: int) -> Verdict:
-        """Points first; then a proof or a point for what was not seen."""
-        near = self._state.near(plain, _NEAR)
-        if near is not None:
-            return self._search_nearby(near, plain, mask)
-        part = self._state.part(plain)
-        seen = _sampled(part, plain)
-        if len(seen) == 2 and self._complete:
-            return Verdict("open", "points", self._shown_point(seen[False]), mask | part.mask())
-        answers: dict[bool, Point | int | None] = dict(seen)
-        for value in (True, False):
-            if value not in answers:
-                answers[value] = _solved(part, plain if value else negate(plain), _CASES)
-        by = "points" if all(isinstance(a, dict) for a in answers.values()) else "facts"
-        left = [value for value, answer in answers.items() if answer is None]
-        if left:
-            by = "z3"
-            answers.update(zip(left, self._ask(part, *(plain if v else negate(plain) for v in left)), strict=True))
-        for value, answer in answers.items():
-            if isinstance(answer, dict) and not _shows(answer, part, plain, value):
-                answers[value] = None
-        verdict, no = self._verdict(answers, by, mask, part), answers[False]
-        return (
-            replace(verdict, witness=self._shown_point(no))
-            if verdict.kind == "open" and isinstance(no, dict)
-            else verdict
-        )
-
-    def _search_nearby(self, near: Solved, plain: Condition, mask: int) -> Verdict:
-        """The same where many facts hang together: a point is moved only near the question, and the facts near it come
-        before all of them."""
-        wishes = {True: plain, False: negate(plain)}
-        answers: dict[bool, Point | int | None] = {v: self._standing.where(wish) for v, wish in wishes.items()}
-        by = "points"
-        for layer in ("near", "whole", "z3"):
-            for value, wish in wishes.items():
-                if answers[value] is None and not any(isinstance(a, int) for a in answers.values()):
-                    by, answers[value] = "z3" if layer == "z3" else "facts", self._excluded(layer, near, plain, wish)
-        return self._verdict(answers, by, mask, near)
-
-    def _excluded(self, layer: str, near: Solved, plain: Condition, wish: Cond) -> Point | int | None:
-        """What excludes a wish, or a point of everything that has to do with it."""
-        if layer == "near":
-            found = _solved(near, wish, _FEW_CASES)
-        elif self._patience <= 0:
-            return None
-        elif layer == "z3":
-            found = near.mask() if self._smt.solve(near.conditions(), [wish], values=False)[0] is False else None
-            self._patience -= _EFFORT if found is None else 0
-        else:
-            part = self._state.part(plain)
-            found = _solved(part, wish, 1)
-            if not isinstance(found, int):
-                self._patience -= len(part.lits) ** 2
-            if isinstance(found, dict) and _shows(found, part, plain, wish is plain):
-                return found
-        return found if isinstance(found, int) else None
-
-    def _ask(self, part: Solved, *wanted: Cond) -> list[Point | int | None]:
-        """What z3 says of each wanted condition beside what is known."""
-        answers = self._smt.solve(part.conditions(), wanted)
-        return [a if isinstance(a, dict) else None if a is None else part.mask() for a in answers]
-
-    @property
-    def _smt(self) -> Any:
-        if self._session is None:
-            self._session = import_module(".smt", __package__).Session()
-        return self._session
-
-    @property
-    def _stopped(self) -> int:
-        return 0 if self._session is None else int(self._session.stopped)
-
     def rest(self) -> None:
-        """Lets go of what z3 holds for these facts; a later question makes it anew."""
-        self._session = None
+        """Lets go of what was answered, and of what z3 holds for these facts; a later question makes it anew."""
+        self._search.rest()
         self._answers.clear()
-
-    def _verdict(self, answers: dict[bool, Point | int | None], by: str, mask: int, part: Solved) -> Verdict:
-        yes, no = answers[True], answers[False]
-        if isinstance(yes, int) and isinstance(no, int):
-            return Verdict("vacuous", by, None, yes | no)
-        if isinstance(no, int):
-            return Verdict("proved", by, None, mask | no)
-        if isinstance(yes, int):
-            return Verdict("refuted", by, None, mask | yes)
-        everything = mask | part.mask()
-        if yes is None or no is None or not self._complete:
-            return Verdict("unknown", "unknown", None, everything)
-        return Verdict("open", by, None, everything)
-
-    def _shown_point(self, point: Point) -> Point:
-        whole = self._state.complete(point)
-        return {v: whole[v] for v in sorted(whole) if v.serial >= 0}
 
     # ------------------------------------------------------------ reasons
 
@@ -415,16 +295,12 @@ class Facts:
         return self._possible
 
     def _satisfied(self) -> bool | None:
-        if self._complete and len(self._state.lits) > _NEAR and self._standing.now() is not None:
+        if self._complete and len(self._state.lits) > NEAR and self._search.standing.now() is not None:
             return True
-        found = [self._point(part) for part in self._state.parts()]
+        found = [self._search.point(part) for part in self._state.parts()]
         if any(isinstance(p, int) for p in found):
             return False
         return None if None in found or not self._complete else True
-
-    def _point(self, state: Solved) -> Point | int | None:
-        found = solve(state.copy(), Budget(_CASES))
-        return self._ask(state, True)[0] if found is None else found
 
     def judge(self, cond: Cond) -> Verdict:
         """As decide, but looking at all facts: `vacuous` where they contradict each other, and a whole witness."""
@@ -450,12 +326,12 @@ class Facts:
 
     def _found_anywhere(self, wish: Cond) -> Point | None:
         now = substitute_cond(wish, self._state.solved)
-        point: Point | int | None = self._standing.where(now)
+        point: Point | int | None = self._search.standing.where(now)
         if point is None:
             child = self._state.copy()
             child.learn(now, 0)
-            point = self._point(child)
-        return self._everywhere(self._shown_point(point)) if isinstance(point, dict) else None
+            point = self._search.point(child)
+        return self._everywhere(self._search.shown(point)) if isinstance(point, dict) else None
 
     def _everywhere(self, witness: Point) -> Point | None:
         """The witness with values for the variables that have nothing to do with the question."""
@@ -472,10 +348,10 @@ class Facts:
         child = self._state.copy()
         for v, x in witness.items():
             child.learn(eq0(of_atom(v) - x), 0)
-        found = self._point(child)
+        found = self._search.point(child)
         if not isinstance(found, dict):
             return None
-        whole = {**self._shown_point(child.complete(found)), **witness}
+        whole = {**self._search.shown(child.complete(found)), **witness}
         for c in conds:
             for v in cond_vars(c):
                 whole.setdefault(v, 0)
@@ -496,14 +372,14 @@ class Facts:
         if goal is False or self.satisfiable() is False:
             return None
         lively = all_of(*(ge0(substitute(s, state.solved) - 1) for s in at_least_one))
-        if goal is not True and state.near(goal, _NEAR) is not None:
+        if goal is not True and state.near(goal, NEAR) is not None:
             return self._witness_nearby(cond, goal, lively)
         part = state.part(goal, lively) if goal is not True else state.copy()
         conds = list(part.lits)
         for wish in (all_of(goal, lively), goal) if lively is not True else (goal,):
-            found = self._smallest(part, wish)
+            found = self._search.smallest(part, wish)
             if found is not None and points.holds_given([*conds, wish], found):
-                return self._shown_point(found)
+                return self._search.shown(found)
         return None
 
     def possible(self, cond: Cond) -> bool:
@@ -513,7 +389,7 @@ class Facts:
                 now = substitute_cond(cond, self._state.solved)
                 if now is False or self._state.contradiction is not None:
                     return False
-                found = self._standing.now() if now is True else self._standing.where(now)
+                found = self._search.standing.now() if now is True else self._search.standing.where(now)
         except TooLarge:
             return False
         return (found is not None and self._complete) or self.witness(cond, True) is not None
@@ -521,42 +397,13 @@ class Facts:
     def _witness_nearby(self, asked: Cond, goal: Condition, lively: Cond) -> Point | None:
         """A point that is as small as can be near the question, told only there."""
         for wish in dict.fromkeys((all_of(goal, lively), goal)):
-            point = None if isinstance(wish, bool) else self._standing.where(wish)
+            point = None if isinstance(wish, bool) else self._search.standing.where(wish)
             if point is not None:
-                beside = self._standing.beside(cond_vars(wish), point)
-                found = self._smallest(beside, wish)
+                beside = self._search.standing.beside(cond_vars(wish), point)
+                found = self._search.smallest(beside, wish)
                 if found is not None and points.holds_given([*beside.lits, wish], found):
                     return self._state.told(found, cond_vars(asked))
         return None
-
-    def _smallest(self, part: Solved, wish: Cond) -> Point | None:
-        """The smallest of the points where a wish holds too, in the variables that it leaves free."""
-        child = part.copy()
-        child.learn(wish, 0)
-        propagate(child)
-        conds = list(child.lits)
-        free = child.free()
-        some = solve(child.copy(), Budget(_CASES))
-        if some is None:
-            some = self._ask(part, wish)[0]
-        if not isinstance(some, dict):
-            return None
-        least = _least(child, free)
-        for point in points.smallest_first(free, least, child.ranges, _STEPS):
-            if points.holds(conds, point):
-                return child.complete(point)
-        start = {v: some.get(v, least[v]) for v in free}
-        if not points.holds(conds, start):
-            return some
-        low = {v: x for v, x in least.items() if start[v] > x}
-        return child.complete(points.lessened(conds, start, low))
-
-
-def _solved(part: Solved, wish: Cond, cases: int) -> Point | int | None:
-    """A point of a part where a wish holds too, or what excludes it."""
-    child = part.copy()
-    child.learn(wish, 0)
-    return solve(child, Budget(cases))
 
 
 def _gives(facts: list[Fact], cond: Condition, kind: str) -> bool:
@@ -570,38 +417,3 @@ def _gives(facts: list[Fact], cond: Condition, kind: str) -> bool:
 def _reasons(facts: list[Fact]) -> tuple[object, ...]:
     """Each reason once."""
     return tuple({id(reason): reason for _, reason in facts if reason is not None}.values())
-
-
-def _least(state: Solved, free: list[Var]) -> Point:
-    """The least values that leave no size at 0: from 1, or less for a quotient where the sizes made of it are not 0."""
-    least = {v: points.nearest(1, state.range_of(v)) for v in free}
-    for v in free:
-        low = state.range_of(v)[0]
-        if v.serial < 0 and low is not None and low < least[v]:
-            whole = state.complete({**least, v: low})
-            if all(x >= 1 for w, x in whole.items() if w.serial >= 0 and w.nonneg):
-                least[v] = low
-    return least
-
-
-def _shows(point: Point, part: Solved, plain: Condition, value: bool) -> bool:
-    """Is the point what it is said to be? Evaluation shares nothing with the search."""
-    conds = list(part.lits)
-    inside = all(
-        (low is None or point.get(v, low) >= low) and (high is None or point.get(v, high) <= high)
-        for v, (low, high) in part.ranges.items()
-    )
-    return inside and points.holds_given([*conds, plain if value else negate(plain)], point)
-
-
-def _sampled(part: Solved, plain: Condition) -> dict[bool, Point]:
-    """A point where the condition holds and one where it does not, as far as a few points show them."""
-    free = sorted({*part.free(), *cond_vars(plain)})
-    conds = list(part.lits)
-    seen: dict[bool, Point] = {}
-    for point in points.samples(free, part.ranges):
-        if points.holds(conds, point):
-            seen.setdefault(evaluate_cond(plain, point), point)
-            if len(seen) == 2:
-                break
-    return seen

@@ -8,7 +8,8 @@ from typing import Any
 
 from .conditions import Cond
 from .exprs import ExpressionError, Scope, read_condition
-from .facts import Facts, Verdict
+from .facts import Facts
+from .search import Verdict
 from .terms import TooLarge
 
 _RESULTS = {"proved": "valid", "refuted": "unsat", "open": "neither", "unknown": "unknown", "vacuous": "vacuous"}

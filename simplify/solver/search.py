@@ -1,0 +1,212 @@
+"""The dearer layers of a question: sampled points, a proof or a point by search, and z3 for what was not seen."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ...lang.node import Node, replace
+from . import points
+from .conditions import Cond, Condition, cond_vars, evaluate_cond, negate
+from .decide import Budget, solve
+from .ledger import Ledger
+from .nearby import Standing
+from .propagation import propagate
+from .solved import Point, Solved
+from .terms import Var
+
+Found = Point | int | None  # a point, the facts that exclude all of them, or neither
+# So many facts that hang together are looked at as a whole; of more, first those near the question. That there is an end keeps
+# hundreds of them from costs that grow with their square; where it is matters little: with 6 as with 96 programs of both kinds
+# get the same answers, in steps that differ by a tenth.
+NEAR = 24
+_CASES = 60
+_FEW_CASES = 6  # where many facts hang together
+_PATIENCE = 1_000_000  # the effort that is spent in vain on all of them, in squares of their number
+_EFFORT = 10_000  # that of a question to z3
+_STEPS = 600
+
+
+class Verdict(Node):
+    """The answer to a question, the layer that found it, and the facts that it rests on, one bit for each.
+
+    kind is proved, refuted, open (there are points of both kinds), unknown, or vacuous (the facts contradict each
+    other). The witness of an open one satisfies the facts and fails the condition.
+    """
+
+    kind: str
+    by: str
+    witness: dict[Var, int] | None = None
+    mask: int = 0
+
+
+class Search:
+    """The layers over what a ledger holds. Each question says whether that is `complete`: then what satisfies it satisfies
+    every fact."""
+
+    def __init__(self, state: Ledger) -> None:
+        self._state = state
+        self.standing = Standing(state)
+        self._patience = _PATIENCE
+        self._session: Any = None  # with z3, from the first question to it on
+
+    def verdict(self, plain: Condition, mask: int, complete: bool) -> Verdict:
+        """Points first; then a proof or a point for what was not seen."""
+        near = self._state.near(plain, NEAR)
+        if near is not None:
+            return self._nearby(near, plain, mask, complete)
+        part = self._state.part(plain)
+        seen = _sampled(part, plain)
+        if len(seen) == 2 and complete:
+            return Verdict("open", "points", self.shown(seen[False]), mask | part.mask())
+        answers: dict[bool, Found] = dict(seen)
+        for value in (True, False):
+            if value not in answers:
+                answers[value] = _solved(part, plain if value else negate(plain), _CASES)
+        by = "points" if all(isinstance(a, dict) for a in answers.values()) else "facts"
+        left = [value for value, answer in answers.items() if answer is None]
+        if left:
+            by = "z3"
+            answers.update(zip(left, self._ask(part, *(plain if v else negate(plain) for v in left)), strict=True))
+        for value, answer in answers.items():
+            if isinstance(answer, dict) and not _shows(answer, part, plain, value):
+                answers[value] = None
+        verdict, no = self._told(answers, by, mask, part, complete), answers[False]
+        return replace(verdict, witness=self.shown(no)) if verdict.kind == "open" and isinstance(no, dict) else verdict
+
+    def _nearby(self, near: Solved, plain: Condition, mask: int, complete: bool) -> Verdict:
+        """The same where many facts hang together: a point is moved only near the question, and the facts near it come
+        before all of them."""
+        wishes = {True: plain, False: negate(plain)}
+        answers: dict[bool, Found] = {v: self.standing.where(wish) for v, wish in wishes.items()}
+        by = "points"
+        for layer in ("near", "whole", "z3"):
+            for value, wish in wishes.items():
+                if answers[value] is None and not any(isinstance(a, int) for a in answers.values()):
+                    by, answers[value] = "z3" if layer == "z3" else "facts", self._excluded(layer, near, plain, wish)
+        return self._told(answers, by, mask, near, complete)
+
+    def _excluded(self, layer: str, near: Solved, plain: Condition, wish: Cond) -> Found:
+        """What excludes a wish, or a point of everything that has to do with it."""
+        if layer == "near":
+            found = _solved(near, wish, _FEW_CASES)
+        elif self._patience <= 0:
+            return None
+        elif layer == "z3":
+            found = near.mask() if self._smt.solve(near.conditions(), [wish], values=False)[0] is False else None
+            self._patience -= _EFFORT if found is None else 0
+        else:
+            part = self._state.part(plain)
+            found = _solved(part, wish, 1)
+            if not isinstance(found, int):
+                self._patience -= len(part.lits) ** 2
+            if isinstance(found, dict) and _shows(found, part, plain, wish is plain):
+                return found
+        return found if isinstance(found, int) else None
+
+    def _ask(self, part: Solved, *wanted: Cond) -> list[Found]:
+        """What z3 says of each wanted condition beside what is known."""
+        answers = self._smt.solve(part.conditions(), wanted)
+        return [a if isinstance(a, dict) else None if a is None else part.mask() for a in answers]
+
+    @property
+    def _smt(self) -> Any:
+        if self._session is None:
+            self._session = import_module(".smt", __package__).Session()
+        return self._session
+
+    @property
+    def stopped(self) -> int:
+        """How often z3 had to be stopped."""
+        return 0 if self._session is None else int(self._session.stopped)
+
+    def rest(self) -> None:
+        """Lets go of what z3 holds for these facts; a later question makes it anew."""
+        self._session = None
+
+    def _told(self, answers: dict[bool, Found], by: str, mask: int, part: Solved, complete: bool) -> Verdict:
+        yes, no = answers[True], answers[False]
+        if isinstance(yes, int) and isinstance(no, int):
+            return Verdict("vacuous", by, None, yes | no)
+        if isinstance(no, int):
+            return Verdict("proved", by, None, mask | no)
+        if isinstance(yes, int):
+            return Verdict("refuted", by, None, mask | yes)
+        everything = mask | part.mask()
+        if yes is None or no is None or not complete:
+            return Verdict("unknown", "unknown", None, everything)
+        return Verdict("open", by, None, everything)
+
+    def shown(self, point: Point) -> Point:
+        """A point with the values of what is solved, in the users' own variables."""
+        whole = self._state.complete(point)
+        return {v: whole[v] for v in sorted(whole) if v.serial >= 0}
+
+    def point(self, state: Solved) -> Found:
+        """A point of a state, or what excludes all of them."""
+        found = solve(state.copy(), Budget(_CASES))
+        return self._ask(state, True)[0] if found is None else found
+
+    def smallest(self, part: Solved, wish: Cond) -> Point | None:
+        """The smallest of the points where a wish holds too, in the variables that it leaves free."""
+        child = part.copy()
+        child.learn(wish, 0)
+        propagate(child)
+        conds = list(child.lits)
+        free = child.free()
+        some = solve(child.copy(), Budget(_CASES))
+        if some is None:
+            some = self._ask(part, wish)[0]
+        if not isinstance(some, dict):
+            return None
+        least = _least(child, free)
+        for point in points.smallest_first(free, least, child.ranges, _STEPS):
+            if points.holds(conds, point):
+                return child.complete(point)
+        start = {v: some.get(v, least[v]) for v in free}
+        if not points.holds(conds, start):
+            return some
+        low = {v: x for v, x in least.items() if start[v] > x}
+        return child.complete(points.lessened(conds, start, low))
+
+
+def _solved(part: Solved, wish: Cond, cases: int) -> Found:
+    """A point of a part where a wish holds too, or what excludes it."""
+    child = part.copy()
+    child.learn(wish, 0)
+    return solve(child, Budget(cases))
+
+
+def _least(state: Solved, free: list[Var]) -> Point:
+    """The least values that leave no size at 0: from 1, or less for a quotient where the sizes made of it are not 0."""
+    least = {v: points.nearest(1, state.range_of(v)) for v in free}
+    for v in free:
+        low = state.range_of(v)[0]
+        if v.serial < 0 and low is not None and low < least[v]:
+            whole = state.complete({**least, v: low})
+            if all(x >= 1 for w, x in whole.items() if w.serial >= 0 and w.nonneg):
+                least[v] = low
+    return least
+
+
+def _shows(point: Point, part: Solved, plain: Condition, value: bool) -> bool:
+    """Is the point what it is said to be? Evaluation shares nothing with the search."""
+    conds = list(part.lits)
+    inside = all(
+        (low is None or point.get(v, low) >= low) and (high is None or point.get(v, high) <= high)
+        for v, (low, high) in part.ranges.items()
+    )
+    return inside and points.holds_given([*conds, plain if value else negate(plain)], point)
+
+
+def _sampled(part: Solved, plain: Condition) -> dict[bool, Point]:
+    """A point where the condition holds and one where it does not, as far as a few points show them."""
+    free = sorted({*part.free(), *cond_vars(plain)})
+    conds = list(part.lits)
+    seen: dict[bool, Point] = {}
+    for point in points.samples(free, part.ranges):
+        if points.holds(conds, point):
+            seen.setdefault(evaluate_cond(plain, point), point)
+            if len(seen) == 2:
+                break
+    return seen
