@@ -33,7 +33,8 @@ def watch(context: click.Context, paths: Sequence[str], wish: Wish) -> int:
     status = 0
     with TemporaryDirectory(prefix="rx-watch-") as folder:
         os.environ["RX_CACHE_DIR"] = folder
-        seen, wish = "", wish._replace(cache=Path(folder))
+        seen: tuple[object, ...] = ()
+        wish = wish._replace(cache=Path(folder))
         try:
             while True:
                 found, stands = _state(paths, wish)
@@ -44,16 +45,16 @@ def watch(context: click.Context, paths: Sequence[str], wish: Wish) -> int:
             return status
 
 
-def _state(paths: Sequence[str], wish: Wish) -> tuple[str, bool]:
-    """What there is to check, and whether what was found of it stands."""
+def _state(paths: Sequence[str], wish: Wish) -> tuple[tuple[object, ...], bool]:
+    """What there is to check, and whether what was found of it, or of an older text that has come back, stands."""
     try:
         programs, unread = read_programs(paths, models=True)
     except Unusable as wrong:
-        return wrong.message, True
+        return (wrong.message,), True
     if any(is_model(program.name) for program in programs):
         raise Unusable("--watch is for programs, not for models (.onnx)")
     stands = all(cache.found(program, wish) is not None for program in programs)
-    return "\n".join([*(program.name for program in programs), *unread]), stands
+    return (*((program.name, program.data) for program in programs), *unread), stands
 
 
 def _again(context: click.Context) -> int:

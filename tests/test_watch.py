@@ -72,6 +72,16 @@ def test_an_import_that_comes_changes_and_goes_is_told(watched: Watched, tmp_pat
     assert watched.ended() == 1
 
 
+def test_a_text_that_comes_back_is_told_again(watched: Watched, tmp_path: Path) -> None:
+    (tmp_path / "g.rx").write_text(GOOD)
+    watched.until(lambda text: text.count("f.rx: ok") == 1)
+    (tmp_path / "f.rx").write_text(USER + "@broken = ")
+    watched.until(lambda text: "E101" in text)
+    (tmp_path / "f.rx").write_text(USER)
+    watched.until(lambda text: text.count("f.rx: ok") == 2)
+    assert watched.ended() == 0
+
+
 def test_what_does_not_change_is_told_once(watched: Watched, tmp_path: Path) -> None:
     (tmp_path / "g.rx").write_text(GOOD)
     watched.until(lambda text: "f.rx: ok" in text)
