@@ -171,7 +171,7 @@ class Trials:
     def working(self, diagnostic: Diagnostic, mends: list[Mend], declared: bool = True) -> tuple[Mend, ...]:
         most = MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED
         tried = self._tried(diagnostic, [m for m in mends if m.fits is not False], most)
-        if not any(_works(t) and not t.mend.gives_way for t in tried):
+        if not any(_works(t) and not t.mend.gives_way and not _equates(t.mend) for t in tried):
             tried += self._tried(diagnostic, [m for m in mends if m.fits is False], most - len(tried))
         good = [t for t in tried if _works(t)]
         if not any(_is_enough(t) for t in good):
@@ -348,10 +348,15 @@ def _undoes(second: Mend, made: list[tuple[int, int, Edit]]) -> bool:
 
 
 def _is_enough(trial: Trial) -> bool:
-    """Whether nothing better need be looked for: it mends, or it says what is needed and no error is left."""
+    """Whether nothing better need be looked for: it mends, or it says what is needed of any sizes and no error is left."""
     if not trial.mend.is_of_operation:
-        return trial.errors == 0
+        return trial.errors == 0 and not _equates(trial.mend)
     return trial.mend.rank < conditions.FAR_FETCHED
+
+
+def _equates(mend: Mend) -> bool:
+    """Whether it makes sizes one that the signature left apart, or forbids some that are nothing special."""
+    return not mend.is_of_operation and (mend.narrows or mend.kind != "bound")
 
 
 def _remaining(trial: Trial) -> Mend:

@@ -408,6 +408,44 @@ def test_no_reshape_is_mended_to_the_shape_that_its_tensor_has() -> None:
     assert [mend.what for mend in found.mends] == ["`where n % 2 == 0` on @f makes it hold"]
 
 
+UP = """type Conv(i, o) = Tensor([o, i, 3, 3], float32)
+@up = fn(x : Tensor([b, c, h, w], float32), skip : Tensor([b, c, h * 2, w * 2], float32),
+          k : Conv(2 * c, o), u : Conv(c, 2 * c)) : Tensor([b, o, h * 2, w * 2], float32) {
+  let low = @conv(x, u, pads=1)
+  let back = @upsample(low, 2)
+  let both = @concat([skip, back], axis=1)
+  @relu(@conv(both, k, pads=1))
+}
+"""
+HEADS = """@attend = fn(q : Tensor([b, h, t, d], float32), keys : Tensor([b, g, s, d], float32),
+              values : Tensor([b, g, s, d], float32)) : Tensor([b, h, t, d], float32) where h % g == 0, g >= 1 {
+  let wide = keys
+  let wide_v = @repeat(values, h // g, axis=1)
+  let scores = @matmul(q, @matrix_transpose(wide))
+  @matmul(@softmax(scores, axis=-1), wide_v)
+}
+"""
+NORM = """@norm = fn(x : Tensor([n, d], float32)) : Tensor([n, d], float32) {
+  (x - @mean(x, axis=1)) / @std(x, axis=1)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "mends"),
+    [
+        (UP, []),  # no tensor is written for another one that nothing would use any more
+        (HEADS, ["@repeat(@matrix_transpose(wide), h // g, axis=1)"]),
+        (NORM, ["(x - @mean(x, axis=1, keepdims=true)) / @std(x, axis=1, keepdims=true)"]),
+    ],
+    ids=["dropped", "heads", "twice"],
+)
+def test_the_first_mend_drops_nothing_that_is_worked_out_and_equates_nothing(text: str, mends: list[str]) -> None:
+    [found] = offers(check_text(text, "f.rx", Path(".")), Path("."))
+    assert [mend in applied(text, found.mends[0].edits) for mend in mends] == [True] * len(mends)
+    assert bool(found.mends) == bool(mends)
+
+
 # Where it is told
 
 

@@ -42,7 +42,7 @@ def mends(case: Case) -> Iterator[Mend]:
 def _repeated(case: Case) -> Iterator[Mend]:
     """One size is the other times something: heads of keys that several heads of queries share."""
     for expr, axis, size, wanted in _conflicts(case):
-        times = _quotient(wanted, size) if not isinstance(wanted, int) else None
+        times = (_quotient(wanted, size) or _told(case, wanted, size)) if not isinstance(wanted, int) else None
         if times not in (None, "", "1") and _is_said(case, str(times)):
             yield wrap(case, expr, shapes.repeated(axis, str(times), 18))
         elif _is_shared(case, size, wanted):
@@ -101,6 +101,16 @@ def _quotient(whole: int | str, part: int | str) -> str | None:
     rest = sorted((names - others).elements())
     factor = number // divisor
     return " * ".join([*([str(factor)] if factor != 1 or not rest else []), *rest])
+
+
+def _told(case: Case, whole: str, part: int | str) -> str | None:
+    """`h // g` where the function says `h % g == 0`; None where it does not."""
+    for cond in case.function.fn.where if case.function is not None else ():
+        match cond:
+            case sweet.Binary(op="==", left=sweet.Binary(op="%", left=left, right=right), right=sweet.IntLit(value=0)):
+                if (left.span.text, right.span.text) == (whole, part):
+                    return f"{whole} // {part}"
+    return None
 
 
 def _is_said(case: Case, text: str) -> bool:
