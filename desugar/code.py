@@ -24,7 +24,7 @@ _ELSEWHERE = {
     "break": _END_A_LOOP,
     "continue": _END_A_LOOP,
     "pass": "the last expression of a block is its result",
-    "None": "`@expand_dims(x, axis=0)` adds an axis, `-1` is a size that a reshape solves; what is not wanted is left out",
+    "None": "what is not wanted is left out; `@expand_dims(x, axis=1)` is `x[:, None]`, `-1` a size that a reshape solves",
     "inf": "`1e999` is infinite",
     "pi": "it is written out: `3.141592653589793`",
 }

@@ -82,7 +82,7 @@ def _check_form(info: FnInfo) -> None:
     if decl.fn.body is None:
         fail(
             codes.E221, f"@{name.name} has no body", name.span,
-            help='write it in braces behind the result: `{ ... }`; an `extern` has `= "package.module:callable"` instead',
+            help='it stands in braces: `fn(x : T) : T { ... }`; an `extern` has `= "package.module:callable"`',
         )  # fmt: skip
 
 

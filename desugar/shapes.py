@@ -117,6 +117,8 @@ def _unknown_size(expr: sweet.Attr) -> NoReturn:
 
 
 def _no_attribute(expr: sweet.Attr, help: str | None) -> NoReturn:
+    if expr.name.name == "dim":
+        help = f"`{spelled(expr.value.span)}.dim(0)` is the size of an axis"
     help = help or "a tensor has .rank, .dim(axis), .shape and .dtype"
     fail(codes.E215, f"there is no `.{expr.name.name}`", expr.name.span, help=help)
 
@@ -353,6 +355,12 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
         code.entry(expr.name, expr.span)
     if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.FnName):
         code.world.called(code.unit, expr.callee)
+    if (
+        isinstance(expr, sweet.Call)
+        and isinstance(expr.callee, sweet.Name)
+        and code.scope.find(expr.callee.name) is None
+    ):
+        code.hooks.value(code, expr)  # which refuses a name that nothing has
     shown = spelled(expr.span)
     if found == "Part":
         fail(codes.E221, f"`{shown}` names nothing, and a {want} is needed here", expr.span, help=_NAME_IT)
@@ -393,6 +401,10 @@ def _advice(found: str, want: str, shown: str) -> str | None:
             return f"`[{shown}]` is a Shape of one dimension"
         case "Size", "Tensor":
             return as_tensor(shown)
+        case "Size", "Bool" if "%" in shown:
+            return f"`{shown} == 0` is a Bool"
+        case "Size", "DType":
+            return "a shape is a list of sizes: `[n, m]`"
         case "Shape", "Tensor":
             return "`@shape(x)` is the shape of x as a tensor"
     return None

@@ -171,7 +171,9 @@ def _list(code: Code, expr: sweet.ListExpr) -> Typed:
             codes.E207, "a list of sizes is a Shape, not a tensor", expr.span,
             help=f"`tensor({spelled(expr.span)})` is a tensor; `let s : Shape = ...` names a Shape",
         )  # fmt: skip
-    fail(codes.E206, "a list of tensors can stand only as an argument", expr.span, help="`(x, y)` is a tuple")
+    numbers = all(isinstance(n, sweet.IntLit | sweet.FloatLit | sweet.BoolLit | sweet.ListExpr) for n in expr.items)
+    help = f"`tensor({spelled(expr.span)})` is a tensor of these numbers" if numbers else "`(x, y)` is a tuple"
+    fail(codes.E206, "a list of tensors can stand only as an argument", expr.span, help=help)
 
 
 # Branches
@@ -216,9 +218,10 @@ def _call(code: Code, expr: sweet.Call) -> Typed:
             entry = code.foreign(callee)
             if entry is None:
                 shapes.unknown_attribute(code, callee)
-    raise problem(
-        codes.E221, "this cannot be called", expr.callee.span, help="`@f(x)` calls a function, `f(x)` a function value"
-    )
+    help = "`@f(x)` calls a function, `f(x)` a function value"
+    if isinstance(expr.callee, sweet.Call):
+        help = "a layer is a function of its input and its weights: `@linear(x, weight, bias)`"
+    raise problem(codes.E221, "this cannot be called", expr.callee.span, help=help)
 
 
 def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
@@ -266,7 +269,12 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
         case "match_shape":
             fail(codes.E221, "match_shape is a statement", expr.span, help="write it on a line of its own")
         case "range":
-            fail(codes.E221, "range can stand only in `for`", expr.span)
+            fail(
+                codes.E221,
+                "range can stand only in `for`",
+                expr.span,
+                help="`@arange(0, n)` is a tensor of numbers in a row",
+            )
     known = nearest(callee.name, (*SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
     help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else None
     help = help or _CALLED_ELSEWHERE.get(callee.name) or elsewhere.otherwise(callee.name)

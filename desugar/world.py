@@ -375,10 +375,9 @@ class World:
             raise Broken
         if rest and head != "prelude" and head not in unit.links:
             known = nearest(head, unit.links)
-            fail(
-                codes.E202, f"there is no import called `{head}`", callee.span,
-                help=f"`@{known}.{rest}`" if known else f'`import "{head}.rx"` at the top of the file',
-            )  # fmt: skip
+            help = f"`@{known}.{rest}`" if known else elsewhere.of_library(head, rest)
+            help = help or f'`import "{head}.rx"` at the top of the file'
+            fail(codes.E202, f"there is no import called `{head}`", callee.span, help=help)
         help = elsewhere.otherwise(callee.name)
         meant = () if help else self._meant(unit, callee.name)
         raise problem(codes.E202, f"there is no function `@{callee.name}`", callee.span, help=help, meant=meant)

@@ -65,6 +65,11 @@ def _of_loops(here: Here) -> Hint:
             f"what stands behind `{here.found}` is in parentheses",
             f"write `{here.found} ({_NAMED[here.found]})`",
         )
+    if here.kind == KIND["COMMA"] and here.earlier[-2:] == [KIND["FOR"], NAME]:
+        return (
+            None,
+            "a loop counts: `for i in range(x.dim(0)) ...`, and `x[i]` is a row; `@map(f, x)` calls f with each",
+        )
     if here.kind == KIND["RPAR"] and here.before == KIND["LPAR"] and here.earlier[-2] in (KIND["WITH"], KIND["STACK"]):
         return (
             f"this `{here.region.text(here.stuck - 2)}` names nothing",
@@ -87,6 +92,10 @@ def _of_types(here: Here) -> Hint:
         return "the type of the result stands before `where`", "write `fn(x : T) : T where ... { ... }`"
     if here.kind == KIND["COLON"] and kinds[:1] == [KIND["TYPE"]]:
         return "a type's parameters have no sorts of their own", "write the names alone: `type Layer(d, h) = ...`"
+    if here.kind == KIND["LSQB"] and here.before == KIND["COLON"]:
+        return None, _TYPE
+    if here.kind == KIND["COMMA"] and KIND["FN"] in kinds[: here.stuck] and advance(list(here.states), OPEN):
+        return None, "several results are a tuple: `(Tensor, Tensor)`"
     if here.kind == KIND["LSQB"] and here.before == NAME and (here.word == "Tensor" or here.earlier[-2:-1] == _COLON):
         return None, _TYPE
     if here.kind == KIND["COMPARE"] and here.word == "Tensor":
@@ -134,6 +143,10 @@ def _of_statements(here: Here) -> Hint:
         if here.after == KIND["FN"]:
             return "a function's name begins with `@`", f"write `@{here.word} = fn(...)`"
         return "a binding begins with `let`", f"write `let {here.word} = ...`"
+    if here.kind == KIND["COMMA"] and here.before == NAME and here.begins:
+        return None, f"a tuple is taken apart by `let`: `let ({here.word}, b) = ...`"
+    if here.before == KIND["FN_NAME"] and here.kind in (NAME, KIND["INT"], KIND["FLOAT"]):
+        return None, f"arguments stand in parentheses: `{here.word}({here.found})`"
     index = _index(here.region.kinds, here.stuck) if here.kind == KIND["EQUAL"] else []
     if index:
         return "the elements of a tensor stay what they are", _CHOSEN if KIND["COMPARE"] in index else _PUT

@@ -53,6 +53,7 @@ _AT = "a function is called by `@name(...)`; the product of matrices is `@matmul
 _BEFORE_NUMBER = kinds("LPAR LSQB COMMA EQUAL COMPARE SIGN STAR DIVIDE POWER OR AND COLON LBRACE _END BANG")
 _AFTER_NUMBER = re.compile(r"[A-Za-z0-9_]+|\.(?![.A-Za-z_])[A-Za-z0-9_]*")
 _UNREADABLE = 50
+_SHORT_LINE = 40  # so much of a line is told
 """How many unreadable pieces of one file are reported."""
 
 
@@ -210,7 +211,9 @@ def _foreign(tokens: Tokens, start: int, end: int) -> int:
     meant = _ELSEWHERE[sign]
     help = f"write `{meant}`"
     if sign[0] in "+-*/" and meant == "=":
-        help = f"bind the name again: `let x = x {sign[0]} 1`"
+        name = tokens.source.text[tokens.starts[-1] : tokens.ends[-1]] if tokens.kinds[-1:] == [KIND["NAME"]] else "x"
+        rest = tokens.source.text[end : end + _SHORT_LINE].partition("\n")[0].partition(";")[0].strip()
+        help = f"bind the name again: `let {name} = {name} {sign[0]} {rest or '...'}`"
     _report(tokens, start, end, f"`{sign}` is not a sign of Rx", help)
     return _kind_of(meant)
 

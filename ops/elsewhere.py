@@ -225,14 +225,16 @@ _OTHERWISE = """
 _RANDOM = "random numbers are made of a key: `@{}(@random_key(0), [2, 3])`"
 _UNIFORM, _NORMAL = _RANDOM.format("random_uniform"), _RANDOM.format("random_normal")
 _BELOW = "numbers below n are made of uniform ones: `@cast(@random_uniform(key, [2, 3]) * 10.0, int64)`"
+_CAST = "`@cast({{x}}, {0})` does this of a tensor, `@size_to_tensor(n, {0})` of a size"
 _SAID = {
-    "double": "`@cast({x}, float64)` does this", "float": "`@cast({x}, float32)` does this",
-    "half": "`@cast({x}, float16)` does this", "int": "`@cast({x}, int32)` does this", "long": "`@cast({x}, int64)` does this",
+    "double": _CAST.format("float64"), "float": _CAST.format("float32"),
+    "half": _CAST.format("float16"), "int": _CAST.format("int32"), "long": _CAST.format("int64"),
     "len": "`{x}.dim(0)` is the size of the first axis", "ndim": "`{x}.rank` is the number of axes",
     "vmap": "`@map(f, xs)` calls f with each row of xs", "reduce": "`@fold(f, init, xs)` calls f with each row of xs",
     "randint": _BELOW, "random_randint": _BELOW, "random_integers": _BELOW,
     "rand": _UNIFORM, "randn": _NORMAL, "random": _UNIFORM,
     "print": "a script prints its expression lines, and `rx shapes` says what is known of each binding",
+    "rearrange": "`@reshape` splits and merges axes, `@permute_dims` moves them, `@repeat` makes them longer",
     "tensor": "a literal is written without the `@`: `tensor([1, 2], float32)`",
 }  # fmt: skip
 
@@ -249,7 +251,23 @@ def otherwise(name: str, of: str = "x") -> str | None:
 
 
 # Methods that mean something else than the primitive of the same name.
-_METHODS = {"size": "`{x}.dim(0)` is the size of an axis, `@size({x})` the number of elements"}
+_METHODS = {
+    "size": "`{x}.dim(0)` is the size of an axis, `@size({x})` the number of elements",
+    "repeat": "`@tile({x}, [2, 1])` repeats the whole, `@repeat({x}, 2, axis=0)` each element",
+    "gather": "`@gather_elements({x}, at, axis=1)` takes an element for each index, `@take({x}, at, axis=1)` whole rows",
+}
+# What NumPy, PyTorch, JAX and TensorFlow are called where they are used.
+_LIBRARIES = frozenset(
+    ("np", "numpy", "torch", "nn", "F", "jnp", "jax", "lax", "tf", "keras", "scipy", "einops", "math")
+)
+
+
+def of_library(alias: str, name: str) -> str | None:
+    """What to say of a call through another library's usual alias."""
+    if alias not in _LIBRARIES:
+        return None
+    calls = " or ".join(f"`@{ours}(...)`" for ours in primitives(name))
+    return otherwise(name) or (f"what computes with tensors needs no import: {calls}" if calls else None)
 
 
 def another(name: str, of: str) -> str | None:

@@ -52,7 +52,7 @@ def argument(call: CallLike, param: str) -> str:
             at = int(index.rstrip("]"))
             return _written(written.items[at]) or f"item {at} of `{base}`" if at < len(written.items) else f"`{param}`"
         shown = _written(written)
-        if shown or not isinstance(written, core.Call | core.If):
+        if shown or not isinstance(written, core.Call | core.If | core.TensorLit):
             return shown or f"`{param}`"
         if _is_operator(call):
             return ("its left operand", "its right operand")[place]

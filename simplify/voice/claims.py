@@ -97,7 +97,8 @@ class Claim(Asked):
         needs, found = wording(state, stmt, env, subject, self.ranges)
         speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
         speaker = "match_shape" if declared.kind == "match_shape" else speaker
-        if origin.what == "where" or declared.of_rows:
+        begins = declared.kind == "carry" and declared.annotation is None
+        if origin.what == "where" or declared.of_rows or begins:
             speaker = declared.of_loop or speaker
         speaker = "the function value" if is_result and called.of == core.NAMELESS else speaker
         if entry is None:
@@ -117,6 +118,7 @@ class Claim(Asked):
             labels.append(Label(entry.span, f"this is {text}"))
         labels += _named_sizes(state, stmt, env) + _of_rank_from(state, entry, stmt)
         here = f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
+        here = "without a type it keeps the one that it begins with" if begins else here
         caption = "" if rows or self.blamed is not None else here
         needs, labelled = f"{speaker} needs {needs}", tuple(labels)
         return finish(finding, self.fails_as, needs, found, caption, labelled, None, (rows, equation))
