@@ -215,6 +215,19 @@ SLIPS = [
         ("",),
     ),
     (
+        "@f = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) {\n"
+        "  for i in range(#) stack (y : Tensor([m], float32)) {\n    x[#]\n  }\n}\n",
+        ("n", "n - 1 - i"),
+        ("n - 1, -1, -1", "i"),
+    ),
+    (
+        "@f = fn(r : Tensor([t, d], float32), g : Tensor([d], float32)) : Tensor([d], float32) {\n"
+        "  for i in range(#) with (a : Tensor([d], float32) = g) {\n"
+        "    a * @exp(r[#]) + @size_to_tensor(2 * #, float32)\n  }\n}\n",
+        ("t - 2", "t - 1 - i", "(t - 1 - i)"),
+        ("t - 1, 1, -1", "i", "i"),
+    ),
+    (
         "@f = fn(x : Tensor([b, h, w], float32)) : Tensor([b], float32) where h >= 1, w >= 1 {\n"
         "  @sum(@abs(x[:, 1:] - x#), axis=(1, 2))\n}\n",
         ("[:, :-1]",),
