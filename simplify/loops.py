@@ -103,7 +103,8 @@ class Loops(Part):
         return self._behind(frame, loop, turns, env, shared, never_ends=never_ends), loop
 
     def _range(self, frame: Frame, loop: core.Loop, env: Env) -> Turns | None:
-        """The range's sizes; None where one of them has no value. A `while` counts its turns from 0."""
+        """The range's sizes; None where one of them has no value, or the step is told to be wrong. A `while` counts its turns
+        from 0."""
         if loop.range is None:
             return Turns(0, 0, 1, 0)
         sizes: list[Size] = []
@@ -112,7 +113,8 @@ class Loops(Part):
             if not isinstance(entry.value, SizeValue):
                 return None
             sizes.append(self.state.settled(entry.value.size))
-        return Turns(sizes[0], sizes[1], sizes[2], 0)
+        start, stop, step = sizes
+        return None if self.prover.decide(ge(step, 1)) is False else Turns(start, stop, step, 0)
 
     def _typed(
         self, loop: core.Loop, carry: core.Carry, entry: Entry, value: core.Value, env: Env

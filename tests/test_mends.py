@@ -188,6 +188,51 @@ SLIPS = [
         ("0",),
         ("1",),
     ),
+    (
+        "@f = fn(logits : Tensor([b, t, v], float32), ids : Tensor([b, t], int64)) : Tensor([], float32)"
+        " where b >= 1, t >= 1, v >= 1 {\n"
+        "  @cross_entropy_loss(@reshape(logits, #), @reshape(ids, [b * t]))\n}\n",
+        ("[b * t, v]",),
+        ("[b, t * v]",),
+    ),
+    (
+        "@f = fn(x : Tensor([b, c, h, w], float32), k : Tensor([c, 1, 3, 3], float32), p : Tensor([o, c, 1, 1], float32))"
+        " : Tensor([b, o, h, w], float32) where c >= 1 {\n  @conv2d(@conv2d(x, k, pads=1#), p)\n}\n",
+        (", groups=c",),
+        ("",),
+    ),
+    (
+        "@f = fn(logits : Tensor([b, t, v], float32), ids : Tensor([b, t], int64)) : Tensor([], float32)"
+        " where t >= 2, v >= 1, b >= 1 {\n"
+        "  let y = @matrix_transpose(logits[:, :-1])\n  @cross_entropy_loss(y, ids#)\n}\n",
+        ("[..., 1:]",),
+        ("",),
+    ),
+    (
+        "@f = fn(r : Tensor([t], float32), v : Tensor([t + 1], float32)) : Tensor([t], float32) {\n"
+        "  r + 0.99 * v# - v[:-1]\n}\n",
+        ("[1:]",),
+        ("",),
+    ),
+    (
+        "@f = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) {\n"
+        "  for i in range(#) stack (y : Tensor([m], float32)) {\n    x[#]\n  }\n}\n",
+        ("n", "n - 1 - i"),
+        ("n - 1, -1, -1", "i"),
+    ),
+    (
+        "@f = fn(r : Tensor([t, d], float32), g : Tensor([d], float32)) : Tensor([d], float32) {\n"
+        "  for i in range(#) with (a : Tensor([d], float32) = g) {\n"
+        "    a * @exp(r[#]) + @size_to_tensor(2 * #, float32)\n  }\n}\n",
+        ("t - 2", "t - 1 - i", "(t - 1 - i)"),
+        ("t - 1, 1, -1", "i", "i"),
+    ),
+    (
+        "@f = fn(x : Tensor([b, h, w], float32)) : Tensor([b], float32) where h >= 1, w >= 1 {\n"
+        "  @sum(@abs(x[:, 1:] - x#), axis=(1, 2))\n}\n",
+        ("[:, :-1]",),
+        ("",),
+    ),
 ]
 
 
@@ -227,6 +272,17 @@ def test_what_follows_from_a_mistake_is_silent(text: str) -> None:
 
 
 # What no mend is for
+
+
+def test_no_other_name_is_written_for_what_was_made_for_this_alone_nor_for_what_stands_beside_it() -> None:
+    text = (
+        "@f = fn(seqs : Tensor([b, k, t], int64), beam : Tensor([b, k], int64), tok : Tensor([b, k], int64))"
+        " : Tensor([b, k, t + 1], int64) {\n  let kept = @take(seqs, beam, axis=1)\n"
+        "  @concat([kept, @expand_dims(tok, axis=-1)], axis=-1)\n}\n"
+        "@g = fn(r : Tensor([t], float32), v : Tensor([t + 1], float32)) : Tensor([t], float32) { r + 0.99 * v - v[0:t] }\n"
+    )
+    told = [m.text for _, mends in offered(text) for m in mends]
+    assert len(wrong(text)) == 2 and not [t for t in told if "write `" in t]
 
 
 def test_two_sizes_that_can_never_broadcast_are_told_at_the_operator_and_nothing_is_made_of_one_tensor() -> None:

@@ -162,9 +162,12 @@ def _groups(case: Case) -> Iterator[Mend]:
     if not x or not weight or min(len(x), len(weight)) < 3:
         return
     channels, taken = (x[-1], weight[-2]) if last else (x[1], weight[1])
-    if not isinstance(channels, int) or not isinstance(taken, int) or taken <= 0 or channels % taken:
+    if isinstance(channels, int) and isinstance(taken, int) and taken > 0 and channels % taken == 0:
+        text = str(channels // taken)
+    elif taken == 1:
+        text = str(channels)
+    else:
         return
-    text = str(channels // taken)
     if "groups" in case.arguments:
         yield case.mend(f"use {text} groups", [replaced(case.arguments["groups"], text)], 14)
     elif channels != taken:

@@ -1,4 +1,5 @@
-"""Mends of a loop's invariant: a carry that grows says so, by the loop's index or by a name with what is known of it."""
+"""Mends of a loop's invariant: a carry that grows says so, by the loop's index or by a name with what is known of it; and of a
+range that counts down."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from ...lang.expressions import names_in, renamed
 from ...lang.walk import walk
 from ...simplify.solver.numbers import shifted
 from ..case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
+from ..tree import integer
 from .conditions import RANK
 
 _RANK = 4
@@ -25,6 +27,7 @@ def mends(case: Case) -> Iterator[Mend]:
     """Where a turn ends with another size than the annotation of its carry keeps, or begins with another than what stands
     beside it has."""
     yield from _beside(case)
+    yield from _backwards(case)
     asked = case.subject.declared
     carry = None if asked is None else case.tree.enclosing(asked, sweet.Carry)
     if asked is None or carry is None or case.callee:
@@ -66,6 +69,23 @@ def _beside(case: Case) -> Iterator[Mend]:
                 assert carry.type is not None
                 what = f"`{carry.name.name}` grows in each turn"
                 yield case.mend(what, [replaced(dim, grown)], _RANK, show=carry.type.span)
+
+
+def _backwards(case: Case) -> Iterator[Mend]:
+    """`range(n - 1, -1, -1)` is `range(n)`, with `n - 1 - i` where the turns say `i`."""
+    loop = case.tree.enclosing(case.diagnostic.span, sweet.For)
+    given = [a.value for a in loop.iterable.args] if loop is not None and isinstance(loop.iterable, sweet.Call) else []
+    if loop is None or len(given) != 3 or integer(given[2]) != -1 or given[2].span != case.diagnostic.span:
+        return
+    first, span = given[0].span.text, f"{given[0].span.text} - ({given[1].span.text})"
+    turns = next((shifted(span, name, 0) for name in names_in(span)), None)
+    index, edits = loop.index.name, [replaced(loop.iterable, f"range({turns})")]
+    for use in (n for n in walk(loop.body) if isinstance(n, sweet.Name) and n.name == index):
+        back = f"{first} - {index}"
+        edits.append(replaced(use, f"({back})" if isinstance(case.tree.parent(use), sweet.Binary) else back))
+    if turns is not None:
+        what = f"count up: `range({turns})`, and `{first} - {index}` for `{index}`"
+        yield Mend(what, tuple(edits), _RANK, what)
 
 
 def _annotated(case: Case, carry: sweet.Carry) -> Iterator[Mend]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations, pairwise
 from math import gcd, isqrt
 
 from ...lang import sweet
@@ -10,12 +11,15 @@ from ...lang.diagnostics import Edit
 from ...lang.node import replace
 from ...lang.source import Span
 from ...lang.walk import walk
-from ..case import Case, Dims, Mend, count, replaced
+from ..case import Case, Dims, Mend, count, dims_text, replaced
 from ..edits import applied
 from ..tree import callee, is_reshape
 from . import shapes
 from .literals import open_rows, rewrite, sources_of_axis
 from .operands import wrap
+
+# Axes of more parts are merged in too many ways.
+_MOST_PARTS = 6
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -23,6 +27,7 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _target(case)
     else:
         yield from _earlier_reshape(case)
+        yield from _grouped(case)
 
 
 def _target(case: Case) -> Iterator[Mend]:
@@ -106,6 +111,28 @@ def _earlier_reshape(case: Case) -> Iterator[Mend]:
             assert rows is not None
             edit = Edit(rows[0].span.to(rows[1].span), f"{name}, -1")
             yield case.mend(f"keep {name} rows", [edit], 29, show=node.span)
+
+
+def _grouped(case: Case) -> Iterator[Mend]:
+    """`[b, t * v]` merged other axes than it should: `[b * t, v]`."""
+    for node in _reshapes(case):
+        target = case.tree.arguments(node).get("shape")
+        items = target.items if isinstance(target, sweet.ListExpr) else ()
+        parts = [factor.span.text for item in items for factor in _factors(item)]
+        if target is None or len(parts) == len(items) or len(parts) > _MOST_PARTS:
+            continue
+        for cuts in combinations(range(1, len(parts)), len(items) - 1):
+            groups = [" * ".join(parts[a:b]) for a, b in pairwise((0, *cuts, len(parts)))]
+            yield case.mend("merge other axes", [Edit(target.span, dims_text(groups))], 17, show=node.span)
+
+
+def _factors(size: sweet.Expr) -> Iterator[sweet.Expr]:
+    """`a * b * c` to its parts, in order."""
+    if isinstance(size, sweet.Binary) and size.op == "*":
+        yield from _factors(size.left)
+        yield from _factors(size.right)
+    else:
+        yield size
 
 
 def _reshapes(case: Case) -> Iterator[sweet.Call]:

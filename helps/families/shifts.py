@@ -1,5 +1,5 @@
-"""Mends of two sizes that differ by a number, as `t - 1` and `t - 2`: the slice that cuts off too much, or the annotation; and
-of one that is more than a function allows: what it takes is cut off."""
+"""Mends of two sizes that differ by a number, as `t - 1` and `t - 2`: the slice that cuts off too much, or is missing, or the
+annotation; and of one that is more than a function allows: what it takes is cut off."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from ...lang.diagnostics import RxError
 from ...lang.node import Node
 from ...lang.parser import parse_expr
 from ...lang.walk import children, walk
+from ...ops.model import Trait
 from ...simplify.known.shape_level import written_size
 from ...simplify.solver.terms import Size, var
 from ..case import Case, Mend, replaced
+from ..tree import has
 from . import shapes
 from .operands import wrap
 
 _MOST_NODES = 40
+# An operand, its axis, and the size that this has.
+Place = tuple[str, int, int | str | None]
+# A slice that is missing, and one that cuts nothing off.
+_MISSING, _OF_ALL = 19, 21
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -29,6 +35,7 @@ def mends(case: Case) -> Iterator[Mend]:
     by = _difference(first, second)
     if by:
         yield from _sliced(case, one, other, by)
+        yield from _unsliced(case, places if by > 0 else places[::-1], abs(by))
         for (name, axis, size), wanted in ((places[1], first), (places[0], second)):
             yield from _declared(case, name, axis, size, wanted)
 
@@ -78,10 +85,27 @@ def _sliced(case: Case, one: str, other: str, by: int) -> Iterator[Mend]:
         expr = case.arguments.get(name)
         for node in _indexed(case, expr):
             for literal, number in _bounds(node, more):
-                rank = 10 if more > 0 else 11
+                rank = _OF_ALL if number == 0 else 10 if more > 0 else 11
                 line = node.span.source.position(node.span.start)[0]
                 what = f"write {number} for the {literal.value} in line {line}"
                 yield case.mend(what, [replaced(literal, str(number))], rank, show=node.span, guess=True)
+
+
+def _unsliced(case: Case, places: list[Place], by: int) -> Iterator[Mend]:
+    """What the first operand has more of is cut off the tensor that it is made of, and not as the other is cut."""
+    (operand, axis, size), (other, _, wanted) = places
+    if not (isinstance(size, str) and isinstance(wanted, str) and has(case.callee, Trait.BROADCASTS, Trait.LOSS)):
+        return
+    expr, rank, beside = case.arguments.get(operand), len(case.shape(operand) or ()), case.arguments.get(other)
+    names = [expr] if isinstance(expr, sweet.Name) else children(expr) if isinstance(expr, sweet.Binary) else ()
+    before = "..., " if rank > 1 and axis % rank == rank - 1 else ":, " * (axis % rank)
+    said = beside.span.text if beside is not None else ""
+    ends = sorted((("first", f"{by}:"), ("last", f":-{by}")), key=lambda end: end[1] in said)
+    for name in (n for n in names if isinstance(n, sweet.Name)):
+        for position, (which, bounds) in enumerate(ends):
+            what = f"leave out the {which}{f' {by}' * (by > 1)} along axis {axis % rank} of `{name.name}`"
+            text = f"{name.name}[{before}{bounds}]"
+            yield case.mend(what, [replaced(name, text)], _MISSING + position, guess=True)
 
 
 def _indexed(case: Case, expr: sweet.Expr | None) -> Iterator[sweet.Index]:

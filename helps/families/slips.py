@@ -358,8 +358,8 @@ def _names(dims: tuple[int | str, ...]) -> set[str]:
 
 
 def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
-    """Another tensor was meant, first one that is not used at all, or is declared alike."""
-    if not isinstance(node, sweet.Name) or node.name not in scope.tensors:
+    """Another tensor was meant, first one that is not used at all, or is declared alike. What is used here alone is meant."""
+    if not isinstance(node, sweet.Name) or node.name not in scope.tensors or scope.used[node.name] == 1:
         return
     own, statement = scope.tensors[node.name], case.tree.statement(node.span)
     around = statement if statement is not None else _result(case)
@@ -421,9 +421,13 @@ def _written(
 
 
 def _beside(case: Case, node: sweet.Name) -> set[str]:
-    """The names of an operator's operands: what is combined with itself was seldom meant."""
-    parent = case.tree.parent(node)
-    operands = (parent.left, parent.right) if isinstance(parent, sweet.Binary) else (node,)
+    """The names that operators combine with it: what is combined with itself was seldom meant."""
+    around: Node = node
+    while isinstance(parent := case.tree.parent(around), sweet.Binary):
+        around = parent
+    operands: list[Node] = [around]
+    for operand in operands:
+        operands += (operand.left, operand.right) if isinstance(operand, sweet.Binary) else ()
     return {operand.name for operand in operands if isinstance(operand, sweet.Name)}
 
 
