@@ -19,7 +19,7 @@ from ..case import Case, Mend, appended, dims_text, replaced
 from ..tree import callee, is_reshape, keeps_shape
 from .operands import wrap
 from .shapes import Change
-from .slips import later, leaves_unused, suspects
+from .slips import later, suspects
 
 _MOST_NODES, _MOST_DONE = 24, 3
 # So many calls of the same primitive, the nearest, are compared with one.
@@ -104,8 +104,8 @@ def _leaves(case: Case, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[M
         differ = [(a, b) for a, b in zip(own, other, strict=True) if _is_leaf(a) and a.span.text != b.span.text]  # type: ignore[attr-defined]
         if len(differ) == 1 and isinstance(differ[0][0], sweet.Name | sweet.IntLit):
             here, there = differ[0][0].span.text, differ[0][1].span.text  # type: ignore[attr-defined]
-            if case.function is not None and leaves_unused(case.tree.uses(case.function), here, there):
-                continue
+            if case.function is not None and case.tree.uses(case.function)[here] == 1:
+                continue  # what is used here alone is meant
             edit = replaced(differ[0][0], there)
             yield case.mend(f"write `{there}` for `{here}`", [edit], _LEAF, show=node.span, guess=True)
 

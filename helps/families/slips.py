@@ -3,7 +3,6 @@ number or name of the same sort, in the call that is blamed or in what its opera
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice, permutations
 
@@ -366,7 +365,6 @@ def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Ite
     here = {n.name for n in walk(around) if isinstance(n, sweet.Name)} if around is not None else set()
     beside = _beside(case, node)
     found = [name for name in scope.tensors if name not in beside and _is_before(case, name, node)]
-    found = [name for name in found if not leaves_unused(scope.used, node.name, name)]
     if not case.is_declared:
         found = [name for name in found if not scope.used[name]]
     found.sort(key=lambda name: (scope.used[name] > 0, name in here, not _alike(own, scope.tensors[name])))
@@ -376,11 +374,6 @@ def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Ite
         rank = _RECALLED if recalls else (24 if is_used else 17) + 4 * (not alike) + later + 2 * (name in here)
         mend = _written(case, node, node, name, f"write `{name}` for `{node.name}`", rank, guess=True)
         yield replace(mend, recalls=recalls)
-
-
-def leaves_unused(used: Counter[str], name: str, other: str) -> bool:
-    """Whether another name in the one place that says this one leaves it behind unused: what was worked out is dropped."""
-    return used[name] == 1 and used[other] > 0
 
 
 def _is_blamed(case: Case, node: Node) -> bool:
