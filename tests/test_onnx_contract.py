@@ -311,6 +311,17 @@ def test_indices_that_data_decides_are_listed_and_not_counted(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
+    ("bias", "asked"), [(["k"], ["h == k || k == 1"]), (["k", 1], ["n == k || k == 1"]), ([1], [])]
+)
+def test_a_bias_is_repeated_into_what_is_normalised_and_never_makes_it_larger(
+    tmp_path: Path, bias: Dims, asked: list[str]
+) -> None:
+    normalised = node("LayerNormalization", "Norm", "x s c", "out mean inverse")
+    shapes = {"x": ["b", "n", "h"], "s": ["h"], "c": bias}
+    assert conditions(contract(model(tmp_path / "m.onnx", [normalised], shapes, ["out", "mean", "inverse"]))) == asked
+
+
+@pytest.mark.parametrize(
     ("kind", "demanded"),
     [("Add", "@add needs axis"), ("ConstantOfShape", "@zeros needs size 0 of `t` to be at least")],
 )
