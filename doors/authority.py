@@ -5,7 +5,7 @@ The signature itself is asked, as any program is that runs, of tensors that have
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import pipeline
-from ..interp.arguments import convert, expected_dtype
+from ..interp.arguments import convert, expected_dtype, shown
 from ..interp.dtypes import numpy_dtype
 from ..interp.guards import dtype_name, foreign
 from ..interp.names import mangle
@@ -26,7 +26,7 @@ from ..lang.dtypes import DTYPES
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import Span
-from .libraries import NoArray, Weak, name_of, read
+from .libraries import NoArray, Weak, as_dtype, bool_of, name_of, read, shape_of, size_of
 
 # See written.py.
 __tracebackhide__ = True
@@ -85,6 +85,8 @@ class Authority:
             return self._tensor(subject, value, param)
         if isinstance(sort, core.FnSort) and not callable(value):
             self._unfit(subject, "a function", _told(value))
+        if isinstance(sort, core.BaseSort):
+            return self._shape_level(subject, value, sort.name)
         if not isinstance(sort, core.TupleSort):
             return value
         count = len(sort.items)
@@ -92,6 +94,16 @@ class Authority:
             self._unfit(subject, f"a tuple of {count}", _told(value))
         pairs = enumerate(zip(value, sort.items, strict=True))
         return tuple(self._stand_in(f"{subject}[{i}]", v, s, None) for i, (v, s) in pairs)
+
+    def _shape_level(self, subject: str, value: Any, sort: str) -> Any:
+        """As the door reads it: a dtype of any library is NumPy's here."""
+        read_as, wanted = _SHAPE_LEVEL[sort]
+        try:
+            found = read_as(value)
+        except NoArray:
+            self._unfit(subject, wanted, shown(value))
+        name = name_of(found) if sort == "DType" else None
+        return found if name is None else numpy_dtype(DTYPES[name])
 
     def _tensor(self, subject: str, value: Any, param: str | None) -> Any:
         try:
@@ -132,6 +144,14 @@ class _Inside(Exception):
     @classmethod
     def entered(cls, *_: object) -> NoReturn:
         raise cls
+
+
+_SHAPE_LEVEL: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "Size": (size_of, "an integer"),
+    "Bool": (bool_of, "True or False"),
+    "Shape": (shape_of, "a tuple of integers"),
+    "DType": (as_dtype, "a dtype"),
+}
 
 
 def _told(value: Any) -> str:

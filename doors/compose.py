@@ -14,6 +14,7 @@ from ..helps.signatures import signatures
 from ..lang import core
 from ..lang.checked import Binding, Checked, Demands
 from ..lang.diagnostics import Diagnostic, Label
+from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.node import replace
 from ..residual import Check, residual_checks
 from .declared import Unfit
@@ -76,7 +77,7 @@ class Chain:
             *(link.declaration(frozenset(link.door.optional)) for link in self.links[1:]),
         ]
         _, first = self.first.variant(absent)
-        head = _parameters(first.signature) if demands is None else str(demands).partition("= ")[2]
+        head = _parameters(first) if demands is None else str(demands).partition("= ")[2]
         return "\n".join([*lines, f"@{self.name} = {head} {{", *self._calls(first), "}", ""])
 
     def _calls(self, first: core.Function) -> Iterator[str]:
@@ -226,17 +227,21 @@ def _wanted(door: Door, function: Callable[..., Any]) -> list[str]:
 # Text
 
 
-def _parameters(signature: str) -> str:
-    """`fn(...) where ...` without the result, which is what follows from the calls."""
-    depth = 0
-    text = signature.partition("= ")[2]
+def _parameters(function: core.Function) -> str:
+    """`fn(...) where ...` without the result, which is what follows from the calls, and without what is said of that alone."""
+    depth, text = 0, function.signature.partition("= ")[2]
     for at, sign in enumerate(text):
         depth += (sign in "([{") - (sign in ")]}")
         if depth == 0 and sign == ")":
-            head, rest = text[: at + 1], text[at + 1 :]
-            where = rest.find(" where ")
-            return head + (rest[where:] if where >= 0 else "")
-    return text
+            text = text[: at + 1]
+            break
+    said = function.declaration
+    if said is None or not said.where:
+        return text
+    bound = {name for p in said.params for name in (p.name, *(p.annotation.names if p.annotation is not None else ()))}
+    own = {*said.result.names} - {*bound, *DTYPES, *CLASSES} if said.result is not None else set()
+    where = ", ".join(w.span.text for w in said.where if own.isdisjoint(w.names))
+    return f"{text} where {where}" if where else text
 
 
 def _type(binding: Binding) -> str:

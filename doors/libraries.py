@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interp.arguments import given_dtype
 from ..interp.dtypes import dtype_of, numpy_dtype
 from ..interp.guards import Undefined, ceildiv, exact, floor, modulo
 from ..lang.dtypes import DTYPES, DType
@@ -123,12 +124,9 @@ def as_dtype(value: Any) -> Any:
     if name_of(value) is not None:
         return value
     try:
-        found = DTYPES[value] if isinstance(value, str) else dtype_of(np.dtype(value)) if value is not None else None
-    except (TypeError, LookupError):
-        found = None
-    if found is None:
-        raise NoArray("a dtype")
-    return numpy_dtype(found)
+        return given_dtype(value)
+    except (TypeError, LookupError, ValueError):
+        raise NoArray(value) from None
 
 
 # Sizes, shapes, bools
@@ -144,7 +142,7 @@ def size_of(value: Any) -> int:
 
 
 def bool_of(value: Any) -> bool:
-    if not isinstance(value, np.bool_):
+    if not isinstance(value, bool | np.bool_):
         raise NoArray(value)
     return bool(value)
 

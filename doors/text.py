@@ -180,28 +180,16 @@ class Checks(ShapeTexts):
             self.dims[name, axis] = self.dims[name, axis - rank] = local
 
     def _match(self, stmt: core.MatchShape) -> None:
-        """Binds and compares the dimensions of a shape with at most one splice in it."""
-        shape, dims = self.shape_local(stmt.tensor), stmt.dims
-        at = next((i for i, d in enumerate(dims) if isinstance(d, core.Splice)), None)
-        after = 0 if at is None else len(dims) - at - 1
-        self._failing(f"{PREFIX}len({shape}) {'!=' if at is None else '<'} {len(dims) - (at is not None)}", stmt)
-        later = []
-        for i, dim in enumerate(dims):
-            if isinstance(dim, core.Splice):
-                end = f"{PREFIX}len({shape}) - {after}" if after else ""
-                part, name = f"{shape}[{i}:{end}]", dim.name
-            else:
-                part = f"{shape}[{i if at is None or i < at else i - len(dims)}]"
-                name = dim.name if isinstance(dim, core.SizeVar) else ""
-            if name in stmt.binds:
-                self.locals[name] = self._own(name)
-                self.write(f"{self._own(name)} = {part}")
-            else:
-                later.append((part, dim))
-        for part, dim in later:
-            text = self.local(dim.name) if isinstance(dim, core.Splice) else self.size(dim)
-            if text != part:
-                self._failing(f"{part} != {text}", stmt)
+        self.locals.update((name, self._own(name)) for name in stmt.binds)
+        fits, binds, tests = self.pattern(stmt, self.shape_local(stmt.tensor))
+        self._failing(f"not {fits}", stmt)
+        for name, part in binds:
+            self.write(f"{self.local(name)} = {part}")
+        for test in tests:
+            self._failing(f"not {test}", stmt)
+
+    def count(self, shape: str) -> str:
+        return PREFIX + super().count(shape)
 
     # Shape-level expressions, over what was read of the values
 

@@ -101,7 +101,7 @@ def _convert(
     match sort:
         case core.TupleSort(items=items):
             if not isinstance(value, tuple | list) or len(value) != len(items):
-                but = f"it has {len(value)}" if isinstance(value, tuple | list) else f"it is {_shown(value)}"
+                but = f"it has {len(value)}" if isinstance(value, tuple | list) else f"it is {shown(value)}"
                 raise _refused(function, param, f"a tuple of {len(items)}", but, at)
             parts = enumerate(zip(items, value, strict=True))
             return tuple(_convert(function, param, s, v, copy, (*at, i)) for i, (s, v) in parts)
@@ -194,14 +194,15 @@ def _shape_level(function: core.Function, param: core.Param, sort: str, value: A
             case "Shape" if not isinstance(value, str | bytes):
                 return tuple(operator.index(v) for v in value)
             case "DType":
-                return _dtype(value)
+                return given_dtype(value)
     except (TypeError, LookupError, ValueError):
         pass
     wanted = {"Size": "an integer", "Bool": "True or False", "Shape": "a tuple of integers"}.get(sort, "a dtype")
     raise _unfit(function, param, wanted, value)
 
 
-def _dtype(value: Any) -> np.dtype[Any]:
+def given_dtype(value: Any) -> np.dtype[Any]:
+    """A dtype by what NumPy takes for it; raises TypeError, LookupError or ValueError for what is none."""
     if value is None:  # which NumPy takes for float64
         raise TypeError
     if isinstance(value, str) and value in DTYPES:
@@ -219,10 +220,11 @@ def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Callable[.
 
 
 def _unfit(function: core.Function, param: core.Param, wanted: str, value: object, why: str = "") -> ShapeError:
-    return _refused(function, param, wanted, why or f"it is {_shown(value)}")
+    return _refused(function, param, wanted, why or f"it is {shown(value)}")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """What a value is that does not fit."""
     if isinstance(value, np.ma.MaskedArray):
         return "a masked array"
     return describe(value) if isinstance(value, np.ndarray | np.generic | np.dtype) else foreign(value)

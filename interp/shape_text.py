@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, members
@@ -11,6 +11,16 @@ from .dtypes import numpy_dtype
 from .unit import Unit
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+class Pattern(Protocol):
+    """What a shape is held against: dimensions over slots, some of which it binds."""
+
+    @property
+    def binds(self) -> tuple[str, ...]: ...
+
+    @property
+    def dims(self) -> tuple[core.SizeExpr | core.Splice, ...]: ...
 
 
 class ShapeTexts:
@@ -115,8 +125,53 @@ class ShapeTexts:
             return self.dtype(e)
         return f"({self.boolean(e)})"
 
+    # Patterns
+
+    def pattern(self, step: Pattern, whole: str) -> tuple[str, list[tuple[str, str]], list[str]]:
+        """A pattern against the shape in the local `whole`: the test of its length, the slots that it binds, and the tests that
+        follow once they are bound."""
+        dims = step.dims
+        loose = [i for i, d in enumerate(dims) if isinstance(d, core.Splice) and d.name in step.binds]
+        at = loose[0] if loose else len(dims)
+        before, after = dims[:at], dims[at + 1 :]
+        ahead, behind = self._length(before), self._length(after)
+        count = self.count(whole)
+        fits = f"{count} >= {_plus(ahead, behind)}" if loose else f"{count} == {ahead}"
+        binds: list[tuple[str, str]] = []
+        tests: list[str] = []
+        for group, fixed in ((before, "0"), (after, f"{count} - {behind}")):
+            for i, d in enumerate(group):
+                start = _plus(fixed, self._length(group[:i]))
+                if isinstance(d, core.SizeVar) and d.name in step.binds:
+                    binds.append((d.name, f"{whole}[{start}]"))
+                elif isinstance(d, core.Splice):
+                    stop = _plus(fixed, self._length(group[: i + 1]))
+                    tests.append(f"{whole}[{start}:{stop}] == {self.local(d.name)}")
+                else:
+                    tests.append(f"{whole}[{start}] == {self.size(d)}")
+        if loose:
+            splice = dims[at]
+            assert isinstance(splice, core.Splice)
+            binds.append((splice.name, f"{whole}[{ahead}:{count} - {behind}]"))
+        return fits, binds, tests
+
+    def count(self, shape: str) -> str:
+        """How many dimensions the shape in a local has."""
+        return f"len({shape})"
+
+    def _length(self, dims: tuple[core.SizeExpr | core.Splice, ...]) -> str:
+        fixed = sum(not isinstance(d, core.Splice) for d in dims)
+        spliced = [self.count(self.local(d.name)) for d in dims if isinstance(d, core.Splice)]
+        return f"({' + '.join([str(fixed), *spliced])})" if spliced else str(fixed)
+
 
 def tuple_text(texts: Iterable[str]) -> str:
     """A tuple of what the texts stand for."""
     items = list(texts)
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _plus(a: str, b: str) -> str:
+    if a.isdigit() and b.isdigit():
+        return str(int(a) + int(b))
+    return a if b == "0" else b if a == "0" else f"{a} + {b}"

@@ -320,38 +320,6 @@ class RoutineText(ShapeTexts):
             self.write(f"if {self._open(step)}not ({' and '.join(tests)}): raise Failed", step)
         self._release(step.last)
 
-    def pattern(self, step: Match, whole: str) -> tuple[str, list[tuple[str, str]], list[str]]:
-        """A pattern against the shape in the local `whole`: the test of its length, the slots that it binds, and the tests that
-        follow once they are bound."""
-        dims = step.dims
-        loose = [i for i, d in enumerate(dims) if isinstance(d, core.Splice) and d.name in step.binds]
-        at = loose[0] if loose else len(dims)
-        before, after = dims[:at], dims[at + 1 :]
-        ahead, behind = self._length(before), self._length(after)
-        fits = f"len({whole}) >= {_plus(ahead, behind)}" if loose else f"len({whole}) == {ahead}"
-        binds: list[tuple[str, str]] = []
-        tests: list[str] = []
-        for group, fixed in ((before, "0"), (after, f"len({whole}) - {behind}")):
-            for i, d in enumerate(group):
-                start = _plus(fixed, self._length(group[:i]))
-                if isinstance(d, core.SizeVar) and d.name in step.binds:
-                    binds.append((d.name, f"{whole}[{start}]"))
-                elif isinstance(d, core.Splice):
-                    stop = _plus(fixed, self._length(group[: i + 1]))
-                    tests.append(f"{whole}[{start}:{stop}] == {self.local(d.name)}")
-                else:
-                    tests.append(f"{whole}[{start}] == {self.size(d)}")
-        if loose:
-            splice = dims[at]
-            assert isinstance(splice, core.Splice)
-            binds.append((splice.name, f"{whole}[{ahead}:len({whole}) - {behind}]"))
-        return fits, binds, tests
-
-    def _length(self, dims: tuple[core.SizeExpr | core.Splice, ...]) -> str:
-        fixed = sum(not isinstance(d, core.Splice) for d in dims)
-        spliced = [f"len({self.local(d.name)})" for d in dims if isinstance(d, core.Splice)]
-        return f"({' + '.join([str(fixed), *spliced])})" if spliced else str(fixed)
-
     # Operands
 
     def operand(self, v: Operand) -> str:
@@ -468,9 +436,3 @@ class RoutineText(ShapeTexts):
 
 
 _SIZE = Param("", "size")
-
-
-def _plus(a: str, b: str) -> str:
-    if a.isdigit() and b.isdigit():
-        return str(int(a) + int(b))
-    return a if b == "0" else b if a == "0" else f"{a} + {b}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..lang.checked import Asked, Condition, Conditions
+from ..lang.source import Span
 from .known.fresh import dims_of
 from .known.state import State
 from .known.values import Env, SizeValue
@@ -55,7 +56,12 @@ def _strongest(conds: Iterable[Cond]) -> list[Cond]:
 
 
 def _once(asked: Iterable[Asked]) -> Iterator[Asked]:
-    return iter({one.place: one for one in asked}.values())
+    """One for each place: one that has words, where there is such."""
+    found: dict[Span, Asked] = {}
+    for one in asked:
+        if one.needs or one.place not in found:
+            found[one.place] = one
+    return iter(found.values())
 
 
 def _each_without_factors(conds: Sequence[Cond], door: tuple[Cond, ...]) -> list[Cond]:

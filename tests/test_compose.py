@@ -252,3 +252,24 @@ def _told(function: Any, args: Any) -> str:
     except rx.ShapeError as refused:
         return refused.diagnostic.message
     return ""
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ("Tensor([k], float32)", "k <= n"),
+        ("Tensor([k], float32)", "n >= 1, k <= n"),
+        ("Tensor([n], e)", "e in floating"),
+        ("Tensor([n], float32)", "n >= 1, min(n, 3) >= 1"),
+        ("Tensor([k], e)", "n >= 1, e in floating, k <= n && n <= 9"),
+    ],
+)
+def test_what_is_said_of_the_result_alone_is_no_demand_of_a_row(result: str, said: str) -> None:
+    first = rx.checked(f"fn(x : Tensor([n], float32)) : {result} where {said}")(lambda x: x)
+    second = rx.checked("fn(x : Tensor([m], d)) : Tensor([m], d) where d in floating")(lambda x: x)
+    row = rx.compose(first, second)
+    assert row(np.ones(3, np.float32)).shape == (3,)
+    assert ("n >= 1" in str(rx.signature(row))) == ("n >= 1" in said)
+    if "n >= 1" in said:
+        with pytest.raises(rx.ShapeError):
+            row(np.ones(0, np.float32))

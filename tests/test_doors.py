@@ -82,6 +82,35 @@ def namesake(count: int, body: Any) -> Any:
     return space["f"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [np.array([2, 3]), ">f4", "f4", "bogus", (True, 2), (2, 3.0), np.array(True), np.array(3), 1, 1.0, None, float,
+     np.dtype(">f4"), b"no", [("a", "f4")], {}, object(), 2**70],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("sort", ["Size", "Shape", "Bool", "DType"])
+def test_what_stands_for_no_size_shape_bool_or_dtype_is_refused_in_words(sort: str, given: Any) -> None:
+    """The door and the words read a value in one way: no value is refused by the one and taken by the other."""
+    door = rx.checked(f"fn(v : {sort}, x : Tensor([2], float32)) : Tensor([2], float32)")(lambda v, x: x)
+    for x in (zeros(2), zeros(3)):
+        with suppress(rx.ShapeError):
+            door(given, x)
+
+
+@pytest.mark.parametrize("where", ["*b, *c", "*c, *b", "*b, n, *c, n, *b", "*b, *b"])
+def test_a_shape_is_matched_with_several_splices(where: str) -> None:
+    door = rx.checked(f"fn(x : Tensor([{where}], float32), y : Tensor([*b, 1], float32), n : Size) : Tensor([], ?)")(
+        lambda x, y, n: x.sum()
+    )
+    parts = {"*b": (2, 3), "*c": (4,), "n": (5,)}
+    shape = [size for word in where.split(", ") for size in parts[word]]
+    assert door(zeros(*shape), zeros(2, 3, 1), 5) == 0
+    for axis in range(len(shape) if "*c" not in where else 0):
+        other = [size + (at == axis) for at, size in enumerate(shape)]
+        assert "needs `x` to have a shape like" in message(door, zeros(*other), zeros(2, 3, 1), 5)
+    assert "needs `x` to have a shape like" in message(door, zeros(*shape[:1]), zeros(2, 3, 1), 5)
+
+
 # Messages
 
 

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -385,6 +386,13 @@ def test_the_helps_of_damaged_programs_do_what_they_say() -> None:
             assert list(fails_of(text)) == [], text
             helps += any(o.mends for o in offered(text))
     assert helps > 5
+
+
+@pytest.mark.parametrize("shape", ["6", "n, 6", "n * 2, 3"])
+def test_the_helps_of_targets_that_are_no_shapes_do_what_they_say(shape: str) -> None:
+    for target in product((-2, -1, 0, 2, 6), repeat=3):
+        text = f"@f = fn(x : Tensor([{shape}], float32)) {{\n  @reshape(x, {list(target)})\n}}\n"
+        assert list(fails_of(text)) == [], text
 
 
 def test_the_same_program_gets_the_same_helps_again() -> None:

@@ -310,6 +310,36 @@ def test_indices_that_data_decides_are_listed_and_not_counted(tmp_path: Path) ->
     assert [d.node for d in found.undecided] == ["node Pos (Gather)"]
 
 
+@pytest.mark.parametrize(
+    ("bias", "asked"), [(["k"], ["h == k || k == 1"]), (["k", 1], ["n == k || k == 1"]), ([1], [])]
+)
+def test_a_bias_is_repeated_into_what_is_normalised_and_never_makes_it_larger(
+    tmp_path: Path, bias: Dims, asked: list[str]
+) -> None:
+    normalised = node("LayerNormalization", "Norm", "x s c", "out mean inverse")
+    shapes = {"x": ["b", "n", "h"], "s": ["h"], "c": bias}
+    assert conditions(contract(model(tmp_path / "m.onnx", [normalised], shapes, ["out", "mean", "inverse"]))) == asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "demanded"),
+    [("Add", "@add needs axis"), ("ConstantOfShape", "@zeros needs size 0 of `t` to be at least")],
+)
+def test_what_other_data_decides_is_said_in_words_where_a_node_checks_several_things(
+    tmp_path: Path, kind: str, demanded: str
+) -> None:
+    """Of two axes that only data knows the first one is told: the checks of the others have no words."""
+    shape, tensor = {"x": ["a", "b"]}, {"t": ([2], TensorProto.INT64)}
+    last = node("ConstantOfShape", "Zeros", "t", "out")
+    if kind == "Add":
+        last = node("Add", "Sum", "made y", "out")
+        shape = {"x": ["a", "b"], "y": ["c", "d"]}
+    nodes = [*([node("Expand", "Wide", "x t", "made")] if kind == "Add" else []), last]
+    found = contract(model(tmp_path / "m.onnx", nodes, {**shape, **tensor}, ["out"]))
+    assert found.undecided and all(d.needs for d in found.undecided)
+    assert any(d.needs.startswith(demanded) for d in found.undecided)
+
+
 def test_sizes_are_called_as_in_the_program_and_the_models_names_stand_beside_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

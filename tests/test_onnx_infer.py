@@ -14,6 +14,7 @@ from rxlang.cli.main import invoke
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from rxlang.frontends.onnx.names import RESERVED  # noqa: E402
 from rxlang.frontends.onnx.operators import registry  # noqa: E402
 from rxlang.model import api as rx_onnx  # noqa: E402
 
@@ -72,6 +73,15 @@ def test_sizes_have_the_models_own_names() -> None:
     assert found.values["y"].shape == ("batch-size", "n * 2")
     assert found.shape("y") == (rxlang.Size("batch_size"), rxlang.Size("2 * n"))
     assert [n.status for n in found.nodes] == ["success", "success"]
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED - {"None"}))  # which is no name
+def test_a_size_that_is_called_like_a_word_of_the_language_is_read_in_expressions(name: str) -> None:
+    node = helper.make_node("Concat", ["x", "x"], ["y"], axis=0)
+    found = rx_onnx.infer(model([node], [value("x", [name, 3])], [value("y", None)]))
+    (size, *_), (doubled, *_) = found.shape("x") or (), found.shape("y") or ()
+    assert found.values["x"].shape == (name, 3)
+    assert isinstance(size, rxlang.Size) and doubled == size * 2
 
 
 def test_a_name_that_would_read_as_a_difference_is_another_one_in_expressions() -> None:

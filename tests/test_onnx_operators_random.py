@@ -405,10 +405,11 @@ def test_nodes_give_what_the_others_give(tmp_path: Path) -> None:
             if right is None:
                 fuzz.count("operators", "unknown")
                 continue
-            one = OneNode(model, [data for data in node.inputs if data is not None], node.constants)
+            held = node.constants if seed // len(FAMILIES) % 3 else ()  # all inputs are data once in three times
+            one = OneNode(model, [data for data in node.inputs if data is not None], held)
             found = one.run(tmp_path)
             shapes = one.shapes(tmp_path)
-            said = (node.op, [np.shape(i) for i in node.inputs], node.attributes, node.opset, shapes)
+            said = (node.op, [np.shape(i) for i in node.inputs], held, node.attributes, node.opset, shapes)
             assert fits(shapes, right, exactly=False), (said, [r.shape for r in right])
             for made, wanted in zip(found, right, strict=True):
                 assert agree(made, wanted), (said, made, wanted)

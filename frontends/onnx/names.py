@@ -84,7 +84,8 @@ class Originals:
         taken = Counter(sizes.values())
         self.sizes = {made: name if taken[name] == 1 else _other(made, taken) for made, name in sizes.items()}
         self.in_expressions = {
-            made: name if _NAME.fullmatch(name) else _other(made, taken) for made, name in self.sizes.items()
+            made: name if _NAME.fullmatch(name) and name not in RESERVED else _other(made, taken)
+            for made, name in self.sizes.items()
         }
 
     def of(self, text: str) -> str:

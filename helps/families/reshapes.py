@@ -74,7 +74,7 @@ def _side(case: Case, target: sweet.ListExpr, dims: Dims, asked: Dims, position:
         return
     rest = [d for d in asked if d != size]
     total, known = count(shapes.without(dims, rest)), count(shapes.without(rest, dims))
-    if total is None or not known or total % known:
+    if total is None or known is None or known < 1 or total % known:  # a -1 and what is below it are no sizes
         return
     side = isqrt(total // known)
     if side > 1 and side * side * known == total:

@@ -76,7 +76,7 @@ def dropout(x: Array, ratio: Array | None, training: Array | None, seed: int | N
 def _cumulative(name: str) -> None:
     @kernel(f"onnx.cumulative_{name}")
     def cumulative(x: Array, axis: Array, exclusive: bool, reverse: bool) -> Array:
-        return np.asarray(lookup(f"cumulative_{name}")(x, int(axis.ravel()[0]), exclusive, reverse))
+        return np.asarray(lookup(f"cumulative_{name}")(x, int(axis.ravel()[0]), None, False, exclusive, reverse))
 
 
 _cumulative("sum")

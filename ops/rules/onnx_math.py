@@ -14,6 +14,7 @@ from .elementwise import mapped
 from .onnx_shape import not_zero
 from .pool import pooled
 from .reduce import LARGEST, SMALLEST, Fold, folded, not_empty, reduced
+from .shape import broadcast_into
 
 
 def _quotient(ctx: Ctx, a: Any, b: Any) -> Any:
@@ -140,8 +141,11 @@ def layer_normalization(
     ctx: Ctx, x: TensorInfo, scale: TensorInfo, bias: TensorInfo | None, axis: int, epsilon: float
 ) -> list[Any]:
     """Layer normalisation with the means and the inverse standard deviations. ONNX LayerNormalization."""
-    dims = ctx.dims(x)
+    dims = known_shape(ctx, x)
     at = place(ctx, dims, axis)
+    broadcast_into(ctx, "scale", known_shape(ctx, scale), "x", dims)
+    if bias is not None:
+        broadcast_into(ctx, "bias", known_shape(ctx, bias), "x", dims)
     ones = (*dims[:at], *(1 for _ in dims[at:]))
     return [dims, ones, ones]
 

@@ -338,6 +338,12 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     for j, d in enumerate(shape):
         if not isinstance(d, Segment):
             not_negative(ctx, Axis("shape", j, d))
+    broadcast_into(ctx, "x", source, "shape", shape)
+    return Out(shape, spread(x.data, source, shape))
+
+
+def broadcast_into(ctx: Ctx, name: str, source: Shape, into: str, shape: Shape) -> None:
+    """Requires that what is called `name` can be repeated to have the shape of what is called `into`, which stays as it is."""
     for back in range(1, len(source) + 1):
         d = source[-back]
         if isinstance(d, Segment):
@@ -346,15 +352,14 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
             raise RankUnknown
         if back > len(shape):
             given, phrase = (
-                (Argument("shape"), Argument("x")),
+                (Argument(into), Argument(name)),
                 f"a {{0}} of rank {len(source)} or more, the rank of {{1}}",
             )
             ctx.fail(Other(phrase, given, f"it has {len(shape)}", ()))
         if isinstance(shape[-back], Segment):
             raise RankUnknown
-        own, target = axis_of("x", source, len(source) - back), axis_of("shape", shape, len(shape) - back)
+        own, target = axis_of(name, source, len(source) - back), axis_of(into, shape, len(shape) - back)
         ctx.require(BroadcastTo(own, target))
-    return Out(shape, spread(x.data, source, shape))
 
 
 @primitive("broadcast_arrays", "xs: tensors", "T:any... -> T...", results="tuple")

@@ -41,12 +41,17 @@ class RandomSignature:
         if kind < 0.25 and not result:
             name = self.random.choice(NAMES)
             return "Size", self.sizes[name]
+        if kind < 0.35 and not result:
+            return self.random.choice((("Bool", True), ("DType", np.dtype(self.dtype)), ("Shape", self.batch)))
         return self._tensor(result=result)
 
     def _tensor(self, *, result: bool) -> tuple[str, Any]:
         dims = [self._dim(result=result) for _ in range(self.random.randrange(4))]
         if self.random.random() < 0.3 and (self.spliced or not result):
             dims.insert(self.random.randrange(len(dims) + 1), ("*b", self.batch))
+            again = self.spliced and self.random.random() < 0.4
+            if again:
+                dims.insert(self.random.randrange(len(dims) + 1), ("*b", self.batch))
             self.spliced = True
         shape = tuple(s for _, size in dims for s in (size if isinstance(size, tuple) else (size,)))
         word = self.random.choice(("float32", "d", "?")) if not result or self.named else "float32"
@@ -86,6 +91,8 @@ class RandomSignature:
             return value
         if isinstance(value, tuple):
             return tuple(map(self.spoiled, value))
+        if isinstance(value, bool | np.dtype):
+            return self.random.choice((value, str(value), None))
         if isinstance(value, int):
             return value + self.random.choice((-1, 1))
         shape = list(value.shape)
