@@ -13,6 +13,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 np = pytest.importorskip("numpy")
+reference = pytest.importorskip("onnx.reference")
 
 import rxlang  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
@@ -99,3 +100,19 @@ def test_resized_sizes_are_products_of_float32(factor: float, size: int, wanted:
     assert wanted == int(np.float32(factor) * np.float32(size))
     (shape,) = made.shapes(tmp_path)
     assert shape in ([1, wanted], [1, None])
+
+
+@pytest.mark.parametrize("operator", ["LayerNormalization", "RMSNormalization"])
+@pytest.mark.parametrize("scale", [(8,), (1,), (5, 8), (3, 1, 8), (3, 5, 1)])
+@pytest.mark.parametrize("held", [True, False])
+def test_the_scale_of_a_normalization_is_repeated_as_the_operand_wants_it(
+    operator: str, scale: tuple[int, ...], held: bool, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in ((3, 5, 8), scale)]
+    model = one_node(operator, inputs, opset=23)
+    node = OneNode(model, inputs, ("x1",) if held else ())
+    [right] = reference.ReferenceEvaluator(model).run(None, {"x0": inputs[0], "x1": inputs[1]})
+    [found] = node.run(tmp_path)
+    np.testing.assert_allclose(found, right, 1e-5, 1e-6)
+    assert node.shapes(tmp_path) == [[3, 5, 8]]

@@ -165,6 +165,15 @@ def layer_normalization(
     return scaled, middle, inverse
 
 
+@kernel("onnx.rms_normalization")
+def rms_normalization(x: Array, scale: Array, axis: int, epsilon: float) -> Array:
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    made = x.astype(np.float32, copy=False) if x.dtype.itemsize < 4 else x
+    root = np.sqrt(np.mean(made * made, axes, keepdims=True) + made.dtype.type(epsilon))
+    scaled: Array = made / root * scale
+    return scaled.astype(x.dtype)
+
+
 @kernel("onnx.max_pool_indices")
 def max_pool_indices(
     x: Array,

@@ -151,6 +151,17 @@ def layer_normalization(
 
 
 @primitive(
+    "onnx.rms_normalization", "x: tensor, scale: tensor, axis: int = -1, epsilon: float = 1e-5", "T:floating, T -> T",
+)  # fmt: skip
+def rms_normalization(ctx: Ctx, x: TensorInfo, scale: TensorInfo, axis: int, epsilon: float) -> Shape:
+    """Normalisation by the root of the mean of squares, with a scale that is repeated as x wants it. ONNX RMSNormalization."""
+    dims = known_shape(ctx, x)
+    place(ctx, dims, axis)
+    broadcast_into(ctx, "scale", known_shape(ctx, scale), "x", dims)
+    return dims
+
+
+@primitive(
     "onnx.max_pool_indices",
     'x: tensor, kernel_shape: sizes, strides: sizes = none, pads: pairs = none, auto_pad: str = "notset", '
     "dilations: sizes = none, ceil_mode: bool = false, column_major: bool = false",

@@ -149,14 +149,25 @@ def _onto_product(node: Reader) -> str:
 @operator("LayerNormalization", 17)
 def layer_normalization(node: Reader) -> str:
     more = f", axis={node.integer('axis', -1)}, epsilon={number(node.number('epsilon', 1e-5))}"
-    name = "onnx.layer_normalization" if node.outputs() > 1 else "layer_norm"
+    is_plain = node.outputs() == 1 and all(_is_of_axes(node, at) for at in (1, 2) if node.has(at))
+    if not is_plain and node.outputs() == 1:
+        return f"@onnx.layer_normalization({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})[0]"
+    name = "layer_norm" if is_plain else "onnx.layer_normalization"
     return f"@{name}({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})"
 
 
 @operator("RMSNormalization", 23)
 def rms_normalization(node: Reader) -> str:
+    name = "rms_norm" if _is_of_axes(node, 1) else "onnx.rms_normalization"
     epsilon = number(node.number("epsilon", 1e-5))
-    return f"@rms_norm({node.x(0)}, {node.x(1)}, axis={node.integer('axis', -1)}, epsilon={epsilon})"
+    return f"@{name}({node.x(0)}, {node.x(1)}, axis={node.integer('axis', -1)}, epsilon={epsilon})"
+
+
+def _is_of_axes(node: Reader, at: int) -> bool:
+    """Whether a weight of the model's has just the axes that are normalised, none of size 1: then nothing of it is repeated."""
+    axis, rank, shape = node.integer("axis", -1), node.rank(0), node.constant_shape(at)
+    count = -axis if axis < 0 else rank - axis if rank is not None else None
+    return shape is not None and len(shape) == count and 1 not in shape
 
 
 @operator("GroupNormalization", 21)

@@ -102,6 +102,16 @@ class Reader:
             return None
         return tuple(v for v in found.values if isinstance(v, int))
 
+    def constant_shape(self, at: int) -> tuple[int, ...] | None:
+        """The shape of an input that the model holds."""
+        found = self.scope.constant(self.operation.inputs[at]) if self.has(at) else None
+        return tuple(found.shape) if found is not None else None
+
+    def rank(self, at: int) -> int | None:
+        """The declared rank of an input."""
+        kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
+        return len(kind.shape) if isinstance(kind, TensorType) and kind.shape is not None else None
+
     def dtype_of(self, at: int) -> str | None:
         """What is declared of an input's elements."""
         kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
