@@ -84,6 +84,29 @@ def test_a_size_that_is_called_like_a_word_of_the_language_is_read_in_expression
     assert isinstance(size, rxlang.Size) and doubled == size * 2
 
 
+@pytest.mark.parametrize(
+    ("declared", "shape", "rows"),
+    [
+        ("2*N", "N * 2", "N"),
+        ("(N + 1)*2", "N * 2 + 2", "N + 1"),
+        ("4*N + 6", "N * 4 + 6", "N * 2 + 3"),
+        ("N - 1", "N - 1", "(N + 1) // 2 - 1"),
+    ],
+)
+def test_an_expression_over_one_name_that_stands_nowhere_else_is_read(declared: str, shape: str, rows: str) -> None:
+    target = numpy_helper.from_array(np.array([-1, 8]), "target")
+    nodes = [helper.make_node("Reshape", ["x", "target"], ["y"])]
+    found = rx_onnx.infer(model(nodes, [value("x", [declared, 4])], [value("y", None)], [target]))
+    assert (str(found.values["x"].shape[0]), str(found.values["y"].shape[0])) == (shape, rows)
+
+
+@pytest.mark.parametrize("declared", ["N//2*2", "N*N", "5 - N", "2*N - N"])
+def test_an_expression_that_does_not_tell_its_name_is_a_name(declared: str) -> None:
+    node = helper.make_node("Relu", ["x"], ["y"])
+    found = rx_onnx.infer(model([node], [value("x", [declared, 4])], [value("y", None)]))
+    assert found.values["y"].shape == (declared, 4)
+
+
 def test_a_name_that_would_read_as_a_difference_is_another_one_in_expressions() -> None:
     node = helper.make_node("Concat", ["x", "x"], ["y"], axis=0)
     found = rx_onnx.infer(model([node], [value("x", ["a-c", "a", "a_c"])], [value("y", None)]))

@@ -20,10 +20,27 @@ Line = tuple[str, Made | None]
 
 
 def _is_determined(size: Size, declared: Collection[str]) -> bool:
-    """Whether a signature that has a size says what its names are: other sizes do, or it is a multiple of one name."""
-    if isinstance(size, Op) and size.sign == "*" and isinstance(size.left, int) and isinstance(size.right, Named):
+    """Whether a signature that has a size says what its names are: other sizes do, or it grows with the one name in it."""
+    if all(name in declared for name in names(size)):
         return True
-    return isinstance(size, Named) or all(name in declared for name in names(size))
+    return len(list(names(size))) == 1 and (_slope(size) or 0) > 0
+
+
+def _slope(size: Size) -> int | None:
+    """By how much a size grows with its one name; None where it is no line."""
+    if not isinstance(size, Op):
+        return int(isinstance(size, Named))
+    left, right = _slope(size.left), _slope(size.right)
+    if left is None or right is None:
+        return None
+    match size:
+        case Op(sign="+"):
+            return left + right
+        case Op(sign="-"):
+            return left - right
+        case Op(sign="*", left=int(factor)) | Op(sign="*", right=int(factor)):
+            return factor * (left + right)
+    return 0 if left == right == 0 else None
 
 
 class Writer:
