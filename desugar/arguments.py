@@ -133,7 +133,8 @@ def refuse_size(code: Code, expr: sweet.Expr, found: str) -> NoReturn:
         "Shape": _of_shape(shown),
         "Bool": "a condition is all over sizes or all over tensors: `@item` makes a Size, `@size_to_tensor` a tensor",
     }
-    message = f"`{shown}` is a {found}, not a tensor: sizes and shapes do not mix with tensors"
+    subject = f"`{shown}`" if len(shown) <= _SHOWN else "this"
+    message = f"{subject} is a {found}, not a tensor: sizes and shapes do not mix with tensors"
     literal = isinstance(expr, sweet.ListExpr) and all(isinstance(i, sweet.IntLit) for i in expr.items)
     fail(codes.E207, message, expr.span, help=f"`tensor({shown})` is a tensor" if literal else helps.get(found))
 

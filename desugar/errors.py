@@ -9,6 +9,8 @@ from ..lang.codes import Code
 from ..lang.diagnostics import Edit, Label, RxError, error
 from ..lang.source import Span
 
+_LONGEST = 60  # so much of a program is quoted in a help
+
 
 def problem(
     code: Code, message: str, span: Span, *, help: str | None = None, labels: Iterable[Label] = (),
@@ -66,6 +68,8 @@ def did_you_mean(names: Iterable[str]) -> str | None:
 
 def as_tensor(shown: str) -> str:
     """The help for a Size that stands where a tensor is needed."""
+    if len(shown) > _LONGEST:
+        return "`@size_to_tensor(n, float32)` makes a float32 tensor of a Size `n`, `@size_to_tensor(n)` an int64 one"
     return f"`@size_to_tensor({shown}, float32)` makes a float32 tensor of it, `@size_to_tensor({shown})` an int64 one"
 
 

@@ -196,6 +196,13 @@ SLIPS = [
         ("[b, t * v]",),
     ),
     (
+        "@f = fn(logits : Tensor([b, t, v + 1], float32), ids : Tensor([b, t], int64)) : Tensor([], float32)"
+        " where b >= 1, t >= 1 {\n"
+        "  @cross_entropy_loss(@reshape(logits, #), @reshape(ids, [b * t]))\n}\n",
+        ("[b * t, (v + 1)]",),
+        ("[b, t * (v + 1)]",),
+    ),
+    (
         "@f = fn(x : Tensor([b, c, h, w], float32), k : Tensor([c, 1, 3, 3], float32), p : Tensor([o, c, 1, 1], float32))"
         " : Tensor([b, o, h, w], float32) where c >= 1 {\n  @conv2d(@conv2d(x, k, pads=1#), p)\n}\n",
         (", groups=c",),
@@ -226,6 +233,13 @@ SLIPS = [
         "    a * @exp(r[#]) + @size_to_tensor(2 * #, float32)\n  }\n}\n",
         ("t - 2", "t - 1 - i", "(t - 1 - i)"),
         ("t - 1, 1, -1", "i", "i"),
+    ),
+    (
+        "@f = fn(r : Tensor([t, d], float32), g : Tensor([d], float32)) : Tensor([d], float32) {\n"
+        "  for i in range(#) with (a : Tensor([d], float32) = g) {\n"
+        "    a * @exp(r[#]) + @size_to_tensor(-#, float32)\n  }\n}\n",
+        ("t", "t - 1 - i", "(t - 1 - i)"),
+        ("t - 1, -1, -1", "i", "i"),
     ),
     (
         "@f = fn(x : Tensor([b, h, w], float32)) : Tensor([b], float32) where h >= 1, w >= 1 {\n"

@@ -82,7 +82,9 @@ def _backwards(case: Case) -> Iterator[Mend]:
     index, edits = loop.index.name, [replaced(loop.iterable, f"range({turns})")]
     for use in (n for n in walk(loop.body) if isinstance(n, sweet.Name) and n.name == index):
         back = f"{first} - {index}"
-        edits.append(replaced(use, f"({back})" if isinstance(case.tree.parent(use), sweet.Binary) else back))
+        edits.append(
+            replaced(use, f"({back})" if isinstance(case.tree.parent(use), sweet.Binary | sweet.Unary) else back)
+        )
     if turns is not None:
         what = f"count up: `range({turns})`, and `{first} - {index}` for `{index}`"
         yield Mend(what, tuple(edits), _RANK, what)

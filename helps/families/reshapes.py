@@ -118,7 +118,8 @@ def _grouped(case: Case) -> Iterator[Mend]:
     for node in _reshapes(case):
         target = case.tree.arguments(node).get("shape")
         items = target.items if isinstance(target, sweet.ListExpr) else ()
-        parts = [factor.span.text for item in items for factor in _factors(item)]
+        factors = [factor for item in items for factor in _factors(item)]
+        parts = [f"({f.span.text})" if isinstance(f, sweet.Binary) else f.span.text for f in factors]
         if target is None or len(parts) == len(items) or len(parts) > _MOST_PARTS:
             continue
         for cuts in combinations(range(1, len(parts)), len(items) - 1):
