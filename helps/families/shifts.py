@@ -22,8 +22,8 @@ from .operands import wrap
 _MOST_NODES = 40
 # An operand, its axis, and the size that this has.
 Place = tuple[str, int, int | str | None]
-# A slice that is missing, and one that cuts nothing off.
-_MISSING, _OF_ALL = 19, 21
+# A slice that is missing, of a tensor that is used elsewhere too or here alone, and one that cuts nothing off.
+_MISSING, _OF_ONE_USE, _OF_ALL = 19, 35, 21
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -105,7 +105,9 @@ def _unsliced(case: Case, places: list[Place], by: int) -> Iterator[Mend]:
         for position, (which, bounds) in enumerate(ends):
             what = f"leave out the {which}{f' {by}' * (by > 1)} along axis {axis % rank} of `{name.name}`"
             text = f"{name.name}[{before}{bounds}]"
-            yield case.mend(what, [replaced(name, text)], _MISSING + position, guess=True)
+            uses = case.tree.uses(case.function)[name.name] if case.function is not None else 1
+            rank = _MISSING if uses > 1 else _OF_ONE_USE
+            yield case.mend(what, [replaced(name, text)], rank + position, guess=True)
 
 
 def _indexed(case: Case, expr: sweet.Expr | None) -> Iterator[sweet.Index]:
