@@ -175,7 +175,8 @@ class Trials:
             tried += self._tried(diagnostic, [m for m in mends if m.fits is False], most - len(tried))
         good = [t for t in tried if _works(t)]
         if not any(_is_enough(t) for t in good):
-            steps = self._two_steps([t for t in tried if _is_step_to(t)])
+            alike = any(t.errors == 0 and not t.mend.is_of_operation for t in good)
+            steps = self._two_steps([t for t in tried if _is_step_to(t)], alike)
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         if not good:
             steps = self._two_steps([t for t in tried if _is_step_to(t, "slip")])
@@ -212,15 +213,17 @@ class Trials:
     def _concerned(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> frozenset[str]:
         return self.parts.concerned(diagnostic.span, [e.span for e in edits])
 
-    def _two_steps(self, near: list[Trial]) -> Iterator[Mend]:
-        """Mends that bring one other mistake to light, together with a mend for that one."""
+    def _two_steps(self, near: list[Trial], alike: bool = False) -> Iterator[Mend]:
+        """Mends that bring one other mistake to light, together with a mend for that one: the same twice, if they have to be
+        `alike`."""
         for trial in near[:_FIRST_STEPS]:
             tree = Tree(trial.source, self.imported)
             if tree.broken or trial.new[0].span.source is not trial.source:
                 continue
             after = candidates(Case(tree, trial.new[0]))
             made = Places(trial.mend.edits).regions()
-            for second in [m for m in after if _is_step(m, trial.mend) and not _undoes(m, made)][:_SECOND_STEPS]:
+            fit = (m for m in after if _is_step(m, trial.mend) and not _undoes(m, made))
+            for second in [m for m in fit if not alike or m.what == trial.mend.what][:_SECOND_STEPS]:
                 edits = followed(trial.mend.edits, second.edits)
                 if edits and not overlap(edits):
                     yield together(trial.mend, second, edits)
