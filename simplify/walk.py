@@ -286,7 +286,7 @@ class Walk:
             value = POISON
         if level.needs:
             truth = with_needs(True, level.needs)
-            status, _ = self.prover.judge(frame, truth, Valued(expr.span, level.needs), claim=True)
+            status, _ = self.prover.judge(frame, truth, Valued(expr.span, level.needs), claim=False)
             if status is Status.REFUTED:
                 value = POISON
             elif not isinstance(truth, Undecided):
