@@ -103,6 +103,23 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int | None:
     return _ARITHMETIC[size.sign](left, right)
 
 
+def slope(size: Size) -> int | None:
+    """By how much a size grows with its one name; None where it is no line."""
+    if not isinstance(size, Op):
+        return int(isinstance(size, Named))
+    left, right = slope(size.left), slope(size.right)
+    if left is None or right is None:
+        return None
+    match size:
+        case Op(sign="+"):
+            return left + right
+        case Op(sign="-"):
+            return left - right
+        case Op(sign="*", left=int(factor)) | Op(sign="*", right=int(factor)):
+            return factor * (left + right)
+    return 0 if left == right == 0 else None
+
+
 _DIVISIONS = ("//", "%", "/", "ceildiv")
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "+": int.__add__, "-": int.__sub__, "*": int.__mul__, "//": int.__floordiv__, "/": int.__floordiv__, "%": int.__mod__,

@@ -8,7 +8,7 @@ from ...lang import codes
 from ...lang.diagnostics import Diagnostic, note
 from ...lang.source import NOWHERE, Made
 from ...ops.registry import lookup
-from .dims import Named, Op, Size, declared, names, read_dim, size_text
+from .dims import Size, declared, names, read_dim, size_text, slope
 from .functions import Asking
 from .literals import listed, quoted
 from .model import Model, Operation, Tensor, TensorType, Value, ValueType
@@ -23,24 +23,7 @@ def _is_determined(size: Size, declared: Collection[str]) -> bool:
     """Whether a signature that has a size says what its names are: other sizes do, or it grows with the one name in it."""
     if all(name in declared for name in names(size)):
         return True
-    return len(list(names(size))) == 1 and (_slope(size) or 0) > 0
-
-
-def _slope(size: Size) -> int | None:
-    """By how much a size grows with its one name; None where it is no line."""
-    if not isinstance(size, Op):
-        return int(isinstance(size, Named))
-    left, right = _slope(size.left), _slope(size.right)
-    if left is None or right is None:
-        return None
-    match size:
-        case Op(sign="+"):
-            return left + right
-        case Op(sign="-"):
-            return left - right
-        case Op(sign="*", left=int(factor)) | Op(sign="*", right=int(factor)):
-            return factor * (left + right)
-    return 0 if left == right == 0 else None
+    return len(list(names(size))) == 1 and (slope(size) or 0) > 0
 
 
 class Writer:
