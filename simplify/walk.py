@@ -285,8 +285,9 @@ class Walk:
         except Poisoned:
             value = POISON
         if level.needs:
-            truth = with_needs(True, level.needs)
-            status, _ = self.prover.judge(frame, truth, Valued(expr.span, level.needs), claim=False)
+            # What an axis is asked of whose rank nobody wrote is like any other question to what has no type: open, it is silent.
+            truth, needs = with_needs(True, level.needs), Valued(expr.span, level.needs)
+            status, _ = self.prover.judge(frame, truth, needs, claim=not isinstance(needs.first.expr, core.DimOf))
             if status is Status.REFUTED:
                 value = POISON
             elif not isinstance(truth, Undecided):

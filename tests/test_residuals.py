@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rxlang
 from rxlang import pipeline
 from rxlang.interp.run import Machine
 from rxlang.interp.shape_error import ShapeError
@@ -107,3 +108,20 @@ def test_a_check_that_follows_from_earlier_ones_is_gone(claim: str) -> None:
     params, lines, needed = ONE_BY_ONE[claim]
     body = "".join(f"  {line}\n" for line in lines)
     assert len(list(left(checked_of(f"@main = fn({params}) : Tensor {{\n{body}  x\n}}\n").program))) == needed
+
+
+@pytest.mark.parametrize(
+    ("body", "doubts"),
+    [
+        ("let a : Size = n // k; x", ["`n // k` needs the divisor to be at least 1"]),
+        ("x[0:n // k]", ["`x[0:n // k]` needs the divisor to be at least 1"]),
+        ("@zeros([n % k], float32)", ["`[n % k]` needs the divisor to be at least 1"]),
+        ("assert n // k == 2; x", []),
+        ("assert k >= 1; x[0:n // k]", []),
+    ],
+)
+def test_what_a_size_needs_is_told_with_what_it_stands_in(body: str, doubts: list[str]) -> None:
+    text = f"@f = fn(x : Tensor([n], float32), k : Size) : Tensor {{ {body} }}\n"
+    report = rxlang.check_source(text)
+    told = [d.message.partition(": this")[0] for d in report.diagnostics if d.code == "W311"]
+    assert told == doubts

@@ -250,10 +250,14 @@ class Valued(Asked):
     span: Span
     needs: list[Obligation]
 
+    @property
+    def first(self) -> Obligation:
+        """What is told of: what cannot hold, else what an operator needs."""
+        return min(self.needs, key=lambda need: (need.cond is not False, isinstance(need.expr, core.DimOf)))
+
     def said(self, finding: Finding) -> Diagnostic:
-        first = next((n for n in self.needs if n.cond is False), self.needs[0] if self.needs else None)
-        code = codes.E314 if first is not None and isinstance(first.expr, core.DimOf) else codes.E303
-        return finish(finding, code, f"`{self.span.text}` needs {first.text if first is not None else 'a value'}")
+        code = codes.E314 if isinstance(self.first.expr, core.DimOf) else codes.E303
+        return finish(finding, code, f"`{self.span.text}` needs {self.first.text}")
 
 
 class Decides(Asked):
