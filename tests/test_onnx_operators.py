@@ -116,3 +116,35 @@ def test_the_scale_of_a_normalization_is_repeated_as_the_operand_wants_it(
     [found] = node.run(tmp_path)
     np.testing.assert_allclose(found, right, 1e-5, 1e-6)
     assert node.shapes(tmp_path) == [[3, 5, 8]]
+
+
+def _quantised(op: str, changed: tuple[int, ...], shape: tuple[int, ...]) -> list[Any]:
+    """Operands of a node whose scales and zero points are numbers, but for some that have a shape."""
+    shapes = {"QLinearConv": [(1, 2, 5, 5), (3, 2, 3, 3)], "QLinearMatMul": [(4, 3, 5), (5, 6)]}[op]
+    draw, operands = np.random.default_rng(0), []
+    for x in (*shapes, None):
+        operands += [draw.integers(0, 200, x).astype(np.uint8)] if x else []
+        operands += [np.asarray(0.05, np.float32), np.asarray(100, np.uint8)]
+    return [np.broadcast_to(v, shape).copy() if at in changed else v for at, v in enumerate(operands)]
+
+
+@pytest.mark.parametrize("shape", [(2,), (3,), (6,), (1, 1, 1), (1, 3, 1)], ids=str)
+@pytest.mark.parametrize("changed", [(1, 2), (4, 5), (6, 7)], ids=str)
+@pytest.mark.parametrize("op", ["QLinearConv", "QLinearMatMul"])
+def test_scales_of_a_quantised_product_have_an_element_or_one_for_each_line(
+    op: str, changed: tuple[int, ...], shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    inputs = _quantised(op, changed, shape)
+    node = OneNode(one_node(op, inputs), inputs, ())
+    # Lines of the first operand of a product are its rows, of the second its columns, of a filter its first axis.
+    lines = {"QLinearConv": {(4, 5): [(3,)]}, "QLinearMatMul": {(1, 2): [(3,), (1, 3, 1)], (4, 5): [(6,)]}}[op]
+    if np.prod(shape) == 1 and (op, changed, shape) != ("QLinearMatMul", (4, 5), (1, 1, 1)):
+        wanted = True
+    else:
+        wanted = shape in lines.get(changed, [])
+    if not wanted:
+        with pytest.raises((rxlang.ShapeError, rxlang.CheckError), match=f"x{changed[0]}|x{changed[1]}|rank"):
+            node.run(tmp_path)
+        return
+    plain = _quantised(op, (), ())
+    np.testing.assert_array_equal(node.run(tmp_path)[0], OneNode(one_node(op, plain), plain, ()).run(tmp_path)[0])

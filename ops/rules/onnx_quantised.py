@@ -110,13 +110,31 @@ def matmul_integer(
 
 
 def _of_line(ctx: Ctx, name: str, given: TensorInfo | None, x: TensorInfo, of: str, axis: int) -> None:
-    """A vector has one element, or one for each row or column."""
-    if given is None or len(ctx.dims(given)) != 1 or len(ctx.dims(x)) < 2:
+    """One element; or one for each row or column, as a vector, or beside the other axes of x with 1 along the lines."""
+    if given is None:
         return
-    (size,), dims = ctx.dims(given), ctx.dims(x)
-    own = axis_of(of, dims, place(ctx, dims, axis))
-    known = ctx.any_of(ctx.eq(size, 1), ctx.eq(size, dims[axis]))
-    ctx.require(Other("{0} to be 1 or equal to {1}", (Axis(name, 0, size), own)), known)
+    sizes, dims = ctx.dims(given), ctx.dims(x)
+    if len(dims) < 2 or not sizes:
+        _one_element(ctx, name, given)
+    elif len(sizes) == 1:
+        own = axis_of(of, dims, place(ctx, dims, axis))
+        known = ctx.any_of(ctx.eq(sizes[0], 1), ctx.eq(sizes[0], dims[axis]))
+        ctx.require(Other("{0} to be 1 or equal to {1}", (Axis(name, 0, sizes[0]), own)), known)
+    elif len(sizes) != len(dims):
+        ctx.fail(OfRank("{0} to have the rank of {1}", (Argument(name), Argument(of))))
+    else:
+        for at, (size, wanted) in enumerate(zip(sizes, dims, strict=True)):
+            if at - len(dims) == -3 - axis:
+                ctx.require(Is(Axis(name, at, size), Number(1)))
+            else:
+                known = ctx.any_of(ctx.eq(size, 1), ctx.eq(size, wanted))
+                ctx.require(Other("{0} to be 1 or equal to {1}", (Axis(name, at, size), axis_of(of, dims, at))), known)
+
+
+def _one_element(ctx: Ctx, name: str, given: TensorInfo | None) -> None:
+    if given is not None:
+        for at, size in enumerate(ctx.dims(given)):
+            ctx.require(Is(Axis(name, at, size), Number(1)))
 
 
 @primitive(
@@ -134,6 +152,8 @@ def qlinear_matmul(
         _of_line(ctx, name, given, x, "x", -2)
     for name, given in (("y_scale", y_scale), ("y_zero", y_zero)):
         _of_line(ctx, name, given, y, "y", -1)
+    _one_element(ctx, "scale", scale)
+    _one_element(ctx, "zero", zero)
     return found
 
 
@@ -157,6 +177,7 @@ def conv_integer(
 ) -> Shape:
     """The convolution of integers less their zero points. ONNX ConvInteger."""
     found = _conv(ctx, x, weight, None, windows)
+    _one_element(ctx, "x_zero", x_zero)
     _of_filter(ctx, "weight_zero", weight_zero, weight)
     return found
 
@@ -169,7 +190,10 @@ def _conv(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None, 
 
 
 def _of_filter(ctx: Ctx, name: str, given: TensorInfo | None, weight: TensorInfo) -> None:
-    if given is not None and len(ctx.dims(given)) == 1:
+    """One element, or one for each filter."""
+    if given is not None and len(ctx.dims(given)) != 1:
+        _one_element(ctx, name, given)
+    elif given is not None:
         (size,), outputs = ctx.dims(given), ctx.dims(weight)[0]
         known = ctx.any_of(ctx.eq(size, 1), ctx.eq(size, outputs))
         ctx.require(Other("{0} to be 1 or equal to {1}", (Axis(name, 0, size), Axis("weight", 0, outputs))), known)
@@ -187,6 +211,9 @@ def qlinear_conv(
 ) -> Shape:  # fmt: skip
     """The convolution of quantised tensors, quantised again. ONNX QLinearConv."""
     found = _conv(ctx, x, weight, bias, windows)
+    ones = {"x_scale": x_scale, "x_zero": x_zero, "scale": scale, "zero": zero}
+    for name, given in ones.items():
+        _one_element(ctx, name, given)
     _of_filter(ctx, "weight_scale", weight_scale, weight)
     _of_filter(ctx, "weight_zero", weight_zero, weight)
     return found
