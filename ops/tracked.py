@@ -445,7 +445,7 @@ def sign(ctx: Ctx, a: Dim) -> Dim | None:
 
 def power(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
     """Small literal powers of integers only: the others are no polynomials."""
-    if isinstance(a, Ratio | Truth) or not isinstance(b, int) or not 0 <= b <= 8:
+    if a is None or isinstance(a, Ratio | Truth) or not isinstance(b, int) or not 0 <= b <= 8:
         return None
     result: Dim = 1
     for _ in range(b):

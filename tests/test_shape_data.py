@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang import pipeline
+from rxlang.ops import registry
 from rxlang.ops.model import TensorInfo, Truth
 from rxlang.ops.tracked import Ratio
 from rxlang.simplify.bindings import Bindings
@@ -160,6 +161,47 @@ def test_what_is_known_of_an_element_is_so_in_every_run(seed: int, monkeypatch: 
             agreed += agrees(known, dict(zip(computation.names, made, strict=True)), n, m)
             runs += 1
     assert not runs or agreed, computation.text
+
+
+def over_elements() -> list[str]:
+    """Primitives that take one to three tensors and want nothing else."""
+    rows = [row for row in map(registry.lookup, registry.names()) if row is not None and row.rule is not None]
+    plain = [
+        row
+        for row in rows
+        if 1 <= len(tensors := [p for p in row.params if p.required]) <= 3 and all(p.kind == "tensor" for p in tensors)
+    ]
+    return sorted(row.name for row in plain if not row.name.startswith("random"))
+
+
+@pytest.mark.parametrize("name", over_elements())
+def test_elements_of_every_kind_are_met_by_every_primitive(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number, a size, a fraction of one, a condition and an element that is not known, each beside each."""
+    row = registry.lookup(name)
+    assert row is not None
+    count = len([p for p in row.params if p.required])
+    head = "@f = fn(x : Tensor([n], float32), k : Tensor([1], int64))"
+    kinds = """let s = @shape(x)
+ let known = @cast(@concat([s, k, @cast(@greater(s, 3), int64), tensor([2, 0])], axis=0), float64)
+ let all = @concat([known, known / 3.0], axis=0)"""
+    lines, names = [kinds], ["all"]
+    for dtype in ("int64", "float64", "bool"):
+        for turn in range(10 if fuzz.FULL else 4) if count > 1 else (0,):
+            operands = [f"@cast({part}, {dtype})" for part in ("all", f"@roll(all, {turn})", f"@roll(all, {turn + 3})")]
+            line = f"let r{len(names)} = @{name}({', '.join(operands[:count])})"
+            if not pipeline.check_text(f"{head} {{\n {kinds}\n {line}\n all }}\n", "data.rx", Path(".")).ok:
+                break
+            lines.append(line)
+            names.append(f"r{len(names)}")
+    body = "\n ".join(lines)
+    text = f"{head} {{\n {body}\n ({', '.join(names)}, known) }}\n"
+    known = Known(monkeypatch, text)
+    module = rx.loads(text)
+    for n, k in ((0, 0), (1, 5), (4, -3), (9, 1)):
+        with suppress(OverflowError, rx.ShapeError):
+            made = module.f(np.empty(n, np.float32), np.array([k]))
+            flat = [v for v in made if isinstance(v, np.ndarray)]
+            agrees(known, dict(zip(names, flat, strict=False)), n, 0)
 
 
 # What exporters write

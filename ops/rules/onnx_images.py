@@ -103,7 +103,9 @@ def affine_grid(ctx: Ctx, theta: TensorInfo, size: TensorInfo, align_corners: bo
     count = len(sizes) - 2
     ctx.require(Is(Axis("theta", 1, rows), Number(count)))
     ctx.require(Is(Axis("theta", 2, columns), Number(count + 1)))
-    return (n, *_asked(ctx, "size", sizes)[2:], count)
+    batch, _, *spatial = _asked(ctx, "size", sizes)
+    ctx.require(Equal(Axis("theta", 0, n), Entry("size", 0, batch)))
+    return (n, *spatial, count)
 
 
 def _asked(ctx: Ctx, name: str, sizes: tuple[Dim | None, ...]) -> tuple[Any, ...]:

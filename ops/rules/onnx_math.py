@@ -19,6 +19,8 @@ from .shape import broadcast_into
 
 def _quotient(ctx: Ctx, a: Any, b: Any) -> Any:
     """Integers are divided toward zero, floats as floats are."""
+    if a is None or b is None:
+        return None
     if isinstance(a, Ratio) or isinstance(b, Ratio):
         return divided(ctx, a, b)
     if isinstance(b, int):
