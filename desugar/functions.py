@@ -507,7 +507,8 @@ class Wrapper:
         used = {e.span for e in uses if e.used}
         annotated = self.code.annotated
         free = [e for e in annotated if self._is_free(e) and e.span not in used]
-        unused(self.unit.world, free, self.info.name, {e.name for e in annotated})
+        existential = {e.name for e in annotated if e.kind == "existential"}
+        unused(self.unit.world, free, self.info.name, {e.name for e in annotated}, existential)
 
     def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
         self.translator.notes[self.info.name] = list(names.values())

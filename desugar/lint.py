@@ -16,9 +16,16 @@ _LISTED = 12
 _MANY = 100
 
 
-def unused(world: World, entries: Iterable[Entry], function: str | None, others: Iterable[str] = ()) -> None:
+def unused(
+    world: World,
+    entries: Iterable[Entry],
+    function: str | None,
+    others: Iterable[str] = (),
+    existential: Iterable[str] = (),
+) -> None:
     """Names of one annotation or signature that nothing uses: one that may be a slip of the pen for one of the `others` in
-    scope has a note of its own, the rest share one. One beside a name that is used tells a reader what the axis is."""
+    scope, or for which an `existential` one of the result may be, has a note of its own, the rest share one. One beside a
+    name that is used tells a reader what the axis is."""
     entries = [e for e in entries if not e.name.startswith("_") and e.span not in world.misspelt]
     others = sorted(others)
     names = {e.name for e in entries}
@@ -29,8 +36,12 @@ def unused(world: World, entries: Iterable[Entry], function: str | None, others:
         if meant is None:
             free += [entry] if entry.beside in useless else []
         else:
-            help = f"did you mean `{meant}`? {_FREE[0].upper()}{_FREE[1:]}".format(entry.name)
-            _note(world, [entry], function, help)
+            asked = (
+                f"did you mean it where the result has `{meant}`?"
+                if meant in existential
+                else f"did you mean `{meant}`?"
+            )
+            _note(world, [entry], function, f"{asked} {_FREE[0].upper()}{_FREE[1:]}".format(entry.name))
     if free:
         _note(world, free, function, _ALL_FREE if len(free) > 1 else _FREE.format(free[0].name))
 

@@ -292,6 +292,10 @@ TABLE = [
         f("x [b, 9, 9, 3]; w [3, 3, 3, 8]", '@conv2d(x, w, layout="NHWC")'),
         'write "channels_last": `@conv2d(x, w, layout="channels_last")`',
     ),
+    (f("x [n, m]", "@swapaxes(x, 2, 3)"), "use axes 0 and 1: `@swapaxes(x, 0, 1)`"),
+    (f("x [n, m, k]", "@moveaxis(x, 1, 3)"), "use axes 1 and 2: `@moveaxis(x, 1, 2)`"),
+    (f("x [n, m, k]", "@swapaxes(x, axis2=-4, axis1=-1)"), "use axes -1 and -3: `@swapaxes(x, axis2=-3, axis1=-1)`"),
+    (f("x [6, m]", "let (a, b, c) = @split(x, 2)\n  a + b * c"), "split it in 3: `@split(x, 3)`"),
     # names
     (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
     (f("x [n, m]", "@transpose(x, 0, 1)"), "did you mean `@swapaxes`?"),

@@ -412,6 +412,12 @@ def test_a_slip_of_the_pen_has_a_note_of_its_own() -> None:
     assert any("did you mean `batch`?" in (d.help or "") for d in found)
 
 
+def test_a_name_that_may_be_meant_by_one_of_the_result_is_told_so() -> None:
+    (d,) = said("@f = fn(x : Tensor([batch, m], float32)) : Tensor([bacth, m], float32) { @relu(x) }", "N201")
+    free = "If it is meant to be free, call it `_batch` or write `?`"
+    assert d.help == f"did you mean it where the result has `bacth`? {free}"
+
+
 def test_a_size_that_only_the_result_has_is_not_taken_for_another() -> None:
     d = only("@f = fn(x : Tensor([n], float32)) : Tensor([k], float32) { @reshape(@filter(x, x > 0.5), [k]) }")
     assert (d.code, d.help) == (

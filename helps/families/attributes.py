@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.parser import parse_expr
+from ...lang.source import Span
 from ...ops.model import Trait
 from ...ops.registry import lookup
 from ...ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, AxisInRange, Broadcast, Choice, Multiple
@@ -17,6 +18,8 @@ from .conditions import FAR_FETCHED
 # Parameters that say in how many parts something is cut.
 _PARTS = {"sections", "num_groups", "groups", "heads"}
 _MOST_TRIED = 100_000
+# Parameters that name two axes.
+_TWO = (("axis1", "axis2"), ("source", "destination"))
 
 # What others write for one of our words.
 _WORDS = {"nchw": "channels_first", "nhwc": "channels_last", "same": "same_upper", "average": "mean"}
@@ -32,6 +35,8 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _choices(case)
     yield from _least(case)
     yield from _axis(case, case.call)
+    yield from _two_axes(case)
+    yield from _sections(case)
     yield from _keepdims(case)
     yield from _ends(case)
     yield from _layout(case)
@@ -64,6 +69,41 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
         else:
             edit = replaced(given, str(axis))
         yield case.mend(f"use axis {axis}", [edit], 10 if isinstance(case.asked, AxisInRange) else 13)
+
+
+def _sections(case: Case) -> Iterator[Mend]:
+    """A split in as many parts as its `let` has names."""
+    let, given = case.tree.enclosing(case.diagnostic.span, sweet.Let), case.arguments.get("sections")
+    if let is not None and let.is_tuple and let.value is case.call and integer(given) not in (None, len(let.names)):
+        assert given is not None
+        yield case.mend(f"split it in {len(let.names)}", [replaced(given, str(len(let.names)))], 12)
+
+
+def _two_axes(case: Case) -> Iterator[Mend]:
+    """Two axes of which one is none of the operand's: the nearest that is, or both so far along."""
+    shape = case.shape("x")
+    if not isinstance(case.asked, AxisInRange) or not shape:
+        return
+    names = next((names for names in _TWO if names[0] in case.arguments and names[1] in case.arguments), ())
+    given = [case.arguments[name] for name in names]
+    first, second = [integer(each) for each in given] or (None, None)
+    if first is None or second is None:
+        return
+    rank, over = len(shape), max(first, second) - len(shape) + 1
+    under = max(-len(shape) - min(first, second), 0)
+    moved = [(at - max(over, 0) + under) for at in (first, second)]
+    alone = [at if -rank <= at < rank else (rank - 1 if at > 0 else -rank) for at in (first, second)]
+    for now, later in ((alone, 9), (moved, 11)):
+        if all(-rank <= at < rank for at in now) and now[0] % rank != now[1] % rank:
+            yield case.mend(f"use axes {now[0]} and {now[1]}", [_both(given, now)], later)
+
+
+def _both(exprs: list[sweet.Expr], numbers: list[int]) -> Edit:
+    """Two arguments of a call, and what stands between them, as one edit."""
+    (first, one), (last, other) = sorted(zip(exprs, numbers, strict=True), key=lambda each: each[0].span.start)
+    source = first.span.source
+    between = source.text[first.span.end : last.span.start]
+    return Edit(Span(source, first.span.start, last.span.end), f"{one}{between}{other}")
 
 
 def _pairs(case: Case) -> Iterator[Mend]:
