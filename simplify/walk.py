@@ -285,7 +285,7 @@ class Walk:
         except Poisoned:
             value = POISON
         if level.needs:
-            # What an axis is asked of whose rank nobody wrote is like any other question to what has no type: open, it is silent.
+            # An axis of what has no type is asked like anything else there: what stays open is silent.
             truth, needs = with_needs(True, level.needs), Valued(expr.span, level.needs)
             status, _ = self.prover.judge(frame, truth, needs, claim=not isinstance(needs.first.expr, core.DimOf))
             if status is Status.REFUTED:

@@ -100,6 +100,11 @@ class Block:
         self.lines.append((f"let {name} = {text}", self.made))
         return name
 
+    def claimed(self, hint: str, type_: str, text: str) -> str:
+        name = self.writer.values.fresh(hint)
+        self.lines.append((f"let {name} : {type_} = {text}", self.made))
+        return name
+
     def parts(self, hint: str, text: str, count: int) -> list[str]:
         names = [self.writer.values.fresh(hint) for _ in range(count)]
         self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))

@@ -114,6 +114,7 @@ def conv_transpose(
     dilations: Ints | None,
     groups: int,
     upper: bool,
+    filled: bool,
 ) -> Array:
     made = lookup("conv_transpose")(
         x, weight, None, strides, None, "notset", output_padding, None, dilations, groups, "channels_first"

@@ -28,6 +28,8 @@ def grid_sample(ctx: Ctx, x: TensorInfo, grid: TensorInfo, mode: str, padding: s
         ctx.fail(OfRank("{0} and {1} to have one rank", (Argument("x"), Argument("grid"))))
     ctx.require(Equal(Axis("x", 0, a[0]), Axis("grid", 0, g[0])))
     ctx.require(Is(Axis("grid", len(g) - 1, g[-1]), Number(len(a) - 2)))
+    for axis, size in enumerate(a[2:], 2):
+        ctx.require(AtLeast(Axis("x", axis, size), 1))
     for axis in range(2, len(a)):
         if padding != "zeros":
             ctx.require(AtLeast(Axis("x", axis, a[axis]), 1))
@@ -155,6 +157,8 @@ def max_unpool(
         sizes = _asked(ctx, "output_shape", elements(ctx, output_shape))
         if len(sizes) != len(a):
             ctx.fail(Other(f"{len(a)} sizes in {{0}}", (Argument("output_shape"),), f"it has {len(sizes)}"))
+        for at in (0, 1):
+            ctx.require(Equal(Axis("x", at, a[at]), Entry("output_shape", at, sizes[at])))
         return sizes
     count = len(a) - 2
     kernel = spatial_sizes(ctx, "kernel_shape", kernel_shape, count)

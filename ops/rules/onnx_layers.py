@@ -8,8 +8,8 @@ from ..axes import Shape, known_shape, larger, not_negative, place
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import lookup, parse_params, primitive, register
-from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Other
-from ..windows import WINDOWS
+from ..requirements import Argument, AtLeast, AtMost, Axis, Entry, Equal, Other, Written
+from ..windows import WINDOWS, spatial_sizes
 from .onnx_shape import elements
 from .pool import pooled
 from .reduce import reduced
@@ -131,7 +131,7 @@ def onnx_reduce(ctx: Ctx, x: TensorInfo, axes: TensorInfo, how: str, keepdims: b
 @primitive(
     "onnx.conv_transpose",
     "x: tensor, weight: tensor, bias: tensor = none, output_shape: sizes, strides: sizes = none, "
-    "output_padding: sizes = none, dilations: sizes = none, groups: size = 1, upper: bool = false",
+    "output_padding: sizes = none, dilations: sizes = none, groups: size = 1, upper: bool = false, filled: bool = false",
     "T:numeric, T, T -> T",
     traits=WINDOWS,
 )
@@ -146,9 +146,11 @@ def conv_transpose(
     dilations: Shape | None,
     groups: Dim,
     upper: bool,
+    filled: bool,
 ) -> Shape:
-    """`@conv_transpose` of any sizes: what is too much is cut off at both sides, at the front more of an odd number unless it
-    is `upper`; what is missing is behind. ONNX ConvTranspose with output_shape."""
+    """`@conv_transpose` of other sizes: what is too much is cut off at both sides, at the front more of an odd number unless it
+    is `upper`; what is missing stands behind, less than a stride of it unless it is `filled`. ONNX ConvTranspose with
+    output_shape."""
     own = lookup("conv_transpose")
     assert own is not None and own.rule is not None
     made = own.rule(
@@ -157,6 +159,10 @@ def conv_transpose(
     sizes = output_shape[2:] if len(output_shape) == len(made) else output_shape
     if len(sizes) != len(made) - 2:
         ctx.fail(Other(f"{len(made) - 2} sizes in {{0}}", (Argument("output_shape"),), f"it has {len(sizes)}"))
-    for i, size in enumerate(sizes):
+    steps = spatial_sizes(ctx, "strides", strides, len(sizes))
+    for i, (size, whole, step) in enumerate(zip(sizes, made[2:], steps, strict=True)):
         not_negative(ctx, Entry("output_shape", i, size))
+        if not filled:
+            most = Written("what there is without pads, and less than a stride more", whole + step - 1)
+            ctx.require(AtMost(Entry("output_shape", i, size), most))
     return (*made[:2], *sizes)

@@ -8,7 +8,7 @@ from ..axes import Shape, place, put
 from ..model import Ctx, Dim, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, AtMost, Axis, Equal, Other
+from ..requirements import Argument, AtLeast, AtMost, Axis, Equal, Is, Number, Other
 from .onnx_shape import elements, literals
 
 
@@ -54,6 +54,8 @@ def dft(
     if at == len(dims) - 1:
         ctx.fail(Other("another axis than the last"))
     own, back = dims[at], inverse and onesided
+    if back:
+        ctx.require(Is(Axis("x", len(dims) - 1, dims[-1]), Number(2)))
     if length is not None:
         size = scalar(ctx, "length", length, 1)
     else:

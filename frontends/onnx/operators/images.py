@@ -169,7 +169,7 @@ def deform_conv(node: Reader) -> str:
         for name, ours in (("group", "groups"), ("offset_group", "offset_groups"))
         if node.integer(name, 1) != 1
     )
-    return f"@onnx.deform_conv({node.x(0)}, {node.x(1)}, {node.x(2)}{given}{groups})"
+    return f"@onnx.deform_conv({node.x(0)}, {node.of_kernel(1)}, {node.x(2)}{given}{groups})"
 
 
 @operator("DepthToSpace")

@@ -85,7 +85,7 @@ def fused_gemm(node: Reader) -> str:
 def fused_conv(node: Reader) -> str:
     group = node.integer("group", 1)
     shaped = spaced(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
-    text = f"@conv({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped})"
+    text = f"@conv({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}{shaped})"
     found = node.attribute("activation_params")
     given = tuple(float(v) for v in found if isinstance(v, int | float)) if isinstance(found, tuple) else ()
     return _activated(node, f"{text} + {node.x(3)}" if node.has(3) else text, given)

@@ -50,12 +50,12 @@ def _windows(node: Reader) -> str:
 @operator("ConvInteger", 10)
 def conv_integer(node: Reader) -> str:
     zeros = f"{node.optional(2, 'x_zero')}{node.optional(3, 'weight_zero')}"
-    return f"@onnx.conv_integer({node.x(0)}, {node.x(1)}{zeros}{_windows(node)})"
+    return f"@onnx.conv_integer({node.x(0)}, {node.of_kernel(1)}{zeros}{_windows(node)})"
 
 
 @operator("QLinearConv", 10)
 def qlinear_conv(node: Reader) -> str:
-    operands = ", ".join(node.x(at) for at in range(8))
+    operands = ", ".join(node.of_kernel(at) if at == 3 else node.x(at) for at in range(8))
     return f"@onnx.qlinear_conv({operands}{node.optional(8, 'bias')}{_windows(node)})"
 
 

@@ -50,6 +50,9 @@ class Scope(Protocol):
     def let(self, hint: str, text: str) -> str:
         """Bind an expression before the node, and give its name."""
 
+    def claimed(self, hint: str, type_: str, text: str) -> str:
+        """Bind an expression before the node that has to be of a type, and give its name."""
+
     def parts(self, hint: str, text: str, count: int) -> list[str]:
         """Bind the parts of an expression before the node, and give their names."""
 
@@ -191,6 +194,14 @@ class Reader:
 
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
+
+    def of_kernel(self, at: int, first: int = 2) -> str:
+        """The name of an input of weights; their axes from the `first` on are those of `kernel_shape`, where there is one."""
+        kernel, held = self.integers("kernel_shape"), self.constant_shape(at)
+        if kernel is None or (held is not None and held[first : first + len(kernel)] == kernel):
+            return self.x(at)
+        sizes = ["?"] * first + [str(size) for size in kernel] + ["?"] * (2 - first)
+        return self.scope.claimed("weight", f"Tensor([{', '.join(sizes)}])", self.x(at))
 
     def parts(self, text: str, count: int) -> list[str]:
         """The names of the parts of an expression that has so many."""

@@ -33,7 +33,7 @@ def conv(node: Reader) -> str:
     group = node.integer("group", 1)
     groups = "" if group == 1 else f", groups={group}"
     shaped = spaced(node, "strides", "pads", "dilations")
-    return f"@conv({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped}{groups})"
+    return f"@conv({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
 def _wanted(node: Reader) -> str | None:
@@ -61,11 +61,11 @@ def conv_transpose(node: Reader) -> str:
             if (values := node.integers(name)) is not None
         )
         return (
-            f"@onnx.conv_transpose({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}, output_shape={wanted}"
-            f"{shaped}{groups}{upper})"
+            f"@onnx.conv_transpose({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}, output_shape={wanted}"
+            f"{shaped}{groups}{upper}{'' if node.integers('output_shape') is not None else ', filled=true'})"
         )
     shaped = spaced(node, "strides", "pads", "output_padding", "dilations")
-    return f"@conv_transpose({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{shaped}{groups})"
+    return f"@conv_transpose({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
 def _pool(node: Reader, name: str, *, more: str = "") -> str:
