@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import resource
 import time
+import warnings
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-pytest.importorskip("onnx")
+onnx = pytest.importorskip("onnx")
 from rxlang.cli.main import invoke  # noqa: E402
 from support import fuzz  # noqa: E402
 from support.hostile_models import EVIL, Files, mutated, odd  # noqa: E402
@@ -77,3 +79,48 @@ def test_operators_with_anything_in_their_places_are_refused_or_understood(
     for case in fuzz.cases("odd operators"):
         with case as seed:
             ends_well(odd(tmp_path, Random(seed)), COMMANDS[seed % 4], capfd)
+
+
+ANY: dict[str, list[object]] = {
+    "i": [0, -1, -(2**63), 2**63 - 1, 7],
+    "f": [0.0, float("nan"), float("inf"), -1.0],
+    "s": [b"", b"\xff", b"other"],
+    "ints": [[], [0], [0, 0], [-1, -1], [2**62] * 2, [1] * 7],
+}
+
+
+@pytest.fixture(scope="module")
+def attributes() -> list[tuple[Any, int, int]]:
+    """Node tests of ONNX with a place of a node and one of its attributes: each attribute of each operator once."""
+    from onnx.backend.test.loader import load_model_tests
+
+    found: dict[tuple[str, str], tuple[Any, int, int]] = {}
+    with warnings.catch_warnings(action="ignore"):
+        tests = load_model_tests(kind="node")
+    for test in tests:
+        for at, node in enumerate(test.model.graph.node):
+            for which, attribute in enumerate(node.attribute):
+                if any(attribute.HasField(field) for field in "ifs") or attribute.ints:
+                    found.setdefault((node.op_type, attribute.name), (test.model, at, which))
+    return list(found.values())
+
+
+def test_attributes_with_anything_in_them_are_refused_or_understood(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], attributes: list[tuple[Any, int, int]]
+) -> None:
+    assert len(attributes) > 150
+    for case in fuzz.cases("odd attributes"):
+        with case as seed:
+            random, (model, at, which) = Random(seed), attributes[seed % len(attributes)]
+            changed = onnx.ModelProto.FromString(model.SerializeToString())
+            attribute = changed.graph.node[at].attribute[which]
+            field = next((field for field in "ifs" if attribute.HasField(field)), "ints")
+            value: Any = random.choice(ANY[field])
+            attribute.ClearField(field)
+            if field == "ints":
+                attribute.ints.extend(value)
+            else:
+                setattr(attribute, field, value)
+            path = tmp_path / "odd.onnx"
+            path.write_bytes(changed.SerializeToString())
+            ends_well(path, random.choice(COMMANDS), capfd)

@@ -191,6 +191,8 @@ def _scanned(block: Block, operation: Operation) -> list[Line]:
     axes = node.integers("scan_input_axes") or (0,) * count
     backwards = node.integers("scan_input_directions") or (0,) * count
     turns = f"{block.name(read[0])}.dim({axes[0]})"
+    for source, axis in zip(read[1:], axes[1:], strict=False):
+        block.lines.append((f"assert {block.name(source)}.dim({axis}) == {turns}", block.made))
     # The standard has it that a state keeps its shape.
     firsts = zip(graph.inputs[:states], operation.inputs, strict=False)
     carries = [f"{inner.defined(v.name)} = {block.name(i)}" for v, i in firsts]
@@ -237,6 +239,9 @@ def _batched(block: Block, operation: Operation) -> list[Line]:
     directions = operation.attributes.get("directions")
     attributes = {**operation.attributes, "scan_input_directions": directions}
     inner, index = block.nested(), block.writer.values.fresh("batch")
+    entries = f"{block.name(inputs[0])}.dim(0)"
+    for value in inputs[1:]:
+        block.lines.append((f"assert {block.name(value)}.dim(0) == {entries}", block.made))
     parts = []
     for value in inputs:
         parts.append(f"{value} of one batch entry")
@@ -245,9 +250,7 @@ def _batched(block: Block, operation: Operation) -> list[Line]:
     names = [block.writer.values.fresh("part") for _ in operation.outputs]
     inner.made = block.made
     inner.statement(_tuple(names), _scanned(inner, one))
-    head = _head(
-        inner, f"for {index} in range({block.name(inputs[0])}.dim(0))", (), "", _graph(operation, "body").outputs
-    )
+    head = _head(inner, f"for {index} in range({entries})", (), "", _graph(operation, "body").outputs)
     return block.braced(head, inner, _tuple(names))
 
 

@@ -42,9 +42,9 @@ def tf_idf(
     rows = x.reshape(1, -1) if x.ndim < 2 else x
     counts = np.zeros((len(rows), max(columns, default=-1) + 1), np.float32)
     for row, found in zip(rows.tolist(), counts, strict=True):
-        for size in range(shortest, longest + 1):
+        for size in range(max(shortest, 1), min(longest, len(row), len(starts)) + 1):
             # Single elements have no two between which one could skip.
-            for step in range(1, skips + 2 if size > 1 else 2):
+            for step in range(1, min(skips + 2, len(row)) if size > 1 else 2):
                 for begin in range(len(row) - step * (size - 1)):
                     column = grams.get(tuple(row[begin : begin + step * (size - 1) + 1 : step]))
                     if column is not None:

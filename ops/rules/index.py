@@ -202,11 +202,12 @@ def _depth(ctx: Ctx, a: Shape, b: Shape, batch: int) -> int:
     rank_at_least(ctx, "indices", b, 1)
     if not 0 <= batch < len(b) or batch > len(a):
         ctx.fail(Other(f"batch_dims to be between 0 and {min(len(b) - 1, len(a))}", but=f"it is {batch}"))
-    depth = b[-1]
+    depth, phrase = b[-1], f"positions of 1 to {len(a) - batch} axes in the last axis of {{0}}"
     if not isinstance(depth, int):
+        asked = Other(phrase, (Argument("indices"),), blamed=(("indices", len(b) - 1),))
+        ctx.require(asked, ctx.all_of(ctx.le(1, depth), ctx.le(depth, len(a) - batch)))
         raise RankUnknown
     if not 1 <= depth <= len(a) - batch:
-        phrase = f"positions of 1 to {len(a) - batch} axes in the last axis of {{0}}"
         ctx.fail(Other(phrase, (Argument("indices"),), f"it has {depth}", (("indices", len(b) - 1),)))
     return depth
 

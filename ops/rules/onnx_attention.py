@@ -176,7 +176,7 @@ def rotary_embedding(
         found = ranked(ctx, name, table, 3 if positions is None else 2)
         ctx.require(Is(Axis(name, len(found) - 1, found[-1]), Argument("x", turned // 2)))
         for axis, wanted in enumerate((n, length) if positions is None else ()):
-            ctx.require(BroadcastTo(Axis(name, axis, found[axis]), Argument("x", wanted)))
+            ctx.require(Is(Axis(name, axis, found[axis]), Argument("x", wanted)))
     if positions is not None:
         for axis, (found_, wanted) in enumerate(zip(ranked(ctx, "positions", positions, 2), (n, length), strict=True)):
             ctx.require(BroadcastTo(Axis("positions", axis, found_), Argument("x", wanted)))

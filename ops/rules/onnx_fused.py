@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..axes import Shape, axis_of, known_shape, larger, place, product
 from ..model import Ctx, Dim, TensorInfo
-from ..operands import ranked
+from ..operands import attribute_at_least, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtMost, Axis, BroadcastTo, Equal, Is, Number, OfRank, Other
 
@@ -57,6 +57,8 @@ def group_query_attention(
 ) -> list[Shape]:  # fmt: skip
     """Attention over the keys of each batch so far, of which there are one more than `lengths` says, at most `total`; and all
     keys and values. GroupQueryAttention of onnxruntime."""
+    for name, count in (("q_heads", q_heads), ("kv_heads", kv_heads)):
+        attribute_at_least(ctx, name, 1, count)
     a, b, c = (ranked(ctx, name, x, 3) for name, x in (("q", q), ("k", k), ("v", v)))
     size = b[2] // kv_heads
     ctx.require(Other(f"{{0}} to be a multiple of {kv_heads}", (Axis("k", 2, b[2]),)), ctx.eq(b[2] % kv_heads, 0))
@@ -87,6 +89,8 @@ def group_query_attention(
 @primitive("onnx.unpack_bits", "x: tensor, bits: int = 4", "uint8 -> uint8")
 def unpack_bits(ctx: Ctx, x: TensorInfo, bits: int) -> Shape:
     """The integers of few bits that stand in each byte along the last axis, the low bits first."""
+    if bits not in (1, 2, 4, 8):
+        ctx.fail(Other("1, 2, 4 or 8 bits", but=f"bits is {bits}"))
     shape = known_shape(ctx, x)
     at = place(ctx, shape, -1)
     return (*shape[:at], shape[at] * (8 // bits))
@@ -102,6 +106,7 @@ def matmul_bnb4(
 ) -> Shape:
     """The product with a matrix of which each block has a scale for its numbers of four bits, floats or places among normally
     distributed ones. MatMulBnb4 of onnxruntime."""
+    attribute_at_least(ctx, "block", 1, block)
     shape = known_shape(ctx, x)
     at = place(ctx, shape, -1)
     ctx.require(Is(axis_of("x", shape, at), Number(k)))

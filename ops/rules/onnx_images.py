@@ -6,11 +6,11 @@ from typing import Any
 
 from ..axes import Shape, places, product, smaller
 from ..model import Ctx, Dim, TensorInfo
-from ..operands import choice, rank_at_least, ranked
+from ..operands import attribute_at_least, choice, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Multiple, Number, OfRank, Other, Times
 from ..windows import WINDOWS, Pairs, Windows, count_windows, extent, spatial_pads, spatial_sizes, transposed_size
-from .onnx_shape import elements
+from .onnx_shape import elements, scalar
 
 
 @primitive(
@@ -88,7 +88,7 @@ def non_max_suppression(
     ctx.require(Is(Axis("boxes", 2, four), Number(4)))
     if most is None:
         return (0, 3)
-    (limit,) = elements(ctx, most) or (None,)
+    limit = scalar(ctx, "most", most, None)
     if isinstance(limit, int) and limit <= 0:
         return (0, 3)
     each = count if limit is None or ctx.decide(ctx.le(0, limit)) is not True else smaller(ctx, count, limit)
@@ -199,6 +199,8 @@ def deform_conv(
 ) -> Shape:
     """Convolution whose kernel meets the image at places that are moved by `offset`, each with a share `mask`. ONNX
     DeformConv, over two spatial axes."""
+    for name, value in (("groups", groups), ("offset_groups", offset_groups)):
+        attribute_at_least(ctx, name, 1, value)
     a = ranked(ctx, "x", x, 4, "[batch, channels, height, width]")
     w = ranked(ctx, "weight", weight, 4)
     own = Axis("x", 1, a[1], "its channels")

@@ -9,6 +9,7 @@ from ..model import AnyDType, Ctx, Dim, Out, TensorInfo
 from ..registry import lookup, primitive
 from ..requirements import Argument, Axis, Is, Number, OfRank, Other
 from .linalg import matmul
+from .onnx_shape import one_element
 
 
 def _entries(ctx: Ctx, name: str, given: TensorInfo | None, shape: Shape, axis: int, block: int) -> None:
@@ -115,7 +116,7 @@ def _of_line(ctx: Ctx, name: str, given: TensorInfo | None, x: TensorInfo, of: s
         return
     sizes, dims = ctx.dims(given), ctx.dims(x)
     if len(dims) < 2 or not sizes:
-        _one_element(ctx, name, given)
+        one_element(ctx, name, given)
     elif len(sizes) == 1:
         own = axis_of(of, dims, place(ctx, dims, axis))
         known = ctx.any_of(ctx.eq(sizes[0], 1), ctx.eq(sizes[0], dims[axis]))
@@ -129,12 +130,6 @@ def _of_line(ctx: Ctx, name: str, given: TensorInfo | None, x: TensorInfo, of: s
             else:
                 known = ctx.any_of(ctx.eq(size, 1), ctx.eq(size, wanted))
                 ctx.require(Other("{0} to be 1 or equal to {1}", (Axis(name, at, size), axis_of(of, dims, at))), known)
-
-
-def _one_element(ctx: Ctx, name: str, given: TensorInfo | None) -> None:
-    if given is not None:
-        for at, size in enumerate(ctx.dims(given)):
-            ctx.require(Is(Axis(name, at, size), Number(1)))
 
 
 @primitive(
@@ -152,8 +147,8 @@ def qlinear_matmul(
         _of_line(ctx, name, given, x, "x", -2)
     for name, given in (("y_scale", y_scale), ("y_zero", y_zero)):
         _of_line(ctx, name, given, y, "y", -1)
-    _one_element(ctx, "scale", scale)
-    _one_element(ctx, "zero", zero)
+    one_element(ctx, "scale", scale)
+    one_element(ctx, "zero", zero)
     return found
 
 
@@ -177,7 +172,7 @@ def conv_integer(
 ) -> Shape:
     """The convolution of integers less their zero points. ONNX ConvInteger."""
     found = _conv(ctx, x, weight, None, windows)
-    _one_element(ctx, "x_zero", x_zero)
+    one_element(ctx, "x_zero", x_zero)
     _of_filter(ctx, "weight_zero", weight_zero, weight)
     return found
 
@@ -192,7 +187,7 @@ def _conv(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None, 
 def _of_filter(ctx: Ctx, name: str, given: TensorInfo | None, weight: TensorInfo) -> None:
     """One element, or one for each filter."""
     if given is not None and len(ctx.dims(given)) != 1:
-        _one_element(ctx, name, given)
+        one_element(ctx, name, given)
     elif given is not None:
         (size,), outputs = ctx.dims(given), ctx.dims(weight)[0]
         known = ctx.any_of(ctx.eq(size, 1), ctx.eq(size, outputs))
@@ -213,7 +208,7 @@ def qlinear_conv(
     found = _conv(ctx, x, weight, bias, windows)
     ones = {"x_scale": x_scale, "x_zero": x_zero, "scale": scale, "zero": zero}
     for name, given in ones.items():
-        _one_element(ctx, name, given)
+        one_element(ctx, name, given)
     _of_filter(ctx, "weight_scale", weight_scale, weight)
     _of_filter(ctx, "weight_zero", weight_zero, weight)
     return found

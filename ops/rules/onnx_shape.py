@@ -11,7 +11,7 @@ from ..broadcast import broadcast
 from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
 from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Equal, Number, Other
+from ..requirements import Argument, AtLeast, Axis, Equal, Is, Number, Other
 from ..tracked import Ratio
 from ..tracked import elements as tracked_elements
 from .parts import pad, padded_axes, slice_, split
@@ -37,6 +37,24 @@ def _size_of(element: object) -> Dim | None:
 def bounds(ctx: Ctx, x: TensorInfo, name: str) -> tuple[Dim, ...]:
     """The same, with integers of any sign for those that are not known."""
     return tuple(ctx.fresh(name, None) if e is None else e for e in elements(ctx, x))
+
+
+def scalar(ctx: Ctx, name: str, x: TensorInfo, least: int | None = 0) -> Dim:
+    """The one number that a tensor has, at least so large where that is asked."""
+    one_element(ctx, name, x)
+    found = tracked_elements(x, ctx.dims(x))
+    size = _size_of(found[0]) if found else None
+    if size is None:
+        return ctx.fresh(name, least)
+    if least is not None and (not isinstance(size, int) or size < least):
+        ctx.require(AtLeast(Argument(name, size), least))
+    return size
+
+
+def one_element(ctx: Ctx, name: str, given: TensorInfo | None) -> None:
+    """A tensor of any rank stands for a number."""
+    for at, size in enumerate(ctx.dims(given) if given is not None else ()):
+        ctx.require(Is(Axis(name, at, size), Number(1)))
 
 
 def literals(ctx: Ctx, x: TensorInfo) -> tuple[int, ...]:
@@ -245,9 +263,11 @@ def _whole(ctx: Ctx, name: str, x: TensorInfo) -> Dim | None:
 def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: TensorInfo, axis: int) -> Shape:
     """A new axis of `depth` elements, the second of `values` at the index and the first elsewhere. ONNX OneHot."""
     dims = ctx.dims(indices)
-    (size,) = elements(ctx, depth)
+    size = scalar(ctx, "depth", depth)
+    (count,) = ranked(ctx, "values", values, 1)
+    ctx.require(Is(Axis("values", 0, count), Number(2)))
     at = place(ctx, (*dims, 1), axis)
-    return (*dims[:at], ctx.fresh("depth") if size is None else size, *dims[at:])
+    return (*dims[:at], size, *dims[at:])
 
 
 @primitive("onnx.nonzero", "x: tensor", "T:any -> int64")

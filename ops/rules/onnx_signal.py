@@ -5,24 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..axes import Shape, place, put
-from ..model import Ctx, Dim, TensorInfo
+from ..model import Ctx, Dim, RankUnknown, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, AtMost, Axis, Equal, Is, Number, Other
-from .onnx_shape import elements, literals
-
-
-def scalar(ctx: Ctx, name: str, x: TensorInfo, least: int = 0) -> Dim:
-    """The one number that a tensor has, at least so large."""
-    found = elements(ctx, x)
-    if len(found) != 1:
-        ctx.fail(Other("one number in {0}", (Argument(name),), f"it has {len(found)}"))
-    size = found[0]
-    if size is None:
-        return ctx.fresh(name, least)
-    if not isinstance(size, int) or size < least:
-        ctx.require(AtLeast(Argument(name, size), least))
-    return size
+from .onnx_shape import scalar
 
 
 def _parts(ctx: Ctx, name: str, dims: Shape) -> None:
@@ -50,7 +37,10 @@ def dft(
     dims = ctx.dims(x)
     rank_at_least(ctx, "x", dims, 2)
     _parts(ctx, "x", dims)
-    at = place(ctx, dims, axis if along is None else literals(ctx, along)[0])
+    chosen = axis if along is None else scalar(ctx, "axis", along, None)
+    if not isinstance(chosen, int):
+        raise RankUnknown
+    at = place(ctx, dims, chosen)
     if at == len(dims) - 1:
         ctx.fail(Other("another axis than the last"))
     own, back = dims[at], inverse and onesided

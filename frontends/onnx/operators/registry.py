@@ -151,6 +151,13 @@ class Reader:
             raise Untranslatable(f"its attribute `{name}` is {'no integer' if found is not None else 'missing'}")
         return default
 
+    def choice(self, name: str, choices: Sequence[str], default: int) -> str:
+        """What a number stands for that counts some words from 0."""
+        at = self.integer(name, default)
+        if not 0 <= at < len(choices):
+            raise Untranslatable(f"its attribute `{name}` is {at}; it is 0 to {len(choices) - 1}")
+        return choices[at]
+
     def number(self, name: str, default: float) -> float:
         found = self.attribute(name)
         if found is None:

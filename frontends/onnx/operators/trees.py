@@ -90,6 +90,6 @@ def tree_ensemble(node: Reader) -> str:
     missing = node.listed("nodes_missing_value_tracks_true", "int64")
     operands += members + ("" if missing is None else f", missing={missing}")
     width = 1 + max(node.integers("nodes_featureids") or (-1,))
-    how, told = _HOW[node.integer("aggregate_function", 1)], _POST[node.integer("post_transform", 0)]
+    how, told = node.choice("aggregate_function", _HOW, 1), node.choice("post_transform", _POST, 0)
     more = "" if told == "NONE" else f", post={quoted(told)}"
     return f"@onnx.trees({operands}, width={width}, count={node.integer('n_targets')}, how={quoted(how)}{more})"
