@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+import onnx_nodes
 import onnxruntime
 from made_models import MADE
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, NotImplemented, RuntimeException
@@ -41,7 +42,7 @@ from rxlang.simplify.solver.prove import prove_line
 REFUSALS = (Fail, InvalidArgument, NotImplemented, RuntimeException)
 KINDS = ("drawn", "broken", "edge", "uniform", "index")
 _MOST = 40_000_000  # of more elements no input is made
-_NODE = re.compile(r"Name:'([^']*)'")
+_NODE = re.compile(r"running (\w+) node. Name:'([^']*)'")
 _TRIED = 3  # how often a condition is broken alone, at least
 Sizes = Mapping[str, int]
 
@@ -57,18 +58,40 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row(("MaxPool", "AveragePool"), accepts=True, only_empty=False),
+    Row(("MaxPool", "AveragePool", "LpPool", "DeformConv"), accepts=True, only_empty=False),
     Row(
-        ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "Resize"),
+        (
+            "Conv", "ConvInteger", "QLinearConv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "MaxUnpool",
+            "Col2Im", "DeformConv", "Resize",
+        ),
         accepts=False,
         only_empty=True,
     ),
+    Row(
+        (
+            "ConvTranspose", "ConvInteger", "QLinearConv", "ArgMax", "ArgMin", "BatchNormalization", "GatherND", "DFT",
+            "GlobalMaxPool", "GlobalAveragePool",
+        ),
+        accepts=True,
+        only_empty=True,
+    ),
+    Row(("DFT",), accepts=True, only_empty=False),
+    Row(("ConvInteger",), accepts=False, only_empty=False, says="per-tensor|W_Zero_Point"),
     Row(("Concat",), accepts=True, only_empty=True),
     Row(("Reshape",), accepts=False, only_empty=True, says=r"requested shape:\{[^}]*-1"),
     Row(("Reshape",), accepts=True, only_empty=True),
     Row(("Pad",), accepts=True, only_empty=True),
-    Row(("Einsum",), accepts=True, only_empty=False),
-)
+    Row(("Einsum", "GroupNormalization"), accepts=True, only_empty=False),
+    Row(
+        ("LayerNormalization", "GroupNormalization", "Attention", "ArrayFeatureExtractor", "ReduceMax", "ReduceMin"),
+        accepts=False,
+        only_empty=True,
+    ),
+    Row(("Attention",), accepts=False, only_empty=False, says="attn_mask"),
+    Row(("Resize",), accepts=False, only_empty=False, says="outermost"),
+    Row(("OneHot",), accepts=False, only_empty=False, says="(?i)depth"),
+    Row(("Scan",), accepts=False, only_empty=True),
+)  # fmt: skip
 
 
 class Binding(NamedTuple):
@@ -162,6 +185,11 @@ class Subject:
         what = next(asks, "none") if made is None else made.what
         return what.rpartition("(")[2].rstrip(")")
 
+    def refusing(self, kind: str, name: str) -> str:
+        """The operator of a node that onnxruntime refuses; one with a body is refused by a node of that."""
+        kinds = set(self.operators.values())
+        return self.operators.get(name) or (kinds.pop() if len(kinds) == 1 else kind)
+
     # What is given
 
     def shapes(self, sizes: Sizes) -> dict[str, tuple[int, ...]] | None:
@@ -207,6 +235,7 @@ class Drawer:
     def __init__(self, subject: Subject, seed: int) -> None:
         self.subject, self.draw = subject, random.Random(seed)
         self.texts = subject.conditions
+        self.unbroken: set[int] = set()  # what the others say too
         self.door = [f"{s} >= 0" for i in subject.contract.inputs for s in i.shape or () if isinstance(s, str)]
 
     def bindings(self, count: int) -> Iterator[Binding]:
@@ -230,6 +259,8 @@ class Drawer:
             point = self.point(self.texts[:at] + self.texts[at + 1 :], self.texts[at])
             if point is not None:
                 yield Binding("broken", point, breaks=at)
+            else:
+                self.unbroken.add(at)
 
     def uniform(self) -> dict[str, int]:
         return {name: self.draw.randint(0, 64) for name in self.subject.names}
@@ -287,7 +318,8 @@ class Score:
 
 def measured(path: Path, count: int, seed: int) -> Score:
     score, subject = Score(), Subject(path)
-    for number, binding in enumerate(Drawer(subject, seed).bindings(count)):
+    drawer = Drawer(subject, seed)
+    for number, binding in enumerate(drawer.bindings(count)):
         feeds = subject.feeds(binding, seed + number)
         if feeds is None:
             score.ended["not run"] += 1
@@ -297,6 +329,7 @@ def measured(path: Path, count: int, seed: int) -> Score:
         said, problem = subject.says(binding, feeds), subject.runtime.refused(feeds)
         if problem == ENDED:
             score.ended["ended onnxruntime's process"] += 1
+            score.unshown.add(binding.breaks)
             continue
         if binding.breaks is not None and problem is not None:
             score.shown.add(binding.breaks)
@@ -305,7 +338,7 @@ def measured(path: Path, count: int, seed: int) -> Score:
         if outcome.startswith("row"):
             score.unshown.add(binding.breaks)
     for at, text in enumerate(subject.conditions):
-        if at not in score.shown | score.unshown:
+        if at not in score.shown | score.unshown | drawer.unbroken:
             score.ended["condition never shown"] += 1
             score.wrong.append(f"{text}: onnxruntime refused no neighbour that breaks it alone")
     return score
@@ -321,8 +354,8 @@ def _outcome(
         operator = subject.blamed(binding)
     else:
         name = _NODE.search(problem)
-        operator = subject.operators.get(name[1] if name else "", "none")
-        if name and any(f" {name[1]} (" in f" {d.node.removeprefix('node ')}" for d in subject.contract.undecided):
+        operator = subject.refusing(name[1] if name else "", name[2] if name else "")
+        if name and any(f" {name[2]} (" in f" {d.node.removeprefix('node ')}" for d in subject.contract.undecided):
             return "left to the run"
     rows = (r for r in ROWS if operator in r.operators and r.accepts == (problem is None) and r.only_empty <= empty)
     row = next((r for r in rows if re.search(r.says, problem or "")), None)
@@ -335,6 +368,27 @@ def _outcome(
 
 
 # Command line
+
+
+# Node tests of the same shapes as others, of random numbers, without arrays of numbers, or whose indices only a run checks.
+_NO_NODES = re.compile(
+    r"_expanded|fp16|bf16|bfloat|u?int\d|float8|_random|dropout|bernoulli|FLOAT|INT|string|sequence|optional|loop|array_feature|gathernd"
+)
+
+
+def nodes(only: str, beside: Path) -> Iterator[Path]:
+    """Node tests that onnxruntime has kernels for, each with a symbol for every size."""
+    for case in onnx_nodes.cases(0, only or None):
+        path = beside / f"{case.name}.onnx"
+        if not _NO_NODES.search(case.name) and all(
+            isinstance(x, np.ndarray) and x.dtype.kind in "biuf" for x in case.inputs
+        ):
+            onnx.save(case.model, path)
+            try:
+                onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+            except REFUSALS:
+                continue
+            yield path
 
 
 def models(folder: Path | None, only: str, beside: Path) -> Iterator[Path]:
@@ -351,13 +405,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--nodes", action="store_true", help="ONNX's node tests instead, every size of theirs a symbol")
     parser.add_argument("--bindings", type=int, default=50, help="of each kind")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--list", type=int, default=5, help="how many disagreements are shown of a model")
     asked = parser.parse_args()
     total: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as beside:
-        for path in models(asked.folder, asked.only, Path(beside)):
+        here = Path(beside)
+        for path in nodes(asked.only, here) if asked.nodes else models(asked.folder, asked.only, here):
             total.update(_told(path, asked))
     print(f"in all: {_counts(total)}")
     return 1 if total["wrong"] or total["condition never shown"] else 0

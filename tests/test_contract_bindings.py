@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 BENCHMARK: Any = importlib.import_module("onnx_contracts")
 MADE: dict[str, Any] = importlib.import_module("made_models").MADE
-COUNT = fuzz.tries("contracts of bindings")
+COUNT, NODES = fuzz.tries("contracts of bindings"), fuzz.tries("contracts of nodes")
 SAMPLE = sorted(MADE)[:: max(1, 120 // COUNT)]
 
 
@@ -29,6 +30,12 @@ def test_a_contract_is_what_onnxruntime_accepts(tmp_path: Path, name: str) -> No
     score = BENCHMARK.measured(path, max(4, COUNT // 10), seed=COUNT)
     assert score.wrong == []
     assert score.ended["agreed"] > 0 and {"edge", "uniform"} <= set(score.tried)
+
+
+def test_a_contract_of_a_node_is_what_onnxruntime_accepts(tmp_path: Path) -> None:
+    paths = list(BENCHMARK.nodes("", tmp_path))
+    for number, path in enumerate(Random(NODES).sample(paths, min(NODES, len(paths)))):
+        assert BENCHMARK.measured(path, 4, seed=number).wrong == [], path.stem
 
 
 def test_a_condition_too_much_or_too_little_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

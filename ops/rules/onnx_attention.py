@@ -47,6 +47,10 @@ def _attended(
     _equal(ctx, Axis("k", 1, b[1], "its heads"), Axis("v", 1, c[1], "its heads"))
     _grouped(ctx, a[1], b[1])
     keys, values = _kept(ctx, "past_key", past_key, b), _kept(ctx, "past_value", past_value, c)
+    if past_key is not None and past_value is not None:
+        _equal(ctx, Axis("past_key", 2, ctx.dims(past_key)[2]), Axis("past_value", 2, ctx.dims(past_value)[2]))
+    elif past_key is not None or past_value is not None:
+        ctx.fail(Other("{0} and {1} together", (Argument("past_key"), Argument("past_value"))))
     scores = (a[0], a[1], a[2], keys[2])
     if mask is not None:
         _masks(ctx, mask, scores)

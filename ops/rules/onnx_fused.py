@@ -76,6 +76,9 @@ def group_query_attention(
             for axis, wanted in ((0, a[0]), (1, kv_heads), (3, size)):
                 ctx.require(Is(Axis(name, axis, before[axis]), Argument("k", wanted)))
             kept = larger(ctx, total, before[2])
+    if past_key is not None and past_value is not None:
+        left, right = Axis("past_key", 2, ctx.dims(past_key)[2]), Axis("past_value", 2, ctx.dims(past_value)[2])
+        ctx.require(Equal(left, right))
     for name, table in (("cosines", cosines), ("sines", sines)):
         if table is not None:
             width = ranked(ctx, name, table, 2)[1]

@@ -115,6 +115,7 @@ FAMILIES: dict[str, Count] = {
     "classic models": Count(24, 600),
     "operators": Count(40, 1_500),
     "contracts of bindings": Count(40, 400),
+    "contracts of nodes": Count(40, 700),
     "contracts beside each other": Count(80, 2_000),
     "contracts beside runs": Count(5, 100),
     "dimensions of models": Count(300, 5_000),
