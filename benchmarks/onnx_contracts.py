@@ -61,8 +61,8 @@ ROWS = (
     Row(("MaxPool", "AveragePool", "LpPool", "DeformConv"), accepts=True, only_empty=False),
     Row(
         (
-            "Conv", "ConvInteger", "QLinearConv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "MaxUnpool",
-            "Col2Im", "DeformConv", "Resize",
+            "Conv", "ConvInteger", "QLinearConv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool",
+            "GlobalMaxPool", "MaxUnpool", "Col2Im", "DeformConv", "Resize",
         ),
         accepts=False,
         only_empty=True,

@@ -26,13 +26,18 @@ def gru(node: Reader) -> str:
 
 @operator("LSTM", 7)
 def lstm(node: Reader) -> str:
-    return lstm_of(node, node.x(1), node.x(2))
+    return lstm_of(node, node.x(1), _recurrent(node))
 
 
 def lstm_of(node: Reader, w: str, r: str, only: str = "") -> str:
     """An LSTM with these weights."""
     only += ", input_forget=true" if node.integer("input_forget", 0) else ""
     return _layer(node, "lstm", ("initial_h", "initial_c", "peepholes"), 3, only=only, weights=(w, r))
+
+
+def _recurrent(node: Reader) -> str:
+    """The weights of the state."""
+    return node.weights(2, (None, None, None if node.attribute("hidden_size") is None else node.integer("hidden_size")))
 
 
 def _layer(
@@ -45,7 +50,7 @@ def _layer(
     weights: tuple[str, str] | None = None,
 ) -> str:
     """`only` is what nothing but ONNX's primitive takes."""
-    w, r = weights or (node.x(1), node.x(2))
+    w, r = weights or (node.x(1), _recurrent(node))
     given = node.optional(3, "b")
     only += node.optional(4, "lengths") + node.optional(7, "peepholes")
     given += "".join(node.optional(5 + at, name) for at, name in enumerate(states) if name != "peepholes")

@@ -202,13 +202,23 @@ class Reader:
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
 
-    def of_kernel(self, at: int, first: int = 2) -> str:
-        """The name of an input of weights; their axes from the `first` on are those of `kernel_shape`, where there is one."""
-        kernel, held = self.integers("kernel_shape"), self.constant_shape(at)
-        if kernel is None or (held is not None and held[first : first + len(kernel)] == kernel):
+    def weights(self, at: int, sizes: Sequence[int | None]) -> str:
+        """The name of an input of weights, which have these sizes where attributes say what they are."""
+        held = self.constant_shape(at)
+        as_held = (
+            held is not None
+            and len(held) == len(sizes)
+            and all(size in (None, own) for size, own in zip(sizes, held, strict=True))
+        )
+        if as_held or set(sizes) == {None}:
             return self.x(at)
-        sizes = ["?"] * first + [str(size) for size in kernel] + ["?"] * (2 - first)
-        return self.scope.claimed("weight", f"Tensor([{', '.join(sizes)}])", self.x(at))
+        said = ", ".join("?" if size is None else str(size) for size in sizes)
+        return self.scope.claimed("weights", f"Tensor([{said}])", self.x(at))
+
+    def of_kernel(self, at: int) -> str:
+        """The name of an input of filters, which have the sizes of `kernel_shape` where there is one."""
+        kernel = self.integers("kernel_shape")
+        return self.x(at) if kernel is None else self.weights(at, (None, None, *kernel))
 
     def parts(self, text: str, count: int) -> list[str]:
         """The names of the parts of an expression that has so many."""
