@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .elementwise import widened
-from .registry import Array, BadValue, kernel, lookup
+from .registry import Array, BadValue, kernel
 
 
 def unpacked(packed: Array, bits: int) -> Array:
@@ -68,8 +68,3 @@ def tensor_scatter(cache: Array, update: Array, starts: Array | None, axis: int,
         entry = made[row]
         entry[(*(slice(None),) * (at - 1), places)] = update[row]
     return made
-
-
-@kernel("onnx.scatter_nd")
-def scatter_nd(x: Array, indices: Array, updates: Array, reduction: str) -> Array:
-    return np.asarray(lookup("scatter_nd")(x, indices, updates, reduction))

@@ -25,7 +25,7 @@ from ..broadcast import broadcast
 from ..model import Ctx, Dim, Elements, Out, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, OfRank, Other, Plus
+from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, Is, Number, OfRank, Other, Plus
 from ..tracked import count_of, half_up, integers, ordered, stored
 
 # Of more positions that are numbers only the ends are asked about.
@@ -226,11 +226,15 @@ def _batch(ctx: Ctx, a: Shape, b: Shape, count: int, name: str) -> Shape:
 def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, reduction: str) -> Shape:
     """A copy of `x` with the parts at the given positions replaced by `updates`, or combined with them.
 
-    With `indices : [*s, k]`, k a literal, `updates` is `[*s, ...]` with the axes of `x` after the first k. `reduction`
+    With `indices : [*s, k]`, `updates` is `[*s, ...]` with the axes of `x` after the first k. `reduction`
     is none (the last one wins), add, mul, max or min. Positions are in range, checked on the values. ONNX ScatterND.
     """
     check_reduction(ctx, x, reduction)
     a, b = ctx.dims(x), ctx.dims(indices)
+    if b and not isinstance(b[-1], int):  # the ranks say how many axes a position spells
+        k = len(b) - 1 + len(a) - len(ctx.dims(updates))
+        ctx.require(Is(Axis("indices", len(b) - 1, b[-1]), Number(k)))
+        b = (*b[:-1], k)
     depth = _depth(ctx, a, b, 0)
     wanted = (*b[:-1], *a[depth:])
     u = ranked(ctx, "updates", updates, len(wanted))

@@ -182,6 +182,7 @@ def rotary_embedding(
         for axis, wanted in enumerate((n, length) if positions is None else ()):
             ctx.require(Is(Axis(name, axis, found[axis]), Argument("x", wanted)))
     if positions is not None:
+        _equal(ctx, Axis("cosines", 0, ctx.dims(cosines)[0]), Axis("sines", 0, ctx.dims(sines)[0]))
         for axis, (found_, wanted) in enumerate(zip(ranked(ctx, "positions", positions, 2), (n, length), strict=True)):
             ctx.require(BroadcastTo(Axis("positions", axis, found_), Argument("x", wanted)))
     return dims

@@ -7,7 +7,6 @@ from ..model import Ctx, TensorInfo
 from ..operands import rank_at_least
 from ..registry import primitive
 from ..requirements import Argument, Equal, Is, Number, Other
-from .index import scatter_nd
 
 
 @primitive(
@@ -75,19 +74,4 @@ def tensor_scatter(
             ctx.require(Equal(own, other))
     if starts is not None:
         ctx.require(Equal(Argument("starts", product(ctx.dims(starts))), axis_of("cache", dims, 0)))
-    return dims
-
-
-@primitive(
-    "onnx.scatter_nd",
-    'x: tensor, indices: tensor, updates: tensor, reduction: str = "none"',
-    "T:any, I:integer, T -> T",
-)
-def onnx_scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, reduction: str) -> Shape:
-    """A copy of x with the parts at some positions replaced, or combined with others, however many axes a position spells.
-    ONNX ScatterND."""
-    dims, places = ctx.dims(x), ctx.dims(indices)
-    if not places or isinstance(places[-1], int):
-        return scatter_nd(ctx, x, indices, updates, reduction)  # type: ignore[no-any-return]
-    ctx.leave_open(Other("positions in {0} that fit {1}", (Argument("indices"), Argument("x"))))
     return dims

@@ -258,7 +258,7 @@ def scatter_elements(node: Reader) -> str:
 @operator("ScatterND", 11)
 def scatter_nd(node: Reader) -> str:
     how = node.string("reduction", "none")
-    return f'@onnx.scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction="{how}")'
+    return f'@scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction="{how}")'
 
 
 @operator("ReverseSequence", 10)
