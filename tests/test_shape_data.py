@@ -145,9 +145,9 @@ def test_what_is_known_of_an_element_is_so_in_every_run(seed: int, monkeypatch: 
     computation = Computation(rng, rng.randint(6, 24))
     known = Known(monkeypatch, computation.text)
     errors = [d for d in known.report.diagnostics if d.severity == "error"]
-    assert not [d.message for d in errors if d.code != "E220"], computation.text
+    assert not [d.message for d in errors if d.code not in ("E220", "E317")], computation.text
     if errors:
-        pytest.skip("@unstack is asked for so many results as only the data says")
+        pytest.skip("so many results or elements are asked for as only the data says")
     module = rx.loads(computation.text)
     agreed = runs = 0
     for _ in range(6):

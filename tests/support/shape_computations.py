@@ -102,7 +102,7 @@ class Computation:
             return a and (self.rng.choice(_LOGIC), {"x": a, "y": self._pick("b")})
         a = self._pick("iuf")
         kind = self.values[a].dtype.kind if a else ""
-        literals = [v for v in _LITERALS if kind == "f" or isinstance(v, int)]
+        literals = [v for v in _LITERALS if kind == "f" or (isinstance(v, int) and (v >= 0 or kind == "i"))]
         b = self.rng.choice(literals) if self.rng.random() < 0.5 else self._pick(like=a)
         names = (
             _COMPARISONS if self.rng.random() < 0.2 else (*_NUMBERS, "divide", "divide") if kind == "f" else _NUMBERS
