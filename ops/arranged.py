@@ -51,9 +51,10 @@ def spread(data: Elements, own: Sequence[Any], shape: Sequence[Any]) -> Elements
 
 
 def joined(parts: Sequence[tuple[TensorInfo, Sequence[Any]]], axis: int, shape: Sequence[Any]) -> Elements:
-    """The elements of tensors that are joined along an axis."""
+    """The elements of tensors that are joined along an axis; None where their other axes are not those of the shape."""
     given = [elements(x, own) for x, own in parts]
-    if count_of(shape) is None or None in given:
+    beside = [(*own[:axis], *own[axis + 1 :]) for _, own in parts]
+    if count_of(shape) is None or None in given or any(b != (*shape[:axis], *shape[axis + 1 :]) for b in beside):
         return None
     lists = [(data, flat(own)) for data, (_, own) in zip(given, parts, strict=True) if data is not None]
     begins = [0, *accumulate(own[axis] for _, own in parts)]

@@ -201,6 +201,13 @@ def test_what_is_joined_and_repeated_over_symbols_is_so_over_each_value(data: st
     agree("broadcast_to", tensor(*first), (data.draw(size), *second))
 
 
+@pytest.mark.parametrize("name", ["concat", "stack"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_tensors_of_other_sizes_have_no_elements_in_common(name: str, axis: int) -> None:
+    agree(name, (tensor(0, 1), tensor(1, 1)), axis)
+    agree(name, (tensor(2, 1), tensor(1, 2)), axis)
+
+
 @property_test()
 def test_axes_of_size_one_come_and_go_over_symbols_as_over_each_value(data: st.DataObject) -> None:
     source = shape(data)
