@@ -96,6 +96,7 @@ ROWS = (
     Row(("Resize",), accepts=False, only_empty=False, says="outermost"),
     Row(("OneHot",), accepts=False, only_empty=False, says="(?i)depth"),
     Row(("Scan",), accepts=False, only_empty=True),
+    Row(("Tile",), accepts=False, only_empty=False, says="supported maximum"),
 )  # fmt: skip
 
 
@@ -379,7 +380,7 @@ def _outcome(
 # runs by a body that asks for less.
 _NO_NODES = re.compile(
     r"_expanded|fp16|bf16|bfloat|u?int\d|float8|_random|dropout|bernoulli|FLOAT|INT|string|sequence|optional|loop|"
-    r"array_feature|gathernd|nllloss|sce_|linear_attention"
+    r"array_feature|gathernd|tensorscatter|nllloss|sce_|linear_attention"
 )
 
 
