@@ -231,8 +231,12 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     """
     check_reduction(ctx, x, reduction)
     a, b = ctx.dims(x), ctx.dims(indices)
+    rank_at_least(ctx, "x", a, 1)
     if b and not isinstance(b[-1], int):  # the ranks say how many axes a position spells
-        k = len(b) - 1 + len(a) - len(ctx.dims(updates))
+        k, most = len(b) - 1 + len(a) - len(ctx.dims(updates)), len(b) + len(a) - 2
+        if not 1 <= k <= len(a):
+            phrase = f"{{0}} to have rank {len(b) - 1} to {most}"
+            ctx.fail(OfRank(phrase, (Argument("updates"),), f"its rank is {len(ctx.dims(updates))}"))
         ctx.require(Is(Axis("indices", len(b) - 1, b[-1]), Number(k)))
         b = (*b[:-1], k)
     depth = _depth(ctx, a, b, 0)
