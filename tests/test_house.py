@@ -303,6 +303,17 @@ def test_only_what_the_user_wrote_in_python_may_raise_anything() -> None:
     assert broad == [("interp", "compile")]
 
 
+def test_the_checker_is_made_of_parts_and_not_of_ancestors() -> None:
+    classes = {n.name: n for m, n in every(ast.ClassDef) if m[0] == "simplify"}
+
+    def depth(name: str) -> int:
+        bases = [ast.unparse(base).split("[")[0] for base in classes[name].bases]
+        return 1 + max((depth(base) for base in bases if base in classes), default=0)
+
+    assert [name for name in classes if depth(name) > 2] == []
+    assert [place(m, n.lineno) for m, n in every(ast.Name) if m[0] == "simplify" and n.id == "NotImplementedError"] == []
+
+
 def test_functions_are_short() -> None:
     """The longest is the loop of the parser, which is in one piece for its speed."""
     lengths = {place(m, n.lineno): (n.end_lineno or 0) - n.lineno + 1 for m, n in every(ast.FunctionDef)}

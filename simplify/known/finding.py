@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
@@ -23,9 +24,9 @@ class Asked(Node):
     """What is asked of a piece of a program; each kind says itself, and what it is about."""
 
     @property
+    @abstractmethod
     def span(self) -> Span:
         """Where it is told."""
-        raise NotImplementedError
 
     @property
     def about(self) -> About | None:
@@ -53,9 +54,9 @@ class Asked(Node):
         """The error that it is if it fails, if that is known without the words."""
         return None
 
+    @abstractmethod
     def said(self, finding: Finding) -> Diagnostic:
         """A finding of it in words."""
-        raise NotImplementedError
 
     def subject(self, state: State) -> Subject | None:
         """The same as data for helps."""

@@ -26,7 +26,7 @@ from .search import NEAR, Search, Verdict
 from .sizes import only_var
 from .solved import Point, degree, solve_equation
 from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, spent, substitute, variables
-from .trail import Solutions, Table, Trail
+from .trail import Indexed, Table, Trail, solution_vars
 
 LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown", "stopped")
 _UNKNOWN = Verdict("unknown", "unknown")
@@ -52,7 +52,7 @@ class Facts:
         # What was answered, and on which facts; a number stands for them, another one after each change.
         self._answers: dict[Condition, tuple[int, Verdict]] = {}
         self._version = self._newest = 0
-        self._shown = Solutions(self.trail)
+        self._shown = Indexed(self.trail, solution_vars)
         self._state = Ledger(self.trail)
         self._search = Search(self._state)
         self._possible: bool | None = True  # is there a point? as far as was asked; None: ask again

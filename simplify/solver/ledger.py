@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from .conditions import Cond, Condition, cond_vars
 from .solved import Solved
 from .terms import Var, evaluate, term_vars
-from .trail import Literals, Solutions, Table, Trail
+from .trail import Indexed, Table, Trail, literal_vars, solution_vars
 
 
 class Ledger(Solved):
@@ -23,8 +23,8 @@ class Ledger(Solved):
         super().__init__()
         self.trail = trail
         self.scopes: list[tuple[int | None, int]] = []
-        self.solved = self.solutions = Solutions(trail)
-        self.lits = self.literals = Literals(trail)
+        self.solved = self.solutions = Indexed(trail, solution_vars)
+        self.lits = self.literals = Indexed(trail, literal_vars)
         self.masks, self.ranges, self.spans = Table(trail), Table(trail), Table(trail)
 
     def push(self) -> None:
@@ -48,7 +48,7 @@ class Ledger(Solved):
         return self.literals.mentioning(v)
 
     def solutions_with(self, v: Var) -> list[Var]:
-        return self.solutions.mentioning(v)
+        return list(self.solutions.mentioning(v))
 
     def is_new(self, v: Var, old: Var) -> bool:
         """Whether nothing is known of a variable, and the older one stands for itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, KeysView
+from collections.abc import Callable, Iterable, KeysView
 from operator import itemgetter
 from typing import Any, Generic, Self, TypeVar
 
@@ -161,18 +161,16 @@ class Past(dict[K, V]):
     begin = dict.__setitem__
 
 
-class _Indexed(Table[K, V]):
-    """A table that knows in which of its entries a variable occurs."""
+class Indexed(Table[K, V]):
+    """A table that knows in which of its entries a variable occurs, and in which order they came."""
 
-    __slots__ = ("homes",)
+    __slots__ = ("homes", "since", "vars_in")
 
-    def __init__(self, trail: Trail) -> None:
+    def __init__(self, trail: Trail, vars_in: Callable[[K, V], Iterable[Var]]) -> None:
         super().__init__(trail)
+        self.vars_in = vars_in
         self.homes: dict[Var, dict[K, None]] = {}
-
-    def vars_in(self, key: K, value: V) -> Iterable[Var]:
-        """The variables of an entry."""
-        raise NotImplementedError
+        self.since: Table[K, int] = Table(trail)
 
     def _enter(self, key: K) -> None:
         for v in self.vars_in(key, self[key]):
@@ -184,6 +182,8 @@ class _Indexed(Table[K, V]):
                 del self.homes[v][key]
 
     def __setitem__(self, key: K, value: V) -> None:
+        if key not in self:
+            self.since[key] = len(self.trail.steps)
         self._leave(key)
         super().__setitem__(key, value)
         self._enter(key)
@@ -198,41 +198,20 @@ class _Indexed(Table[K, V]):
         if key in self:
             self._enter(key)
 
-
-class Solutions(_Indexed[Var, Size]):
-    """What variables are written as, and where a variable occurs in that."""
-
-    __slots__ = ()
-
-    def vars_in(self, key: Var, value: Size) -> Iterable[Var]:
-        return term_vars(value) if type(value) is Term else ()
-
-    def mentioning(self, v: Var) -> list[Var]:
-        """The variables whose solutions speak of this one."""
-        return list(self.homes.get(v, ()))
-
-
-class Literals(_Indexed[Condition, int]):
-    """Conditions that are kept, and where a variable occurs in them, in the order in which they came."""
-
-    __slots__ = ("since",)
-
-    def __init__(self, trail: Trail) -> None:
-        super().__init__(trail)
-        self.since: Table[Condition, int] = Table(trail)
-
-    def vars_in(self, key: Condition, value: int) -> Iterable[Var]:
-        return cond_vars(key)
-
-    def __setitem__(self, key: Condition, value: int) -> None:
-        if key not in self:
-            self.since[key] = len(self.trail.steps)
-        super().__setitem__(key, value)
-
-    def in_order(self, keys: Iterable[Condition]) -> dict[Condition, int]:
+    def in_order(self, keys: Iterable[K]) -> dict[K, V]:
         """Some of the entries, the oldest first."""
-        return {c: self[c] for c in sorted(keys, key=self.since.__getitem__)}
+        return {key: self[key] for key in sorted(keys, key=self.since.__getitem__)}
 
-    def mentioning(self, v: Var) -> dict[Condition, int]:
+    def mentioning(self, v: Var) -> dict[K, V]:
         """The entries that speak of a variable."""
         return self.in_order(self.homes.get(v, ()))
+
+
+def solution_vars(v: Var, solution: Size) -> Iterable[Var]:
+    """The variables as which one is written."""
+    return term_vars(solution) if type(solution) is Term else ()
+
+
+def literal_vars(literal: Condition, mask: int) -> Iterable[Var]:
+    """The variables of a condition that is kept."""
+    return cond_vars(literal)
