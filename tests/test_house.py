@@ -311,7 +311,9 @@ def test_the_checker_is_made_of_parts_and_not_of_ancestors() -> None:
         return 1 + max((depth(base) for base in bases if base in classes), default=0)
 
     assert [name for name in classes if depth(name) > 2] == []
-    assert [place(m, n.lineno) for m, n in every(ast.Name) if m[0] == "simplify" and n.id == "NotImplementedError"] == []
+    assert [
+        place(m, n.lineno) for m, n in every(ast.Name) if m[0] == "simplify" and n.id == "NotImplementedError"
+    ] == []
 
 
 def test_functions_are_short() -> None:
