@@ -79,7 +79,22 @@ def _join(ctx: Ctx, operands: list[_Operand], axis: int | None) -> Dim:
         return _join_known(ctx, known, left, axis)
     for a, b in combinations(left, 2):
         ctx.require(_broadcast(a, b, axis))
-    return ctx.common(*(o.size for o in left))
+    leading = _leading(ctx, left)
+    return leading[0].size if len(leading) == 1 else ctx.common(*(o.size for o in leading))
+
+
+def _leading(ctx: Ctx, operands: list[_Operand]) -> list[_Operand]:
+    """Of operands that fit, those that tell the common size: of two, one is enough that is 1 only where the other is."""
+    kept: list[_Operand] = []
+    for operand in operands:
+        if not any(_is_one_with(ctx, other, operand) for other in kept):
+            kept = [other for other in kept if not _is_one_with(ctx, operand, other)] + [operand]
+    return kept
+
+
+def _is_one_with(ctx: Ctx, a: _Operand, b: _Operand) -> bool:
+    """Whether the second is 1 wherever the first is: then the first is the common size of both."""
+    return ctx.decide(ctx.any_of(ctx.ne(a.size, 1), ctx.eq(b.size, 1))) is True
 
 
 def _join_known(ctx: Ctx, known: _Operand, operands: list[_Operand], axis: int | None) -> Dim:

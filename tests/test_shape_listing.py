@@ -142,3 +142,23 @@ def test_of_a_size_that_the_data_decides_its_bound_is_told(body: str, most: str)
         for mask in (np.ones(n, bool), np.zeros(n, bool), np.arange(n) % 2 == 0):
             made = function(np.ones((n, 2), np.float32), 3, mask)
             assert made.shape[0] <= eval(most, {"n": n, "m": 3, "min": min})
+
+
+@pytest.mark.parametrize(
+    ("other", "both"),
+    [("min(n, 50)", "n"), ("max(n, 3)", "max(n, 3)"), ("(n + 1) // 2", "n"), ("n * n", "n"), ("m", None)],
+)
+def test_what_is_one_only_where_another_size_is_says_nothing_of_the_size_of_both(other: str, both: str | None) -> None:
+    text = f"@f = fn(x : Tensor([n], float32), y : Tensor([{other}], float32), z : Tensor([m], float32)) {{ x + y }}"
+    module, report = rx.loads(text), rx.check_source(text)
+    assert report.ok
+    (function,) = [f for f in report.checked.shapes if f.name == "@f"]
+    (told,) = function.result.shape
+    assert told == both if both is not None else "min(max(n, " in told
+    for n in range(60):
+        m = 2
+        size = eval(other, {"n": n, "m": m, "min": min, "max": max})
+        if size == n or 1 in (size, n):
+            given = (np.zeros(k, np.float32) for k in (n, size, m))
+            result = eval(told, {"n": n, "m": m, "min": min, "max": max})
+            assert module.f(*given).shape == (result,), n
