@@ -93,7 +93,7 @@ ROWS = (
     ),
     Row(("Attention",), accepts=False, only_empty=False, says="attn_mask"),
     Row(("RotaryEmbedding",), accepts=False, only_empty=False, says="position_ids|not currently supported"),
-    Row(("Resize",), accepts=False, only_empty=False, says="outermost"),
+    Row(("Resize",), accepts=False, only_empty=False, says="outermost|Scale value should be greater than 0"),
     Row(("OneHot",), accepts=False, only_empty=False, says="(?i)depth"),
     Row(("Scan",), accepts=False, only_empty=True),
     Row(("Tile",), accepts=False, only_empty=False, says="supported maximum"),
