@@ -190,13 +190,15 @@ class Solver(Binder):
         inverse = self.inverses.get(id(axis))
         if inverse is not None:
             yield self._inverse(axis, inverse, origin)
-        elif axis.axis is not None:
+        elif axis.axis is not None or id(axis) in self.between:
             try:
                 wanted = shapes.size(self.code, expr)
             except RxError as problem:
                 self.code.report(problem)
                 return
-            yield self._assert(i, self._dim(axis), wanted, expr, origin, {f"#{i}"})
+            between = self.between.get(id(axis))
+            here = self._dim(axis) if between is None else core.SizeVar(expr.span, between)
+            yield self._assert(i, here, wanted, expr, origin, {f"#{i}"})
 
     def _use(self, name: str) -> None:
         entry = self.code.scope.find(name)
@@ -265,7 +267,8 @@ class Solver(Binder):
         return core.SizeVar(item.span, binds[-1])
 
     def _matched(self, axis: Axis, binds: list[str], needs: set[str], gives: set[str]) -> core.SizeExpr:
-        """A dimension beside a splice: bound by the match if it is a new name, else the dimension itself (asserted apart)."""
+        """A dimension beside a splice: bound by the match if it is a new name, else the dimension itself, or a name for it
+        where it speaks of names that this very shape binds (both are asserted apart)."""
         expr = axis.expr
         if isinstance(expr, sweet.Name) and self.binder.get(expr.name) == (axis.leaf, axis):
             found = self.bound[self.order[expr.name]]
@@ -274,12 +277,12 @@ class Solver(Binder):
             return core.SizeVar(expr.span, found.name)
         if axis.axis is not None:
             return core.DimOf(expr.span, self.leaves[axis.leaf].tensor, axis.axis)
-        if id(axis) in self.inverses:
-            binds.append(self.between[id(axis)])
+        names = {n.name for n in size_names(expr)}
+        if id(axis) not in self.inverses and names & self.broken:
+            raise Broken
+        if id(axis) in self.inverses or any(self.binder.get(name, (-1,))[0] == axis.leaf for name in names):
+            binds.append(self._generated(axis))
             gives.add(binds[-1])
             return core.SizeVar(expr.span, binds[-1])
-        names = {n.name for n in size_names(expr)}
-        if names & self.broken:
-            raise Broken
         needs |= names & set(self.binder)
         return shapes.size(self.code, expr)

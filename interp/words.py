@@ -35,7 +35,7 @@ def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) 
     if isinstance(check, core.Assert):
         tensor, axis = _subject(check, env, outer.get(name)), origin.axis
         rank, name = len(getattr(tensor, "shape", ())), _named(check, env, outer, name)
-        if origin.what == "dim" and (axis is None or not -rank <= axis < rank):
+        if origin.what == "dim" and axis is not None and not -rank <= axis < rank:
             return f"{who} needs {subject} to have an axis {axis}, but it has rank {rank}"
     else:
         tensor = None

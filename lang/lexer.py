@@ -34,6 +34,7 @@ _ELSEWHERE = {
     "-=": "=",
     "*=": "=",
     "/=": "=",
+    "|>": "@f(x)",
 }
 """Signs of other languages, made of signs that never follow each other here, and what to write instead."""
 

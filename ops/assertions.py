@@ -34,7 +34,8 @@ def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str
         return None
     if what == "dim":
         wanted, found = _wanted(stmt, cond, tensor, values)
-        return f"axis {stmt.origin.axis} of {subject} {wanted}", found
+        axis = stmt.origin.axis
+        return f"{f'axis {axis}' if axis is not None else 'the axis between the splices'} of {subject} {wanted}", found
     there, wanted, pattern = values.side(cond.left), values.side(cond.right), shape_pattern(stmt)
     wanted += " or more" if what == "rank" and cond.op == ">=" else ""
     match what:
@@ -54,8 +55,8 @@ def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str
 
 def _wanted(stmt: core.Assert, cond: core.Compare, tensor: str, values: Values) -> tuple[str, str]:
     """What a dimension has to be, and what it is."""
-    left, text = cond.left, stmt.origin.text
-    found = f"it is {values.dim(tensor, stmt.origin.axis)}"
+    left, text, axis = cond.left, stmt.origin.text, stmt.origin.axis
+    found = f"it is {values.dim(tensor, axis) if axis is not None else _between(left, values)}"
     match cond:
         case core.Compare(op="==", left=core.SizeOp(op="%", right=divisor)):
             rest, factor = remainder(stmt, tensor, values), values.side(divisor)
@@ -76,6 +77,13 @@ def _wanted(stmt: core.Assert, cond: core.Compare, tensor: str, values: Values) 
     if not factor.isdigit():
         return f"to fit `{text}`, whose factor {factor} has to be at least 1", ""
     return f"to fit `{text}`, whose factor {left.span.text or factor} has to be at least 1", f"it is {factor}"
+
+
+def _between(left: core.ShapeLevel, values: Values) -> str:
+    """The size of a dimension between two splices, which has a name in the condition that asks for it."""
+    while isinstance(left, core.SizeOp):
+        left = left.left
+    return values.side(left)
 
 
 def remainder(stmt: Check, tensor: str, values: Values) -> Any:

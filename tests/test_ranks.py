@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from rxlang.interp.dtypes import numpy_dtype
 from rxlang.lang.dtypes import DTYPES
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_source
+from support import fuzz
 from support.agreement import Ways, refused
 
 # What s and u are, and the sizes of the other names.
@@ -185,3 +188,68 @@ def test_a_wildcard_beside_spliced_shapes_stands_where_it_is_written(types: str,
             args = {"x": np.ones(x[:rank], np.float32), "z": np.ones(z[:other], np.float32)}
             ran += not refused(ways.agree(args))
     assert ran
+
+
+def test_a_shape_of_splices_and_names_takes_what_is_like_it_and_nothing_else() -> None:
+    ran = 0
+    for case in fuzz.cases("patterns"):
+        with case as seed:
+            chance = random.Random(seed)
+            items = [
+                *chance.choices(("k", "m", "k + 1", "k * 2", "m + k", "?", "3"), k=chance.randint(1, 4)),
+                "*b",
+                "*b",
+            ]
+            chance.shuffle(items)
+            taken = Pattern(items[: chance.randint(2, len(items))])
+            text = f"@f = fn(x : Tensor([*b], d), y : Tensor([{', '.join(taken.items)}], d)) : Tensor {{ y }}"
+            report = check_source(Source("f.rx", text), Path())
+            if not report.ok:  # a name that nothing binds
+                assert {d.code for d in report.diagnostics if d.severity == "error"} == {"E208"}, text
+                continue
+            module = rx.loads(text)
+            for _ in range(6):
+                sizes: dict[str, Any] = {name: chance.randint(0, 4) for name in "km"}
+                sizes["b"] = chance.choices((1, 2, 4), k=chance.randint(0, 2))
+                shape = taken.shape(sizes, chance)
+                if shape and chance.random() < 0.6:
+                    shape[chance.randrange(len(shape))] += chance.choice((-1, 1, 2)) if all(shape) else 1
+                x, y = np.zeros(sizes["b"], np.float32), np.zeros(shape, np.float32)
+                fits = any(taken.is_like(shape, {**sizes, "k": k, "m": m}) for k in range(8) for m in range(8))
+                assert is_taken(module.f, x, y) == fits, (text, sizes, shape)
+                ran += fits
+    assert ran
+
+
+def is_taken(function: Any, *args: np.ndarray) -> bool:
+    try:
+        function(*args)
+    except rx.ShapeError:
+        return False
+    return True
+
+
+ANY = -1
+
+
+class Pattern:
+    """Sizes, and splices of a shape that is given."""
+
+    def __init__(self, items: list[str]) -> None:
+        self.items = items
+
+    def shape(self, sizes: dict[str, Any], chance: random.Random) -> list[int]:
+        """A shape that is like it, for some sizes of its names."""
+        return [chance.randint(0, 5) if size == ANY else size for size in self.dims(sizes)]
+
+    def dims(self, sizes: dict[str, Any]) -> list[int]:
+        return [
+            size
+            for item in self.items
+            for size in (sizes["b"] if item == "*b" else [ANY if item == "?" else eval(item, dict(sizes))])
+        ]
+
+    def is_like(self, shape: list[int], sizes: dict[str, Any]) -> bool:
+        """Whether a shape is like it for these sizes."""
+        dims = self.dims(sizes)
+        return len(dims) == len(shape) and all(a in (ANY, b) for a, b in zip(dims, shape, strict=True))

@@ -38,6 +38,7 @@ FAMILIES: dict[str, Count] = {
     "turns": Count(120, 5_000),
     "kept shapes": Count(100, 2_000),
     "plain scopes": Count(60, 5_000),
+    "patterns": Count(60, 2_000),
     # The same is said of what means the same.
     **{f"metamorphic, {name}": Count(5, 250) for name in (
         "renamed", "unused_binding", "unused_lambda", "unused_import", "split", "swapped", "moved", "wrapped")},
