@@ -160,7 +160,7 @@ def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[S
         point = facts.witness(cond, False, (*sizes, *dims))
     except TooLarge:
         return None
-    if point is None:
+    if point is None or not set(_sizes(cond)) <= set(inputs.sizes):  # of a rank there is no example in sizes
         return None
     whole = {v: point.get(v, 1) for v in inputs.sizes}
     said = [c for c in others if whole.keys() >= set(_sizes(c))]  # a signature's other names are names for these sizes

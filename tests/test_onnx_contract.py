@@ -645,3 +645,16 @@ def test_the_size_that_fails_comes_from_the_input_whatever_else_is_as_large(
     lines = capsys.readouterr().err.splitlines()
     at = next(n for n, line in enumerate(lines) if f"{batch} comes from here" in line)
     assert "@main = fn(x" in lines[at - 1]
+
+
+def test_a_condition_on_a_rank_has_no_example_in_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = model(
+        tmp_path / "m.onnx",
+        [node("Unheard", "u", "x", "w"), node("Conv", "c", "x w", "y", kernel_shape=[1, 1])],
+        {"x": ["b", 3, "h", 8]},
+        ["y"],
+    )
+    assert invoke(["check", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "w.rank == 4" in said
+    assert "fails with" not in said
