@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -195,13 +196,7 @@ def test_a_shape_of_splices_and_names_takes_what_is_like_it_and_nothing_else() -
     for case in fuzz.cases("patterns"):
         with case as seed:
             chance = random.Random(seed)
-            items = [
-                *chance.choices(("k", "m", "k + 1", "k * 2", "m + k", "?", "3"), k=chance.randint(1, 4)),
-                "*b",
-                "*b",
-            ]
-            chance.shuffle(items)
-            taken = Pattern(items[: chance.randint(2, len(items))])
+            taken = drawn(chance)
             text = f"@f = fn(x : Tensor([*b], d), y : Tensor([{', '.join(taken.items)}], d)) : Tensor {{ y }}"
             report = check_source(Source("f.rx", text), Path())
             if not report.ok:  # a name that nothing binds
@@ -219,6 +214,44 @@ def test_a_shape_of_splices_and_names_takes_what_is_like_it_and_nothing_else() -
                 assert is_taken(module.f, x, y) == fits, (text, sizes, shape)
                 ran += fits
     assert ran
+
+
+def test_of_a_shape_of_splices_and_names_what_is_said_of_a_call_is_so_for_all_small_sizes() -> None:
+    said: Counter[str] = Counter()
+    for case in fuzz.cases("patterns called"):
+        with case as seed:
+            chance = random.Random(seed)
+            taken = drawn(chance)
+            given = [passed(item, chance) for item in taken.items]
+            text = (
+                f"@g = fn(x : Tensor([*b], d), y : Tensor([{', '.join(taken.items)}], d)) : Tensor {{ y }}\n"
+                f"@f = fn(x : Tensor([p], d), y : Tensor([{', '.join(given)}], d), q : Size, u : Size) : Tensor {{ @g(x, y) }}"
+            )
+            report = check_source(Source("f.rx", text), Path())
+            wrong = {(d.severity, d.code) for d in report.diagnostics if d.severity != "note"}
+            if ("error", "E208") in wrong:
+                continue
+            said["open" if report.ok and wrong else "proved" if report.ok else "refuted"] += 1
+            for p, q, u in itertools.product((1, 2, 3), (1, 2, 3, 4), (1, 2, 3)):
+                shape = [eval(dim, {"p": p, "q": q, "u": u}) for dim in given]
+                fits = any(taken.is_like(shape, {"b": [p], "k": k, "m": m}) for k in range(10) for m in range(10))
+                assert fits or not report.ok or wrong, (text, p, q, u)
+                assert report.ok or not fits, (text, p, q, u)
+    assert said["proved"] and said["open"]
+
+
+def drawn(chance: random.Random) -> Pattern:
+    items = [*chance.choices(("k", "m", "k + 1", "k * 2", "m + k", "?", "3"), k=chance.randint(1, 4)), "*b", "*b"]
+    chance.shuffle(items)
+    return Pattern(items[: chance.randint(2, len(items))])
+
+
+def passed(item: str, chance: random.Random) -> str:
+    """A size of the caller's for a part of a pattern: often one that fits."""
+    if chance.random() < 0.1:
+        return chance.choice(("q", "u", "5", "p"))
+    named = {"*b": "p", "?": "u"}.get(item, item)
+    return re.sub("k", "(q)", re.sub("m", "(u)", named))
 
 
 def is_taken(function: Any, *args: np.ndarray) -> bool:
