@@ -42,11 +42,15 @@ def joined(first: Contract, second: Contract) -> Contract:
 
 
 def _is_open(tried: Tried) -> bool:
-    """Whether a size of something is not known."""
+    """Whether a size of something is not known, or one of a result is one or another by what comes in."""
     if len(tried.model.graph.operations) > _MOST_NODES:
         return False
     checked = tried.report.checked
     shapes = () if checked is None else checked.shapes
     main = next((f for f in shapes if f.name == "@main"), None)
     known = () if main is None else (*main.params, *main.bindings)
-    return any(b.name in tried.translation.names and b.shape is not None and "?" in b.shape for b in known)
+    if any(b.name in tried.translation.names and b.shape is not None and "?" in b.shape for b in known):
+        return True
+    result = None if main is None else main.result
+    given = () if result is None else (result, *result.items)
+    return any("min(" in str(size) or "max(" in str(size) for b in given for size in b.shape or ())
