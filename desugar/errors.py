@@ -9,6 +9,8 @@ from ..lang.codes import Code
 from ..lang.diagnostics import Edit, Label, RxError, error
 from ..lang.source import Span
 
+# `Tensor(n, m)` is one of the shape `n` and the dtype `m`.
+IN_BRACKETS = "sizes stand in brackets: `Tensor([n, m], float32)`"
 _LONGEST = 60  # so much of a program is quoted in a help
 
 

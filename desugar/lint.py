@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..lang import codes
+from ..lang import codes, core
 from ..lang.diagnostics import Label, note
-from .errors import count, nearest
+from .errors import IN_BRACKETS, count, nearest
 from .scope import Entry
 from .world import World
 
@@ -43,7 +43,9 @@ def unused(
             )
             _note(world, [entry], function, f"{asked} {_FREE[0].upper()}{_FREE[1:]}".format(entry.name))
     if free:
-        _note(world, free, function, _ALL_FREE if len(free) > 1 else _FREE.format(free[0].name))
+        help = _ALL_FREE if len(free) > 1 else _FREE.format(free[0].name)
+        sizes_meant = {core.SHAPE, core.DTYPE} <= {e.sort for e in free}
+        _note(world, free, function, f"{help}; {IN_BRACKETS}" if sizes_meant else help)
 
 
 _FREE = "if it is meant to be free, call it `_{}` or write `?`"

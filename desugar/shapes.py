@@ -15,7 +15,7 @@ from ..ops import elsewhere
 from .code import Code, spelled
 from .compounds import spelling
 from .dtype_names import ELSEWHERE
-from .errors import Broken, as_tensor, fail, nearest
+from .errors import IN_BRACKETS, Broken, as_tensor, fail, nearest
 from .levels import ATTRIBUTES, COMPARISONS, SIZE_OPS, level, literal_int, named_number, word
 from .scope import Entry
 from .sorts import describe, opaque
@@ -101,13 +101,20 @@ def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
     name = _METHODS.get(expr.name.name, expr.name.name)
     of = spelled(expr.value.span)
     known = code.world.target(code.unit, name) is not None and len(of) <= _SHORT
-    if isinstance(expr.value, sweet.Name) and code.scope.find(of) is None:  # a module of another language: `np.exp(x)`
+    if _is_module(code, expr.value):
         of, more = "", "..."
     else:
         more = "" if name != expr.name.name else ", ..."
     said = elsewhere.method(expr.name.name, of or "x")
     other = elsewhere.another(expr.name.name, of or "x")
     _no_attribute(expr, other or (f"write `@{name}({of}{more})`" if known else said))
+
+
+def _is_module(code: Code, value: sweet.Expr) -> bool:
+    """Whether this may be a module of another language: `np.exp(x)`, `torch.nn.functional.relu(x)`."""
+    while isinstance(value, sweet.Attr):
+        value = value.value
+    return isinstance(value, sweet.Name) and code.scope.find(value.name) is None
 
 
 def _unknown_size(expr: sweet.Attr) -> NoReturn:
@@ -379,6 +386,8 @@ def _whole(expr: sweet.FloatLit) -> str | None:
 
 def _advice(found: str, want: str, shown: str) -> str | None:
     match found, want:
+        case "DType", "Shape":
+            return IN_BRACKETS
         case "Text", "Size" if shown.strip('"').isidentifier():
             return f"write `{shown.strip(chr(34))}`"
         case "Text", "DType" if (name := shown.strip("\"'")) in DTYPES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 from . import codes, sweet
@@ -36,6 +36,13 @@ def _made_of_all(make: Callable[..., Placed]) -> Callable[..., Placed]:
         return make(Span(self.source, start, end), parts)
 
     return method
+
+
+def _in_brackets(arguments: Sequence[sweet.Expr]) -> str:
+    """What `Tensor(b, n, d)` is meant to be."""
+    sizes = ["n", "m"] if isinstance(arguments[0], sweet.ListExpr) else [a.span.text for a in arguments]
+    dtype = sizes.pop() if sizes[-1] in DTYPES else "float32"
+    return f"Tensor([{', '.join(sizes)}], {dtype})"
 
 
 class TreeBuilder:
@@ -159,16 +166,15 @@ class TreeBuilder:
         if name != "Tensor":
             return sweet.NamedType(span, name, arguments)
         if len(arguments) > 2:
-            *dims, dtype = (a.span.text for a in arguments)
-            meant = f"Tensor([{', '.join(dims)}], {dtype})" if dtype in DTYPES else "Tensor([n, m], float32)"
-            self.problem(codes.E108, "`Tensor` takes a shape and a dtype", arguments[2].span, f"write `{meant}`")
+            help = f"write `{_in_brackets(arguments)}`"
+            self.problem(codes.E108, "`Tensor` takes a shape and a dtype", arguments[2].span, help)
         elif not isinstance(arguments[0], sweet.Unknown | sweet.Name | sweet.ListExpr):
             self.problem(
                 codes.E108, "a shape is `?`, a name or a list", arguments[0].span, "write `Tensor([n, m], float32)`"
             )
         elif len(arguments) == 2 and not isinstance(arguments[1], sweet.Unknown | sweet.Name):
             dtype = arguments[1].span.text.strip("\"'").rpartition(".")[2]
-            written = dtype if dtype in DTYPES else "Tensor([n, m], float32)"
+            written = dtype if dtype in DTYPES else _in_brackets(arguments)
             self.problem(codes.E108, "a dtype is `?` or a name", arguments[1].span, f"write `{written}`")
         self._check_names(*arguments[:2])
         return sweet.TensorType(span, arguments[0], arguments[1] if len(arguments) > 1 else None)

@@ -32,6 +32,7 @@ BODIES = [
     ("let y = @topk(x, k=2); @exp(y)", "this is a tuple of 2; a tensor is needed here", "`let (a, b) = ...`"),
     ("@exp((x, x, x))", "this is a tuple of 3; a tensor is needed here", "`let (a, b, c) = ...`"),
     ("np.exp(x)", "there is no `.exp`", "write `@exp(...)`"),
+    ("torch.nn.functional.exp(x)", "there is no `.exp`", "write `@exp(...)`"),
     ("cat([x, x])", "nothing is called `cat` here", "`@concat(...)`"),
     ("print(x); x", "nothing is called `print` here", "`rx shapes`"),
     ("len(x)", "nothing is called `len` here", "`x.dim(0)`"),

@@ -204,6 +204,9 @@ SAID = [
     ("let x = 1.", "E107", "a number needs a digit after its point", "write `1.0`"),
     ("let x = .5", "E107", "a number needs a digit before its point", "write `0.5`"),
     ("let x : Tensor(n + 1, d) = y", "E108", "a shape is `?`, a name or a list", "write `Tensor([n, m], float32)`"),
+    ("let x : Tensor(b, n, d) = y", "E108", "`Tensor` takes a shape and a dtype", "write `Tensor([b, n, d], float32)`"),
+    ("let x : Tensor(n, 3) = y", "E108", "a dtype is `?` or a name", "write `Tensor([n, 3], float32)`"),
+    ("let x : Tensor([n], 3) = y", "E108", "a dtype is `?` or a name", "write `Tensor([n, m], float32)`"),
     ("@f(a=1, b)", "E109", "an argument without a name stands after one with a name", None),
     ('let x = "\\q"', "E110", "`\\q` is not an escape", "a backslash in a string is written `\\\\`"),
 ]
