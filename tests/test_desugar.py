@@ -556,7 +556,8 @@ def test_a_name_that_may_be_a_slip_is_told_with_the_name_that_is_near() -> None:
 
 
 @pytest.mark.parametrize(
-    ("signature", "brackets"), [("Tensor(n, m)", True), ("Tensor(s, float32)", False), ("Tensor([n, m], float32)", False)]
+    ("signature", "brackets"),
+    [("Tensor(n, m)", True), ("Tensor(s, float32)", False), ("Tensor([n, m], float32)", False)],
 )
 def test_a_shape_and_a_dtype_that_nothing_uses_may_be_meant_as_sizes(signature: str, brackets: bool) -> None:
     report = pipeline.check_text(f"@f = fn(x : {signature}) : Tensor {{ x }}", "slip.rx", Path("."))
