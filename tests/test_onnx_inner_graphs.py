@@ -90,6 +90,37 @@ def test_a_size_that_only_a_turn_knows_is_not_written(tmp_path: Path) -> None:
     assert written(onnx.load(tmp_path / "out.onnx").graph)["acc2"] in ([], [0, 3])
 
 
+@pytest.mark.parametrize(
+    ("begins", "goes_on", "told", "turns"),
+    [
+        ("", "handed on", 5, 5), ("", "made in a turn", 5, 5), ("", "from outside", 5, 5), ("true", "handed on", 5, 5),
+        ("true", "cast", 5, 5), ("true", "made in a turn", 5, 5), ("true", "from outside", 5, 5), ("one", "cast", 5, 5),
+        ("false", "handed on", "?", 0), ("true", "ended", "?", 1), ("true", "asked", "?", 5),
+    ],
+)  # fmt: skip
+def test_a_loop_whose_condition_is_always_true_has_as_many_turns_as_it_counts(
+    tmp_path: Path, begins: str, goes_on: str, told: int | str, turns: int
+) -> None:
+    condition = {
+        "handed on": [node("Identity", ["go"], ["mid"]), node("Identity", ["mid"], ["go2"])],
+        "cast": [node("Cast", ["go"], ["mid"], to=BOOL), node("Identity", ["mid"], ["go2"])],
+        "made in a turn": [node("Constant", [], ["go2"], value=numpy_helper.from_array(np.array(True)))],
+        "from outside": [node("Identity", ["true"], ["go2"])],
+        "ended": [node("Identity", ["false"], ["go2"])],
+        "asked": [node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Cast", ["sum"], ["go2"], to=BOOL)],
+    }[goes_on]
+    body = helper.make_graph(
+        [*condition, node("Identity", ["x"], ["row"])], "body",
+        [value("turn", INT64, []), value("go", BOOL, [])], [value("go2", BOOL, []), value("row", FLOAT, None)],
+    )  # fmt: skip
+    held = {"five": np.array(5), "true": np.array(True), "one": np.array([True]), "false": np.array(False)}
+    nodes = [node("Loop", ["five", begins], ["rows"], body=body)]
+    path = saved(tmp_path / "m.onnx", nodes, [value("x", FLOAT, ["n"])], [value("rows", FLOAT, None)], **held)
+    assert rx_onnx.infer(path).values["rows"].shape == (told, "n")
+    x = np.arange(1, 4, dtype=np.float32)
+    assert np.array_equal(rxlang.load(path).main(x), np.tile(x, (turns, 1)))
+
+
 def test_what_two_graphs_call_alike_is_told_of_neither(tmp_path: Path) -> None:
     arms = [arm("same", "Relu", "x"), arm("same", "Neg", "z")]
     nodes = [node("If", ["c"], ["y"], then_branch=arms[0], else_branch=arms[1])]

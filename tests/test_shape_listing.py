@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,8 +32,33 @@ def test_no_name_that_nobody_wrote_is_listed(tmp_path: Path, capsys: pytest.Capt
             for form in ("text", "json"):
                 said = listed(path, capsys, "--format", form)
                 assert not NOBODYS.search(said), (seed, said)
+            assert partly_unknown(json.loads(said)) == [], seed
     for golden in GOLDENS:
         assert not NOBODYS.search(listed(golden, capsys)), golden
+
+
+def partly_unknown(said: Any) -> list[str]:
+    """The sizes that are neither known nor "?" """
+    if isinstance(said, list):
+        return [text for one in said for text in partly_unknown(one)]
+    if not isinstance(said, dict):
+        return []
+    sizes = [s for s in said.get("shape") or () if isinstance(s, str) and "?" in s and s != "?"]
+    return sizes + partly_unknown(list(said.values()))
+
+
+def test_a_size_that_is_made_of_one_without_a_name_is_not_known() -> None:
+    text = """@f = fn(m : Tensor([], int64), x : Tensor([n], float32)) : Tensor {
+  let y = @zeros([max(@item(m), 0), n])
+  let z = @zeros([@item(m)])
+  @concat([y, @zeros([@item(m) + 1, n])], axis=0)
+}"""
+    report = rx.check_source(text)
+    assert report.checked is not None
+    (found,) = report.checked.shapes
+    known = {b.name: (b.shape, b.exactness) for b in (*found.bindings, found.result) if b.sort == "Tensor"}
+    assert known["y"] == (("?", "n"), ("unknown", "exact")) and known["z"] == (("?",), ("unknown",))
+    assert known["result"] == (("?", "n"), ("unknown", "exact"))
 
 
 SIZES = """@f = fn(k : Size, x : Tensor([n], float32)) : (Size, Tensor([m], float32)) where m <= n {

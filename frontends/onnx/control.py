@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...lang.node import Node, replace
-from .block import Block, Control
+from ...lang.onnx_weights import ELEMENTS
+from .block import Block, Control, constant_of
 from .literals import quoted
-from .model import Graph, Operation, OptionalType, SequenceType, TensorType, Value
+from .model import Graph, Operation, OptionalType, SequenceType, Tensor, TensorType, Value
 from .operators.registry import Reader, Untranslatable
 from .types import opaque_text
 from .writer import Line
@@ -72,7 +73,7 @@ class _Parts(Node):
     stays: bool
 
 
-def _parts(operation: Operation) -> _Parts:
+def _parts(block: Block, operation: Operation) -> _Parts:
     graph = _graph(operation, "body")
     count, cond, *firsts = (*operation.inputs, "", "")[: max(len(operation.inputs), 2)]
     if len(graph.inputs) != len(firsts) + 2 or len(graph.outputs) <= len(firsts):
@@ -80,7 +81,7 @@ def _parts(operation: Operation) -> _Parts:
         raise Untranslatable(f"carries {len(firsts)} values with a body of {ends}")
     turn, go, *carried = graph.inputs
     outs = graph.outputs[1:]
-    stays = cond == "" and _is_true(graph, graph.outputs[0].name)
+    stays = (cond == "" or _holds(block.constant(cond))) and _keeps_on(block, graph)
     pairs = tuple(zip(carried, firsts, strict=True))
     return _Parts(
         graph, count, cond, turn.name, go.name, pairs, outs[: len(carried)], outs[len(carried) :], stays
@@ -89,7 +90,7 @@ def _parts(operation: Operation) -> _Parts:
 
 def loop(block: Block, operation: Operation) -> list[Line]:
     """ONNX Loop: a trip count, a condition, values that are carried, and results that are stacked."""
-    parts, inner = _parts(operation), block.nested()
+    parts, inner = _parts(block, operation), block.nested()
     index = block.writer.values.fresh("turn")
     carries = [_carry(inner, v, block.name(first)) for v, first in parts.carries]
     counted = bool(parts.count) or _is_used(parts.graph, parts.turn)
@@ -109,6 +110,35 @@ def loop(block: Block, operation: Operation) -> list[Line]:
     until = f"while ({inner.name(parts.go)})" if counted and not parts.stays else ""
     lines = block.braced(_head(inner, head, carries, until, parts.stacked), inner, _tuple(results))
     return _results(block, operation, parts, lines)
+
+
+def _keeps_on(block: Block, graph: Graph) -> bool:
+    """Whether a loop's body never ends it: its condition is the one that it got, or a constant."""
+    made = {name: o for o in graph.operations for name in o.outputs}
+    name = graph.outputs[0].name
+    while name in made and _is_handed_on(made[name]):
+        name = made[name].inputs[0]
+    if any(v.name == name for v in graph.inputs):
+        return name == graph.inputs[1].name
+    if name in made:
+        return made[name].op_type == "Constant" and _holds(constant_of(made[name]))
+    return _holds(next((t for t in graph.initializers if t.name == name), None) or block.constant(name))
+
+
+def _is_handed_on(operation: Operation) -> bool:
+    """Whether what a node gives is true where what it gets is."""
+    to_bool = operation.op_type == "Cast" and ELEMENTS.get(operation.attributes.get("to", 0)) == "bool"
+    return operation.domain == "" and len(operation.inputs) == 1 and (operation.op_type == "Identity" or to_bool)
+
+
+def _holds(constant: Tensor | None) -> bool:
+    """Whether a constant is one that is true."""
+    return (
+        constant is not None
+        and constant.values is not None
+        and len(constant.values) == 1
+        and constant.values[0] is True
+    )
 
 
 def _is_used(graph: Graph, name: str) -> bool:
@@ -252,12 +282,6 @@ def _batched(block: Block, operation: Operation) -> list[Line]:
     inner.statement(_tuple(names), _scanned(inner, one))
     head = _head(inner, f"for {index} in range({entries})", (), "", _graph(operation, "body").outputs)
     return block.braced(head, inner, _tuple(names))
-
-
-def _is_true(graph: Graph, output: str) -> bool:
-    """Whether a loop's body never ends it: its condition is the one that it got, or a constant."""
-    made = next((o for o in graph.operations if output in o.outputs), None)
-    return made is not None and made.op_type == "Identity" and made.inputs[0] == graph.inputs[1].name
 
 
 # Sequences

@@ -265,7 +265,7 @@ def _printed(size: Size, state: State) -> Dim:
 
 def exactness(size: Size, state: State) -> tuple[str, Size | None]:
     """Whether a size is known exactly, at most (with that bound), or not; what bounds it has a name of somebody's."""
-    if isinstance(size, int) or not any(v in state.opaque for v in variables(size)):
+    if isinstance(size, int) or not any(v in state.opaque or not is_whole(v.name) for v in variables(size)):
         return "exact", None
     bound = state.upper_bound(size)
     return ("unknown", None) if bound is None or UNKNOWN in render(bound) else ("upper_bound", bound)
