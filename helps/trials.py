@@ -246,7 +246,7 @@ class Trials:
             return Trial(mend, False, (), 0, 0, 0, (), False, False, False, source)
         places, told_of = Places(mend.edits), kept - believed
         before = [d for d in self.report.diagnostics if self._is_about(d, told_of, places.normal)]
-        now_told = [d for d in after.diagnostics if self._is_about(d, told_of, places.before)]
+        now_told = [d for d in self._said(after, places) if self._is_about(d, told_of, places.before)]
         had = Counter(self._key(d, places.normal) for d in before)
         now: dict[Key, list[Diagnostic]] = {}
         for d in now_told:
@@ -275,6 +275,11 @@ class Trials:
             self._is_elsewhere(diagnostic, mend), self._is_clean(diagnostic, mend, after), source,
             any(d.severity == "error" and d.code.phase == "names" for d in now_told),
         )  # fmt: skip
+
+    def _said(self, after: Report, places: Places) -> list[Diagnostic]:
+        """What is told after a mend, and the warnings that it brings where an error takes their place."""
+        silenced = after.checked.silenced if after.checked is not None else ()
+        return [*after.diagnostics, *(d for d in silenced if self._key(d, places.before) not in self._silenced)]
 
     def _is_about(self, diagnostic: Diagnostic, functions: Set[str], place: Callable[[int], int]) -> bool:
         """Whether something is said of some functions; what is outside of functions, or in another file, always is."""
