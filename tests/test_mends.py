@@ -660,3 +660,16 @@ def test_what_a_function_is_given_and_nothing_uses_is_meant_rather_than_moved_ax
         text = f"@f = fn({head}) : Tensor([t, c], float32) {{\n  let wide = @gelu(@matmul(x, up))\n  {wrong_call}\n}}\n"
         [(_, (first, *_))] = offered(text)
         assert applied(text, first.edits) == text.replace(wrong_call, right)
+
+
+def test_a_doubt_of_a_mend_is_seen_where_an_error_of_a_caller_hides_it() -> None:
+    text = """@f = fn(x : Tensor([n, c, h], float32), w : Tensor([o, c, k], float32)) : Tensor {
+  assert w.dim(2) == 3
+  @conv(x, w)
+}
+@g = fn(x : Tensor([n, 3, 7], float32)) : Tensor {
+  @f(x, @zeros([8, 3, 4]))
+}
+"""
+    (mends,) = [found for diagnostic, found in offered(text) if diagnostic.severity == "warning"]
+    assert mends and not any("permute_dims" in edit.text for mend in mends for edit in mend.edits)
