@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 
 from . import layout
 from .concrete import Leaf, Remark, Tree, concrete_tree, first_leaf, last_leaf
 from .diagnostics import Diagnostic
-from .layout import HARD, LINE, SOFT, Broken, Doc, Hard, Row, Trailing, concat, fill, group, nest
+from .layout import HARD, LINE, SOFT, Broken, Concat, Doc, Hard, Row, Trailing, concat, fill, group, nest
 from .lexer import KIND
 from .lines import END
 from .parser import parse
@@ -156,8 +157,10 @@ class _Layout:
         last: Doc = Broken(",") if comma == "broken" else "," if comma == "always" else ""
         if len(members) == 1 and not ends and not remark and _can_hug(pairs[0][0], members[0]):
             return concat(*opened, members[0], "," if comma == "always" else "", close_text)
-        separated = [part for member in members for part in (concat(member, ","), LINE)][:-1]
-        separated[-1] = concat(members[-1], last)
+        separated: list[Doc] = []
+        for member, following in pairwise(members):
+            separated += [concat(member, ","), HARD if _is_commented(member) or _is_commented(following) else LINE]
+        separated.append(concat(members[-1], last))
         if len(members) > 1 and not ends and all(_is_simple(node) for node, _ in pairs):
             return group(*opened, nest(SOFT, fill(separated)), SOFT, close_text)
         return group(*opened, nest(SOFT, *separated, *ends), SOFT, close_text)
@@ -424,8 +427,13 @@ def _can_hug(node: Tree | Leaf, doc: Doc) -> bool:
     """Whether the only member of a bracketed list stays by the brackets: a bracketed list without comments of its own."""
     while isinstance(node, Tree) and node.name == "positional":
         node = node.children[0]
-    bare = isinstance(doc, layout.Concat) and len(doc.parts) == 1
+    bare = isinstance(doc, Concat) and len(doc.parts) == 1
     return bare and isinstance(node, Tree) and node.name in ("list", "tuple")
+
+
+def _is_commented(member: Doc) -> bool:
+    """Whether comments stand above the member of a list, which has lines of its own then."""
+    return isinstance(member, Concat) and any(isinstance(part, Hard) for part in member.parts)
 
 
 def _words(node: Tree | Leaf) -> tuple[str, ...]:

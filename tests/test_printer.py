@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rxlang.lang import sweet
 from rxlang.lang.formatter import format_source
@@ -213,6 +213,7 @@ def test_printed_module_parses_back(seed: int, fuel: int) -> None:
 
 @RELAXED
 @given(seeds, st.integers(0, 120))
+@example(90794550295998, 64)  # a comment between a sign and its number, in a list of numbers that is filled
 def test_format_keeps_meaning_and_comments_and_settles(seed: int, fuel: int) -> None:
     rng = random.Random(seed)
     module = Maker(rng).module(fuel)
