@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import update_wrapper
 from itertools import combinations
 from pathlib import Path
+from types import BuiltinFunctionType
 from typing import Any
+
+import numpy as np
 
 from .. import pipeline
 from ..api import CheckError
@@ -34,7 +37,7 @@ class Door:
         self.target = function
         self.declared = declared
         self.optional = declared.optional
-        self.parameters = inspect.signature(function)
+        self.parameters = _parameters(function, declared)
         choices = list(_choices(declared.optional))
         self.programs = [_program(declared, absent) for absent in choices]
         found = zip(choices, self.programs, strict=True)
@@ -169,6 +172,18 @@ def _function(checked: Checked, declared: Declared) -> core.Function:
 
 
 # Parameters and arguments as text
+
+
+def _parameters(function: Callable[..., Any], declared: Declared) -> inspect.Signature:
+    """The parameters of the door: the function's own. What is not written in Python (a ufunc) may take a default that is given
+    for something else than one that is not: what the signature leaves out is handed on where it is given."""
+    found = inspect.signature(function)
+    params = list(found.parameters.values())
+    if not isinstance(function, np.ufunc | BuiltinFunctionType) or any(p.kind is p.VAR_KEYWORD for p in params):
+        return found
+    kept = [p for p in params if p.kind is not p.KEYWORD_ONLY or p.default is p.empty or p.name in declared.params]
+    others = inspect.Parameter(f"{PREFIX}named", inspect.Parameter.VAR_KEYWORD)
+    return found if len(kept) == len(params) else found.replace(parameters=[*kept, others])
 
 
 def _head(signature: inspect.Signature) -> str:

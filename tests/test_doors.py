@@ -197,6 +197,21 @@ class Layer:
         return x
 
 
+@pytest.mark.parametrize("function", [np.sin, np.add], ids=["sin", "add"])
+def test_what_numpy_wrote_in_c_is_called_with_what_was_given(function: Any) -> None:
+    params = ", ".join(
+        f"{name} : Tensor([n], float32)" for name in list(inspect.signature(function).parameters)[: function.nin]
+    )
+    door = rx.checked(f"fn({params}) : Tensor([n], float32)")(function)
+    args = [np.arange(3, dtype=np.float32)] * function.nin
+    out = np.zeros(3, np.float32)
+    assert door(*args).tolist() == function(*args).tolist()
+    assert door(*args, out=out, casting="unsafe") is out
+    assert inspect.signature(door) == inspect.signature(function)
+    with pytest.raises(rx.ShapeError, match="to have dtype float32"):
+        door(*(a.astype(np.float64) for a in args))
+
+
 def test_methods_are_checked_without_self() -> None:
     layer = Layer()
     assert layer.forward(zeros(3, 5)).tolist() == [5, 5, 5]
