@@ -38,6 +38,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         item.user_properties += fuzz.taken()
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """All random programs take an hour and more: a failure is said when it happens, by the one process that tells."""
+    if fuzz.FUZZ is not None and report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\n{report.nodeid} failed\n{report.longreprtext}", flush=True)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if fuzz.FUZZ is not None:
         reports = [r for found in terminalreporter.stats.values() for r in found if isinstance(r, pytest.TestReport)]
