@@ -158,7 +158,7 @@ class Block:
         except _Unknown:
             lines = self.unknown(operation)
         except Unwritten as problem:
-            raise RxError(error(codes.E247, f"{operation} {problem}", NOWHERE)) from None
+            raise RxError(error(codes.E247, f"{operation}: {problem}", NOWHERE)) from None
         if lines is not None:
             self.bind(operation, lines)
 

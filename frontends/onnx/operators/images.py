@@ -163,7 +163,9 @@ def max_unpool(node: Reader) -> str:
 
 @operator("DeformConv", 19)
 def deform_conv(node: Reader) -> str:
-    given = f"{node.optional(3, 'bias')}{node.optional(4, 'mask')}{spaced(node, 'strides', 'pads', 'dilations')}"
+    given = (
+        f"{node.optional(3, 'bias')}{node.optional(4, 'mask')}{spaced(node, 'strides', 'pads', 'dilations', filters=1)}"
+    )
     groups = "".join(
         f", {ours}={node.integer(name, 1)}"
         for name, ours in (("group", "groups"), ("offset_group", "offset_groups"))

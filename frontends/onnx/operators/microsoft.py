@@ -84,7 +84,7 @@ def fused_gemm(node: Reader) -> str:
 @_own("FusedConv")
 def fused_conv(node: Reader) -> str:
     group = node.integer("group", 1)
-    shaped = spaced(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
+    shaped = spaced(node, "strides", "pads", "dilations", filters=1) + ("" if group == 1 else f", groups={group}")
     text = f"@conv({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}{shaped})"
     found = node.attribute("activation_params")
     given = tuple(float(v) for v in found if isinstance(v, int | float)) if isinstance(found, tuple) else ()
@@ -186,7 +186,7 @@ def bias_split_gelu(node: Reader) -> str:
 @_own("NhwcConv")
 def nhwc_conv(node: Reader) -> str:
     group = node.integer("group", 1)
-    shaped = spaced(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
+    shaped = spaced(node, "strides", "pads", "dilations", filters=1) + ("" if group == 1 else f", groups={group}")
     weight = f"@moveaxis({node.x(1)}, -1, 1)"
     return f'@conv({node.x(0)}, {weight}{node.optional(2, "bias")}{shaped}, layout="channels_last")'
 
@@ -208,7 +208,9 @@ def conv_transpose_with_pads(node: Reader) -> str:
     if pads is None:
         raise Untranslatable("has pads that are computed")
     group = node.integer("group", 1)
-    shaped = spaced(node, "strides", "output_padding", "dilations") + ("" if group == 1 else f", groups={group}")
+    shaped = spaced(node, "strides", "output_padding", "dilations", filters=1) + (
+        "" if group == 1 else f", groups={group}"
+    )
     if any(pads):
         shaped += f", pads={pairs(pads)}"
     return f"@conv_transpose({node.x(0)}, {node.x(1)}{node.optional(3, 'bias')}{shaped})"

@@ -42,21 +42,21 @@ def qlinear_matmul(node: Reader) -> str:
     return f"@onnx.qlinear_matmul({', '.join(node.xs())})"
 
 
-def _windows(node: Reader) -> str:
+def _windows(node: Reader, filters: int) -> str:
     group = node.integer("group", 1)
-    return spaced(node, "strides", "pads", "dilations") + ("" if group == 1 else f", groups={group}")
+    return spaced(node, "strides", "pads", "dilations", filters=filters) + ("" if group == 1 else f", groups={group}")
 
 
 @operator("ConvInteger", 10)
 def conv_integer(node: Reader) -> str:
     zeros = f"{node.optional(2, 'x_zero')}{node.optional(3, 'weight_zero')}"
-    return f"@onnx.conv_integer({node.x(0)}, {node.of_kernel(1)}{zeros}{_windows(node)})"
+    return f"@onnx.conv_integer({node.x(0)}, {node.of_kernel(1)}{zeros}{_windows(node, 1)})"
 
 
 @operator("QLinearConv", 10)
 def qlinear_conv(node: Reader) -> str:
     operands = ", ".join(node.of_kernel(at) if at == 3 else node.x(at) for at in range(8))
-    return f"@onnx.qlinear_conv({operands}{node.optional(8, 'bias')}{_windows(node)})"
+    return f"@onnx.qlinear_conv({operands}{node.optional(8, 'bias')}{_windows(node, 3)})"
 
 
 def _casting(node: Reader, dtype: str) -> str:

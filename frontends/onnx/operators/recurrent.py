@@ -37,7 +37,10 @@ def lstm_of(node: Reader, w: str, r: str, only: str = "") -> str:
 
 def _recurrent(node: Reader) -> str:
     """The weights of the state."""
-    return node.weights(2, (None, None, None if node.attribute("hidden_size") is None else node.integer("hidden_size")))
+    size = None if node.attribute("hidden_size") is None else node.integer("hidden_size")
+    if size is not None and size < 1:
+        raise Untranslatable(f"its attribute `hidden_size` is {size}; it is at least 1")
+    return node.weights(2, "hidden_size", (None, None, size))
 
 
 def _layer(

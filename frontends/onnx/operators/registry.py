@@ -202,23 +202,24 @@ class Reader:
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
 
-    def weights(self, at: int, sizes: Sequence[int | None]) -> str:
-        """The name of an input of weights, which have these sizes where attributes say what they are."""
+    def weights(self, at: int, name: str, sizes: Sequence[int | None]) -> str:
+        """The name of an input of weights, which have these sizes where an attribute says what they are."""
         held = self.constant_shape(at)
-        as_held = (
-            held is not None
-            and len(held) == len(sizes)
-            and all(size in (None, own) for size, own in zip(sizes, held, strict=True))
-        )
-        if as_held or set(sizes) == {None}:
+        if set(sizes) == {None}:
+            return self.x(at)
+        if held is not None:
+            if len(held) != len(sizes) or any(size not in (None, own) for size, own in zip(sizes, held, strict=True)):
+                said = ", ".join("?" if size is None else str(size) for size in sizes)
+                wrong = f"input {at} (`{self.operation.inputs[at]}`) is [{', '.join(map(str, held))}]"
+                raise Untranslatable(f"its attribute `{name}` says [{said}] of its weights, and {wrong}")
             return self.x(at)
         said = ", ".join("?" if size is None else str(size) for size in sizes)
-        return self.scope.claimed("weights", f"Tensor([{said}])", self.x(at))
+        return self.scope.claimed(f"{name}_of_input_{at}", f"Tensor([{said}])", self.x(at))
 
     def of_kernel(self, at: int) -> str:
         """The name of an input of filters, which have the sizes of `kernel_shape` where there is one."""
         kernel = self.integers("kernel_shape")
-        return self.x(at) if kernel is None else self.weights(at, (None, None, *kernel))
+        return self.x(at) if kernel is None else self.weights(at, "kernel_shape", (None, None, *kernel))
 
     def parts(self, text: str, count: int) -> list[str]:
         """The names of the parts of an expression that has so many."""

@@ -13,14 +13,19 @@ def pairs(pads: tuple[int, ...]) -> str:
     return listed([f"({a}, {b})" for a, b in zip(pads[:half], pads[half:], strict=True)])
 
 
-def spaced(node: Reader, *names: str, strides: str = "") -> str:
-    """The attributes of windows that are not their defaults; `strides` is what our primitive is told where there are none.
-    Pads do not count where `auto_pad` says what they are."""
+def spaced(node: Reader, *names: str, strides: str = "", filters: int | None = None) -> str:
+    """The attributes of windows that are not their defaults; `strides` is what our primitive is told where there are none, and
+    `filters` the input that has the kernel's axes where no attribute says how many they are. Pads do not count where `auto_pad`
+    says what they are."""
+    axes = _axes(node, filters)
     found = [strides] if node.integers("strides") is None and strides else []
     auto = node.string("auto_pad", "NOTSET").lower()
     for name in names:
         values = None if name == "pads" and auto != "notset" else node.integers(name)
         default = {0} if name in ("pads", "output_padding") else set() if strides and name == "strides" else {1}
+        wanted = axes and axes * (2 if name == "pads" else 1)
+        if values is not None and wanted is not None and len(values) != wanted:
+            raise Untranslatable(f"its attribute `{name}` has {len(values)} numbers; {axes} axes take {wanted}")
         if values is not None and set(values) - default:
             found.append(f", {name}={pairs(values) if name == 'pads' else listed(values)}")
     if auto != "notset":
@@ -28,11 +33,23 @@ def spaced(node: Reader, *names: str, strides: str = "") -> str:
     return "".join(found)
 
 
+def _axes(node: Reader, filters: int | None) -> int | None:
+    """How many spatial axes there are, where the node says so."""
+    kernel = node.integers("kernel_shape")
+    if kernel is not None:
+        return len(kernel)
+    if filters is None:
+        return None
+    held = node.constant_shape(filters)
+    rank = node.rank(filters) if held is None else len(held)
+    return None if rank is None or rank < 3 else rank - 2
+
+
 @operator("Conv")
 def conv(node: Reader) -> str:
     group = node.integer("group", 1)
     groups = "" if group == 1 else f", groups={group}"
-    shaped = spaced(node, "strides", "pads", "dilations")
+    shaped = spaced(node, "strides", "pads", "dilations", filters=1)
     return f"@conv({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
@@ -64,7 +81,7 @@ def conv_transpose(node: Reader) -> str:
             f"@onnx.conv_transpose({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}, output_shape={wanted}"
             f"{shaped}{groups}{upper}{'' if node.integers('output_shape') is not None else ', filled=true'})"
         )
-    shaped = spaced(node, "strides", "pads", "output_padding", "dilations")
+    shaped = spaced(node, "strides", "pads", "output_padding", "dilations", filters=1)
     return f"@conv_transpose({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
