@@ -1,0 +1,99 @@
+"""The slots of one routine: which slot each name of the core has, and expressions of the shape level over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, assert_never
+
+from ..lang import core
+from .names import Scope
+from .steps import Names
+from .trees import names_of
+
+
+class Slots:
+    """The slots of a routine, or of a closure in `outer`. `consts` has those that every routine sees."""
+
+    def __init__(self, function: str, consts: Mapping[str, str], outer: Slots | None = None) -> None:
+        self.function = function
+        self.consts = consts
+        self.outer = outer
+        # No two slots of a routine and of the closures in it have one name.
+        self.scope: Scope = Scope(taken=outer.scope.taken if outer is not None else None)
+        # Slots that are not released: parameters, which the caller holds, and what is no tensor.
+        self.held: set[str] = set()
+        # What a closure sees of the routine around it, in order.
+        self.captured: dict[str, None] = {}
+        self.known: dict[str, core.Known] = outer.known if outer is not None else {}
+
+    def bind(self, name: str) -> str:
+        """A new slot, which the name has from here on."""
+        slot = self.scope.names[name] = self.scope.reserve(name)
+        return slot
+
+    def of(self, name: str) -> str:
+        """The slot of an Rx name: of this routine, of the one around it, or a const's."""
+        found = self.scope.find(name)
+        if found is not None:
+            return found
+        if self.outer is not None and self.outer.knows(name):
+            outside = self.outer.of(name)
+            self.held.add(outside)
+            if not outside.startswith("c_"):
+                self.captured[outside] = None
+            return outside
+        if name in self.consts:
+            self.held.add(self.consts[name])
+            return self.consts[name]
+        raise LookupError(f"{name} is not bound in @{self.function}")
+
+    def knows(self, name: str) -> bool:
+        if self.scope.find(name) is not None or name in self.consts:
+            return True
+        return self.outer is not None and self.outer.knows(name)
+
+    def temp(self) -> str:
+        return self.scope.temp()
+
+    def held_temp(self) -> str:
+        """A slot for what has no name and is no tensor."""
+        slot = self.temp()
+        self.held.add(slot)
+        return slot
+
+    def hold(self, slot: str, sort: core.Sort) -> None:
+        """A slot of a value of some sort: what is no tensor is not released."""
+        if isinstance(sort, core.BaseSort) and sort != core.TENSOR:
+            self.held.add(slot)
+
+    def learn(self, slots: Iterable[str], known: Iterable[core.Known | None]) -> None:
+        """What checking knows of the values in slots."""
+        self.known.update({slot: k for slot, k in zip(slots, known, strict=True) if k is not None})
+
+    def spoken(self, stmt: core.Assert | core.MatchShape) -> Names:
+        """What the message of a check may speak of."""
+        return tuple((n, self.of(n)) for n in sorted(names_of(stmt)) if self.knows(n))
+
+    def shape_level(self, e: core.ShapeLevel | core.Splice) -> Any:
+        """An expression of the shape level with slots for its names."""
+        match e:
+            case core.SizeLit() | core.DTypeLit() | core.BoolConst():
+                return e
+            case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
+                return type(e)(e.span, self.of(e.name))
+            case core.DimOf(tensor=tensor, axis=axis):
+                return core.DimOf(e.span, self.of(tensor), axis)
+            case core.RankOf(tensor=tensor) | core.ShapeOf(tensor=tensor) | core.DTypeOf(tensor=tensor):
+                return type(e)(e.span, self.of(tensor))
+            case core.SizeOp(op=op, left=left, right=right) | core.Compare(op=op, left=left, right=right):
+                return type(e)(e.span, op, self.shape_level(left), self.shape_level(right))
+            case core.Logic(op=op, left=left, right=right):
+                return core.Logic(e.span, op, self.shape_level(left), self.shape_level(right))
+            case core.ShapeLit(dims=dims):
+                return core.ShapeLit(e.span, tuple(map(self.shape_level, dims)))
+            case core.Not(operand=operand):
+                return core.Not(e.span, self.shape_level(operand))
+            case core.InClass(item=item):
+                return core.InClass(e.span, self.shape_level(item), e.choices, e.braces)
+            case _:
+                assert_never(e)
