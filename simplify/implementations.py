@@ -9,11 +9,11 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.model import Primitive
 from .branches import Branches, is_older
-from .calls import Calls, is_wrong
+from .calls import Calls
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import settle
-from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison
+from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison, is_wrong
 from .primitives import apply_primitive
 from .solver.conditions import Cond, all_of
 from .solver.terms import over
@@ -117,7 +117,7 @@ class Lists(Part):
             return False
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
-        _, kept = self.calls.door(frame, member, entries, self.calls.consts(env), site)
+        _, kept = self.calls.doors.decide(frame, member, entries, self.calls.doors.consts(env), site)
         return False if kept is None else None if kept else True
 
     def _none_fits(
@@ -178,10 +178,10 @@ class Lists(Part):
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
         if over():
-            self.calls.leave_open(frame, member, self.calls.consts(env), site)
+            self.calls.doors.leave_open(frame, member, self.calls.doors.consts(env), site)
             return Entry(UNKNOWN, call.span)
-        inner, kept = self.calls.door(frame, member, entries, self.calls.consts(env), site)
-        return Entry(UNKNOWN, call.span) if kept is None else self.calls.result(frame, member, inner, call.span)
+        inner, kept = self.calls.doors.decide(frame, member, entries, self.calls.doors.consts(env), site)
+        return Entry(UNKNOWN, call.span) if kept is None else self.calls.bodies.result(frame, member, inner, call.span)
 
 
 def _without_wildcards(frame: Frame, call: core.Call) -> core.Call:

@@ -19,7 +19,6 @@ from ..ops.model import TensorInfo
 from ..ops.tracked import of_literal
 from .assertions import with_needs
 from .branches import Branches
-from .calls import is_wrong
 from .frame import Frame, Turn, Turns
 from .growth import Growth
 from .known.fresh import dims_of_subject, settle, unknown
@@ -36,6 +35,7 @@ from .known.values import (
     TupleValue,
     Undecided,
     Value,
+    is_wrong,
     plain,
 )
 from .opaque import Carried, may_hold, no_holder

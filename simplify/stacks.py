@@ -8,10 +8,9 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import AnyDType, Segment, TensorInfo
 from .assertions import with_needs
-from .calls import is_wrong
 from .frame import Frame, Turns
 from .known.shape_level import Poisoned, ShapeLevel, Truth
-from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value
+from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value, is_wrong
 from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
 from .solver.sizes import is_older, only_var
 from .solver.terms import Size, Var, over, smax, substitute, variables

@@ -150,3 +150,8 @@ def tensors_in(*values: Value | None) -> Iterator[TensorInfo]:
 def plain(shape: Shape) -> bool:
     """Whether every dimension is there."""
     return Segment not in map(type, shape)
+
+
+def is_wrong(value: Value) -> bool:
+    """Whether something about it was reported already; what is only unknown is not."""
+    return isinstance(value, Poison) or (isinstance(value, TupleValue) and any(map(is_wrong, value.items)))

@@ -1,0 +1,155 @@
+"""What a call gives: the promises of the callee as facts, or its body walked under the caller's facts."""
+
+from __future__ import annotations
+
+from ..lang import core
+from ..lang.core import Status
+from ..lang.node import replace
+from ..lang.source import Span
+from ..lang.walk import walk
+from ..ops.model import DTypeSymbol, Segment, TensorInfo
+from ..ops.tracked import sizes_in
+from .frame import Frame
+from .known.fresh import settle, unknown
+from .known.naming import Names
+from .known.values import Entry, Env, FnValue, SizeValue, TupleValue, Value
+from .program import left_open
+from .solver.conditions import Condition, cond_variables
+from .solver.terms import Term, over, stride, variables
+from .visitor import Part, Visitor
+
+_MAX_INLINED = 24
+_ROOM = 20_000
+
+
+class Bodies(Part):
+    """Looks into what is called, as deep as there is fuel."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        super().__init__(visitor)
+        self.fuel = visitor.program.fuel_of_a_function()
+        # So many nodes of bodies may stand instead of calls.
+        self.room = _ROOM
+
+    def result(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> Entry:
+        """What the caller knows of the result: the annotation's promises, or the body itself where there is none."""
+        if not self.program.is_opaque(function):
+            return self.inline(frame, function, inner, span)[0]
+        self.may_not_end(frame, function)
+        if self.prover.thorough:
+            self._look_into(frame, function, inner, span)
+        [call] = function.body.stmts
+        assert isinstance(call, core.Let)
+        sort = function.result or core.TENSOR
+        inner[call.names[0]] = Entry(unknown(self.state, sort, "?"), span)
+        promised = replace(frame, names=Names(self.state, opaque=True))
+        before = len(self.state.unnamed)
+        self.visitor.assume_all(promised, function.promises, inner, name_dims=True)
+        for variable in self.state.unnamed[before:]:
+            if variable in self.state.anonymous and variable not in self.state.opaque:
+                self.state.opaque.begin(variable, None)
+        entry = settle(self.state, inner[call.names[0]])
+        if isinstance(entry.value, TupleValue):
+            entry = self._rebuilt_tuple(call.names[0], function.promises, inner, entry)
+        return Entry(entry.value, span)
+
+    def _look_into(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> None:
+        """What an annotated body asks under the caller's facts."""
+        impl = self.program.implementation(function)
+        if impl is None or function.name in frame.inlined or len(frame.inlined) >= _MAX_INLINED or self.fuel <= 0:
+            return
+        renamed = {p.name: inner[q.name] for p, q in zip(impl.params, function.params, strict=True)}
+        self._walk_inlined(frame, impl, function.name, {**inner, **renamed}, span)
+
+    def may_not_end(self, frame: Frame, function: core.Function) -> None:
+        """Whether a call ends behind its door is known only where the body, which nobody looks into, holds whatever it asks."""
+        if function.kind != "extern" and not core.is_signature(function) and function.name not in self.program.sure:
+            self.prover.hinder(frame)
+
+    def _rebuilt_tuple(self, name: str, stmts: tuple[core.Stmt, ...], env: Env, entry: Entry) -> Entry:
+        """The parts of a tuple are spoken of by names of their own: put them together again."""
+        assert isinstance(entry.value, TupleValue)
+        for stmt in stmts:
+            if (
+                isinstance(stmt, core.Let)
+                and stmt.is_tuple
+                and isinstance(stmt.value, core.Var)
+                and stmt.value.name == name
+            ):
+                items = []
+                for part in stmt.names:
+                    item = settle(self.state, env[part])
+                    if isinstance(item.value, TupleValue):
+                        item = self._rebuilt_tuple(part, stmts, env, item)
+                    items.append(item.value)
+                return replace(entry, value=TupleValue(tuple(items)))
+        return entry
+
+    def inline(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> tuple[Entry, core.Block | None]:
+        """A wrapper that keeps its body: walk it under the caller's facts, for its value and what is left of it there. A walk
+        with the same arguments gives the same, unless it speaks of a size that the data decides: at the next call that is
+        another one."""
+        known_function = self.program.functions.get(function.name) is function
+        identity = function.name if known_function else f"{function.name}@{function.span.start}"
+        if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0 or over():
+            self.may_not_end(frame, function)
+            return Entry(unknown(self.state, function.result or core.TENSOR, "?"), span), None
+        given = tuple(settle(self.state, inner[p.name]).value for p in function.params)
+        if not known_function or any(isinstance(v, FnValue) for v in given):
+            return self._walk_inlined(frame, function, identity, inner, span)[0], None
+        key = (function.name, *given, *(inner[p.name].number for p in function.params))
+        known = self.state.inlined.get(key)
+        if known is None:
+            newest, number = self.state.serial(), self.bindings.number()
+            entry, block = known = self._walk_inlined(frame, function, identity, inner, span)
+            if _is_older_value(entry.value, newest):
+                # What the body makes it may make differently the next time: an extern does.
+                is_older = entry.number is not None and entry.number < number
+                self.state.inlined[key] = (entry if is_older else replace(entry, number=None)), block
+        return replace(known[0], span=span), known[1]
+
+    def _walk_inlined(
+        self, frame: Frame, function: core.Function, identity: str, inner: Env, span: Span
+    ) -> tuple[Entry, core.Block]:
+        fuel = self.program.fuel_for(identity, function)
+        self.fuel -= fuel
+        self.program.fuel -= fuel
+        entry, block = self.visitor.block(frame.into(identity, span), function.body, inner)
+        return Entry(settle(self.state, entry).value, span, number=entry.number), block
+
+    def is_better(self, frame: Frame, function: core.Function, block: core.Block) -> bool:
+        """Whether less is left of a body at a call than in the function itself: then it stands there instead. A loop stands as
+        its promise, which is no code."""
+        before = self.program.left_open_in(function.name)
+        if frame.trial or before == 0 or min(self.room, self.program.room) < 0:
+            return False
+        pieces = list(walk(block))
+        self.program.room -= len(pieces)
+        if left_open(self.program, block) >= before:
+            return False
+        if any(isinstance(piece, core.Loop) or getattr(piece, "status", None) is Status.REFUTED for piece in pieces):
+            return False
+        self.room -= len(pieces)
+        stride(2 * len(pieces))
+        return self.room >= 0
+
+
+def _is_older_value(value: Value, newest: int) -> bool:
+    """Whether everything in a value was there before the serial `newest` was given out."""
+    match value:
+        case TensorInfo():
+            data = sizes_in(value.data)
+            dtype = not isinstance(value.dtype, DTypeSymbol) or value.dtype.serial <= newest
+            return dtype and all(_is_older_part(part, newest) for part in (*value.shape, *data))
+        case SizeValue():
+            return _is_older_part(value.size, newest)
+        case TupleValue():
+            return all(_is_older_value(item, newest) for item in value.items)
+    return False
+
+
+def _is_older_part(part: object, newest: int) -> bool:
+    if isinstance(part, Segment):
+        return bool(part.symbol.serial <= newest)
+    inside = variables(part) if isinstance(part, Term) else cond_variables(part) if isinstance(part, Condition) else ()
+    return all(v.serial <= newest for v in inside)
