@@ -1,0 +1,101 @@
+"""Behind a loop: the carries satisfy the invariant, the condition holds no more, the stacks have a row for each turn."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ..lang import core
+from ..lang.node import replace
+from .frame import Frame, Turns
+from .known.fresh import settle, unknown
+from .known.naming import Names
+from .known.shape_level import Poisoned, ShapeLevel
+from .known.values import Entry, Env, TupleValue, Undecided
+from .opaque import Carried
+from .solver.conditions import any_of, eq, ge, le, negate
+from .solver.sizes import only_var
+from .solver.terms import Size, ceildiv, over, smax
+from .stacks import Shared, Stacks
+from .turns import assertion, at
+from .visitor import Part, Visitor
+from .voice.claims import endless
+
+
+class Behind(Part):
+    """Gives what is known once a loop has ended."""
+
+    def __init__(self, visitor: Visitor, stacks: Stacks) -> None:
+        super().__init__(visitor)
+        self.stacks = stacks
+
+    def entry(
+        self,
+        frame: Frame,
+        loop: core.Loop,
+        turns: Turns,
+        env: Env,
+        shared: tuple[Shared, ...],
+        carried: Carried,
+        *,
+        never_ends: bool,
+    ) -> Entry:
+        """What the loop gives: of its carries the invariant is known, with the index that would come next; then the stacks."""
+        if over():
+            return self._unread(frame, loop)
+        count = self._count(loop, turns)
+        after = dict(env)
+        for carry in loop.carries:
+            after[carry.name] = Entry(unknown(self.state, carry.sort, "?"), loop.span)
+        after = at(loop, after, turns.start + count * turns.step)
+        before = len(self.state.unnamed)
+        promised = replace(frame, names=Names(self.state, opaque=True), out=frame.out.inner())
+        self.visitor.assume_all(promised, map(assertion, loop.invariant), after, name_dims=True)
+        self._ended(loop, turns, count, after)
+        for variable in self.state.unnamed[before:]:
+            if variable in self.state.anonymous and variable not in self.state.opaque:
+                self.state.opaque.begin(variable, None)
+        if loop.range is None or (frame.inlined and frame.inlined[-1] not in self.program.sure):
+            self.prover.hinder(frame)  # it may run for ever, or fail in a turn
+        if never_ends and loop.range is None and not frame.quiet:
+            self.prover.log.remark(endless(self.prover.function, loop))
+        values = [carried.at(c.name, settle(self.state, after[c.name]).value) for c in loop.carries]
+        values += [
+            self.stacks.stack(frame, s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)
+        ]
+        return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
+
+    def _unread(self, frame: Frame, loop: core.Loop) -> Entry:
+        """What a loop gives that there are no steps for."""
+        self.prover.hinder(frame)
+        values = [unknown(self.state, c.sort, "?") for c in loop.carries]
+        values += [unknown(self.state, core.TENSOR, "?") for _ in loop.stacked]
+        return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
+
+    def _count(self, loop: core.Loop, turns: Turns) -> Size:
+        """How many turns there are: what the range says, or what only the run decides."""
+        most = self._most(turns)
+        if loop.range is not None and loop.cond is None:
+            return most
+        count = self.state.size("?")
+        self.state.opaque.begin(only_var(count), most if loop.range is not None else None)
+        if loop.range is not None:
+            self.state.assume(le(count, most))
+        return count
+
+    def _most(self, turns: Turns) -> Size:
+        """How many turns a range has."""
+        found = ceildiv(turns.stop - turns.start, turns.step)
+        return found if self.prover.decide(ge(found, 0)) is True else smax(0, found)
+
+    def _ended(self, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:
+        """Behind a loop its condition does not hold, or its range is run through."""
+        if loop.cond is None or loop.cond.stmts or not isinstance(loop.cond.result, core.BoolExpr):
+            return None
+        level, cond = ShapeLevel(self.state, env), loop.cond.result
+        with suppress(Poisoned):  # of what has no value nothing is known
+            if loop.range is None:
+                return level.learn(cond, positive=False, reason=core.Not(cond.span, cond))
+            truth = level.truth(cond)
+            if not isinstance(truth, Undecided):
+                self.state.assume(any_of(negate(truth), eq(count, self._most(turns))))
+        return None

@@ -1,0 +1,144 @@
+"""A turn of a loop, whichever it is: what is known when it begins, and by its place in the loop."""
+
+from __future__ import annotations
+
+from ..lang import core
+from ..lang.node import replace
+from ..ops.model import TensorInfo
+from .branches import Branches
+from .frame import Frame, Turn, Turns
+from .known.fresh import unknown
+from .known.shape_level import Poisoned, ShapeLevel
+from .known.values import Entry, Env, NumberValue, Shape, SizeValue, Undecided, plain
+from .opaque import Carried
+from .solver.conditions import Cond, all_of, eq, ge, lt
+from .solver.rendering import render
+from .solver.terms import Size, ceildiv, mod, over
+from .visitor import Part, Visitor
+
+
+class AnyTurn(Part):
+    """Begins a turn that stands for all of them."""
+
+    def __init__(self, visitor: Visitor, branches: Branches) -> None:
+        super().__init__(visitor)
+        self.branches = branches
+
+    def begin(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, carried: Carried) -> tuple[Turns, Env]:
+        """What is known at the begin of a turn: the invariant, and that there is one."""
+        inner = dict(env)
+        if loop.index is not None:
+            nonneg = self.prover.decide(ge(turns.start, 0)) is True
+            turns = replace(turns, index=self.state.size(loop.index, nonneg=nonneg))
+            self.state.unsure = True
+            for fact in () if over() else _in_range(turns):
+                self.state.assume(fact)
+        for carry in loop.carries:
+            inner[carry.name] = Entry(unknown(self.state, carry.sort, carry.name), carry.span)
+        inner = at(loop, inner, turns.index)
+        self.visitor.assume_all(frame.block(), map(assertion, loop.invariant), inner, name_dims=True)
+        for carry in loop.carries:
+            entry = inner[carry.name]
+            entry = replace(entry, value=carried.at(carry.name, entry.value))
+            self.bindings.bind(frame, inner, carry.name, entry, carry.span)
+        return turns, inner
+
+    def surely(self, loop: core.Loop, turns: Turns, at_entry: Env) -> Cond | None:
+        """The condition on sizes under which there is a turn; None where something else decides it."""
+        conds: list[Cond] = [] if loop.range is None else [lt(turns.start, turns.stop)]
+        if loop.cond is not None:
+            cond = loop.cond.result
+            if loop.cond.stmts or not isinstance(cond, core.BoolExpr):
+                return None
+            try:
+                truth = ShapeLevel(self.state, at_entry).truth(cond)
+            except Poisoned:
+                return None
+            if isinstance(truth, Undecided):
+                return None
+            conds.append(truth)
+        return all_of(*conds)
+
+    def place(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env, older: int) -> Turn:
+        """What is known of a turn by its place in the loop."""
+        if over():
+            return Turn(older, frame.path, (), turns.index)
+        outer = frame.turn.firsts if frame.turn is not None else ()
+        firsts = (*outer, *self._firsts(loop, turns, env, at_entry))
+        return Turn(older, frame.path, firsts, turns.index, _ends(loop, turns))
+
+    def _firsts(self, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> list[Cond]:
+        """What the sizes that change from turn to turn are in the first one."""
+        found = [] if loop.index is None else [eq(turns.index, turns.start)]
+        for carry in loop.carries:
+            found += map(eq, self.sizes(env, carry), self.sizes(at_entry, carry))
+        return found
+
+    def condition(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Block | None, bool | None]:
+        """The condition of a turn, which holds in it; and whether it holds or fails before each turn, where that is known."""
+        if loop.cond is None:
+            return None, None
+        block = frame.block()
+        for stmt in loop.cond.stmts:
+            self.visitor.stmt(block, stmt, env)
+        cond, known = loop.cond.result, None
+        if isinstance(cond, core.BoolExpr):
+            known = self._hold(block, cond, env)
+        else:
+            entry, cond = self.visitor.value(block, cond, env)
+            entry = self.bindings.known_as(block, env, entry, cond, core.TENSOR)
+            if isinstance(entry.value, TensorInfo | NumberValue):
+                cond = self.branches.truth_value(block, entry.value, cond, "a loop")
+        return core.Block(loop.cond.span, tuple(block.out.stmts), cond), known
+
+    def _hold(self, frame: Frame, cond: core.BoolExpr, env: Env) -> bool | None:
+        """A condition over sizes holds in the turn that follows. What it was before that, where it is known."""
+        level = ShapeLevel(self.state, env)
+        try:
+            truth = level.truth(cond)
+        except Poisoned:
+            self.visitor.value(frame, cond, env)
+            return None
+        if level.needs:
+            self.visitor.value(frame, cond, env)
+        known = self.prover.decide(truth)
+        self.state.unsure = True
+        level.learn(cond, reason=cond)
+        return known
+
+    def sizes(self, env: Env, carry: core.Carry) -> Shape:
+        """What a carry has of sizes."""
+        value = env[carry.name].value
+        if isinstance(value, SizeValue):
+            return (self.state.settled(value.size),)
+        shape = self.shape_of(env[carry.name])
+        return shape if plain(shape) else ()
+
+    def shape_of(self, entry: Entry) -> Shape:
+        return self.state.resolve(entry.value.shape) if isinstance(entry.value, TensorInfo) else ()
+
+
+def assertion(condition: core.Invariant) -> core.Assert:
+    return core.Assert(condition.span, condition.cond, None, condition.origin)
+
+
+def _in_range(turns: Turns) -> tuple[Cond, ...]:
+    """What is known of the index in a turn."""
+    passed = turns.index - turns.start
+    return ge(turns.index, turns.start), lt(turns.index, turns.stop), eq(mod(passed, turns.step), 0)
+
+
+def at(loop: core.Loop, env: Env, index: Size) -> Env:
+    """An environment that was made for this, in which the loop's index stands for a size."""
+    if loop.index is not None:
+        env[loop.index] = Entry(SizeValue(index), loop.span)
+    return env
+
+
+def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:
+    """The index in the first turn and in the last, where each of them comes if there is a turn, with how that is said."""
+    if loop.index is None or loop.cond is not None:
+        return ()
+    last = turns.start + (ceildiv(turns.stop - turns.start, turns.step) - 1) * turns.step
+    ends = (("first", turns.start), ("last", last))
+    return tuple((f"in the {which} turn, where {loop.index} is {render(size)}", size) for which, size in ends)
