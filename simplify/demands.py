@@ -17,7 +17,7 @@ from ..lang.checked import Demands, Takes
 from ..lang.dtypes import DTYPES, DType
 from ..lang.expressions import names_in
 from ..lang.source import NOWHERE, Span
-from ..ops.model import DTypeSymbol, Segment, TensorInfo
+from ..ops.model import Segment, TensorInfo
 from .known.fresh import dims_of
 from .known.state import State
 from .known.values import Entry, Env, SizeValue, TupleValue, Value, tensors_in
@@ -31,22 +31,16 @@ from .solver.conditions import (
     eq,
     evaluate_cond,
     ge,
-    render_cond,
     substitute_cond,
 )
 from .solver.facts import Facts
 from .solver.points import Point
-from .solver.rendering import render
-from .solver.shorter import entails, lighter
+from .solver.shorter import entails
 from .solver.sizes import only_var
 from .solver.terms import Size, Term, Var, evaluate, mod, of_atom, substitute, variables
-from .voice.describe import dtype_text
+from .voice.signature import SignatureText
 from .weakest import Demand, DTypeDemand, Inputs, is_rank, said, weakest
 
-_LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t", "u", "v", "w")
-# A size that is longer than this is not for reading.
-_LONGEST = 72
-_DTYPE_LETTERS = ("d", "e", "dtype")
 Door = tuple[tuple[Cond, object], ...]  # conditions, each with what asks for it
 _UNDECLARED = core.Declaration((), (), None, None, None, ())
 
@@ -127,14 +121,13 @@ class _Signature:
         for cond in self.door:
             self.facts.assume(cond)
         self.declared = function.declaration or _UNDECLARED
-        self.written: dict[Var, Size] = {}
-        self.names: dict[Var, str] = {}
+        self.text = SignatureText(params, self.declared, state)
         self.dims = dims_of((e.value for e in self.params.values()), self.state)
         self.sizes = self._size_params()
         self.open = set(params) if stays else self._open_params()
-        self.stretches = dict(self._stretches())
-        inside_open = {v for n in self.open for v in self._sizes_of(n)}
-        self.unsayable = {v for v in inside_open if v.name not in self._names_in(self.open)} - self.sizes
+        self.text.stretches = dict(self._stretches())
+        inside_open = {v for n in self.open for v in self.text.sizes_of(n)}
+        self.unsayable = {v for v in inside_open if v.name not in self.text.names_in(self.open)} - self.sizes
         self.kept = self.sizes | self._written_by_alias() | inside_open
         self.spoken = self._names_used()
 
@@ -153,13 +146,12 @@ class _Signature:
         where = [c for c in sorted(conds, key=lambda c: not isinstance(c, Eq0)) if not self._absorb(c)]
         where.sort(key=conds.index)
         dtypes = _certain(dtypes)
-        self._name_dims()
-        self._name_dtypes(dtypes)
-        params = tuple((name, self._param(name, entry.value)) for name, entry in self.params.items())
+        self._name(dtypes)
+        params = tuple((n, self.text.param(n, entry.value, stays=n in self.open)) for n, entry in self.params.items())
         lost = self._lost(params)
         unsaid = self._unsaid(params, conds, lost)
         keeps_door = all(map(self._can_be_said, unsaid))
-        texts = [self._cond_text(c) for c in (*where, *unsaid) if self._can_be_said(c)]
+        texts = [self.text.cond_text(c) for c in (*where, *unsaid) if self._can_be_said(c)]
         classes, says_all = self._dtype_conditions(dtypes)
         wheres = tuple(dict.fromkeys([*self._declared_where(lost), *texts, *classes]))
         complete = complete and says_all and keeps_door
@@ -174,14 +166,20 @@ class _Signature:
     def _lost(self, params: Iterable[tuple[str, str]]) -> set[str]:
         """The names that the declared types bind, and those of the signature do not any more."""
         said = set(names_in(*(text for param in params for text in param)))
-        return self._names_in(self.params) - said
+        return self.text.names_in(self.params) - said
 
     def _unsaid(self, params: Iterable[tuple[str, str]], conds: Iterable[Cond], lost: set[str]) -> list[Cond]:
         """What the signature asks of the sizes of types that are written in another way now, and they do not say."""
-        changed = {v for name, text in params if not self._is_declared(name, text) for v in self._sizes_of(name)}
+        changed = {
+            v for name, text in params if not self.text.is_declared(name, text) for v in self.text.sizes_of(name)
+        }
         wheres = [self._now(c) for c in self.door if c not in self.door_of_dims]
         said = Facts()
-        for cond in (*map(self._now, conds), *(ge(self._write(d), 0) for d in self.dims), *(() if lost else wheres)):
+        for cond in (
+            *map(self._now, conds),
+            *(ge(self.text.write(d), 0) for d in self.dims),
+            *(() if lost else wheres),
+        ):
             said.assume(cond)
         asked = [c for c in map(self._now, self.door_of_dims) if not changed.isdisjoint(_sizes_in(c))]
         found: list[Cond] = []
@@ -193,7 +191,7 @@ class _Signature:
 
     def _now(self, cond: Cond) -> Cond:
         """A condition in the sizes that the signature speaks of."""
-        now = {v: self._write(self.state.settled(of_atom(v))) for v in _sizes_in(cond)}
+        now = {v: self.text.write(self.state.settled(of_atom(v))) for v in _sizes_in(cond)}
         return cond if isinstance(cond, bool) else substitute_cond(cond, now)
 
     def inputs(self) -> Inputs:
@@ -213,13 +211,13 @@ class _Signature:
             return True
         if not isinstance(cond, Eq0):
             return False
-        term = self._write(cond.term)
+        term = self.text.write(cond.term)
         if isinstance(term, int):
             return term == 0
         for variable in sorted(variables(term), key=self._least_wanted):
             solved = _solved_for(term, variable)
             if solved is not None and self._may_replace(variable):
-                self._replace(variable, solved)
+                self.text.replace(variable, solved)
                 return True
         return self._absorb_multiple(term)
 
@@ -238,39 +236,17 @@ class _Signature:
             if factor is not None:
                 quotient = self.state.size("?")
                 if variable.name.isidentifier():
-                    self.names[only_var(quotient)] = variable.name
-                self._replace(variable, quotient * factor)
+                    self.text.names[only_var(quotient)] = variable.name
+                self.text.replace(variable, quotient * factor)
                 return True
         return False
 
-    def _replace(self, variable: Var, size: Size) -> None:
-        self.written = {v: substitute(s, {variable: size}) for v, s in self.written.items()}
-        self.written[variable] = size
-
-    def _write(self, size: Size) -> Size:
-        return substitute(size, self.written) if self.written else size
-
     # The words
-
-    def _sizes_of(self, name: str) -> set[Var]:
-        """The sizes in the type of a parameter, as they are written now."""
-        return {v for d in dims_of((self.params[name].value,), self.state) for v in variables(self._write(d))}
-
-    def _names_in(self, params: Iterable[str]) -> set[str]:
-        """The names in the declared types of some parameters."""
-        types = map(self._declared_type, params)
-        return {n for t in types if t is not None for n in t.names}
-
-    def _is_declared(self, name: str, text: str) -> bool:
-        declared = self._declared_type(name)
-        if declared is not None and declared.shape is not None:
-            return text.startswith(f"Tensor({declared.shape.span.text}")
-        return declared is not None and text.startswith(declared.span.text)
 
     def _open_params(self) -> set[str]:
         """The parameters of unknown rank, and those that share a stretch of dimensions with one: their shapes stay as
         they are declared."""
-        types = {name: self._declared_type(name) for name in self.params}
+        types = {name: self.text.declared_type(name) for name in self.params}
         stretches = {name: set(t.shape_names) if t is not None else set() for name, t in types.items()}
         found = {name for name, entry in self.params.items() if self._is_open(entry.value)}
         while True:
@@ -283,7 +259,7 @@ class _Signature:
     def _stretches(self) -> Iterator[tuple[object, str]]:
         """The stretches of dimensions that the type of an open parameter names: the s of `[*s, d]`."""
         for name in self.open:
-            declared, value = self._declared_type(name), self.params[name].value
+            declared, value = self.text.declared_type(name), self.params[name].value
             if declared is None or declared.kind != "tensor" or not isinstance(value, TensorInfo):
                 continue
             found = [d.symbol for d in self.state.resolve(value.shape) if isinstance(d, Segment)]
@@ -295,88 +271,13 @@ class _Signature:
 
     def _written_by_alias(self) -> set[Var]:
         """The sizes inside of types that stay as they are declared."""
-        types = {n: self._declared_type(n) for n in self.params}
+        types = {n: self.text.declared_type(n) for n in self.params}
         named = [self.params[n].value for n, t in types.items() if t is not None and t.kind == "name"]
         return {v for d in dims_of(named, self.state) for v in variables(d)}
 
     def _size_params(self) -> set[Var]:
         given = (self.state.settled(e.value.size) for e in self.params.values() if isinstance(e.value, SizeValue))
         return {v for size in given for v in variables(size)}
-
-    def _name_dims(self) -> None:
-        """Every size of the signature gets a name: its own, or a letter that nothing else has."""
-        bound = set(self.declared.bound)
-        taken = {*self.spoken, *bound, *self._names_in(self.params)}
-        inside = (v for d in self.dims for v in variables(self._write(d)) if v not in self.unsayable)
-        every = dict.fromkeys([*sorted(self.sizes), *inside])
-        for variable in every:
-            name = self.names.pop(variable, variable.name)
-            if name.rstrip("'").isidentifier() and name not in bound:
-                taken.add(name)
-                self.names[variable] = name
-        letters = _letters(_LETTERS)
-        for variable in every:
-            if variable not in self.names:
-                name = next(n for n in letters if n not in taken)
-                taken.add(name)
-                self.names[variable] = name
-
-    def _text(self, size: Size) -> str:
-        size = self._write(size)
-        named = {v: of_atom(Var(self.names.get(v, v.name), v.serial, v.nonneg)) for v in variables(size)}
-        return render(substitute(size, named))
-
-    def _cond_text(self, cond: Cond) -> str:
-        assert not isinstance(cond, bool)
-        cond = substitute_cond(cond, self.written)
-        if isinstance(cond, bool):
-            return str(cond).lower()
-        named = {v: of_atom(Var(self.names.get(v, v.name), v.serial, v.nonneg)) for v in cond_variables(cond)}
-        return render_cond(substitute_cond(cond, named))
-
-    def _param(self, name: str, value: Value) -> str:
-        """The type of a parameter, and its default value if it has one."""
-        default = next((p.default for p in self.declared.params if p.name == name), None)
-        text = self._type(self._declared_type(name), value, stays=name in self.open)
-        return text if default is None else f"{text} = {default.span.text}"
-
-    def _type(self, declared: core.Annotation | None, value: Value, *, stays: bool) -> str:
-        """As it is declared where nothing new is known of it."""
-        if isinstance(value, TupleValue) and declared is not None and declared.kind == "tuple":
-            parts = zip(declared.items, value.items, strict=False)
-            return f"({', '.join(self._type(t, v, stays=stays) for t, v in parts)})"
-        if isinstance(value, TensorInfo) and (declared is None or declared.kind == "tensor"):
-            if stays:
-                shape = declared.shape.span.text if declared is not None and declared.shape is not None else "?"
-                return _tensor_text(shape, dtype_text(value.dtype, self.state))
-            return (
-                declared.span.text if declared is not None and self._says_all(declared, value) else self._tensor(value)
-            )
-        return declared.span.text if declared is not None else "Tensor"
-
-    def _says_all(self, declared: core.Annotation, value: TensorInfo) -> bool:
-        """Whether the annotation gives every dimension its name or value already."""
-        said = declared.names
-        dtype = dtype_text(value.dtype, self.state)
-        if (
-            dtype != "?"
-            and dtype not in said
-            and not (declared.dtype is not None and dtype in declared.dtype.span.text)
-        ):
-            return False
-        if declared.shape is None or (declared.dims is None and not declared.shape_names):
-            return all(isinstance(d, Segment) for d in self.state.resolve(value.shape))
-        inside = [v for d in self.state.resolve(value.shape) if not isinstance(d, Segment) for v in variables(d)]
-        whole = declared.dims is None or len(declared.dims) >= len(self.state.resolve(value.shape))
-        known = all(v not in self.written and (v.name in said or v.name in self.params) for v in inside)
-        return whole and known and "?" not in declared.shape.span.text
-
-    def _tensor(self, value: TensorInfo) -> str:
-        dims = ", ".join(map(self._dim, self.state.resolve(value.shape)))
-        return _tensor_text(f"[{dims}]", dtype_text(value.dtype, self.state))
-
-    def _dim(self, dim: Size | Segment) -> str:
-        return f"*{self.stretches[dim.symbol]}" if isinstance(dim, Segment) else self._text(dim)
 
     def _result_is_derived(self) -> bool:
         """Whether the result's type is made of the sizes that come in."""
@@ -388,32 +289,19 @@ class _Signature:
     def _result(self, lost: set[str]) -> str | None:
         """The result's type; None where a size of it only the run decides and nothing was declared."""
         declared = self.declared.result
-        known = self._known(self.result)
+        known = self.text.known(self.result, self.facts)
         if declared is None or _is_bare(declared) or not lost.isdisjoint(declared.names):
             return known
-        return known if known is not None and self.written else declared.span.text
-
-    def _known(self, value: Value | None) -> str | None:
-        """The type of a value all of whose sizes have names."""
-        if isinstance(value, TupleValue):
-            parts = [self._known(item) for item in value.items]
-            return None if None in parts else f"({', '.join(p for p in parts if p is not None)})"
-        if not isinstance(value, TensorInfo) or value.dtype is None:
-            return None
-        shape = self.state.resolve(value.shape)
-        if any(isinstance(d, Segment) and d.symbol not in self.stretches for d in shape):
-            return None
-        shape = tuple(d if isinstance(d, Segment) else lighter(self.facts, d) for d in shape)
-        inside = [v for d in shape if not isinstance(d, Segment) for v in variables(self._write(d))]
-        if any(v not in self.names for v in inside) or any(len(self._dim(d)) > _LONGEST for d in shape):
-            return None
-        return self._tensor(TensorInfo(shape, value.dtype))
-
-    def _declared_type(self, name: str) -> core.Annotation | None:
-        return next((p.annotation for p in self.declared.params if p.name == name), None)
+        return known if known is not None and self.text.written else declared.span.text
 
     def _declared_where(self, lost: set[str]) -> tuple[str, ...]:
         return tuple(c.span.text for c in self.declared.where if lost.isdisjoint(c.names))
+
+    def _name(self, dtypes: Iterable[DTypeDemand]) -> None:
+        """Names for all sizes and dtypes that the signature speaks of."""
+        inside = (v for d in self.dims for v in variables(self.text.write(d)) if v not in self.unsayable)
+        self.text.name_dims(dict.fromkeys([*sorted(self.sizes), *inside]), self.spoken)
+        self.text.name_dtypes(self.result, [self.state.dtype(demand.dtype) for demand in dtypes], self.spoken)
 
     def _names_used(self) -> frozenset[str]:
         """The names that a pasted signature has to keep: those of the body, of conditions, of types that stay as they are."""
@@ -424,25 +312,6 @@ class _Signature:
         kept += [self.declared.result] if self.declared.result is not None and not self._result_is_derived() else []
         said = [n for t in kept for n in t.names] + [n for c in self.declared.where for n in c.names]
         return frozenset({*self.declared.used, *said, *self.params})
-
-    def _name_dtypes(self, demanded: Iterable[DTypeDemand]) -> None:
-        """A dtype that two parameters share, or the result takes over, or that has to be of a class, gets a letter."""
-        known = [
-            self.state.dtype(t.dtype) for e in self.params.values() for t in tensors_in(e.value) if t.dtype is not None
-        ]
-        given = [self.state.dtype(t.dtype) for t in tensors_in(self.result) if t.dtype is not None]
-        asked = [self.state.dtype(demand.dtype) for demand in demanded]
-        taken = {
-            *self.spoken,
-            *self.names.values(),
-            *(self.state.called(s) for s in known if isinstance(s, DTypeSymbol)),
-        }
-        for symbol in known:
-            if not isinstance(symbol, DTypeSymbol) or self.state.called(symbol).isidentifier():
-                continue
-            if (known + given).count(symbol) > 1 or symbol in asked:
-                self.state.call(symbol, next(n for n in _letters(_DTYPE_LETTERS) if n not in taken))
-                taken.add(self.state.called(symbol))
 
     def _dtype_conditions(self, dtypes: Iterable[DTypeDemand]) -> tuple[list[str], bool]:
         """`d in numeric` for a dtype that has a name; whether all could be said."""
@@ -458,12 +327,6 @@ class _Signature:
             else:
                 complete = False
         return texts, complete
-
-
-def _tensor_text(shape: str, dtype: str) -> str:
-    if (shape, dtype) == ("?", "?"):
-        return "Tensor"
-    return f"Tensor({shape})" if dtype == "?" else f"Tensor({shape}, {dtype})"
 
 
 def _sizes_in(cond: Cond) -> tuple[Var, ...]:
@@ -483,10 +346,6 @@ def _certain(dtypes: Iterable[DTypeDemand]) -> tuple[DTypeDemand, ...]:
         here = False if None in demand.path else all_of(*(c for c in demand.path if c is not None))
         found[key] = (demand, any_of(covered, here))
     return tuple(demand for demand, covered in found.values() if entails((), covered))
-
-
-def _letters(letters: tuple[str, ...]) -> Iterator[str]:
-    return (f"{letter}{i or ''}" for i in range(100) for letter in letters)
 
 
 def _is_bare(type_: core.Annotation) -> bool:
