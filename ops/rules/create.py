@@ -12,7 +12,8 @@ from ..model import TRACKED, AnyDType, Ctx, Dim, Elements, Out, Primitive, RankU
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Entry, NotZero, OfRank, Other
-from ..tracked import cast_element, count_of, each, integers, stored
+from ..tracked import count_of, each, integers
+from ..tracking import cast_element, stored
 
 _INT64 = DTYPES["int64"]
 

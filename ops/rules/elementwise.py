@@ -14,19 +14,16 @@ from ..model import AnyDType, Ctx, Dim, Elements, Out, Primitive, TensorInfo, Tr
 from ..operands import choice
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Other
-from ..tracked import (
-    Ratio,
+from ..tracked import Ratio, count_of, each, elements
+from ..tracking import (
     Track,
     both,
     certain,
     chosen,
     compared,
-    count_of,
     differ,
     divided,
-    each,
     either,
-    elements,
     exactly,
     floored,
     modulus,

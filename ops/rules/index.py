@@ -26,7 +26,8 @@ from ..model import Ctx, Dim, Elements, Out, RankUnknown, Segment, TensorInfo, T
 from ..operands import choice, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, Is, Number, OfRank, Other, Plus
-from ..tracked import count_of, half_up, integers, ordered, stored
+from ..tracked import count_of, integers
+from ..tracking import half_up, ordered, stored
 
 # Of more positions that are numbers only the ends are asked about.
 _MANY = 64

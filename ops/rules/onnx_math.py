@@ -9,7 +9,8 @@ from ..broadcast import broadcast_tensors
 from ..model import Ctx, Out, Primitive, TensorInfo, Truth
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Other
-from ..tracked import Ratio, divided, elements, exactly, modulus, toward_zero
+from ..tracked import Ratio, elements
+from ..tracking import divided, exactly, modulus, toward_zero
 from .elementwise import mapped
 from .onnx_shape import not_zero
 from .pool import pooled

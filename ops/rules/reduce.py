@@ -12,7 +12,7 @@ from ..casts import computed_in
 from ..model import AnyDType, Ctx, Elements, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, AtLeast, Axis, Equal, OfRank, Other
-from ..tracked import Track, both, cast_element, divided, either, exactly, multiplied, stored, summed
+from ..tracking import Track, both, cast_element, divided, either, exactly, multiplied, stored, summed
 
 # What a reduction makes of the elements that it reduces to one, in a dtype.
 Fold = Callable[[Ctx, Sequence[Any], AnyDType | None], Any]
