@@ -2,20 +2,54 @@
 
 Types are bare here; every invariant is an Assert or a MatchShape. The core is itself valid Rx: the printer writes it and
 the parser and desugarer read the same core back. Status and origin of an assertion stand here, so that the checker
-can write them and the interpreter can read them.
+can write them and the interpreter can read them. Expressions over sizes are in `shape_level.py`, what an assertion was made of
+in `origins.py`; both are spoken of as parts of this module.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, get_args
 
 from .dtypes import DType
 from .node import Node
+from .origins import NAMELESS, Annotation, Called, Declared, Origin, Written
+from .shape_level import (
+    KNOWN,
+    REST,
+    BoolConst,
+    BoolExpr,
+    BoolVar,
+    Compare,
+    DimOf,
+    DTypeExpr,
+    DTypeLit,
+    DTypeOf,
+    DTypeVar,
+    InClass,
+    Known,
+    Logic,
+    Not,
+    RankOf,
+    ShapeExpr,
+    ShapeLevel,
+    ShapeLit,
+    ShapeOf,
+    ShapeVar,
+    SizeExpr,
+    SizeLit,
+    SizeOp,
+    SizeVar,
+    Splice,
+    is_shape_level,
+)
 from .source import Placed, Span
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
+__all__ = [
+    "Annotation", "BoolConst", "BoolExpr", "BoolVar", "Called", "Compare", "DTypeExpr", "DTypeLit", "DTypeOf",
+    "DTypeVar", "Declared", "DimOf", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "REST",
+    "RankOf", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp", "SizeVar",
+    "Splice", "Written", "is_shape_level",
+]  # fmt: skip
 
 
 class Status(Enum):
@@ -26,136 +60,6 @@ class Status(Enum):
     REFUTED = "refuted"
     RESIDUAL = "residual"
     ENTRY = "entry"
-
-
-# Shape-level expressions
-
-
-class SizeLit(Placed):
-    value: int
-
-
-class SizeVar(Placed):
-    """A name of sort Size: a parameter, a const, or one that a `let k : Size` or a MatchShape binds."""
-
-    name: str
-
-
-class SizeOp(Placed):
-    """op is one of + - * // % / min max ceildiv; `/` is exact division (with the obligation that it divides)."""
-
-    op: str
-    left: SizeExpr
-    right: SizeExpr
-
-
-class RankOf(Placed):
-    tensor: str
-
-
-class DimOf(Placed):
-    """`x.dim(axis)` with a literal axis, negative from the end."""
-
-    tensor: str
-    axis: int
-
-
-class ShapeVar(Placed):
-    name: str
-
-
-class ShapeOf(Placed):
-    """`x.shape` of a tensor variable."""
-
-    tensor: str
-
-
-REST = "_rest"
-"""What `...` in a shape is called in the core, which knows no unnamed splice."""
-
-
-class Splice(Placed):
-    """`*s` inside a ShapeLit."""
-
-    name: str
-
-
-class ShapeLit(Placed):
-    dims: tuple[SizeExpr | Splice, ...]
-
-
-class DTypeLit(Placed):
-    dtype: DType
-
-
-class DTypeVar(Placed):
-    name: str
-
-
-class DTypeOf(Placed):
-    tensor: str
-
-
-class BoolConst(Placed):
-    value: bool
-
-
-class BoolVar(Placed):
-    """A parameter or const of sort Bool."""
-
-    name: str
-
-
-class Compare(Placed):
-    """Both sides are Sizes, or Shapes (== and != only), or DTypes (== and != only), or Bools (== and != only)."""
-
-    op: str
-    left: ShapeLevel
-    right: ShapeLevel
-
-
-class InClass(Placed):
-    """`d in floating` / `d in {float16, float32}`: choices are class names and dtype names, braces tells which form."""
-
-    item: DTypeExpr
-    choices: tuple[str, ...]
-    braces: bool
-
-
-class Not(Placed):
-    operand: BoolExpr
-
-
-class Logic(Placed):
-    """op is && or ||, decided left to right."""
-
-    op: str
-    left: BoolExpr
-    right: BoolExpr
-
-
-SizeExpr = SizeLit | SizeVar | SizeOp | RankOf | DimOf
-ShapeExpr = ShapeVar | ShapeOf | ShapeLit
-DTypeExpr = DTypeLit | DTypeVar | DTypeOf
-BoolExpr = BoolConst | BoolVar | Compare | InClass | Not | Logic
-ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
-
-
-# What is known of a value
-
-# The fields of it, which are no part of what a program does and speak of names of the checker's own.
-KNOWN = frozenset({"known", "behind"})
-
-
-class Known(Node):
-    """What checking knows of a tensor: its dimensions (None where even their number is open), its dtype, and its elements where
-    they are sizes. Sizes are expressions over the checker's names for them, which are not names of the program: equal
-    expressions of one function are equal sizes. One that nobody named is called `?` and a number. Of a Size
-    `data` alone is known: it has no shape."""
-
-    shape: tuple[SizeExpr, ...] | None
-    dtype: DTypeExpr
-    data: SizeExpr | tuple[SizeExpr, ...] | None = None
 
 
 # Values
@@ -322,14 +226,6 @@ Value = (
 )  # fmt: skip
 
 
-_SHAPE_LEVEL = frozenset(get_args(ShapeLevel))
-
-
-def is_shape_level(value: Value) -> TypeIs[ShapeLevel]:
-    """Whether a value is a Size, Shape, DType or Bool; every value is asked, so that its class is looked up."""
-    return type(value) in _SHAPE_LEVEL
-
-
 def is_work(value: Value) -> bool:
     """Whether a value is computed where it stands, with what may fail in it; any other may be read anywhere, or nowhere."""
     if is_shape_level(value):
@@ -389,34 +285,7 @@ def variable(span: Span, name: str, sort: Sort) -> Variable:
     return Var(span, name)
 
 
-# What the user wrote
-
-
-class Written(Placed):
-    """A dimension, shape, dtype or condition in the user's spelling, which is the text of `span`.
-
-    `names` are those that it speaks of, each once, in order. `size` is a dimension's value over them, made of numbers, names
-    and `+ - * / // %`; None where it is something else (`?`, `*s`, a call).
-    """
-
-    names: tuple[str, ...]
-    size: SizeExpr | None = None
-
-
-class Annotation(Placed):
-    """A type in the user's spelling. kind is tensor, name (`Size`, `int8`), tuple or function.
-
-    `names` are all that stand in it, `shape_names` those of shapes (`*s`, `Tensor(s)`). `dims` is None where a tensor's shape
-    is no list; `items` are a tuple's parts.
-    """
-
-    kind: str
-    names: tuple[str, ...]
-    shape_names: tuple[str, ...] = ()
-    shape: Written | None = None
-    dims: tuple[Written, ...] | None = None
-    dtype: Written | None = None
-    items: tuple[Annotation, ...] = ()
+# What a function declares
 
 
 class Default(Placed):
@@ -442,109 +311,6 @@ class Declaration(Node):
     place: Span | None
     used: tuple[str, ...] | None
     bound: tuple[str, ...]
-
-
-# Origins
-
-
-class Called(Node):
-    """What people call an annotated value: its name or, of a result, the function that gives it (empty where that has no name),
-    of what a function parameter is given, that parameter and the `argument`'s place; of a part of a tuple also which, from
-    the outside."""
-
-    name: str
-    of: Called | None = None
-    argument: int | None = None
-    items: tuple[int, ...] = ()
-
-    @property
-    def is_result(self) -> bool:
-        return self.of is not None and self.argument is None
-
-    @property
-    def as_its_own(self) -> str:
-        """What belongs to a function where that is spoken of: `its result`, `item 1 of its result`, `its argument 2`."""
-        if self.of is None:
-            return self.quoted
-        return " of ".join((*filter(None, (", ".join(self._items),)), f"its {self._place}"))
-
-    @property
-    def quoted(self) -> str:
-        """As it stands in a sentence: what has a name in backquotes."""
-        return f"`{self}`" if self.of is None else self._in_words(self.of.speaking)
-
-    @property
-    def speaking(self) -> str:
-        """A function as it stands in a sentence: `@f`, or a parameter in backquotes."""
-        return "the function value" if self == NAMELESS else self.name if self.name.startswith("@") else self.quoted
-
-    @property
-    def _place(self) -> str:
-        return "result" if self.argument is None else f"argument {self.argument + 1}"
-
-    @property
-    def _items(self) -> tuple[str, ...]:
-        return tuple(f"item {i}" for i in self.items)
-
-    def _in_words(self, function: str) -> str:
-        whole = f"{'the ' * self.is_result}{self._place}" + (f" of {function}" if self.of != NAMELESS else "")
-        return ", ".join((whole, *self._items))
-
-    def __str__(self) -> str:
-        return self.name + "".join(f"[{i}]" for i in self.items) if self.of is None else self._in_words(str(self.of))
-
-
-NAMELESS = Called("")
-
-
-class Declared(Placed):
-    """The annotation that assertions were made of.
-
-    `kind`: param, result, claim (`let y : T`), asserting (`let y ! T`), match_shape, const, extern; of loops carry, stack,
-    range, and `@map` and the like by their names.
-    `subject` is what the user calls it, or a condition; `tensor` is the core name it has here.
-    `annotation` is None for a condition. `bound` maps each name of the annotation that was bound somewhere else, before this
-    annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
-    """
-
-    kind: str
-    subject: Called
-    tensor: str
-    annotation: Annotation | None
-    bound: tuple[tuple[str, ShapeLevel], ...]
-    function: str | None
-    position: int | None = None
-
-    @property
-    def of_rows(self) -> bool:
-        """Whether `@map` and the like ask for it, of tensors whose rows they read."""
-        return self.kind.startswith("@")
-
-    @property
-    def of_loop(self) -> str:
-        """Who asks for a condition that a loop has; empty for any other."""
-        return self.kind if self.of_rows else {"carry": "the loop", "range": "the range"}.get(self.kind, "")
-
-
-class Origin(Placed):
-    """What an assertion was made of, and which part: `what` is rank, dim, dtype, shape, where, assert, obligation.
-
-    `span` is the part of the annotation (one dimension, the dtype) or the condition that the user wrote; `axis` goes with dim.
-    `text` is the dimension or condition in the user's spelling. `claim` tells a claim from an assertion (`!`, assert, ...).
-    """
-
-    what: str
-    claim: bool
-    declared: Declared | None
-    axis: int | None = None
-    text: str = ""
-
-    @property
-    def asked(self) -> Span | None:
-        """The annotation that asks."""
-        if self.declared is None:
-            return None
-        return self.declared.annotation.span if self.declared.annotation is not None else self.span
 
 
 # Statements

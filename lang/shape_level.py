@@ -1,0 +1,150 @@
+"""Expressions of the shape level: sizes, shapes, dtypes and conditions over them; and what checking knows of a value, said in
+these. They are part of the core tree (`core.py`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from .dtypes import DType
+from .node import Node
+from .source import Placed
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+
+# Sizes, shapes, dtypes, conditions
+
+
+class SizeLit(Placed):
+    value: int
+
+
+class SizeVar(Placed):
+    """A name of sort Size: a parameter, a const, or one that a `let k : Size` or a MatchShape binds."""
+
+    name: str
+
+
+class SizeOp(Placed):
+    """op is one of + - * // % / min max ceildiv; `/` is exact division (with the obligation that it divides)."""
+
+    op: str
+    left: SizeExpr
+    right: SizeExpr
+
+
+class RankOf(Placed):
+    tensor: str
+
+
+class DimOf(Placed):
+    """`x.dim(axis)` with a literal axis, negative from the end."""
+
+    tensor: str
+    axis: int
+
+
+class ShapeVar(Placed):
+    name: str
+
+
+class ShapeOf(Placed):
+    """`x.shape` of a tensor variable."""
+
+    tensor: str
+
+
+REST = "_rest"
+"""What `...` in a shape is called in the core, which knows no unnamed splice."""
+
+
+class Splice(Placed):
+    """`*s` inside a ShapeLit."""
+
+    name: str
+
+
+class ShapeLit(Placed):
+    dims: tuple[SizeExpr | Splice, ...]
+
+
+class DTypeLit(Placed):
+    dtype: DType
+
+
+class DTypeVar(Placed):
+    name: str
+
+
+class DTypeOf(Placed):
+    tensor: str
+
+
+class BoolConst(Placed):
+    value: bool
+
+
+class BoolVar(Placed):
+    """A parameter or const of sort Bool."""
+
+    name: str
+
+
+class Compare(Placed):
+    """Both sides are Sizes, or Shapes (== and != only), or DTypes (== and != only), or Bools (== and != only)."""
+
+    op: str
+    left: ShapeLevel
+    right: ShapeLevel
+
+
+class InClass(Placed):
+    """`d in floating` / `d in {float16, float32}`: choices are class names and dtype names, braces tells which form."""
+
+    item: DTypeExpr
+    choices: tuple[str, ...]
+    braces: bool
+
+
+class Not(Placed):
+    operand: BoolExpr
+
+
+class Logic(Placed):
+    """op is && or ||, decided left to right."""
+
+    op: str
+    left: BoolExpr
+    right: BoolExpr
+
+
+SizeExpr = SizeLit | SizeVar | SizeOp | RankOf | DimOf
+ShapeExpr = ShapeVar | ShapeOf | ShapeLit
+DTypeExpr = DTypeLit | DTypeVar | DTypeOf
+BoolExpr = BoolConst | BoolVar | Compare | InClass | Not | Logic
+ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr
+
+_SHAPE_LEVEL = frozenset(get_args(ShapeLevel))
+
+
+def is_shape_level(value: Node) -> TypeIs[ShapeLevel]:
+    """Whether a value is a Size, Shape, DType or Bool; every value is asked, so that its class is looked up."""
+    return type(value) in _SHAPE_LEVEL
+
+
+# What is known of a value
+
+# The fields of it, which are no part of what a program does and speak of names of the checker's own.
+KNOWN = frozenset({"known", "behind"})
+
+
+class Known(Node):
+    """What checking knows of a tensor: its dimensions (None where even their number is open), its dtype, and its elements where
+    they are sizes. Sizes are expressions over the checker's names for them, which are not names of the program: equal
+    expressions of one function are equal sizes. One that nobody named is called `?` and a number. Of a Size
+    `data` alone is known: it has no shape."""
+
+    shape: tuple[SizeExpr, ...] | None
+    dtype: DTypeExpr
+    data: SizeExpr | tuple[SizeExpr, ...] | None = None
