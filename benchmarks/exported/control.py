@@ -1,0 +1,81 @@
+"""Control flow, and sizes that the data decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .export import Axes, Export, export
+
+
+class Branches(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 0, lambda y: y.relu() + 1, lambda y: y.tanh() * 2, (x,))
+
+
+@export
+def branches() -> Export:
+    return Export(Branches(), {"x": torch.randn(3, 4)}, {"x": {0: "batch", 1: "width"}})
+
+
+@torch.jit.script
+def _summed(x: Tensor) -> Tensor:
+    total = torch.zeros_like(x[0])
+    for i in range(x.shape[0]):
+        total = total * 0.5 + x[i]
+    return total
+
+
+class Scripted(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return _summed(x)
+
+
+@export
+def scripted_loop() -> Export:
+    return Export(Scripted(), {"x": torch.randn(5, 4)}, {"x": {0: "steps", 1: "width"}})
+
+
+@torch.jit.script
+def _grown(x: Tensor, count: int) -> Tensor:
+    made = x[:1]
+    for _ in range(count):
+        made = torch.cat([made, made[-1:] * 2.0], dim=0)
+    return made
+
+
+class Growing(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return _grown(x, x.shape[0])
+
+
+@export
+def scripted_growth() -> Export:
+    return Export(Growing(), {"x": torch.randn(5, 4)}, {"x": {0: "steps", 1: "width"}})
+
+
+class Chosen(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x[x > 0.0] * 2.0
+
+
+@export
+def chosen() -> Export:
+    return Export(Chosen(), {"x": torch.randn(3, 4)}, {"x": {0: "batch", 1: "width"}})
+
+
+class Einsums(nn.Module):
+    def forward(self, x: Tensor, y: Tensor) -> Any:
+        mixed = torch.einsum("bhqd,bhkd->bhqk", x, y)
+        best = mixed.argmax(-1)
+        return mixed.cumsum(-1), F.one_hot(best, 9).float().sum((1, 2)), torch.where(mixed > 0, mixed, mixed.mean())
+
+
+@export
+def einsums() -> Export:
+    inputs = {"x": torch.randn(2, 3, 4, 5), "y": torch.randn(2, 3, 6, 5)}
+    axes: dict[str, Axes] = {"x": {0: "b", 2: "q"}, "y": {0: "b", 2: "k"}}
+    return Export(Einsums(), inputs, axes, 3)

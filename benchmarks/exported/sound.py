@@ -1,0 +1,71 @@
+"""Models of sound."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .export import Export, export
+from .language import Block
+
+
+class Waves(nn.Module):
+    """Features of a wave and an encoder over strided frames."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        sizes = ((1, 8, 10, 5), (8, 8, 3, 2), (8, 8, 3, 2))
+        self.convs = nn.ModuleList(nn.Conv1d(a, b, k, s) for a, b, k, s in sizes)
+        self.norm = nn.GroupNorm(2, 8)
+        self.places = nn.Conv1d(8, 8, 4, padding=2, groups=4)
+        self.block = Block(8, 2)
+
+    def forward(self, wave: Tensor) -> Tensor:
+        x = wave[:, None]
+        for conv in self.convs:
+            x = F.gelu(conv(x))
+        x = self.norm(x)
+        x = (x + self.places(x)[:, :, :-1]).transpose(1, 2)
+        x, _ = self.block(x)
+        return x.log_softmax(-1)
+
+
+@export
+def waves() -> Export:
+    return Export(Waves(), {"wave": torch.randn(2, 400)}, {"wave": {0: "batch", 1: "samples"}})
+
+
+class Frames(nn.Module):
+    """Frames by unfolding, windowed, with their energies."""
+
+    def forward(self, wave: Tensor) -> Tensor:
+        frames = wave.unfold(1, 16, 8)
+        window = torch.hann_window(16)
+        energies = (frames * window).square().sum(-1)
+        return (energies + 1e-6).log() - energies.mean(1, keepdim=True)
+
+
+@export
+def frames() -> Export:
+    return Export(Frames(), {"wave": torch.randn(2, 80)}, {"wave": {0: "batch", 1: "samples"}})
+
+
+class Whisper(nn.Module):
+    """Mel frames to an encoder whose table of positions is cut to length."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv1d(10, 16, 3, 1, 1), nn.Conv1d(16, 16, 3, 2, 1)
+        self.places = nn.Parameter(torch.randn(50, 16))
+        self.block = Block(16, 2)
+
+    def forward(self, mel: Tensor) -> Tensor:
+        x = F.gelu(self.conv2(F.gelu(self.conv1(mel)))).transpose(1, 2)
+        x, _ = self.block(x + self.places[: x.shape[1]])
+        return x
+
+
+@export
+def whisper_encoder() -> Export:
+    return Export(Whisper(), {"mel": torch.randn(2, 10, 30)}, {"mel": {0: "batch", 2: "frames"}})
