@@ -1,8 +1,7 @@
 """How often a help mends a real bug as its author did, how it fares with made mistakes, and what helps cost.
 
     python benchmarks/helps.py [FILE.jsonl] [-v]
-    python benchmarks/helps.py --mistakes [--every N] [--show WHAT]
-                               [--held-out | --fresh | --later | --latest | --unseen | --kept-back | --afterwards]
+    python benchmarks/helps.py --mistakes [--corpus NAME] [--every N] [--show WHAT]
 
 The bugs: of the refuted rows that come with a fixed version, for how many some offered help gives a program whose last tensor
 has the same shape as in the fixed version, at random sizes. `best` counts the help that is printed, `any` all that are offered.
@@ -11,9 +10,8 @@ The mistakes: programs of real architectures, each with one mistake (tests/data/
 mend, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
 does. `narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or
 warning, `blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an
-operator, a grade, or all; `--held-out` and the others behind it take programs and mistakes that the tests do not have; no mend
-was made with those of any but the first in sight before their figures were first taken. `--every 4` takes a
-quarter of the mistakes.
+operator, a grade, or all; `--every 4` takes a quarter of the mistakes; `--corpus round_1` and the others take programs and
+mistakes that the tests do not have (benchmarks/mistakes/README.md).
 """
 
 import argparse
@@ -60,13 +58,7 @@ def main():
     parser.add_argument("path", nargs="?", default=CASES, type=Path)
     parser.add_argument("-v", dest="verbose", action="store_true", help="a line for each bug")
     parser.add_argument("--mistakes", action="store_true", help="the mistakes alone")
-    parser.add_argument("--held-out", action="store_const", const="held-out", default="own", dest="corpus")
-    parser.add_argument("--fresh", action="store_const", const="fresh", dest="corpus")
-    parser.add_argument("--later", action="store_const", const="later", dest="corpus")
-    parser.add_argument("--latest", action="store_const", const="latest", dest="corpus")
-    parser.add_argument("--unseen", action="store_const", const="unseen", dest="corpus")
-    parser.add_argument("--afterwards", action="store_const", const="afterwards", dest="corpus")
-    parser.add_argument("--kept-back", action="store_const", const="kept back", dest="corpus")
+    parser.add_argument("--corpus", default="own", metavar="NAME", help="own, round_1, ..., round_7")
     parser.add_argument("--every", type=int, default=1, metavar="N")
     parser.add_argument("--show", metavar="WHAT")
     given = parser.parse_args()
@@ -83,6 +75,8 @@ def mistakes(name="own", show=None, every=1):
     """Prints the cases that are asked for, as they come, and a table with a line for each operator."""
     start = time.perf_counter()
     slips = _support("mistakes")
+    if name not in slips.CORPORA:
+        sys.exit(f"no corpus is called {name}: there are {', '.join(slips.CORPORA)}")
     corpus = slips.CORPORA[name]
     rows, texts = slips.read_mistakes(corpus)[::every], slips.read_programs(corpus)
     cases = []

@@ -443,6 +443,12 @@ def _all_of(folder: str) -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.rx"))
 
 
+def _round(number: int, count: int, *others: str) -> Corpus:
+    """Mistakes that measure mends which were made before them (benchmarks/mistakes/README.md)."""
+    folder = f"benchmarks/mistakes/round_{number}"
+    return Corpus(ROOT / folder / "mistakes.jsonl", (*_all_of(folder), *others), count, 1000 * number)
+
+
 CORPORA = {
     "own": Corpus(ROOT / "tests" / "data" / "mistakes.jsonl", (
         *_all_of("tests/data/architectures"),
@@ -450,24 +456,22 @@ CORPORA = {
         *_below("tests/programs", "beam_step cross_attention gpt_loss graph_convolution greedy_decoding"),
         *_below("tests/programs", "lstm_by_cell mixture_of_experts rnnt_joint state_space wavenet"),
     ), 160, 0),
-    "held-out": Corpus(ROOT / "benchmarks" / "held_out" / "mistakes.jsonl", (
-        *_all_of("benchmarks/held_out"),
+    "round_1": _round(
+        1, 150,
         *_below("examples", "detect/detect resnet/resnet"),
         *_below("tests/programs", "ctc diffusion gan kalman_filter mel_spectrogram ragged_batches swin vit"),
-    ), 150, 1000),
-    "fresh": Corpus(ROOT / "benchmarks" / "fresh" / "mistakes.jsonl", (
-        *_all_of("benchmarks/fresh"),
+    ),
+    "round_2": _round(
+        2, 150,
         *_below("examples", "ffn/ffn gpt minilm/attention mlp"),
         *_below("tests/programs", "batch_norm_training contrastive cross_entropy flash_attention gaussian_mixture"),
         *_below("tests/programs", "k_means lstm_by_sequence mobilenet nms pointnet sinkhorn viterbi vq_vae"),
-    ), 150, 2000),
-    "later": Corpus(ROOT / "benchmarks" / "later" / "mistakes.jsonl", (*_all_of("benchmarks/later"),), 150, 3000),
-    "latest": Corpus(ROOT / "benchmarks" / "latest" / "mistakes.jsonl", (*_all_of("benchmarks/latest"),), 100, 4000),
-    "unseen": Corpus(ROOT / "benchmarks" / "unseen" / "mistakes.jsonl", (*_all_of("benchmarks/unseen"),), 200, 5000),
-    "afterwards": Corpus(
-        ROOT / "benchmarks" / "afterwards" / "mistakes.jsonl", (*_all_of("benchmarks/afterwards"),), 100, 7000
     ),
-    "kept back": Corpus(ROOT / "benchmarks" / "kept_back" / "mistakes.jsonl", (*_all_of("benchmarks/kept_back"),), 120, 6000),
+    "round_3": _round(3, 150),
+    "round_4": _round(4, 100),
+    "round_5": _round(5, 200),
+    "round_6": _round(6, 120),
+    "round_7": _round(7, 100),
 }  # fmt: skip
 
 
