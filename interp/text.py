@@ -350,20 +350,23 @@ class RoutineText(ShapeTexts):
         row, inputs = step.row, step.inputs
         texts = list(map(self._argument, row.params, inputs))
         if step.guard:
-            self._count(step)
-            literals = tuple(i for i, v in enumerate(inputs) if isinstance(v, core.Number))
-            guard = self.unit.constant(("guard", row.name, literals), lambda: make_guard(row.name, literals))
-            answer = self.answers.get(id(step))
-            self.write(f"{f'if {answer}: ' if answer else ''}{guard}({', '.join(texts)})", step)
+            self._guard(step, texts)
         if self.unit.direct and row.name in kernels.METHODS and texts[0].isidentifier() and "WILDCARD" not in texts[-1]:
-            sizes = inputs[-1]
-            if (
-                isinstance(sizes, core.ShapeLit)
-                and sizes.dims
-                and not any(isinstance(d, core.Splice) for d in sizes.dims)
-            ):
-                texts[-1] = texts[-1][1:-1]  # one by one they are quicker than as a tuple
-            return kernels.METHODS[row.name].format(*texts)
+            return kernels.METHODS[row.name].format(*texts[:-1], _one_by_one(texts[-1], inputs[-1]))
+        return self._kernel_call(step, texts)
+
+    def _guard(self, step: Compute, texts: list[str]) -> None:
+        """What checks the preconditions, where a plan has not answered that."""
+        self._count(step)
+        name = step.row.name
+        literals = tuple(i for i, v in enumerate(step.inputs) if isinstance(v, core.Number))
+        guard = self.unit.constant(("guard", name, literals), lambda: make_guard(name, literals))
+        answer = self.answers.get(id(step))
+        self.write(f"{f'if {answer}: ' if answer else ''}{guard}({', '.join(texts)})", step)
+
+    def _kernel_call(self, step: Compute, texts: list[str]) -> str:
+        """The call itself: with what it writes into, where that is free, or with memory that was made for it."""
+        row, inputs = step.row, step.inputs
         into = step.into if self.unit.reuse else None
         ufunc = kernels.is_ufunc(row.name)
         plain = all(v is None for p, v in zip(row.params, inputs, strict=True) if not p.required)
@@ -433,6 +436,12 @@ class RoutineText(ShapeTexts):
         if isinstance(value, float) and not math.isfinite(value):
             return self.unit.constant(("float", repr(value)), lambda: value)
         return repr(value)
+
+
+def _one_by_one(text: str, sizes: Operand | None) -> str:
+    """The text of sizes without the parentheses of their tuple: so they are quicker, where they are all there."""
+    listed = isinstance(sizes, core.ShapeLit) and sizes.dims and not any(isinstance(d, core.Splice) for d in sizes.dims)
+    return text[1:-1] if listed else text
 
 
 _SIZE = Param("", "size")

@@ -80,53 +80,86 @@ def parse_literal(text: str) -> Literal:
 
 def _nested(text: str) -> tuple[list[Any], tuple[int, ...]]:
     """Elements and shape, read from left to right without recursion."""
-    items: list[Any] = []
-    open_counts: list[int] = []
-    sizes: list[int | None] = []
-    leaf_depth: int | None = None
-    expect_item, done = True, False
+    reader = _Nested(text)
     for kind, token in _tokens(text):
-        if done:
+        if reader.done:
             raise ValueProblem(f"{_short(text)} goes on after its value")
-        if token == "[" and expect_item:
-            if open_counts:
-                open_counts[-1] += 1
-            open_counts.append(0)
-            if len(open_counts) > 64:
-                raise ValueProblem("a tensor has at most 64 axes")
-            if len(sizes) < len(open_counts):
-                sizes.append(None)
-            continue
-        if token == "]" and open_counts and (not expect_item or open_counts[-1] == 0):
-            depth, count = len(open_counts) - 1, open_counts.pop()
-            if sizes[depth] is None:
-                sizes[depth] = count
-            if sizes[depth] != count:
-                raise ValueProblem(f"{_short(text)} has rows of different lengths: {sizes[depth]} and {count}")
-            if count and leaf_depth is not None and depth + 1 > leaf_depth:
-                raise ValueProblem(f"{_short(text)} mixes numbers and rows")
-            expect_item, done = False, not open_counts
-            continue
-        if token == "," and open_counts and not expect_item:
-            expect_item = True
-            continue
-        if kind == "punctuation" or not expect_item:
-            raise ValueProblem(f"{_short(text)} is not a value")
-        items.append(_scalar(kind, token))
-        if open_counts:
-            open_counts[-1] += 1
-        if leaf_depth is None:
-            leaf_depth = len(open_counts)
-        if leaf_depth != len(open_counts):
-            raise ValueProblem(f"{_short(text)} mixes numbers and rows")
-        expect_item, done = False, not open_counts
-    if not done:
-        raise ValueProblem(
-            f"{_short(text)} is not a value: a number, [[1, 2], [3, 4]]:int8, float32[2, 3]:random or a file"
-        )
-    if leaf_depth is not None and len(sizes) != leaf_depth:
-        raise ValueProblem(f"{_short(text)} mixes numbers and rows")
-    return items, tuple(s or 0 for s in sizes)
+        reader.read(kind, token)
+    return reader.found()
+
+
+class _Nested:
+    """Elements in brackets, while they are read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.items: list[Any] = []
+        # How many items there are so far in each bracket that is open.
+        self.counts: list[int] = []
+        # How many there are at each depth, once it is known.
+        self.sizes: list[int | None] = []
+        self.leaf_depth: int | None = None
+        self.expects_item = True
+        self.done = False
+
+    def read(self, kind: str, token: str) -> None:
+        """Take the next token."""
+        if token == "[" and self.expects_item:
+            self._open()
+        elif token == "]" and self.counts and (not self.expects_item or self.counts[-1] == 0):
+            self._close()
+        elif token == "," and self.counts and not self.expects_item:
+            self.expects_item = True
+        elif kind == "punctuation" or not self.expects_item:
+            raise ValueProblem(f"{_short(self.text)} is not a value")
+        else:
+            self._element(kind, token)
+
+    def _open(self) -> None:
+        if self.counts:
+            self.counts[-1] += 1
+        self.counts.append(0)
+        if len(self.counts) > 64:
+            raise ValueProblem("a tensor has at most 64 axes")
+        if len(self.sizes) < len(self.counts):
+            self.sizes.append(None)
+
+    def _close(self) -> None:
+        depth, count = len(self.counts) - 1, self.counts.pop()
+        if self.sizes[depth] is None:
+            self.sizes[depth] = count
+        if self.sizes[depth] != count:
+            sizes = f"{self.sizes[depth]} and {count}"
+            raise ValueProblem(f"{_short(self.text)} has rows of different lengths: {sizes}")
+        if count and self.leaf_depth is not None and depth + 1 > self.leaf_depth:
+            raise self._mixed()
+        self._ended()
+
+    def _element(self, kind: str, token: str) -> None:
+        self.items.append(_scalar(kind, token))
+        if self.counts:
+            self.counts[-1] += 1
+        if self.leaf_depth is None:
+            self.leaf_depth = len(self.counts)
+        if self.leaf_depth != len(self.counts):
+            raise self._mixed()
+        self._ended()
+
+    def _ended(self) -> None:
+        """Behind an item."""
+        self.expects_item, self.done = False, not self.counts
+
+    def _mixed(self) -> ValueProblem:
+        return ValueProblem(f"{_short(self.text)} mixes numbers and rows")
+
+    def found(self) -> tuple[list[Any], tuple[int, ...]]:
+        """Elements and shape, at the end."""
+        if not self.done:
+            forms = "a number, [[1, 2], [3, 4]]:int8, float32[2, 3]:random or a file"
+            raise ValueProblem(f"{_short(self.text)} is not a value: {forms}")
+        if self.leaf_depth is not None and len(self.sizes) != self.leaf_depth:
+            raise self._mixed()
+        return self.items, tuple(s or 0 for s in self.sizes)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

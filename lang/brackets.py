@@ -175,34 +175,36 @@ def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
     """What may have been meant, the likeliest first."""
     open_ = _open_before(piece, trouble.at)
     stuck = _stuck(piece, trouble.lines)
+    return _unclosed(piece, open_, stuck) if trouble.at < 0 else _unopened(piece, trouble.at, open_, stuck)
+
+
+def _unclosed(piece: Tokens, open_: list[int], stuck: int | None) -> list[Mend]:
+    """Where a bracket is open at the end."""
     result = []
-    if trouble.at < 0:
-        odd = _odd_opener(piece)
-        for opener in dict.fromkeys([open_[-1] if odd is None else odd, open_[-1], open_[0]]):
-            closer = PARTNER[piece.kinds[opener]]
-            if stuck is not None and stuck > opener:
-                result.append(Mend(stuck, closer, False, opener))
-                result += [Mend(stuck, closer, True, opener)] if stuck < len(piece.kinds) else []
-            places = (_dedent(piece, opener), _line_end(piece, opener), len(piece.kinds))
-            result += [Mend(place, closer, False, opener) for place in places]
-        result += [Mend(o, 0, False, o) for o in reversed(open_[-3:])]
-        result += [Mend(o, PARTNER[piece.kinds[o]], True, o) for o in reversed(open_[-3:])]
-        if stuck is not None and stuck < len(piece.kinds) and piece.kinds[stuck] in PARTNER:
-            result.append(Mend(stuck, 0, False, stuck))
-        return result
-    at = trouble.at
+    odd = _odd_opener(piece)
+    for opener in dict.fromkeys([open_[-1] if odd is None else odd, open_[-1], open_[0]]):
+        closer = PARTNER[piece.kinds[opener]]
+        if stuck is not None and stuck > opener:
+            result.append(Mend(stuck, closer, False, opener))
+            result += [Mend(stuck, closer, True, opener)] if stuck < len(piece.kinds) else []
+        places = (_dedent(piece, opener), _line_end(piece, opener), len(piece.kinds))
+        result += [Mend(place, closer, False, opener) for place in places]
+    result += [Mend(o, 0, False, o) for o in reversed(open_[-3:])]
+    result += [Mend(o, PARTNER[piece.kinds[o]], True, o) for o in reversed(open_[-3:])]
+    if stuck is not None and stuck < len(piece.kinds) and piece.kinds[stuck] in PARTNER:
+        result.append(Mend(stuck, 0, False, stuck))
+    return result
+
+
+def _unopened(piece: Tokens, at: int, open_: list[int], stuck: int | None) -> list[Mend]:
+    """Where a bracket closes at `at` that is not the innermost one that is open."""
     closer = piece.kinds[at]
     opener_kind = _OPENER_OF[closer]
+    result = []
     if stuck is not None:
         result += [Mend(stuck, opener_kind, instead, at) for instead in (False, True)]
     if open_ and any(piece.kinds[o] == opener_kind for o in open_):
-        inner = open_[-1]
-        missing = PARTNER[piece.kinds[inner]]
-        if stuck is not None and stuck > inner:
-            result += [Mend(stuck, missing, instead, inner) for instead in (False, True)]
-        result.append(Mend(at, missing, True, at))
-        places = (at, _line_end(piece, inner), _dedent(piece, inner))
-        result += [Mend(place, missing, False, inner) for place in places]
+        result += _with_inner_closed(piece, at, open_[-1], stuck)
     elif open_:
         result += [Mend(at, PARTNER[piece.kinds[open_[-1]]], True, at), Mend(open_[-1] + 1, opener_kind, False, at)]
     if open_:
@@ -217,8 +219,20 @@ def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
         early = _odd_closer(piece, at)
         if early is not None:
             result.append(Mend(early, 0, False, early))
-    result.append(Mend(at, 0, False, at))
-    return result
+    return [*result, Mend(at, 0, False, at)]
+
+
+def _with_inner_closed(piece: Tokens, at: int, inner: int, stuck: int | None) -> list[Mend]:
+    """What closes the innermost bracket before one around it is closed at `at`."""
+    missing = PARTNER[piece.kinds[inner]]
+    result = (
+        [Mend(stuck, missing, instead, inner) for instead in (False, True)]
+        if stuck is not None and stuck > inner
+        else []
+    )
+    result.append(Mend(at, missing, True, at))
+    places = (at, _line_end(piece, inner), _dedent(piece, inner))
+    return result + [Mend(place, missing, False, inner) for place in places]
 
 
 def _ends_line(piece: Tokens, at: int) -> bool:

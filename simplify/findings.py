@@ -9,7 +9,7 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.source import Span
 from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
-from .known.finding import Asked, Finding
+from .known.finding import About, Asked, Finding
 from .known.outcome import IN_FULL, IN_WORDS, Outcome
 from .known.state import State
 from .known.values import Entry
@@ -111,27 +111,34 @@ def _first_doubts(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _standing(findings: list[Finding], broken: list[Span]) -> list[Finding]:
-    """What nothing else outweighs. An error about a size that a call made with a doubt of its own belongs to that call."""
-    made: list[Finding] = []
+    """What nothing else outweighs."""
+    errors, roots = _at_their_roots(findings)
     there: dict[Span, list[tuple[int, Finding]]] = {}
-    roots: set[Finding | None] = set()
-    recorded = set(findings)
-    for finding in [f for f in findings if f.is_error]:
-        free = (r for r in finding.roots if r in recorded and r not in roots and r.span not in there)
-        root = next(free, None)
-        roots.add(root)
-        if root is not None:
-            root.use, finding = finding, root
-        there.setdefault(finding.span, []).append((len(made), finding))
-        made.append(finding)
+    for i, error in enumerate(errors):
+        there.setdefault(error.span, []).append((i, error))
     doubts = [f for f in findings if not f.is_error and f not in roots]
     vague = {_annotated(f) for f in doubts if f.is_doubt and f.about is not None and f.about.what == "rank"}
     return [
-        f for i, f in enumerate((*made, *doubts))
+        f for i, f in enumerate((*errors, *doubts))
         if not any(_outweighs(e, f, later=n > i) for n, e in there.get(f.span, ()) if e is not f)
         and not (f.only_empty and any(f.span.within(span) for span in broken))
         and not (_is_part(f) and _annotated(f) in vague)
     ]  # fmt: skip
+
+
+def _at_their_roots(findings: list[Finding]) -> tuple[list[Finding], set[Finding]]:
+    """The errors; one about a size that a call made with a doubt of its own is that doubt, which it is the use of. Also which
+    doubts these are."""
+    made: list[Finding] = []
+    recorded, roots, places = set(findings), set[Finding](), set[Span]()
+    for finding in [f for f in findings if f.is_error]:
+        root = next((r for r in finding.roots if r in recorded and r not in roots and r.span not in places), None)
+        if root is not None:
+            roots.add(root)
+            root.use, finding = finding, root
+        places.add(finding.span)
+        made.append(finding)
+    return made, roots
 
 
 def _outweighs(one: Finding, other: Finding, *, later: bool) -> bool:
@@ -166,21 +173,28 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
     """What is told, and the doubts that follow from it."""
     kept, silent = _once(found)
     kept = _with_roots(kept)
-    doubts = {f.about.place for f in kept if f.about is not None and _is_of_sizes(f)}
-    behind = Behind(doubts)
-    follows = {f: None for f in kept if f.is_doubt and f.about is not None and any(map(behind.has, f.about.given))}
-    # What a call needs is no matter where what it gives is wrong anyway.
-    wrong = (f.about.given for f in kept if f.is_error and f.about is not None and f.about.is_claim)
-    made = calls_behind(entry for given in wrong for entry in given)
-    follows.update({f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in made})
-    # Nor what a loop gives that keeps what its annotation says on empty tensors alone.
-    loops = [f.span for f in kept if f.only_empty and f.about is not None and f.about.is_claim]
-    follows.update({f: None for f in kept if f.is_doubt and _is_of_value_around(f, loops)})
-    # Nor that it is large enough, where what it gives does not fit.
+    follows = {**_of_calls_in_doubt(kept), **_of_wrong_values(kept)}
+    # Nor does it matter that what a call gives is large enough, where it does not fit.
     misfit = (f.about.given for f in kept if f.about is not None and f not in follows and not _is_ordinary(f))
     made = calls_behind(entry for given in misfit for entry in given)
     follows.update({f: None for f in kept if f.is_doubt and _is_ordinary(f) and f.about and f.about.place in made})
     return [f for f in kept if f not in follows], [*silent, *follows]
+
+
+def _of_calls_in_doubt(kept: list[Finding]) -> dict[Finding, None]:
+    """The doubts about values that are made of what a call gives whose sizes may not fit."""
+    behind = Behind({f.about.place for f in kept if f.about is not None and _is_of_sizes(f)})
+    return {f: None for f in kept if f.is_doubt and f.about is not None and any(map(behind.has, f.about.given))}
+
+
+def _of_wrong_values(kept: list[Finding]) -> dict[Finding, None]:
+    """The doubts about what a call needs, where what it gives is wrong anyway; and about what a loop gives that keeps what its
+    annotation says on empty tensors alone."""
+    wrong = (f.about.given for f in kept if f.is_error and f.about is not None and f.about.is_claim)
+    made = calls_behind(entry for given in wrong for entry in given)
+    follows = {f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in made}
+    loops = [f.span for f in kept if f.only_empty and f.about is not None and f.about.is_claim]
+    return {**follows, **{f: None for f in kept if f.is_doubt and _is_of_value_around(f, loops)}}
 
 
 def _is_of_value_around(finding: Finding, annotations: Iterable[Span]) -> bool:
@@ -224,11 +238,9 @@ def _with_roots(found: list[Finding]) -> list[Finding]:
         if finding.about is not None and _is_of_sizes(finding):
             of_calls.setdefault(finding.about.place, []).append(finding)
     for finding in found:
-        about = finding.about
-        if finding.is_error and about is not None and not _is_of_dtypes(finding):
-            direct = [about.place] if about.is_claim and about.what == "dim" else []
-            direct += [e.span for e in about.given if e.origin is not None and about.callee]
-            doubt = next((f for place in direct for f in of_calls.get(place, ()) if f.is_doubt), None)
+        if finding.is_error and finding.about is not None and not _is_of_dtypes(finding):
+            there = (f for place in _calls_right_behind(finding.about) for f in of_calls.get(place, ()))
+            doubt = next((f for f in there if f.is_doubt), None)
             if doubt is not None:
                 doubt.use = finding
     found = _without_uses(found)
@@ -238,6 +250,12 @@ def _with_roots(found: list[Finding]) -> list[Finding]:
         if len(doubts) == 1:
             doubts[0].use = finding
     return _without_uses(found)
+
+
+def _calls_right_behind(about: About) -> list[Span]:
+    """The calls whose sizes a finding is about."""
+    direct = [about.place] if about.is_claim and about.what == "dim" else []
+    return direct + [e.span for e in about.given if e.origin is not None and about.callee]
 
 
 def _without_uses(found: list[Finding]) -> list[Finding]:

@@ -96,39 +96,49 @@ class Prover:
         verdict, found = self._verdict(truth), None
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
-        spare = self._is_spare(frame)
-        if verdict.kind == "refuted" and not spare and self._reachable():
-            return self._refuted(frame, truth, asked, sizes)
-        if (
-            frame.turn is not None
-            and not spare
-            and frame.path == frame.turn.path
-            and not isinstance(truth, Undecided | bool)
-            and not over()
-        ):
-            for turn, index in frame.turn.ends:
-                self.state.facts.push()
-                self.state.facts.assume(eq(frame.turn.index, index))
-                try:
-                    if self._verdict(truth).kind == "refuted" and self.state.facts.possible(True):
-                        return self._refuted(frame, truth, asked, sizes, turn)
-                finally:
-                    self.state.facts.pop()
+        if not self._is_spare(frame):
+            if verdict.kind == "refuted" and self._reachable():
+                return self._refuted(frame, truth, asked, sizes)
+            if not isinstance(truth, Undecided | bool) and not over():
+                refuted = self._refuted_in_some_turn(frame, truth, asked, sizes)
+                if refuted is not None:
+                    return refuted
         cond = None if isinstance(truth, Undecided) else truth
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
             self.demands.append(Demand(cond, frame.path, asked.span))
         if not frame.quiet:
             only_empty = empty_rule and cond is not None and not spent() and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
-                only = None if cond is None or self.is_brief_on_doubts else only_where(self.state, cond)
-                witness = None if self.is_brief_on_doubts else self._witness(frame, truth, sizes)
-                found = self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
+                found = self._doubted(frame, truth, asked, sizes, only_empty=only_empty)
                 if demand:
                     self.demands[-1].finding = found
                 if claim and cond is not None and not only_empty and not self.options.spare_arms:
                     found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
+
+    def _refuted_in_some_turn(
+        self, frame: Frame, cond: Cond, asked: Asked, sizes: Iterable[Size]
+    ) -> tuple[Status, Finding | None] | None:
+        """What is found of what fails in the first turn of the loop around, or in the last, and stands in no arm of it."""
+        if frame.turn is None or frame.path != frame.turn.path:
+            return None
+        for turn, index in frame.turn.ends:
+            self.state.facts.push()
+            self.state.facts.assume(eq(frame.turn.index, index))
+            try:
+                if self._verdict(cond).kind == "refuted" and self.state.facts.possible(True):
+                    return self._refuted(frame, cond, asked, sizes, turn)
+            finally:
+                self.state.facts.pop()
+        return None
+
+    def _doubted(self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], *, only_empty: bool) -> Finding:
+        """What is found of what nothing decides: with sizes under which it fails, unless there was enough of that."""
+        cond = None if isinstance(truth, Undecided) else truth
+        only = None if cond is None or self.is_brief_on_doubts else only_where(self.state, cond)
+        witness = None if self.is_brief_on_doubts else self._witness(frame, truth, sizes)
+        return self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
 
     def plain(self, frame: Frame) -> Status:
         """What is true by itself."""

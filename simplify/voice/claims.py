@@ -91,37 +91,53 @@ class Claim(Asked):
         origin, declared = stmt.origin, stmt.origin.declared
         if declared is None:
             return _condition(self, finding)
-        is_result = declared.kind == "result"
-        called = declared.subject
+        is_result, called = declared.kind == "result", declared.subject
         subject = called.as_its_own if is_result and called.is_result else called.quoted
         needs, found = wording(state, stmt, env, subject, self.ranges)
-        speaker = finding.function if is_result else "the annotation" if origin.claim else "the assertion"
-        speaker = "match_shape" if declared.kind == "match_shape" else speaker
-        begins = declared.kind == "carry" and declared.annotation is None
-        if origin.what == "where" or declared.of_rows or begins:
-            speaker = declared.of_loop or speaker
-        speaker = "the function value" if is_result and called.of == core.NAMELESS else speaker
+        needs = f"{_speaker(finding, origin, declared)} needs {needs}"
         if entry is None:
-            return finish(finding, self.fails_as, f"{speaker} needs {needs}", found)
-        wanted = declared.annotation.span.text if declared.annotation is not None else "this"
-        text = type_text(entry.value, state)
+            return finish(finding, self.fails_as, needs, found)
         rows = _beside_declared(state, stmt, env, entry, subject.replace("its result", "result"))
         equation = _unsolvable(finding, stmt, env) if origin.what == "dim" else ""
-        size = size_label(state, entry, origin.axis) if origin.what == "dim" and origin.axis is not None else ""
+        wanted = declared.annotation.span.text if declared.annotation is not None else "this"
+        text = type_text(entry.value, state)
+        here = f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
+        here = "without a type it keeps the one that it begins with" if _is_begun(declared) else here
+        caption = "" if rows or self.blamed is not None else here
         shown = "declared here" if rows and origin.what == "rank" else f"declared as {wanted}"
-        labels = [Label(origin.span, shown)] if is_result or self.blamed is not None else []
+        labels = self._labels(state, entry, shown, f"this is {text}", is_result=is_result)
+        return finish(finding, self.fails_as, needs, found, caption, labels, None, (rows, equation))
+
+    def _labels(self, state: State, entry: Entry, declared: str, this: str, *, is_result: bool) -> tuple[Label, ...]:
+        """Where it was declared, what there is, and where its sizes come from."""
+        stmt, origin = self.stmt, self.stmt.origin
+        labels = [Label(origin.span, declared)] if is_result or self.blamed is not None else []
         if self.blamed is not None:
-            labels.append(Label(entry.span, f"this is {text}"))
+            labels.append(Label(entry.span, this))
+        size = size_label(state, entry, origin.axis) if origin.what == "dim" and origin.axis is not None else ""
         if size and origin.axis is not None:
             labels.append(Label(place_of(state, entry, origin.axis).span, size))
         elif not is_result:
-            labels.append(Label(entry.span, f"this is {text}"))
-        labels += _named_sizes(state, stmt, env) + _of_rank_from(state, entry, stmt)
-        here = f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
-        here = "without a type it keeps the one that it begins with" if begins else here
-        caption = "" if rows or self.blamed is not None else here
-        needs, labelled = f"{speaker} needs {needs}", tuple(labels)
-        return finish(finding, self.fails_as, needs, found, caption, labelled, None, (rows, equation))
+            labels.append(Label(entry.span, this))
+        return (*labels, *_named_sizes(state, stmt, self.env), *_of_rank_from(state, entry, stmt))
+
+
+def _speaker(finding: Finding, origin: core.Origin, declared: core.Declared) -> str:
+    """Who asks."""
+    if declared.kind == "result":
+        speaker = "the function value" if declared.subject.of == core.NAMELESS else finding.function
+    elif declared.kind == "match_shape":
+        speaker = "match_shape"
+    else:
+        speaker = "the annotation" if origin.claim else "the assertion"
+    if origin.what == "where" or declared.of_rows or _is_begun(declared):
+        return declared.of_loop or speaker
+    return speaker
+
+
+def _is_begun(declared: core.Declared) -> bool:
+    """Whether it is a carry without a type, which keeps that of its first value."""
+    return declared.kind == "carry" and declared.annotation is None
 
 
 def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry | None) -> Span | None:

@@ -7,11 +7,13 @@ from math import prod
 from typing import Any
 
 from ...lang.source import Span
-from ...ops.model import TensorInfo, Trait
+from ...ops.model import Primitive, TensorInfo, Trait
 from ..known.finding import Finding
 from ..known.state import State
 from ..known.values import Entry, Made, ShapeValue, SizeValue, plain
 
+# An operand of a call: its parameter, and its sizes.
+Operand = tuple[str, Entry, tuple[Any, ...]]
 # Parameters whose entries are sizes of the result.
 _TARGETS = frozenset(("shape", "sizes", "output_shape"))
 # What decides which size an axis has, of those that there are.
@@ -107,32 +109,46 @@ def _before(state: State, entry: Entry, axis: int) -> tuple[Entry, int] | None:
     if shape is None or not -len(shape) <= axis < len(shape):
         return None
     axis %= len(shape)
-    size = shape[axis]
-    operands = _operands(state, entry.origin)
-    row = entry.origin.row
-    traits = row.traits if row is not None else frozenset()
-    for result_axis, param, operand_axis in row.made_of if row is not None else ():
+    operands, row = _operands(state, entry.origin), entry.origin.row
+    told = None if row is None else _told_by_row(row, operands, shape, axis)
+    if told is not None:
+        return told
+    if row is not None and Trait.WINDOWS in row.traits:
+        return _through_windows(operands, shape[axis], axis, len(shape))
+    return _of_the_same_size(entry.origin, operands, shape, axis)
+
+
+def _told_by_row(
+    row: Primitive, operands: list[Operand], shape: tuple[Any, ...], axis: int
+) -> tuple[Entry, int] | None:
+    """Where the primitive's row says which axis of which operand it is, or the target shape has it."""
+    for result_axis, param, operand_axis in row.made_of:
         if len(shape) >= -result_axis and result_axis % len(shape) == axis:
             for name, operand, dims in operands:
                 if name == param and len(dims) >= 2:
                     return operand, operand_axis
-    if row is not None and any(p.kind in ("shape", "target") for p in row.params):
+    if any(p.kind in ("shape", "target") for p in row.params):
         for name, operand, dims in operands:
-            if name in _TARGETS and len(dims) == len(shape) and dims[axis] == size:
+            if name in _TARGETS and len(dims) == len(shape) and dims[axis] == shape[axis]:
                 return operand, axis
-    if Trait.WINDOWS in traits:
-        return _through_windows(operands, size, axis, len(shape))
+    return None
+
+
+def _of_the_same_size(
+    made: Made, operands: list[Operand], shape: tuple[Any, ...], axis: int
+) -> tuple[Entry, int] | None:
+    """The axis of an operand that has the same size and most likely is the same axis."""
+    traits = made.row.traits if made.row is not None else frozenset()
+    size = shape[axis]
     same = [(o, len(dims), i) for _, o, dims in operands for i, d in enumerate(dims) if d == size]
     if len(same) > 1 and Trait.MOVES_AXES not in traits:
         dims_of = {id(o): dims for _, o, dims in operands}
         same = [c for c in same if not _lies_elsewhere(dims_of[id(c[0])], c[2], shape, axis)]
-    if not same:
-        return None
-    if isinstance(size, int) and (size == 1 or not _is_certain(entry.origin, same)):
+    if same and isinstance(size, int) and (size == 1 or not _is_certain(made, same)):
         aligned = not traits.isdisjoint((Trait.BROADCASTS, Trait.JOINS)) or len(operands) == 1
         same = [c for c in same if aligned and len(shape) - axis == c[1] - c[2]]
-        if not same:
-            return None
+    if not same:
+        return None
     # The same size stands in the same place, counted from the end or from the front; a size that is no number is one anywhere.
     best = min(same, key=lambda c: (len(shape) - axis != c[1] - c[2], axis != c[2]))
     return best[0], best[2]
@@ -144,9 +160,7 @@ def _lies_elsewhere(dims: tuple[Any, ...], at: int, shape: tuple[Any, ...], axis
     return numbers and prod(dims) == prod(shape) and prod(dims[:at]) != prod(shape[:axis])
 
 
-def _through_windows(
-    operands: list[tuple[str, Entry, tuple[object, ...]]], size: object, axis: int, rank: int
-) -> tuple[Entry, int] | None:
+def _through_windows(operands: list[Operand], size: object, axis: int, rank: int) -> tuple[Entry, int] | None:
     """Of convolution and pooling: an axis that keeps its size, or the channels that the weight has."""
     for name, operand, dims in operands:
         if name == "x" and len(dims) == rank and dims[axis] == size:
@@ -165,7 +179,7 @@ def _is_certain(made: Made, same: list[tuple[Entry, int, int]]) -> bool:
     )
 
 
-def _operands(state: State, made: Made) -> list[tuple[str, Entry, tuple[Any, ...]]]:
+def _operands(state: State, made: Made) -> list[Operand]:
     found = []
     for name, entry in made.entries:
         if (isinstance(entry.value, ShapeValue) and name not in _TARGETS) or name in _NO_SIZES:

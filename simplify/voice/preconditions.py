@@ -88,12 +88,7 @@ class Precondition(Asked):
         needs, found = sentence(asked, operands)
         reshapes, at = isinstance(asked, _RESHAPES), _blamed(operands, asked)
         totals = _elements(operands) if reshapes else None
-        labels = [_came_from(operands, call, param, axis) for param, axis in at]
-        if self.code is None:
-            entries = [call.find(param) for param, axis in at if axis is None]
-            labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
-        if totals is not None and len(labels) > 1 or reshapes and not labels:
-            labels = [_made_of(operands, call)]
+        labels = self._labels(operands, at, totals)
         from_the_end = isinstance(asked, Broadcast) or code.of_last_axes
         shapes = _aligned(operands, call, at, from_the_end=from_the_end)
         shown = {label.message for label in labels if label}
@@ -112,6 +107,17 @@ class Precondition(Asked):
         needs = f"{operation(call)} needs {needs}"
         tells_when = outcome.only_empty and equation != ""
         return finish(finding, code, needs, found, caption, tuple(labels), help_, remarks, witness, tells_when)
+
+    def _labels(self, operands: Operands, at: At, totals: Totals | None) -> list[Label | None]:
+        """Where what is spoken of comes from: ranks that are open first; for a reshape what it is made of, all in all."""
+        state, call, reshapes = operands.state, self.call, isinstance(self.asked, _RESHAPES)
+        labels = [_came_from(operands, call, param, axis) for param, axis in at]
+        if self.code is None:
+            entries = [call.find(param) for param, axis in at if axis is None]
+            labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
+        if totals is not None and len(labels) > 1 or reshapes and not labels:
+            return [_made_of(operands, call)]
+        return labels
 
 
 def _blamed(operands: Operands, asked: Requirement) -> At:
