@@ -13,7 +13,7 @@ from rxlang.simplify import implementations, program
 from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
-from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, Share, TooLarge, charge, over, spent, stride, var
+from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, Share, TooLarge, charge, over, spend, spent, stride, var
 from support import fuzz, hard_programs, long_programs, many_mistakes, nested_sizes
 
 HERE = Path(__file__).parent
@@ -61,6 +61,18 @@ def test_an_empty_purse_leaves_what_is_plain_until_its_reserve_is_spent_too():
         assert purse.room(20) == 20
         purse.take(20)
         assert purse.room(20) == 0
+
+
+def test_what_is_taken_elsewhere_counts_for_no_more_than_the_program_has():
+    with Purse(100) as purse:
+        with Allowance(80):
+            charge(70)
+            with Allowance(10):
+                spend(1_000)
+        assert (purse.left, purse.spent) == (0, 100)
+        with Allowance(80, 20):
+            spend(1_000)
+        assert purse.spent == 120
 
 
 def test_a_purse_within_a_purse_has_no_more_than_that():

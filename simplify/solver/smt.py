@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import z3
 
 from .conditions import AllOf, AnyOf, Cond, Condition, Eq0, Ge0, cond_terms, cond_vars
-from .terms import Atom, Floor, Max, Size, Term, Var, forfeit, left, spend
+from .terms import Atom, Floor, Max, Size, Term, Var, left, spend
 
 LIMIT = 200_000
 _A_STEP = 4  # so many of z3's units of resources count as one step of ours
@@ -220,7 +220,7 @@ class _Watch:
         self.thread.join()
         if self.stopped:
             self.session.stopped += 1
-            forfeit(_FEE)
+            spend(_FEE)
 
     def _watch(self) -> None:
         while not self.over.wait(_FAR / 4):

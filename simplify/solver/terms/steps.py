@@ -49,12 +49,6 @@ def spend(steps: int) -> None:
     _here.left -= steps
 
 
-def forfeit(steps: int) -> None:
-    """Counts what was taken elsewhere, for nothing and beyond all measure: no more than the program has."""
-    purse = _here.purse
-    _here.left -= steps if purse is None else min(steps, max(purse.left, 0))
-
-
 def stride(steps: int) -> None:
     """Counts steps that were no reasoning, but as long: those that a program may not walk are taken from its others."""
     if _here.purse is not None:
@@ -184,8 +178,9 @@ class Allowance:
     def __exit__(self, kind: type[BaseException] | None, value: object, trace: TracebackType | None) -> None:
         used = self._granted - _here.left
         _here.inside, _here.left = self._inside, self._left - used
-        if not self._inside and _here.purse is not None:
-            _here.purse.take(used)
+        purse = _here.purse
+        if not self._inside and purse is not None:  # what was taken elsewhere counts for no more than the program has
+            purse.take(min(used, max(purse.left, self._granted)))
 
 
 class Apart:
