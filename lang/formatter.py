@@ -154,13 +154,9 @@ class _Layout:
             return concat(*opened, nest(*ends), HARD, close_text) if ends or remark else open_text + close_text
         if words:
             return group(open_text, nest(SOFT, Row(words, sum(map(len, words)) + 2 * len(words) - 2)), SOFT, close_text)
-        last: Doc = Broken(",") if comma == "broken" else "," if comma == "always" else ""
         if len(members) == 1 and not ends and not remark and _can_hug(pairs[0][0], members[0]):
             return concat(*opened, members[0], "," if comma == "always" else "", close_text)
-        separated: list[Doc] = []
-        for member, following in pairwise(members):
-            separated += [concat(member, ","), HARD if _is_commented(member) or _is_commented(following) else LINE]
-        separated.append(concat(members[-1], last))
+        separated = _separated(members, Broken(",") if comma == "broken" else "," if comma == "always" else "")
         if len(members) > 1 and not ends and all(_is_simple(node) for node, _ in pairs):
             return group(*opened, nest(SOFT, fill(separated)), SOFT, close_text)
         return group(*opened, nest(SOFT, *separated, *ends), SOFT, close_text)
@@ -434,6 +430,14 @@ def _can_hug(node: Tree | Leaf, doc: Doc) -> bool:
 def _is_commented(member: Doc) -> bool:
     """Whether comments stand above the member of a list, which has lines of its own then."""
     return isinstance(member, Concat) and any(isinstance(part, Hard) for part in member.parts)
+
+
+def _separated(members: list[Doc], last: Doc) -> list[Doc]:
+    """Members with a comma and a possible line end between them; `last` stands behind the last one."""
+    separated: list[Doc] = []
+    for member, following in pairwise(members):
+        separated += [concat(member, ","), HARD if _is_commented(member) or _is_commented(following) else LINE]
+    return [*separated, concat(members[-1], last)]
 
 
 def _words(node: Tree | Leaf) -> tuple[str, ...]:

@@ -116,9 +116,7 @@ def _applied(
     target = next((v for p, v in given if p.kind == "target"), None)
     wild = _wildcards(state, env, target)
     if wild and not frame.quiet and target is not None and visitor.program.solutions.is_free(target):
-        operand = given[0][1]
-        first = operand.name if isinstance(operand, core.Var) else None
-        ctx.scope = Scope(state, env, visitor.outside, first)
+        ctx.scope = _scope(visitor, env, given[0][1])
     try:
         value = _apply(row, ctx, operands, wild)
     except Refuted:
@@ -134,6 +132,11 @@ def _applied(
         return entry, replace(after, guard=True)
     sure = not _may_refuse(row, operands, state)
     return entry, after if after.sure == sure else replace(after, sure=sure)
+
+
+def _scope(visitor: Visitor, env: Env, operand: core.Value) -> Scope:
+    """What the size that a -1 stands for may be said in: the names around, and the sizes of the operand."""
+    return Scope(visitor.state, env, visitor.outside, operand.name if isinstance(operand, core.Var) else None)
 
 
 def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> bool:
@@ -241,17 +244,23 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
             if row.results == "tuple":
                 charge(2 * len(result))
     except (RankUnknown, TooLarge) as why:
-        if not spent() and _refuted_in_an_arm(row, ctx, arguments):
-            raise Refuted from None
-        found = outline(row, ctx, arguments) if isinstance(why, TooLarge) and not over() else None
-        if not isinstance(why, ResultOpen) and (found is None or found[1]):
-            ctx.leave_open(_fitting(ctx.state, row, arguments))
-        if found is not None:
-            return _results(row, found[0], dtypes)
-        if row.elementwise:
-            return TensorInfo(arguments[0].shape, dtypes[0])
-        return _unknown_result(ctx.state, row, column, dtypes)
+        told = _without_its_rule(row, ctx, arguments, dtypes, why)
+        return _unknown_result(ctx.state, row, column, dtypes) if told is None else told
     return _of_some_rank(ctx, _results(row, result, dtypes))
+
+
+def _without_its_rule(
+    row: Primitive, ctx: SymbolicCtx, arguments: list[Any], dtypes: list[AnyDType | None], why: Exception
+) -> Value | None:
+    """What is known of a result where a rank is open or sizes are too large for the shape rule; None where that is nothing."""
+    if not spent() and _refuted_in_an_arm(row, ctx, arguments):
+        raise Refuted from None
+    found = outline(row, ctx, arguments) if isinstance(why, TooLarge) and not over() else None
+    if not isinstance(why, ResultOpen) and (found is None or found[1]):
+        ctx.leave_open(_fitting(ctx.state, row, arguments))
+    if found is not None:
+        return _results(row, found[0], dtypes)
+    return TensorInfo(arguments[0].shape, dtypes[0]) if row.elementwise else None
 
 
 def _of_some_rank(ctx: SymbolicCtx, value: Value) -> Value:

@@ -118,13 +118,7 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]
     rank = GIVING_WAY if case.diagnostic.severity == "error" and not case.diagnostic.code.is_doubt else RANK + 50
     show = case.subject.declared
     if len(dims.items) != len(shape):
-        for position, texts in enumerate(_of_rank(dims, shape)):
-            if shape and set(texts) == {"?"}:
-                continue  # nobody declares that nothing is known
-            edit = replaced(dims, dims_text(texts))
-            # Nobody asks for a tensor without axes by mistake.
-            later = 2 * (not shape) + position
-            yield case.mend("declare the rank that it has", [edit], rank + later, show=show, guess=True)
+        yield from _declared_rank(case, dims, shape, rank)
         return
     pairs = list(zip(dims.items, shape, strict=True))
     wrong = [(item, size) for item, size in pairs if isinstance(item, sweet.IntLit) and item.value != size]
@@ -140,6 +134,17 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Mend]
             yield from rewrite(case, (literal,), size, rank)
         if _speakable(size):
             yield case.mend("declare the size that it has", [replaced(item, str(size))], rank, show=show, guess=True)
+
+
+def _declared_rank(case: Case, dims: sweet.ListExpr, shape: Dims, rank: int) -> Iterator[Mend]:
+    for position, texts in enumerate(_of_rank(dims, shape)):
+        if shape and set(texts) == {"?"}:
+            continue  # nobody declares that nothing is known
+        edit = replaced(dims, dims_text(texts))
+        # Nobody asks for a tensor without axes by mistake.
+        later = 2 * (not shape) + position
+        said = "declare the rank that it has"
+        yield case.mend(said, [edit], rank + later, show=case.subject.declared, guess=True)
 
 
 def _of_rank(dims: sweet.ListExpr, shape: Dims) -> Iterator[tuple[int | str, ...]]:

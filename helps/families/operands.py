@@ -227,18 +227,20 @@ def _product(case: Case, one: tuple[str, int], another: tuple[str, int]) -> Iter
         yield wrap(case, y, shapes.expanded(-1), 10)
     if len(xs) > 1 and xs == (*ys[:-2], ys[max(second_axis, -len(ys))]):
         yield wrap(case, x, shapes.expanded(len(xs) - 1), 10)
+    yield from _of_unlike_ranks(case, (x, xs), (y, ys))
+    yield from _axis_brought(case, y, ys, second_axis, xs[first_axis] if xs else None)
+    yield from _axis_brought(case, x, xs, first_axis, ys[second_axis] if len(ys) > 1 else None)
+
+
+def _of_unlike_ranks(case: Case, one: tuple[sweet.Expr, Dims], another: tuple[sweet.Expr, Dims]) -> Iterator[Mend]:
+    """A vector beside a matrix is a matrix of one row or column; what has more axes than a matrix is flattened."""
+    (x, xs), (y, ys) = one, another
     if len(xs) == 1 and len(ys) == 2:
         yield wrap(case, x, shapes.expanded(0))
     if len(ys) == 1 and len(xs) == 2:
         yield wrap(case, y, shapes.expanded(-1))
     if len(xs) > 2 and len(ys) >= 2:
         yield wrap(case, x, shapes.flattened())
-    for (operand, dims), (axis, wanted) in zip(
-        ((y, ys), (x, xs)),
-        ((second_axis, xs[first_axis] if xs else None), (first_axis, ys[second_axis] if len(ys) > 1 else None)),
-        strict=True,
-    ):
-        yield from _axis_brought(case, operand, dims, axis, wanted)
 
 
 def _axis_brought(
@@ -259,30 +261,33 @@ def _axis_brought(
 
 
 def _broadcast(case: Case) -> Iterator[Mend]:
-    tensors = [t for t in case.tensors() if t[2] is not None]
+    tensors = [(name, expr, dims) for name, expr, dims in case.tensors() if dims is not None]
     for name, expr, dims in tensors:
         for other_name, _, other in tensors:
-            if name == other_name or dims is None or other is None:
-                continue
-            # The last axis most likely stays the last.
-            for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
-                shown = axis if axis < len(dims) else -1
-                if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
-                    yield wrap(case, expr, shapes.expanded(shown), 14)
-            for change in shapes.spreadings(dims, other):
-                yield wrap(case, expr, change, 15)
-            yield from _axis_elsewhere(case, expr, dims, other)
-            if len(dims) == len(other) == 1 and case.is_declared:
-                yield wrap(case, expr, shapes.expanded(-1, 21))
-            if len(dims) == len(other):
-                for change in shapes.moved(dims, other, broadcast=True):
-                    yield wrap(case, expr, change)
-            if len(other) == 1 < len(dims) and other[0] not in dims:
-                yield wrap(case, expr, shapes.flattened(25, start=0))
-            if len(dims) > len(other):
-                for axis, size in enumerate(dims):
-                    if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
-                        yield wrap(case, expr, shapes.squeezed(axis))
+            if name != other_name:
+                yield from _made_broadcast(case, expr, dims, other)
+
+
+def _made_broadcast(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Mend]:
+    """One operand changed so that it broadcasts with another."""
+    # The last axis most likely stays the last.
+    for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
+        shown = axis if axis < len(dims) else -1
+        if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
+            yield wrap(case, expr, shapes.expanded(shown), 14)
+    for change in shapes.spreadings(dims, other):
+        yield wrap(case, expr, change, 15)
+    yield from _axis_elsewhere(case, expr, dims, other)
+    if len(dims) == len(other) == 1 and case.is_declared:
+        yield wrap(case, expr, shapes.expanded(-1, 21))
+    if len(dims) == len(other):
+        for change in shapes.moved(dims, other, broadcast=True):
+            yield wrap(case, expr, change)
+    if len(other) == 1 < len(dims) and other[0] not in dims:
+        yield wrap(case, expr, shapes.flattened(25, start=0))
+    for axis, size in enumerate(dims) if len(dims) > len(other) else ():
+        if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
+            yield wrap(case, expr, shapes.squeezed(axis))
 
 
 def _axis_elsewhere(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Mend]:
