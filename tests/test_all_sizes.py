@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from pathlib import Path
@@ -12,11 +11,10 @@ import pytest
 from rxlang import pipeline
 from rxlang.helps.offer import with_helps
 from rxlang.lang.diagnostics import Diagnostic
-from support import all_sizes, fuzz, random_programs, replay, shape_bugs, small_programs
+from support import all_sizes, cases, fuzz, random_programs, replay, shape_bugs, small_programs
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
-BUGS = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
 MOST = 6
 GOLDENS = sorted((ROOT / "tests" / "goldens").rglob("*.rx"))
 
@@ -129,7 +127,7 @@ def conditions(text: str, base: Path) -> list[str]:
             run = replay.Replay(report.checked, text, base)
             function = replay.function_of(run, said)
             if function is not None:
-                line = text.split("\n")[said.span.source.position(said.span.start)[0] - 1]
+                line = text.split("\n")[said.span.line - 1]
                 # What stands in an arm or a turn need not run.
                 always = re.search(r"\b(if|while|for) |@(map|fold|scan)\(", line) is None
                 found += both_sides(run, function, said, told[2], necessary=bool(told[1]) and always)
@@ -165,9 +163,8 @@ def test_what_the_files_are_told_of_sizes_is_so_on_both_sides() -> None:
     assert [(p.name, found) for p in GOLDENS if (found := conditions(p.read_text(), p.parent))] == []
 
 
-@pytest.mark.skipif(not BUGS.exists(), reason="the folder with the cases is not beside the project")
 def test_what_real_bugs_are_told_of_sizes_is_so_on_both_sides() -> None:
-    rows = [json.loads(line) for line in BUGS.read_text().splitlines()]
+    rows = cases.rows("shape_bugs.jsonl")
     assert [(row["id"], found) for row in rows if (found := conditions(shape_bugs.program(row), ROOT))] == []
 
 
@@ -212,10 +209,8 @@ def test_no_golden_is_told_a_name_that_nobody_wrote() -> None:
 
 
 def test_no_real_bug_is_told_a_name_that_nobody_wrote() -> None:
-    if not BUGS.exists():
-        pytest.skip(f"{BUGS.name} is not beside the project")
-    rows = [json.loads(line) for line in BUGS.read_text().splitlines()]
-    assert [(row["id"], found) for row in rows[:30] if (found := invented(shape_bugs.program(row), ROOT))] == []
+    some = cases.rows("shape_bugs.jsonl")[:30]
+    assert [(row["id"], found) for row in some if (found := invented(shape_bugs.program(row), ROOT))] == []
 
 
 ELEMENTS = {

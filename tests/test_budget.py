@@ -15,10 +15,10 @@ from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
 from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, Share, TooLarge, charge, over, spend, spent, stride, var
 from support import fuzz, hard_programs, long_programs, many_mistakes, nested_sizes
+from support.cases import WRONG
 
 HERE = Path(__file__).parent
 SUPPORT = HERE / "support"
-SLOW = Path(__file__).resolve().parents[2] / "shared" / "cases" / "wrong"
 TOTAL, BLOCKS = fuzz.tries("nested sizes"), 4
 SHORT = 4 if TOTAL <= 200 else 37  # lines of a program: in the ordinary run there are as many, but shorter ones
 # Steps and megabytes of one program. CPU seconds count where the machine has nothing else to do, which is so for `make fuzz`;
@@ -333,7 +333,7 @@ def test_consts_cost_where_they_are_used():
 
 @pytest.mark.parametrize("name", ["slow/*.rx", "z3_budget.rx", "solver_assertion.rx"])
 def test_programs_that_took_long_are_done_soon(name):
-    paths = sorted(SLOW.glob(name))
+    paths = sorted(WRONG.glob(name))
     if not paths:
         pytest.skip("the programs are not here")
     for path in paths:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rxlang import pipeline
+from support import cases
 
-CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "calls.jsonl"
-ROWS = [json.loads(line) for line in CASES.read_text().splitlines()] if CASES.exists() else []
+ROWS = cases.rows_if_there("calls.jsonl")
 
 
 def tensor(shape: list[Any]) -> str:

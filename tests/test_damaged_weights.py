@@ -19,10 +19,11 @@ from rxlang.interp.files import load_array
 from rxlang.lang.stored import BadWeights
 from rxlang.lang.weights import read_header
 from support import fuzz
+from support.cases import WRONG
 
 from tests.support.damaged_files import damaged
 
-CASES = Path(__file__).resolve().parents[2] / "shared/cases/wrong/damaged"
+CASES = WRONG / "damaged"
 # What Python says of an object that has no text of its own.
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}|object at")
 

@@ -18,9 +18,8 @@ from rxlang.simplify.solver.points import nearest, samples
 from rxlang.simplify.solver.shorter import shorter
 from rxlang.simplify.solver.smt import Session
 from rxlang.simplify.solver.terms import Var, evaluate, of_atom, smax, smin, var, variables
-from support import fuzz
+from support import cases, fuzz
 
-CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
 n, m, k, h, w = (var(name, i) for i, name in enumerate("nmkhw"))
 i = var("i", 9, nonneg=False)
 
@@ -324,8 +323,7 @@ def test_answers_do_not_depend_on_the_seed_of_hashing_on_the_order_of_questions_
         assumed, _, goal = text.format(c=4, d=3).rpartition("|-")
         assume = [a.strip() for a in assumed.split(";") if a.strip()]
         rows += [json.dumps({"id": text, "assume": assume, "goal": g}) for g in (goal, f"{goal} + 1")]
-    if (CASES / "prove.jsonl").exists():
-        rows += (CASES / "prove.jsonl").read_text().splitlines()[::7]
+    rows += map(json.dumps, cases.rows_if_there("prove.jsonl")[::7])
     program = (
         "import sys, json\n"
         "from rxlang.simplify.solver.prove import prove_lines\n"

@@ -24,11 +24,10 @@ from rxlang.helps.offer import Offer, offers, with_helps
 from rxlang.lang.diagnostics import Diagnostic, Edit
 from rxlang.lang.render import render_text
 from rxlang.lang.source import Source, Span
-from support import fuzz, shape_bugs
+from support import cases, fuzz, shape_bugs
 
 HERE = Path(__file__).resolve().parent
 GOLDENS = HERE / "goldens" / "helps"
-CASES = HERE.parents[0].parent / "shared" / "cases" / "shape_bugs.jsonl"
 HERE_BASE = Path(".")
 
 
@@ -349,9 +348,7 @@ def test_after_any_offered_help_its_diagnostic_is_gone_and_none_is_new(text: str
 
 
 def bugs() -> list[tuple[str, str]]:
-    if not CASES.exists():
-        return []
-    rows = map(json.loads, CASES.read_text().splitlines())
+    rows = cases.rows_if_there("shape_bugs.jsonl")
     return [(row["id"], shape_bugs.program(row)) for row in rows if row["expect"] == "error"]
 
 
@@ -655,7 +652,7 @@ def test_a_help_reads_well(path: Path, golden: Callable[[Path, str], None]) -> N
     assert all(f"help: {d.help.split()[0]}" in render_text(d) for d in found if d.help)
     lines = []
     for d in found:
-        lines.append(f"{d.code} in line {d.span.source.position(d.span.start)[0]}")
+        lines.append(f"{d.code} in line {d.span.line}")
         lines += [f"  {h.text}" for h in d.helps]
     golden(path.with_suffix(".out"), "\n".join(lines) + "\n")
 

@@ -19,9 +19,8 @@ from rxlang.cli.main import invoke
 from rxlang.simplify.known.outcome import Options
 from support import fuzz
 from support.agreement import Ways, refused
+from support.cases import WRONG
 from support.phases import checked_of
-
-WRONG = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "wrong"
 
 
 def f32(*shape: int) -> Any:

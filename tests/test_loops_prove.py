@@ -65,7 +65,7 @@ def assert_refuted(maker: Maker, errors: list[Diagnostic], oracle: Run) -> None:
         # It may be told at the head of the loop, in the body, or where the size comes from.
         heads = [label.span for label in error.labels if label.message.startswith("declared as")]
         told = (heads or [error.span])[0] if of_a_turn else error.span
-        line = told.source.position(told.start)[0]
+        line = told.line
         line += of_a_turn and maker.lines[line - 1].endswith("{")
         condition = maker.certain.get(line)
         if error.code not in soundness.NOT_ALWAYS and error.span.source.name == "random.rx" and condition:

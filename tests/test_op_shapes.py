@@ -14,8 +14,9 @@ from rxlang import pipeline
 from rxlang.lang.checked import Binding
 from rxlang.lang.diagnostics import Diagnostic
 from support import op_shapes
+from support.cases import CASES as BESIDE
 
-CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "op_shapes.jsonl"
+CASES = BESIDE / "op_shapes.jsonl"
 # Operations and layouts that those cases leave out, one call that fits and one that does not of each.
 MORE = Path(__file__).parent / "data" / "op_shapes_more.jsonl"
 

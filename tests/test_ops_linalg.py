@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal as same
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops.einsum import parse_equation
-from rxlang.ops.ground import GroundCtx, Violation
+from rxlang.ops.ground import Violation
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
 from rxlang.ops.requirements import places
 from support import ops
@@ -227,23 +227,11 @@ def test_einsum_of_two_operands_is_one_matrix_product(monkeypatch: pytest.Monkey
 # Shapes with unknown parts
 
 
-class OpenCtx(GroundCtx):
-    def dims(self, x: TensorInfo) -> Any:
-        if any(isinstance(d, Segment) for d in x.shape):
-            raise RankUnknown
-        return x.shape
-
-
 BATCH = Segment("batch")
 
 
 def tensor(*shape: Any) -> TensorInfo:
     return TensorInfo(shape, DTYPES["float32"])
-
-
-def opened(name: str, *args: Any) -> tuple[Any, ...]:
-    row = ops.row_of(name)
-    return tuple(row.rule(OpenCtx(), *args, *(p.default for p in row.params[len(args) :])))
 
 
 @pytest.mark.parametrize(
@@ -263,7 +251,7 @@ def opened(name: str, *args: Any) -> tuple[Any, ...]:
     ],
 )
 def test_leading_unknown_axes_pass_through(name: str, args: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
-    assert opened(name, *args) == expected
+    assert ops.opened(name, *args) == expected
 
 
 @pytest.mark.parametrize(
@@ -279,4 +267,4 @@ def test_leading_unknown_axes_pass_through(name: str, args: tuple[Any, ...], exp
 )
 def test_what_depends_on_the_unknown_rank_says_so(name: str, args: tuple[Any, ...]) -> None:
     with pytest.raises(RankUnknown):
-        opened(name, *args)
+        ops.opened(name, *args)

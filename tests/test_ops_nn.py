@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rxlang.interp.kernels.registry import BadValue
 from rxlang.lang.dtypes import DTYPES
-from rxlang.ops.ground import GroundCtx
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo
 from support import ops
 
@@ -534,13 +533,6 @@ def test_shapes_of_symbols_are_those_of_ints() -> None:
 BATCH = Segment("batch")
 
 
-class OpenCtx(GroundCtx):
-    def dims(self, x: TensorInfo) -> Any:
-        if any(isinstance(d, Segment) for d in x.shape):
-            raise RankUnknown
-        return x.shape
-
-
 @pytest.mark.parametrize(
     ("name", "values", "expected"),
     [
@@ -558,11 +550,9 @@ class OpenCtx(GroundCtx):
     ],
 )
 def test_leading_unknown_axes_pass_through(name: str, values: dict[str, Any], expected: tuple[Any, ...]) -> None:
-    row = ops.row_of(name)
-    assert row.rule(OpenCtx(), *(values.get(p.name, p.default) for p in row.params)) == expected
+    assert ops.opened(name, **values) == expected
 
 
 def test_losses_of_shapes_that_may_differ_say_nothing() -> None:
-    row = ops.row_of("mse_loss")
     with pytest.raises(RankUnknown):
-        row.rule(OpenCtx(), tensor(BATCH, 3), tensor(2, 3), "mean")
+        ops.opened("mse_loss", tensor(BATCH, 3), tensor(2, 3), "mean")

@@ -282,7 +282,7 @@ def test_joining_refuses_other_ranks_sizes_and_nothing_at_all() -> None:
     assert ops.refusal("concat", xs=[a, a, b], axis=0) == "axis 1 of `xs[0]` and `xs[2]` to be equal"
     assert "`xs[0]` has rank 2 and `xs[1]` has rank 1" in ops.refusal("concat", xs=[a, array([3])], axis=0)
     with pytest.raises(Violation, match="at least one tensor"):
-        opened("concat", ())
+        ops.opened("concat", ())
     assert "the rank is 0" in ops.refusal("concat", xs=[array([])])
     assert ops.refusal("concat", xs=[a], axis=2) == "axis to be between -2 and 1, but it is 2"
     assert ops.refusal("stack", xs=[a, b]) == "axis 1 of `xs[0]` and `xs[1]` to be equal"
@@ -478,29 +478,7 @@ def test_depth_to_space_places_channels_row_by_row() -> None:
 # Shapes with unknown parts
 
 
-class OpenCtx(GroundCtx):
-    """Knows the dimensions of a tensor only where there is no Segment among them; a fresh size is the number 77."""
-
-    def dims(self, x: TensorInfo) -> Any:
-        if any(isinstance(d, Segment) for d in x.shape):
-            raise RankUnknown
-        return x.shape
-
-    def rank(self, x: TensorInfo) -> int:
-        return len(self.dims(x))
-
-    def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Any:
-        return 77
-
-
 BATCH, OTHER = Segment("batch"), Segment("other")
-
-
-def opened(name: str, *args: Any) -> tuple[Any, ...]:
-    row = ops.row_of(name)
-    given_args = [*args, *(p.default for p in row.params[len(args) :])]
-    result = row.rule(OpenCtx(), *given_args)
-    return tuple(getattr(result, "shape", result))
 
 
 def tensor(*shape: Any) -> TensorInfo:
@@ -532,7 +510,7 @@ def tensor(*shape: Any) -> TensorInfo:
     ],
 )
 def test_leading_unknown_axes_pass_through(name: str, args: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
-    assert opened(name, *args) == expected
+    assert ops.opened(name, *args) == expected
 
 
 @pytest.mark.parametrize(
@@ -552,4 +530,4 @@ def test_leading_unknown_axes_pass_through(name: str, args: tuple[Any, ...], exp
 )
 def test_what_depends_on_the_unknown_rank_says_so(name: str, args: tuple[Any, ...]) -> None:
     with pytest.raises(RankUnknown):
-        opened(name, *args)
+        ops.opened(name, *args)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 from rxlang.simplify.solver.prove import prove_line, prove_lines
-from support import fuzz
+from support import cases, fuzz
 
-CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
 FACTS = (Path(__file__).parent / "data" / "size_facts.txt").read_text().splitlines()
 
 
@@ -246,16 +245,9 @@ def test_no_answer_to_a_random_question_is_wrong(kind):
 # ---------------------------------------------------------------- the corpora
 
 
-def corpus(name):
-    path = CASES / name
-    if not path.exists():
-        pytest.skip(f"{name} is not beside the project")
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 @pytest.mark.parametrize("name", ["prove.jsonl", "prove_hard.jsonl"])
 def test_every_row_of_the_corpora_has_its_answer(name):
-    rows = corpus(name)
+    rows = cases.rows(name)
     answers = list(prove_lines(json.dumps(row) for row in rows))
     differing = [(r["id"], a) for r, a in zip(rows, answers, strict=True) if a["result"] != r["expect"]]
     assert [d for d in differing if d[1]["result"] != "unknown"] == []

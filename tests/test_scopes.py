@@ -307,15 +307,13 @@ def told(text: str) -> Any:
     added = {i for i, line in enumerate(text.split("\n"), 1) if "let _z" in line}
     shapes = [
         (f.name, f.params, f.result, [(b.name, b.shape, b.dtype, b.exactness, b.bounds) for b in f.bindings
-                                      if b.span.source.position(b.span.start)[0] not in added])
+                                      if b.span.line not in added])
         for f in report.checked.shapes
     ]  # fmt: skip
     plain = [
         (s[0], [(p.name, p.shape, p.bounds) for p in s[1]], s[2] and (s[2].shape, s[2].bounds), s[3]) for s in shapes
     ]
-    found = [
-        d for d in report.diagnostics if d.severity != "note" and d.span.source.position(d.span.start)[0] not in added
-    ]
+    found = [d for d in report.diagnostics if d.severity != "note" and d.span.line not in added]
     return plain, sorted((d.code, d.message) for d in found)
 
 
@@ -324,8 +322,7 @@ def is_wrong_inside(text: str) -> bool:
     report = pipeline.check_text(text, "scopes.rx", HERE)
     lines = text.split("\n")
     return report.checked is None or any(
-        d.severity == "error" and "let _z" in lines[d.span.source.position(d.span.start)[0] - 1]
-        for d in report.diagnostics
+        d.severity == "error" and "let _z" in lines[d.span.line - 1] for d in report.diagnostics
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -13,11 +12,10 @@ from rxlang import pipeline
 from rxlang.lang import core
 from rxlang.lang.core import Status
 from rxlang.lang.diagnostics import Diagnostic
-from support import shape_bugs
+from support import cases, shape_bugs
 
 HERE = Path(__file__).resolve()
-CASES = HERE.parents[1].parent / "shared" / "cases" / "shape_bugs.jsonl"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in CASES.read_text().splitlines()] if CASES.exists() else []
+ROWS = cases.rows_if_there("shape_bugs.jsonl")
 pytestmark = pytest.mark.skipif(not ROWS, reason="the folder with the cases is not beside the project")
 
 
@@ -39,7 +37,7 @@ def errors(report: pipeline.Report) -> list[Diagnostic]:
 
 
 def line(diagnostic: Diagnostic) -> int:
-    return diagnostic.span.source.position(diagnostic.span.start)[0]
+    return diagnostic.span.line
 
 
 def open_checks(report: pipeline.Report) -> list[core.Assert | core.MatchShape]:
@@ -98,7 +96,7 @@ def blamed_right(row: dict[str, Any]) -> bool:
         return line(said[0]) == shape_bugs.line_of(row, text)
     # An assertion that stays for the run is silent.
     wanted = shape_bugs.line_of(row, text)
-    return any(c.origin.span.source.position(c.origin.span.start)[0] == wanted for c in open_checks(report))
+    return any(c.origin.span.line == wanted for c in open_checks(report))
 
 
 def test_the_blame_is_where_the_bug_was_made() -> None:

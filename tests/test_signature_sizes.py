@@ -3,7 +3,6 @@ sufficient, and then no only to empty tensors that would pass."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from rxlang import pipeline
 from rxlang.helps.signatures import signatures
 from rxlang.interp.arguments import convert
@@ -24,10 +22,9 @@ from rxlang.lang.diagnostics import RxError
 from rxlang.lang.dtypes import CLASSES, DTYPES
 from rxlang.lang.files import Files
 from rxlang.lang.walk import walk
-from support import all_sizes, fuzz, random_programs, replay, shape_bugs, small_programs
+from support import all_sizes, cases, fuzz, random_programs, replay, shape_bugs, small_programs
 
 ROOT = Path(__file__).resolve().parents[1]
-BUGS = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
 GOLDENS = sorted((ROOT / "tests" / "goldens").rglob("*.rx"))
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 MOST_NAMES = 4
@@ -169,9 +166,8 @@ def test_what_the_programs_of_the_documents_demand_is_the_weakest() -> None:
     assert [(name, text, found) for name, text in some if (found := problems(text, ROOT))] == []
 
 
-@pytest.mark.skipif(not BUGS.exists(), reason="the folder with the cases is not beside the project")
 def test_what_real_bugs_demand_is_the_weakest() -> None:
-    rows = [json.loads(line) for line in BUGS.read_text().splitlines()]
+    rows = cases.rows("shape_bugs.jsonl")
     some = rows if fuzz.FULL else rows[::10]
     assert [(row["id"], found) for row in some if (found := problems(shape_bugs.program(row), ROOT))] == []
 

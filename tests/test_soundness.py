@@ -211,7 +211,7 @@ def refuted(source: str, errors: list[Diagnostic], oracle: Run, base: Path) -> l
         if error.code in NOT_ALWAYS or any(_is_inside(source, s) for s in _spans(error, ".*")):
             continue
         lines = source.split("\n")
-        at = max(s.source.position(s.start)[0] for s in _spans(error, "here |declared ")) - 1
+        at = max(s.line for s in _spans(error, "here |declared ")) - 1
         if lines[at].startswith(("@main", "  out")) or _is_of_result(source, error):
             found.append((error, oracle))
         elif lines[at].startswith(("  let", "  assert", "  match_shape")):
@@ -223,7 +223,7 @@ def refuted(source: str, errors: list[Diagnostic], oracle: Run, base: Path) -> l
 def _is_of_result(source: str, error: Diagnostic) -> bool:
     """Whether it is about the result, which may be told where that is made, but is found when all has run."""
     declared = [label.span for label in error.labels if label.message.startswith("declared as ")]
-    return any(source.split("\n")[s.source.position(s.start)[0] - 1].startswith("@main") for s in declared)
+    return any(source.split("\n")[s.line - 1].startswith("@main") for s in declared)
 
 
 def _spans(error: Diagnostic, wanted: str) -> list[Span]:
@@ -234,7 +234,7 @@ def _spans(error: Diagnostic, wanted: str) -> list[Span]:
 
 def _is_inside(source: str, span: Span) -> bool:
     """Whether the place is on a line with an arm, a lambda or a turn, which stand on one."""
-    line = source.split("\n")[span.source.position(span.start)[0] - 1]
+    line = source.split("\n")[span.line - 1]
     return line.startswith("  ") and re.search(r"\b(if \(|fn\(|for |while )|@(map|fold|scan)\(", line) is not None
 
 

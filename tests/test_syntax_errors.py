@@ -72,7 +72,7 @@ def problems_of(text: str) -> tuple[Diagnostic, ...]:
 
 def lines_of(problem: Diagnostic) -> set[int]:
     places = [problem.span, *(label.span for label in problem.labels)]
-    return {place.source.position(place.start)[0] for place in places}
+    return {place.line for place in places}
 
 
 def seeded_errors(count: int, seed: int) -> list[tuple[int, str]]:

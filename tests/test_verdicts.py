@@ -1,6 +1,5 @@
 """Each verdict of the cheap layers, on every obligation of the programs that are at hand, is compared with z3's."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -12,26 +11,18 @@ from rxlang.simplify.solver.conditions import cond_vars, negate
 from rxlang.simplify.solver.exprs import Scope, read_condition
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.smt import Session
-from support import fuzz, shape_bugs, small_programs
+from support import cases, fuzz, shape_bugs, small_programs
 
 ROOT = Path(__file__).resolve().parents[1]
-CASES = ROOT.parent / "shared" / "cases"
 LIMIT = 2_000_000
 
 
-def rows(name):
-    path = CASES / name
-    if not path.exists():
-        pytest.skip(f"{name} is not beside the project")
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def called():
-    return [(test_calls.program(row), ROOT) for row in rows("calls.jsonl")]
+    return [(test_calls.program(row), ROOT) for row in cases.rows("calls.jsonl")]
 
 
 def bugs():
-    return [(shape_bugs.program(row), ROOT) for row in rows("shape_bugs.jsonl")]
+    return [(shape_bugs.program(row), ROOT) for row in cases.rows("shape_bugs.jsonl")]
 
 
 def ours():
@@ -116,7 +107,7 @@ def compare(program, base, monkeypatch):
 @pytest.mark.parametrize("name", ["prove.jsonl", "prove_hard.jsonl"])
 def test_no_answer_to_a_question_differs_from_that_of_z3(name):
     session, compared = Session(LIMIT), 0
-    for row in rows(name):
+    for row in cases.rows(name):
         scope, facts = Scope(), Facts()
         assumed = [read_condition(text, scope) for text in row["assume"]]
         for cond in assumed:

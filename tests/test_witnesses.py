@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from support import fuzz, random_programs, random_shape_loops, replay, shape_bugs, small_programs
+from support.cases import CASES
 from test_calls import ROWS as CALLS
 from test_calls import program as call_of
 from test_docs import DOCUMENTS, blocks
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
-CASES = ROOT.parent / "shared" / "cases"
+
 FILES = [p for folder in ("tests/goldens", "tests/notes", "examples") for p in sorted((ROOT / folder).rglob("*.rx"))]
 Programs = Iterator[tuple[str, str]]
 

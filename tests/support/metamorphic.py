@@ -78,7 +78,7 @@ def said(changed: Changed, base: Path = Path(".")) -> Said:
 
 
 def _line(diagnostic: Any) -> int:
-    return int(diagnostic.span.source.position(diagnostic.span.start)[0])
+    return int(diagnostic.span.line)
 
 
 def _words(text: str, changed: Changed) -> str:

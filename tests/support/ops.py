@@ -18,7 +18,7 @@ from rxlang.lang.node import replace
 from rxlang.ops import registry
 from rxlang.ops.dtypes_column import parse_dtypes
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate, outcomes
-from rxlang.ops.model import Out, Param, Primitive, TensorInfo, Truth
+from rxlang.ops.model import Out, Param, Primitive, RankUnknown, Segment, TensorInfo, Truth
 from rxlang.ops.requirements import Requirement, condition
 from rxlang.ops.tracked import Ratio, of_literal
 from rxlang.ops.wording import plain
@@ -280,6 +280,29 @@ def ground(value: Any, env: Env) -> Any:
 
 def symbols(*names: str) -> tuple[Sym, ...]:
     return tuple(Sym(lambda env, name=name: env[name]) for name in names)  # type: ignore[misc]
+
+
+class OpenCtx(GroundCtx):
+    """Knows the dimensions of a tensor only where there is no Segment among them; a fresh size is the number 77."""
+
+    def dims(self, x: TensorInfo) -> Any:
+        if any(isinstance(d, Segment) for d in x.shape):
+            raise RankUnknown
+        return x.shape
+
+    def rank(self, x: TensorInfo) -> int:
+        return len(self.dims(x))
+
+    def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> Any:
+        return 77
+
+
+def opened(name: str, *args: Any, **named: Any) -> tuple[Any, ...]:
+    """The shape that a primitive's rule gives of shapes with unknown parts."""
+    row = row_of(name)
+    rest = row.params[len(args) :]
+    result = row.rule(OpenCtx(), *args, *(named.get(p.name, p.default) for p in rest))
+    return tuple(getattr(result, "shape", result))
 
 
 class GridCtx:
