@@ -20,7 +20,7 @@ class Check(Node):
     @property
     def line(self) -> int:
         """Its line in the program, from 1."""
-        return self.span.source.position(self.span.start)[0]
+        return self.span.line
 
 
 def residual_checks(function: core.Function) -> Iterator[Check]:

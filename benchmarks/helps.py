@@ -127,10 +127,7 @@ def _is_wrong(grade, prefix):
 def _told(original, mutant, verdict):
     """A case in words: the lines that differ, the diagnostics, the mend and the fix with their grades."""
     lines = _changed(original, mutant.text)
-    lines += [
-        f"{d.severity} {d.code} line {d.span.source.position(d.span.start)[0]}: {d.message}"
-        for d in verdict.diagnostics
-    ]
+    lines += [f"{d.severity} {d.code} line {d.span.line}: {d.message}" for d in verdict.diagnostics]
     lines.append("blamed" if verdict.blamed else f"NOT BLAMED: line {mutant.line}")
     for name, text, said, grade in (
         ("mend", verdict.mend, verdict.mend_text, verdict.mend_grade),

@@ -185,7 +185,7 @@ class Subject:
         """The node that fails here, by its operator; where none does, the first one that asks for what does not hold."""
         source = translate(self.found.model).source
         failure = failure_at(self.found.report.checked, self.params, binding.sizes)
-        line = 0 if failure is None else failure.span.source.position(failure.span.start)[0]
+        line = 0 if failure is None else failure.span.line
         made = source.made.get(line)
         asks = (d.node for c in self.contract.conditions if not holds_at(c.condition, binding.sizes) for d in c.demands)
         what = next(asks, "none") if made is None else made.what

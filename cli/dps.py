@@ -100,18 +100,14 @@ def _stage(pair: dps.Pair, stage: dps.Stage, shown: _Names) -> Lines:
 
 def _when(stage: dps.Stage, shown: _Names) -> str:
     """What has to be there before a stage."""
-    inside = [f"in each turn of the loop in line {_line(s)}" for s in stage.around if isinstance(s, Loop)]
-    inside += [f"in an arm of the `if` in line {_line(s)}" for s in stage.around if isinstance(s, Branch)]
-    inside += [f"in each call of the function in line {_line(s)}" for s in stage.around if isinstance(s, Closure)]
+    inside = [f"in each turn of the loop in line {s.span.line}" for s in stage.around if isinstance(s, Loop)]
+    inside += [f"in an arm of the `if` in line {s.span.line}" for s in stage.around if isinstance(s, Branch)]
+    inside += [f"in each call of the function in line {s.span.line}" for s in stage.around if isinstance(s, Closure)]
     if stage.after is not None:
         output = stage.after.output if isinstance(stage.after, Compute | Bind | Invoke | Branch | Read) else ()
         what = shown.target(output) if output else "the loop"
-        inside.append(f"when {what} is there (line {_line(stage.after)})" if output else f"behind {what}")
+        inside.append(f"when {what} is there (line {stage.after.span.line})" if output else f"behind {what}")
     return ", ".join(inside)
-
-
-def _line(step: Step) -> int:
-    return step.span.source.position(step.span.start)[0]
 
 
 def _built(built: dps.Built, shown: _Names) -> str:

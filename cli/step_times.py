@@ -49,14 +49,13 @@ def _named(site: Site) -> tuple[str, str]:
         return SIZES, _place(site)
     if not isinstance(step, Compute):
         return OTHERS, ""
-    made = site.span.source.made.get(site.span.source.position(site.span.start)[0])
+    made = site.span.source.made.get(site.span.line)
     kind = made.kind if made is not None and made.kind else f"@{step.row.name}"
     return f"{kind}, checked" if step.guard else kind, _place(site)
 
 
 def _place(site: Site) -> str:
-    source, start, _ = site.span
-    line = source.position(start)[0]
+    source, line = site.span.source, site.span.line
     made = source.made.get(line)
     return made.what if made is not None else f"{source.name}:{line}" if source.text else ""
 

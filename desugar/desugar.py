@@ -85,31 +85,25 @@ def _types(world: World) -> None:
     """Every `type` item on its own: an unused one may be wrong too."""
     for unit in world.units:
         for decl in filter(world.wants, unit.types.values()):
-            try:
+            with world.reporting():
                 expand(unit, decl.type, (unit.qualified(decl.name.name),))
-            except RxError as problem:
-                world.report(problem)
 
 
 def _implementations(world: World, impls: dict[str, ImplsInfo]) -> None:
     for info in impls.values():
-        if not world.wants(info.item):
-            continue
-        try:
-            gather(world, info)
-        except RxError as problem:
-            world.report(problem)
+        if world.wants(info.item):
+            with world.reporting():
+                gather(world, info)
 
 
 def _results(world: World, impls: dict[str, ImplsInfo]) -> None:
     for info in impls.values():
-        if not world.wants(info.item):
-            continue
-        try:
-            compare_results(info)
-        except RxError as problem:
-            world.report(problem)
-            info.model, info.choices = None, ()
+        if world.wants(info.item):
+            try:
+                compare_results(info)
+            except RxError as problem:
+                world.report(problem)
+                info.model, info.choices = None, ()
 
 
 # Recursion

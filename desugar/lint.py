@@ -75,5 +75,5 @@ def by_line(entries: Iterable[Entry]) -> list[list[Entry]]:
     """The entries of each line of the source."""
     lines: dict[tuple[object, int], list[Entry]] = {}
     for entry in entries:
-        lines.setdefault((entry.span.source, entry.span.source.position(entry.span.start)[0]), []).append(entry)
+        lines.setdefault((entry.span.source, entry.span.line), []).append(entry)
     return list(lines.values())

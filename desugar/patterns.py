@@ -51,6 +51,13 @@ class Part:
         self.make = make
 
 
+# What an annotation says of a tensor as a whole: how the core reads it of the tensor, and what reads the annotation.
+_WHOLE: dict[str, tuple[type[core.DTypeOf | core.ShapeOf], Callable[[Code, sweet.Expr], core.ShapeLevel]]] = {
+    "dtype": (core.DTypeOf, shapes.dtype),
+    "shape": (core.ShapeOf, shapes.shape),
+}
+
+
 class Solver(Binder):
     """Adds to the block at hand what the annotations assert of the names that are bound."""
 
@@ -96,7 +103,7 @@ class Solver(Binder):
         leaf = self.leaves[i]
         if isinstance(leaf.type, sweet.NamedType):
             yield self._rank(i, 0, leaf.type.span, declared)
-            yield self._dtype(i, sweet.Name(leaf.type.span, leaf.type.name), declared)
+            yield self._whole(i, sweet.Name(leaf.type.span, leaf.type.name), "dtype", declared)
             return
         if not isinstance(leaf.type, sweet.TensorType):
             return
@@ -111,9 +118,9 @@ class Solver(Binder):
                 if axis.leaf == i:
                     yield from self._dimension(axis, declared)
         elif shape is not None:
-            yield self._shape(i, shape, declared)
+            yield self._whole(i, shape, "shape", declared)
         if leaf.type.dtype is not None and not isinstance(leaf.type.dtype, sweet.Unknown):
-            yield self._dtype(i, leaf.type.dtype, declared)
+            yield self._whole(i, leaf.type.dtype, "dtype", declared)
 
     def _origin(
         self, leaf: int, span: Span, what: str, declared: core.Declared, axis: int | None = None
@@ -142,21 +149,15 @@ class Solver(Binder):
 
         return Part(set(), gives | {f"#{i}"}, make)
 
-    def _dtype(self, i: int, expr: sweet.Expr, declared: core.Declared) -> Part:
-        if isinstance(expr, sweet.Name) and self.binder.get(expr.name) == (i, "dtype"):
+    def _whole(self, i: int, expr: sweet.Expr, what: str, declared: core.Declared) -> Part:
+        """A shape or dtype: what binds its name, or what asserts that it is that of the tensor."""
+        if isinstance(expr, sweet.Name) and self.binder.get(expr.name) == (i, what):
             name = expr.name
             return Part(set(), {name}, lambda: self._let(name))
-        here = core.DTypeOf(expr.span, self.leaves[i].tensor)
-        wanted = shapes.dtype(self.code, expr)
-        return self._assert(i, here, wanted, expr, self._origin(i, expr.span, "dtype", declared), set())
-
-    def _shape(self, i: int, expr: sweet.Expr, declared: core.Declared) -> Part:
-        if isinstance(expr, sweet.Name) and self.binder.get(expr.name) == (i, "shape"):
-            name = expr.name
-            return Part(set(), {name}, lambda: self._let(name))
-        here = core.ShapeOf(expr.span, self.leaves[i].tensor)
-        wanted = shapes.shape(self.code, expr)
-        return self._assert(i, here, wanted, expr, self._origin(i, expr.span, "shape", declared), set())
+        of, read = _WHOLE[what]
+        here = of(expr.span, self.leaves[i].tensor)
+        wanted = read(self.code, expr)
+        return self._assert(i, here, wanted, expr, self._origin(i, expr.span, what, declared), set())
 
     def _assert(
         self,

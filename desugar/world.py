@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar, assert_never
 
 from ..lang import codes, core, sweet
@@ -424,6 +425,14 @@ class World:
 
     def report(self, problem: RxError) -> None:
         self.diagnostics.extend(problem.diagnostics)
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """What goes wrong inside is told, and ends it."""
+        try:
+            yield
+        except RxError as problem:
+            self.report(problem)
 
     def certain(self) -> list[Diagnostic]:
         """What is said, without what may follow from a syntax error."""

@@ -56,7 +56,7 @@ class Chain:
     def _with_both(self, said: Diagnostic, checked: Checked | None) -> Diagnostic:
         """What does not fit, with the result's type beside the parameter's."""
         spans = [said.span, *(label.span for label in said.labels)]
-        lines = {span.source.position(span.start)[0] for span in spans}
+        lines = {span.line for span in spans}
         declared = {f.name: f.declaration for f in checked.program.functions} if checked is not None else {}
         labels = list(said.labels)
         for at, link in enumerate(self.links[:-1], 1):
@@ -146,7 +146,7 @@ class Chain:
         return not any(self._asks(check, link) for check in residual_checks(function))
 
     def _asks(self, check: Check, link: Link) -> bool:
-        line = check.span.source.position(check.span.start)[0]
+        line = check.span.line
         return line == self.links.index(link) + 1 or line > len(self.links)
 
 

@@ -146,8 +146,7 @@ def _row(door: Door, check: core.Assert | core.MatchShape) -> Row:
 def _line(span: Span) -> str:
     """`f.rx:3`; of a model the node."""
     source = span.source
-    line = source.position(span.start)[0]
-    return source.place(span.start) if line in source.made else f"{source.name}:{line}"
+    return source.place(span.start) if span.line in source.made else f"{source.name}:{span.line}"
 
 
 def lines(counts: Numbers) -> Iterator[str]:

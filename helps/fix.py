@@ -74,7 +74,7 @@ def _left(report: Report, found: list[Offer], source: Source) -> tuple[Left, ...
 def _left_of(diagnostic: Diagnostic, offer: Offer | None, source: Source) -> Left:
     span = diagnostic.span if offer is None else offer.span
     reason = why_left(offer, source) or "enough was changed in one go" if offer else _unasked(diagnostic, source)
-    return Left(span.source.position(span.start)[0], diagnostic.code, reason)
+    return Left(span.line, diagnostic.code, reason)
 
 
 def _unasked(diagnostic: Diagnostic, source: Source) -> str:

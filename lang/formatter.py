@@ -173,7 +173,7 @@ class _Layout:
     def list_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
         return self.bracketed(opener, rest[:-1], last_leaf(rest[-1]))
 
-    choices_in_braces_ = list_
+    choices_in_braces_ = type_parameters_ = list_
 
     def tuple_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
         return self.bracketed(opener, rest[:-1], last_leaf(rest[-1]), "always" if len(rest) == 3 else "broken")
@@ -248,11 +248,8 @@ class _Layout:
     def fn_type_(self, word: Leaf, *rest: Tree | Leaf) -> Doc:
         return self.fn_like(word, rest, in_line=True)
 
-    def applied_type_(self, name: Tree, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return concat(self.doc(name), self.bracketed(opener, rest[:-1], last_leaf(rest[-1])))
-
-    def type_parameters_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return self.bracketed(opener, rest[:-1], last_leaf(rest[-1]))
+    def applied_type_(self, name: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+        return concat(self.doc(name), self.list_(opener, *rest))
 
     def type_item_(self, word: Leaf, name: Tree, *rest: Tree | Leaf) -> Doc:
         tight = concat(self.leaf(word), " ", self.doc(name))
@@ -328,8 +325,7 @@ class _Layout:
     def call_(self, callee: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
         return concat(self.doc(callee), self.bracketed(opener, _inner(rest[:-1]), last_leaf(rest[-1])))
 
-    def index_expression_(self, value: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
-        return concat(self.doc(value), self.bracketed(opener, rest[:-1], last_leaf(rest[-1])))
+    index_expression_ = applied_type_
 
     # Control flow
 

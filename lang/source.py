@@ -82,6 +82,11 @@ class Span(NamedTuple):
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    @property
+    def line(self) -> int:
+        """The line that it begins in, from 1."""
+        return self.source.position(self.start)[0]
+
     def to(self, other: Span) -> Span:
         """From the start of this span to the end of the other."""
         return Span(self.source, self.start, max(self.end, other.end))

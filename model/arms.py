@@ -64,7 +64,7 @@ def _failure(graph: Graph, at: Operation, tried: Tried) -> str | None:
     names = [str(o) for o in _operations(graph)]
     reached = {str(o) for g in _around(graph, at) for o in _reached(g)}
     for said in tried.report.diagnostics:
-        made = tried.translation.source.made.get(said.span.source.position(said.span.start)[0])
+        made = tried.translation.source.made.get(said.span.line)
         if said.severity == "error" and made is not None and made.what in reached and names.count(made.what) == 1:
             return f"{made.what} fails: {failed(said).needs}"
     return None

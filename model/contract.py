@@ -204,8 +204,7 @@ class _Writer:
         return (None, False) if said is None else (self.demand(failed(said), condition.sizes), True)
 
     def demand(self, asked: Asked, sizes: Iterable[str] = ()) -> Demand:
-        line = asked.place.source.position(asked.place.start)[0]
-        made = self.made.get(line)
+        made = self.made.get(asked.place.line)
         if made is None:
             return Demand("the inputs", asked.needs, None, ())
         return Demand(made.what, asked.needs, made.trace, self.paths.to(made.what, self._with(sizes)))

@@ -42,7 +42,7 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
 
 def _over(inputs: Inputs, conds: Iterable[Cond]) -> list[Cond]:
     """The conditions that speak of the sizes that come in alone."""
-    return [c for c in conds if not isinstance(c, bool) and set(_sizes(c)) <= set(inputs.sizes)]
+    return [c for c in conds if not isinstance(c, bool) and set(cond_variables(c)) <= set(inputs.sizes)]
 
 
 def _strongest(conds: Iterable[Cond]) -> list[Cond]:
@@ -90,10 +90,10 @@ def _without_factors(cond: Cond, known: tuple[Cond, ...]) -> Cond:
 def _divided(cond: Cond, known: tuple[Cond, ...]) -> Cond:
     """`h * w == h // 4 * (w // 5) * 20` as `h % 4 == 0 && w % 5 == 0`, or that a size is 0."""
     whole = all_of(*remainders(cond))
-    lively = (*known, *(ge(of_atom(v), 1) for v in _sizes(cond)))
+    lively = (*known, *(ge(of_atom(v), 1) for v in cond_variables(cond)))
     if whole is True or not (entails((*lively, whole), cond) and entails((*lively, cond), whole)):
         return cond
-    return any_of(whole, *_empty(_sizes(cond), (*known, negate(whole), cond)))
+    return any_of(whole, *_empty(cond_variables(cond), (*known, negate(whole), cond)))
 
 
 def _empty(sizes: Iterable[Var], known: tuple[Cond, ...]) -> list[Cond]:
@@ -115,14 +115,10 @@ def _condition(
     inputs: Inputs,
     dims: tuple[Size, ...],
 ) -> Condition:
-    names = tuple(dict.fromkeys(v.name for v in _sizes(cond)))
+    names = tuple(dict.fromkeys(v.name for v in cond_variables(cond)))
     others = (*inputs.door, *(c for c in found if c is not cond))
     checks = _sources(cond, asked, inputs.door, many=len(found) * len(asked) > _MOST_ASKED)
     return Condition(_text(cond), names, tuple(_once(map(_asked, checks))), _witness(cond, others, inputs, dims))
-
-
-def _sizes(cond: Cond) -> tuple[Var, ...]:
-    return () if isinstance(cond, bool) else cond_variables(cond)
 
 
 def _text(cond: Cond) -> str:
@@ -133,8 +129,8 @@ def _sources(
     cond: Cond, asked: Sequence[tuple[Demand, Cond | None]], door: tuple[Cond, ...], *, many: bool
 ) -> list[Demand]:
     """The checks that cannot hold without a condition; where it takes several together, those that share a size with it."""
-    inside = set(_sizes(cond))
-    near = [(d, c) for d, c in asked if c is not None and not inside.isdisjoint(_sizes(c))]
+    inside = set(cond_variables(cond))
+    near = [(d, c) for d, c in asked if c is not None and not inside.isdisjoint(cond_variables(c))]
     verdicts: dict[Cond, bool] = {}
     if not many:
         for _, c in near:
@@ -160,10 +156,12 @@ def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[S
         point = facts.witness(cond, False, (*sizes, *dims))
     except TooLarge:
         return None
-    if point is None or not set(_sizes(cond)) <= set(inputs.sizes):  # of a rank there is no example in sizes
+    if point is None or not set(cond_variables(cond)) <= set(inputs.sizes):  # of a rank there is no example in sizes
         return None
     whole = {v: point.get(v, 1) for v in inputs.sizes}
-    said = [c for c in others if whole.keys() >= set(_sizes(c))]  # a signature's other names are names for these sizes
+    said = [
+        c for c in others if whole.keys() >= set(cond_variables(c))
+    ]  # a signature's other names are names for these sizes
     if evaluate_cond(cond, whole) or not all(evaluate_cond(c, whole) for c in said):
         return None
     return {v.name: n for v, n in sorted(whole.items(), key=_age)}

@@ -160,7 +160,7 @@ class _Signature:
 
     def _can_be_said(self, cond: Cond) -> bool:
         """Whether all that a condition speaks of has a name in the signature."""
-        inside = _sizes_in(cond)
+        inside = cond_variables(cond)
         return self.unsayable.isdisjoint(inside) and not (self.open and any(map(is_rank, inside)))
 
     def _lost(self, params: Iterable[tuple[str, str]]) -> set[str]:
@@ -181,7 +181,7 @@ class _Signature:
             *(() if lost else wheres),
         ):
             said.assume(cond)
-        asked = [c for c in map(self._now, self.door_of_dims) if not changed.isdisjoint(_sizes_in(c))]
+        asked = [c for c in map(self._now, self.door_of_dims) if not changed.isdisjoint(cond_variables(c))]
         found: list[Cond] = []
         for cond in (*asked, *(wheres if lost else ())):
             if said.decide(cond).kind != "proved":
@@ -191,7 +191,7 @@ class _Signature:
 
     def _now(self, cond: Cond) -> Cond:
         """A condition in the sizes that the signature speaks of."""
-        now = {v: self.text.write(self.state.settled(of_atom(v))) for v in _sizes_in(cond)}
+        now = {v: self.text.write(self.state.settled(of_atom(v))) for v in cond_variables(cond)}
         return cond if isinstance(cond, bool) else substitute_cond(cond, now)
 
     def inputs(self) -> Inputs:
@@ -327,10 +327,6 @@ class _Signature:
             else:
                 complete = False
         return texts, complete
-
-
-def _sizes_in(cond: Cond) -> tuple[Var, ...]:
-    return () if isinstance(cond, bool) else cond_variables(cond)
 
 
 def _is_where(reason: object) -> bool:

@@ -127,7 +127,7 @@ def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dic
     source = translation.source
     for d in diagnostics:
         if d.severity == "error" and d.span.source.name == source.name:
-            made = source.made.get(d.span.source.position(d.span.start)[0])
+            made = source.made.get(d.span.line)
             if made is not None:
                 found.setdefault(made.what, d)
     return found

@@ -106,7 +106,7 @@ def _alike(case: Case, sizes: list[tuple[str, int, int | str]]) -> Iterator[Mend
     places = {n.span.start: n for n in literals}
     if len(like) < 2 or len(places) < len(like) or not (isinstance(wanted, int) or wanted.isidentifier()):
         return
-    lines = tuple(dict.fromkeys(n.span.source.position(n.span.start)[0] for n in places.values()))
+    lines = tuple(dict.fromkeys(n.span.line for n in places.values()))
     what = f"write {wanted} for each {wrong}"
     edits = tuple(replaced(n, str(wanted)) for n in places.values())
     yield Mend(what, edits, 31, f"{what} {edits}", guess=True, lines=lines)
@@ -160,7 +160,7 @@ def rewrite(
     around = case.tree.parent(first)
     call = case.tree.parent(around) if isinstance(around, sweet.Arg) else None
     shown = around if isinstance(around, sweet.ListExpr) else call if isinstance(call, sweet.Call) else None
-    line = first.span.source.position(first.span.start)[0]
+    line = first.span.line
     what = f"write {wanted} for the {first.span.text}"
     show = shown.span if shown is not None else first.span
     # What comes from outside is less likely to be what is wrong.

@@ -86,7 +86,7 @@ def _sliced(case: Case, one: str, other: str, by: int) -> Iterator[Mend]:
         for node in _indexed(case, expr):
             for literal, number in _bounds(node, more):
                 rank = _OF_ALL if number == 0 else 10 if more > 0 else 11
-                line = node.span.source.position(node.span.start)[0]
+                line = node.span.line
                 what = f"write {number} for the {literal.value} in line {line}"
                 yield case.mend(what, [replaced(literal, str(number))], rank, show=node.span, guess=True)
 
@@ -146,7 +146,7 @@ def _declared(case: Case, name: str, axis: int, size: int | str | None, wanted: 
     expr = case.arguments.get(name)
     item = _item(case, expr, axis)
     if isinstance(item, sweet.Binary) and item.span.text == size and isinstance(wanted, str):
-        line = item.span.source.position(item.span.start)[0]
+        line = item.span.line
         around = case.tree.parent(item)
         show = around.span if isinstance(around, sweet.ListExpr) else item.span
         what = f"write {wanted} for the {item.span.text} in line {line}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def _times(x: Array, y: Array) -> Array:
     """x @ y. NumPy multiplies stacked matrices one by one: where y is one matrix, there is one product."""
     if x.ndim < 2 or y.ndim != 2:
         return _matmul(x, y, order="C")
-    return product(x.reshape(_size(x.shape[:-1]), x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[1])
+    return product(x.reshape(prod(x.shape[:-1]), x.shape[-1]), y).reshape(*x.shape[:-1], y.shape[1])
 
 
 def _as(result: Any, dtype: Any) -> Array:
@@ -86,13 +87,6 @@ def linear(x: Array, weight: Array, bias: Array | None) -> Array:
     if bias is not None:
         result += bias
     return _as(result, x.dtype)
-
-
-def _size(shape: Sequence[int]) -> int:
-    result = 1
-    for size in shape:
-        result *= size
-    return result
 
 
 @kernel("tensordot")
@@ -234,5 +228,5 @@ def _arranged(x: Array, labels: str, batch: str, first: str, second: str) -> Arr
 def _matrices(x: Array, order: tuple[int, ...], first: int, second: int) -> Array:
     x = x.transpose(order)
     shape = x.shape
-    x = x.reshape((*shape[:first], _size(shape[first:second]), _size(shape[second:])))
+    x = x.reshape((*shape[:first], prod(shape[first:second]), prod(shape[second:])))
     return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)

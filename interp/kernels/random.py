@@ -8,6 +8,7 @@ from one processor to another.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,8 @@ _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 def random_uniform(key: Array, shape: Sequence[int], dtype: Any) -> Array:
     dtype = np.dtype(np.float32 if dtype is None else dtype)
     digits = _DIGITS[dtype.name]
-    whole = _words(key, _count(shape)) >> np.uint64(64 - digits)
+    whole = _words(key, prod(shape)) >> np.uint64(64 - digits)
     return (whole.astype(np.float64) * 2.0**-digits).astype(dtype).reshape(tuple(shape))
-
-
-def _count(shape: Sequence[int]) -> int:
-    result = 1
-    for size in shape:
-        result *= size
-    return result
 
 
 def _open_unit(key: Array, count: int) -> Array:
@@ -64,7 +58,7 @@ def _open_unit(key: Array, count: int) -> Array:
 
 @kernel("random_normal")
 def random_normal(key: Array, shape: Sequence[int], dtype: Any) -> Array:
-    numbers = _normal_quantile(_open_unit(key, _count(shape)))
+    numbers = _normal_quantile(_open_unit(key, prod(shape)))
     return numbers.astype(np.float32 if dtype is None else dtype).reshape(tuple(shape))
 
 

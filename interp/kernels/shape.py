@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -40,17 +41,10 @@ def _solved(source: Sequence[int], target: Target) -> Ints:
         if size in left:
             left.remove(size)
             rest.remove(size)
-    count, divisor = _product(left), _product(rest)
+    count, divisor = prod(left), prod(rest)
     if count % divisor:
         raise BadValue(f"`x` of shape {list(source)} does not divide evenly into {list(shape)}")
     return tuple(count // divisor if size == -1 else size for size in shape)
-
-
-def _product(sizes: Sequence[int]) -> int:
-    result = 1
-    for size in sizes:
-        result *= size
-    return result
 
 
 @kernel("flatten")
@@ -59,7 +53,7 @@ def flatten(x: Array, start: int, end: int) -> Array:
     if not shape:
         return np.reshape(x, (1,))
     first, last = start % len(shape), end % len(shape)
-    return np.reshape(x, (*shape[:first], _product(shape[first : last + 1]), *shape[last + 1 :]))
+    return np.reshape(x, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
 @kernel("permute_dims")

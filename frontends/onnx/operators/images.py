@@ -46,12 +46,8 @@ def upsample_attribute(node: Reader) -> str:
 
 
 @operator("Upsample", 9)
-def upsample(node: Reader) -> str:
-    return _upsampled(node, node.x(1))
-
-
 @operator("Resize", 10)
-def resize_scales(node: Reader) -> str:
+def upsample(node: Reader) -> str:
     return _upsampled(node, node.x(1))
 
 

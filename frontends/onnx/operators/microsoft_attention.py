@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from ..model import TensorType
 from .microsoft import DOMAIN
 from .microsoft_quantised import product
 from .registry import Reader, Untranslatable, listed, number, operator
-
-
-def _rank(node: Reader, at: int) -> int | None:
-    kind = node.scope.type(node.operation.inputs[at]) if node.has(at) else None
-    return len(kind.shape) if isinstance(kind, TensorType) and kind.shape is not None else None
 
 
 def _seen(node: Reader, q: str, k: str, mask: int, bias: int, past: str | None) -> str:
@@ -80,7 +74,7 @@ def multi_head_attention(node: Reader) -> str:
 
 def _biased(node: Reader, q: str, k: str, v: str) -> tuple[str, str, str]:
     """Each with its part of the bias; keys and values that have heads already have theirs."""
-    if _rank(node, 1) == 4:
+    if node.rank(1) == 4:
         return node.let("biased", f"{q} + @slice({node.x(3)}, [0], [{q}.dim(2)])"), k, v
     sizes = listed([f"{x}.dim(2)" for x in (q, k, v)])
     parts = node.parts(f"@split({node.x(3)}, sizes={sizes}, axis=0)", 3)
@@ -137,11 +131,11 @@ def _three(node: Reader, heads: int, kv_heads: int) -> tuple[str, str, str]:
 def rotary_embedding(node: Reader) -> str:
     """A single position is where the first row stands."""
     x, heads, size = node.x(0), node.integer("num_heads", 0), node.integer("rotary_embedding_dim", 0)
-    more = f", positions=@onnx.positions({node.x(1)}, {x}{', heads=true' if _rank(node, 0) == 4 else ''})"
+    more = f", positions=@onnx.positions({node.x(1)}, {x}{', heads=true' if node.rank(0) == 4 else ''})"
     more += ", interleaved=true" if node.integer("interleaved", 0) else ""
     more += f", size={size}" if size else ""
     tables = f"{node.x(2)}, {node.x(3)}"
-    if heads or _rank(node, 0) == 4:
+    if heads or node.rank(0) == 4:
         return f"@onnx.rotary_embedding({x}, {tables}{more}{f', heads={heads}' if heads else ''})"
     split = f"@reshape({x}, [{x}.dim(0), {x}.dim(1), -1, 2 * {node.x(2)}.dim(1)])"
     turned = f"@onnx.rotary_embedding(@permute_dims({split}, axes=[0, 2, 1, 3]), {tables}{more})"
