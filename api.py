@@ -24,7 +24,7 @@ from .simplify.known.outcome import Options as CheckOptions
 from .size import Size
 
 if TYPE_CHECKING:
-    from .model.door import Door
+    from .model.index_checks import IndexChecks
 
 PathText = str | PathLike[str]
 
@@ -90,13 +90,13 @@ def load(
     )
 
 
-def _door(place: Path) -> Door | None:
+def _door(place: Path) -> IndexChecks | None:
     """What a model's arguments are held to; None for what is no model, or has no indices."""
     if not is_model(place.name):
         return None
-    from .model.door import Door  # few programs are models
+    from .model.index_checks import IndexChecks  # few programs are models
 
-    door = Door(place)
+    door = IndexChecks(place)
     return door if door.ranges else None
 
 
@@ -166,7 +166,7 @@ def module_of(
     files: Files,
     allow_extern: bool,
     options: CheckOptions,
-    door: Door | None = None,
+    door: IndexChecks | None = None,
     like: Any = None,
     copy: bool = False,
 ) -> Module:

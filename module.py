@@ -12,7 +12,7 @@ from weakref import WeakSet
 from numpy import ndarray
 
 from . import pipeline
-from .helps.actual import explained
+from .helps.run_failures import explained
 from .interp.arguments import ArgumentProblem, arrange, convert, defaults
 from .interp.blame import RUNTIME_ERRORS
 from .interp.dlpack import giver
@@ -35,7 +35,7 @@ from .simplify.propagate import ArgumentShape
 from .size import Size
 
 if TYPE_CHECKING:
-    from .model.door import Door
+    from .model.index_checks import IndexChecks
 
 T = TypeVar("T")
 # How many functions a module shows in a notebook.
@@ -212,7 +212,7 @@ class Module(Displayed):
         checked: Checked,
         files: Files,
         allow_extern: bool,
-        door: Door | None = None,
+        door: IndexChecks | None = None,
         like: Any = None,
         copy: bool = False,
     ) -> None:

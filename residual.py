@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .interp.trees import nodes_of
+from .interp.core_uses import nodes_of
 from .lang import core
 from .lang.node import Node
 from .lang.source import Span

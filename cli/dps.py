@@ -23,8 +23,8 @@ from ..interp.steps import (
     Invoke,
     Loop,
     Match,
+    Memory,
     Output,
-    Place,
     Read,
     Stack,
     Step,
@@ -293,8 +293,8 @@ class _Data:
             for shown in (self.shown.value(v),)
         ]
         name = "out" if step.output == RESULT else self.shown.target(step.output)
-        if step.place is not None:
-            yield f"let {name} = {self.memory(step.place)}"
+        if step.memory is not None:
+            yield f"let {name} = {self.memory(step.memory)}"
             yield f"@{step.row.name}({', '.join((*words, f'out={name}'))})"
         else:
             words += [f"out={self.shown.name(step.into)}"] if step.into is not None else []
@@ -302,17 +302,17 @@ class _Data:
             yield f"let {name} = @{step.row.name}({', '.join(words)}){note}"
         if isinstance(step.output, str):
             held = step.into or next(
-                (v.name for v in step.inputs if isinstance(v, core.Var) and step.place is None), step.output
+                (v.name for v in step.inputs if isinstance(v, core.Var) and step.memory is None), step.output
             )
-            memory = self.memories[step.output] = self.memories.get(held, held if step.place is not None else "")
+            memory = self.memories[step.output] = self.memories.get(held, held if step.memory is not None else "")
             self.holders.setdefault(memory, set()).add(step.output)
         if step.output == RESULT:
             yield name
 
-    def memory(self, place: Place) -> str:
-        dims = ", ".join(map(self.shown.size, place.dims))
-        dtype = self.shown.value(place.dtype)
-        return f"alloc_tensor(alloc_buffer({self.shown.bytes(place.dims, place.dtype)}), [{dims}], {dtype})"
+    def memory(self, memory: Memory) -> str:
+        dims = ", ".join(map(self.shown.size, memory.dims))
+        dtype = self.shown.value(memory.dtype)
+        return f"alloc_tensor(alloc_buffer({self.shown.bytes(memory.dims, memory.dtype)}), [{dims}], {dtype})"
 
 
 def _sort(known: core.Known | None) -> str:

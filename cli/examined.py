@@ -14,7 +14,7 @@ from ..simplify.known.outcome import Options
 if TYPE_CHECKING:
     from ..frontends.onnx.prelude import Prelude
     from ..model.contract import Contract
-    from ..model.mends import Mend
+    from ..model.mends import ModelMend
 
 
 class Wish(NamedTuple):
@@ -39,7 +39,7 @@ class OfModel(NamedTuple):
     contract: Contract | None = None
     promised: str | None = None
     at: Mapping[str, int] | None = None
-    mends: tuple[Mend, ...] = ()
+    mends: tuple[ModelMend, ...] = ()
 
 
 class Examined(NamedTuple):

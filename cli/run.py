@@ -17,8 +17,8 @@ from typing import Any
 import click
 
 from .. import pipeline
+from ..interp.core_uses import as_called, reachable
 from ..interp.trace import Clock
-from ..interp.trees import as_called, reachable
 from ..lang import core, no_rule
 from ..lang.cells import shown
 from ..lang.checked import Checked
@@ -184,7 +184,7 @@ class Job:
             run = partial(self.clock.watch, run) if self.stats else run
             results = _with_progress(partial(self.told.listen, run) if watched else run)
         except ShapeError as problem:
-            from ..helps.actual import explained
+            from ..helps.run_failures import explained
 
             print_diagnostics((explained(problem.diagnostic, problem.met, self.files.base, self.files.roots),))
             return FAILED
@@ -202,9 +202,9 @@ class Job:
 
     def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
         """What is wrong with a model's indices, before any work."""
-        from ..model.door import Door
+        from ..model.index_checks import IndexChecks
 
-        return Door(self.place).refusal(values)
+        return IndexChecks(self.place).refusal(values)
 
     def _function(self, name: str | None) -> core.Function | None:
         """The function to call; None for the script."""

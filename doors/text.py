@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
+from ..interp.generated import GeneratedModule
 from ..interp.names import mangle
 from ..interp.shape_text import ShapeTexts
-from ..interp.unit import Unit
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, members
 from .libraries import LIBRARIES, PREFIX, dtype_names, set_names
@@ -37,7 +37,7 @@ class Checks(ShapeTexts):
     """The lines that check values against what a declaration asserts of them. `locals` has where each value is."""
 
     def __init__(self, values: Mapping[str, str], refused: str) -> None:
-        super().__init__(Unit({}))
+        super().__init__(GeneratedModule({}))
         self.locals.update(values)
         self.refused = refused
         # Whether it is known that they hold: then the lines only name sizes.

@@ -20,13 +20,13 @@ from ..ops.wording import sentence
 from .compile import ExternError
 from .dispatch import NoneFits
 from .dtypes import numpy_dtype
+from .failure_words import assertion, found_and_wanted, values
 from .guards import Failed, Undefined, Violation, describe, dtype_name
 from .kernels.registry import BadValue
 from .names import unmangled
 from .steps import Bind, Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
 from .trace import Failure, Foreseen, Place, Turn
 from .trace import failure as failure_of
-from .words import assertion, found_and_wanted, values
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
 RUNTIME_ERRORS = (

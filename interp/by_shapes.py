@@ -1,6 +1,6 @@
 """Routines followed over the shapes, dtypes and sizes that are known: what shapes alone say of every value and every check.
 
-Two ask: `ahead.py`, whether a check surely fails, and `plan.py`, what surely holds. What the data decides is unknown.
+Two ask: `early_checks.py`, whether a check surely fails, and `plan.py`, what surely holds. What the data decides is unknown.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from itertools import count
 
 from ..lang import core
 from ..ops.model import TensorInfo
-from . import partly
+from . import partial_sizes
 from .follow import Follower, unpack
 from .guards import Failed, Undefined, Violation
-from .partly import Consts, Open, Unknown, Value
+from .partial_sizes import Consts, Open, Unknown, Value
 from .steps import (
     RESULT,
     Bind,
@@ -36,7 +36,7 @@ from .steps import (
 )
 
 
-class Slots:
+class KnownSlots:
     """What is known of slots at a place, of the program's own tensors among them. `certain`: the run surely comes there. Only
     steps that are `needed`, by identity, are followed."""
 
@@ -54,11 +54,11 @@ class Slots:
     def bind(self, slot: str, value: Value) -> None:
         self.slots[slot] = value
 
-    def copy(self) -> Slots:
-        return Slots(dict(self.slots), self.consts, self.needed, certain=self.certain)
+    def copy(self) -> KnownSlots:
+        return KnownSlots(dict(self.slots), self.consts, self.needed, certain=self.certain)
 
-    def branched(self) -> Slots:
-        return Slots(dict(self.slots), self.consts, self.needed, certain=False)
+    def branched(self) -> KnownSlots:
+        return KnownSlots(dict(self.slots), self.consts, self.needed, certain=False)
 
 
 class Routines:
@@ -75,12 +75,12 @@ class Routines:
 
     def enter(
         self, name: str, args: Sequence[Value], *, certain: bool = True, wanted: bool = True
-    ) -> tuple[Slots, bool | None]:
+    ) -> tuple[KnownSlots, bool | None]:
         """What is known behind a routine's door, and whether that lets such arguments in; None where shapes do not say. Where
         the result is `wanted`, what it depends on is followed."""
         routine = self.named[name]
         slots = dict(zip(routine.params, args, strict=True))
-        known = Slots(slots, self.consts, self._needed(routine, wanted), certain=certain)
+        known = KnownSlots(slots, self.consts, self._needed(routine, wanted), certain=certain)
         return known, lets_in(routine.entry, known)
 
     def _needed(self, routine: Routine, wanted: bool) -> frozenset[int]:
@@ -105,7 +105,7 @@ class Routines:
                 self._slice(inner, slots, found)
 
 
-class ByShapes(Follower[Slots, Value]):
+class ByShapes(Follower[KnownSlots, Value]):
     """Follows routines over what is known of their values."""
 
     def __init__(self, routines: Routines) -> None:
@@ -116,27 +116,27 @@ class ByShapes(Follower[Slots, Value]):
         """What a step asks surely holds."""
 
     @abstractmethod
-    def fails(self, problem: Exception, step: Step, state: Slots) -> None:
+    def fails(self, problem: Exception, step: Step, state: KnownSlots) -> None:
         """What a step asks surely does not hold."""
 
-    def step(self, step: Step, state: Slots) -> None:
+    def step(self, step: Step, state: KnownSlots) -> None:
         if id(step) in state.needed:
             super().step(step, state)
 
-    def value(self, v: core.Value, state: Slots) -> Value:
-        return partly.known(v, state)
+    def value(self, v: core.Value, state: KnownSlots) -> Value:
+        return partial_sizes.known(v, state)
 
-    def read(self, step: Read, state: Slots) -> Value:
+    def read(self, step: Read, state: KnownSlots) -> Value:
         given = self.value(step.value, state)
         found: Value = given.sizes if isinstance(given, TensorInfo) else None
         if step.kind == "size":
             return found if isinstance(found, int) else None
         return found if isinstance(found, tuple) else None
 
-    def compute(self, step: Compute, state: Slots) -> Value:
+    def compute(self, step: Compute, state: KnownSlots) -> Value:
         try:
-            args = [partly.argument(p, v, state) for p, v in zip(step.row.params, step.inputs, strict=True)]
-            found, sure = partly.primitive(step.row, args)
+            args = [partial_sizes.argument(p, v, state) for p, v in zip(step.row.params, step.inputs, strict=True)]
+            found, sure = partial_sizes.primitive(step.row, args)
         except (Open, Undefined):
             return None
         except Violation as problem:
@@ -147,7 +147,7 @@ class ByShapes(Follower[Slots, Value]):
             self.holds(step)
         return found
 
-    def check(self, step: Check | Match, state: Slots) -> None:
+    def check(self, step: Check | Match, state: KnownSlots) -> None:
         try:
             holds = asked(step, state)
         except Undefined as problem:
@@ -156,21 +156,21 @@ class ByShapes(Follower[Slots, Value]):
 
     # Arms and turns
 
-    def decided(self, cond: core.BoolExpr | core.Value, state: Slots) -> bool | None:
+    def decided(self, cond: core.BoolExpr | core.Value, state: KnownSlots) -> bool | None:
         if isinstance(cond, core.BoolExpr):
             try:
-                return partly.truth(cond, state)
+                return partial_sizes.truth(cond, state)
             except Undefined:
                 return None
         value = self.value(cond, state)
         data = value.sizes if isinstance(value, TensorInfo) else value
         return bool(data) if isinstance(data, int) else None
 
-    def joined(self, values: Sequence[Value], state: Slots) -> Value:
+    def joined(self, values: Sequence[Value], state: KnownSlots) -> Value:
         one, other = values
         return _common(one, other, [])
 
-    def loop(self, step: Loop, state: Slots) -> None:
+    def loop(self, step: Loop, state: KnownSlots) -> None:
         """What the carries are after any number of turns: what no turn changes, and nothing else."""
         own: list[Unknown] = []
         for number in count():
@@ -185,25 +185,25 @@ class ByShapes(Follower[Slots, Value]):
             unpack(step.carries, None if is_late else tuple(after), state)
         unpack(tuple(s.output for s in step.stacked), None, state)
 
-    def turn(self, step: Loop, state: Slots) -> None:
+    def turn(self, step: Loop, state: KnownSlots) -> None:
         """One turn, whichever it is."""
         self.block(step.cond, state)
         self.block(step.body, state)
 
-    def stack(self, step: Stack, state: Slots) -> None:
+    def stack(self, step: Stack, state: KnownSlots) -> None:
         state.bind(step.output, state.get(step.value))
 
 
 # Checks
 
 
-def lets_in(entry: Iterable[Step], state: Slots) -> bool | None:
+def lets_in(entry: Iterable[Step], state: KnownSlots) -> bool | None:
     """Whether all that a routine asks of its arguments holds; what these steps bind comes into the state."""
     found = [_is_kept(step, state) for step in entry]
     return False if False in found else None if None in found else True
 
 
-def _is_kept(step: Step, state: Slots) -> bool | None:
+def _is_kept(step: Step, state: KnownSlots) -> bool | None:
     if isinstance(step, Check | Match):
         try:
             holds = asked(step, state)
@@ -212,18 +212,18 @@ def _is_kept(step: Step, state: Slots) -> bool | None:
             return False
     unpack(outputs(step), None, state)
     if isinstance(step, Bind):
-        unpack(step.output, partly.known(step.value, state), state)
+        unpack(step.output, partial_sizes.known(step.value, state), state)
     return True
 
 
-def asked(step: Check | Match, state: Slots) -> bool | None:
+def asked(step: Check | Match, state: KnownSlots) -> bool | None:
     """Whether a condition holds, or a shape fits a pattern, whose names it gets; raises Undefined."""
-    return partly.truth(step.cond, state) if isinstance(step, Check) else _fits(step, state)
+    return partial_sizes.truth(step.cond, state) if isinstance(step, Check) else _fits(step, state)
 
 
-def _fits(step: Match, state: Slots) -> bool | None:
+def _fits(step: Match, state: KnownSlots) -> bool | None:
     try:
-        shape = partly.dims(partly.tensor(state, step.tensor))
+        shape = partial_sizes.dims(partial_sizes.tensor(state, step.tensor))
         widths = [_width(d, step, state) for d in step.dims]
     except Open:
         return None
@@ -237,23 +237,23 @@ def _fits(step: Match, state: Slots) -> bool | None:
             state.bind(dim.name, found if isinstance(dim, core.Splice) else found[0])
         else:
             asked.append((dim, found))
-    return partly.all_of(*(_is(dim, found, state) for dim, found in asked))
+    return partial_sizes.all_of(*(_is(dim, found, state) for dim, found in asked))
 
 
-def _width(dim: core.SizeExpr | core.Splice, step: Match, state: Slots) -> int | None:
+def _width(dim: core.SizeExpr | core.Splice, step: Match, state: KnownSlots) -> int | None:
     """How many dimensions a part of a pattern takes; None for all that are left. Raises Open."""
     if not isinstance(dim, core.Splice):
         return 1
-    known = None if dim.name in step.binds else partly.shape_level(dim, state)
+    known = None if dim.name in step.binds else partial_sizes.shape_level(dim, state)
     return len(known) if isinstance(known, tuple) else None
 
 
-def _is(dim: core.SizeExpr | core.Splice, found: tuple[Value, ...], state: Slots) -> bool | None:
+def _is(dim: core.SizeExpr | core.Splice, found: tuple[Value, ...], state: KnownSlots) -> bool | None:
     try:
-        wanted = partly.shape_level(dim, state)
+        wanted = partial_sizes.shape_level(dim, state)
     except Open:
         return None
-    return partly.compare("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
+    return partial_sizes.compare("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
 
 
 def _common(a: Value, b: Value, own: list[Unknown]) -> Value:
@@ -261,7 +261,7 @@ def _common(a: Value, b: Value, own: list[Unknown]) -> Value:
     if isinstance(a, TensorInfo) and isinstance(b, TensorInfo):
         if len(a.shape) != len(b.shape) or a.dtype != b.dtype:
             return None
-        shape = tuple(_common(x, y, own) for x, y in zip(partly.dims(a), partly.dims(b), strict=True))
+        shape = tuple(_common(x, y, own) for x, y in zip(partial_sizes.dims(a), partial_sizes.dims(b), strict=True))
         return TensorInfo(shape, a.dtype, a.data if a.data == b.data else None)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(_common(x, y, own) for x, y in zip(a, b, strict=True))

@@ -16,11 +16,12 @@ from ..lang import core, no_rule
 from ..lang.node import Node, replace
 from ..ops.model import WILDCARD
 from . import buffers, guards, stacks
-from .ahead import Ahead
 from .dispatch import HELPERS, UNFIT, primitive_value, write_list
 from .dps import pair
 from .dtypes import numpy_dtype
+from .early_checks import EarlyChecks
 from .entry_checks import write_planned, write_routine
+from .generated import GeneratedModule
 from .kernels import constants
 from .kernels.quiet import quiet
 from .lower import Lowered, lower
@@ -30,7 +31,6 @@ from .steps import Routine, outputs
 from .tally import Tally
 from .text import RoutineText
 from .trace import FILENAME, Foreseen
-from .unit import Unit
 
 Weights = Callable[[core.Load], Any]
 
@@ -58,7 +58,9 @@ class ExternError(Exception):
 class Code:
     """A compiled program: its functions by Rx name. `source` is the generated Python text."""
 
-    def __init__(self, unit: Unit, program: core.Program, options: Options, lowered: Lowered, table: Table) -> None:
+    def __init__(
+        self, unit: GeneratedModule, program: core.Program, options: Options, lowered: Lowered, table: Table
+    ) -> None:
         self.options = options
         self.shown = lowered.shown
         self.source, sites = unit.text()
@@ -71,7 +73,7 @@ class Code:
             if function.kind == "extern":
                 self.namespace["x_" + mangle(function.name)] = _extern(function, options)
         exec(compile(self.source, FILENAME, "exec"), self.namespace)
-        self.ahead = Ahead(lowered.routines, unit.owners, self.namespace)
+        self.ahead = EarlyChecks(lowered.routines, unit.owners, self.namespace)
         if options.instrument:
             self._time_functions(program)
         lists = {i.name: i.choices for i in program.impls}
@@ -180,10 +182,12 @@ def compile_program(
 
 def _write(
     program: core.Program, lowered: Lowered, table: Table, weights: Weights, options: Options, tally: Tally | None
-) -> Unit:
+) -> GeneratedModule:
     functions: dict[str, core.Function | core.Impls] = {f.name: f for f in program.functions}
     functions.update({i.name: i for i in program.impls})
-    unit = Unit(functions, direct=options.direct, reuse=options.reuse, tally=tally, hosting=options.instrument)
+    unit = GeneratedModule(
+        functions, direct=options.direct, reuse=options.reuse, tally=tally, hosting=options.instrument
+    )
     for slot, value in lowered.constants:
         unit.array(slot, make_tensor(value) if isinstance(value, core.TensorLit) else weights(value))
     _write_consts(unit, lowered.consts)
@@ -199,7 +203,7 @@ def _write(
     return unit
 
 
-def _write_consts(unit: Unit, consts: Routine) -> None:
+def _write_consts(unit: GeneratedModule, consts: Routine) -> None:
     unit.write(0, "def consts():")
     names = sorted({slot for step in consts.body.steps for slot in outputs(step) if slot.startswith("c_")})
     text = RoutineText(unit, consts.name)

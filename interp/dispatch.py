@@ -13,10 +13,10 @@ from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import Primitive
 from . import guards
 from .dtypes import dtype_of, numpy_dtype
+from .generated import GeneratedModule
 from .kernels import registry as kernels
 from .names import mangle
 from .steps import Site
-from .unit import Unit
 
 UNFIT = (guards.Failed, guards.Undefined, IndexError, TypeError, AttributeError)
 # Of a parameter what the door asks of its dtype, in order: a dtype, or the position of the argument that has the same one.
@@ -32,7 +32,7 @@ class NoneFits(Exception):
         self.reasons = reasons
 
 
-def write_list(unit: Unit, impls: core.Impls) -> None:
+def write_list(unit: GeneratedModule, impls: core.Impls) -> None:
     """`f_name`: each member in turn; where none fits, all that was wrong is raised at once."""
     unit.write(0, f"def f_{mangle(impls.name)}(*args, **named):")
     site = Site(impls.name, impls.span, None)
@@ -46,7 +46,7 @@ def write_list(unit: Unit, impls: core.Impls) -> None:
     unit.write(1, "raise NoneFits(reasons)", site)
 
 
-def _write_function(unit: Unit, function: core.Function, site: Site) -> None:
+def _write_function(unit: GeneratedModule, function: core.Function, site: Site) -> None:
     name = mangle(function.name)
     places = unit.constant(("asked", function.name), lambda: asked(function))
     unit.write(1, f"given = with_dtypes({places}, args)", site)
@@ -55,7 +55,7 @@ def _write_function(unit: Unit, function: core.Function, site: Site) -> None:
     unit.write(2, f"return {entry}{name}(*given)", site)
 
 
-def _write_primitive(unit: Unit, name: str, site: Site) -> None:
+def _write_primitive(unit: GeneratedModule, name: str, site: Site) -> None:
     row = unit.row(name)
     unit.primitives.add(row.name)
     constant = unit.constant(("row", row.name), lambda: row)

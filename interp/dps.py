@@ -19,6 +19,7 @@ from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import NOWHERE
 from ..lang.walk import rewrite, walk
+from .core_uses import names_of
 from .kernels.registry import VIEWS
 from .lower import lower
 from .names import mangle
@@ -34,14 +35,13 @@ from .steps import (
     Invoke,
     Loop,
     Match,
-    Place,
+    Memory,
     Read,
     Routine,
     Stack,
     Step,
     outputs,
 )
-from .trees import names_of
 
 Delivered = Mapping[str, core.Known]  # what is known of slots
 
@@ -157,7 +157,7 @@ class _Pairing:
         self.rows = reused(routine.body)[1]
         # By list of steps and position the stage that begins there; by Compute its memory.
         self.stages: dict[tuple[int, int], _Stage] = {}
-        self.places: dict[int, Place] = {}
+        self.memory: dict[int, Memory] = {}
         # Of each slot that a stage binds, the stage and its number among those before it and it.
         self.owners: dict[str, tuple[_Stage, int]] = {}
         self.around: tuple[Step, ...] = ()
@@ -187,7 +187,7 @@ class _Pairing:
     def _placed(self, step: Step) -> Step:
         match step:
             case Compute():
-                return replace(step, place=self.places[id(step)]) if id(step) in self.places else step
+                return replace(step, memory=self.memory[id(step)]) if id(step) in self.memory else step
             case Branch():
                 return replace(step, then=self._data(step.then), orelse=self._data(step.orelse))
             case Loop():
@@ -271,7 +271,7 @@ class _Pairing:
             built = self._build(step.output, step.known, scope)
             dims = tuple(d for d in built.dims or () if d is not None)
             if own and dims and built.is_whole and built.dtype is not None:
-                self.places[id(step)] = Place(dims, built.dtype, step.output in self.rows)
+                self.memory[id(step)] = Memory(dims, built.dtype, step.output in self.rows)
 
     def owns(self, step: Compute) -> bool:
         """Whether a result has memory of its own for certain, be it that of an operand that ends."""

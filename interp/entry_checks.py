@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from ..lang import core
 from ..lang.node import replace
+from .generated import GeneratedModule
 from .names import mangle
 from .plan import Planned
 from .steps import Bind, Check, Match, Routine, Site, Step, asks, inside, outputs, reads
 from .text import RoutineText
-from .unit import Unit
 
 # Behind so many steps one more call takes no time: a body that is longer is written once.
 _LONG = 32
@@ -18,7 +18,7 @@ _LONG = 32
 _UNFIT = "(Failed, ValueError, IndexError, ArithmeticError, TypeError, AttributeError)"
 
 
-def write_planned(unit: Unit, planned: Planned) -> None:
+def write_planned(unit: GeneratedModule, planned: Planned) -> None:
     """`g_name`: what comes after the checks, with a plan's answers for what it asks."""
     routine, places = planned.routine, planned.places
     unit.write(0, f"def g_{mangle(routine.name)}({', '.join(('plan', *routine.params))}):")
@@ -27,7 +27,7 @@ def write_planned(unit: Unit, planned: Planned) -> None:
     text.routine((*_believed(_read(routine)), *routine.body.steps))
 
 
-def write_routine(unit: Unit, routine: Routine) -> None:
+def write_routine(unit: GeneratedModule, routine: Routine) -> None:
     """`f_name` with the checks and, of a function that has some, `d_name` (the checks) and `b_name` (what comes after them)."""
     if routine.kind in ("private", "script"):
         _header(unit, routine, "f_" if routine.kind == "private" else "s_").routine(routine.body.steps)
@@ -40,12 +40,12 @@ def write_routine(unit: Unit, routine: Routine) -> None:
     text.routine((*_believed(_read(routine)), *routine.body.steps))
 
 
-def _header(unit: Unit, routine: Routine, prefix: str) -> RoutineText:
+def _header(unit: GeneratedModule, routine: Routine, prefix: str) -> RoutineText:
     unit.write(0, f"def {prefix}{mangle(routine.name)}({', '.join(routine.params)}):")
     return RoutineText(unit, routine.name)
 
 
-def _entry(unit: Unit, routine: Routine) -> None:
+def _entry(unit: GeneratedModule, routine: Routine) -> None:
     """The checks as one expression over shapes and dtypes; where it is false or fails, they say which one it was."""
     text = _header(unit, routine, "f_")
     call = f"{mangle(routine.name)}({', '.join(routine.params)})"

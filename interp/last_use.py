@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import assert_never
 
 from ..lang.node import replace
+from .core_uses import names_of
 from .steps import (
     RESULT,
     Bind,
@@ -32,7 +33,6 @@ from .steps import (
     outputs,
     reads,
 )
-from .trees import names_of
 
 # The slots that are read further on: here, and behind each of the arms around.
 Live = tuple[set[str], ...]

@@ -17,20 +17,22 @@ def unmangled(slot: str) -> str:
     return "_".join(part.replace("_q", "'") for part in text.split("__"))
 
 
-class Scope:
+class SlotScope:
     """Which slot each Rx name is at a place. An arm of an `if` opens an inner scope, and what it binds ends there. `taken`
     counts the slots that there are of each kind, for all scopes of a routine."""
 
     __slots__ = ("names", "outer", "stem", "taken")
 
-    def __init__(self, outer: Scope | None = None, *, stem: str = "v_", taken: dict[str, int] | None = None) -> None:
+    def __init__(
+        self, outer: SlotScope | None = None, *, stem: str = "v_", taken: dict[str, int] | None = None
+    ) -> None:
         self.outer = outer
         self.stem = stem
         self.names: dict[str, str] = {}
         self.taken: dict[str, int] = outer.taken if outer is not None else taken if taken is not None else {}
 
     def find(self, name: str) -> str | None:
-        scope: Scope | None = self
+        scope: SlotScope | None = self
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]

@@ -14,12 +14,12 @@ from typing import Any
 from ..lang import core
 from ..lang.node import Node
 from ..ops.registry import lookup
-from . import partly
-from .by_shapes import ByShapes, Routines, Slots
+from . import partial_sizes
+from .by_shapes import ByShapes, KnownSlots, Routines
 from .dispatch import complete
 from .guards import Violation
 from .names import mangle
-from .partly import Open, Value
+from .partial_sizes import Open, Value
 from .steps import RESULT, Bind, Branch, Compute, Invoke, Loop, Read, Routine, Stack, Step, asks, blocks, every
 
 Run = Callable[..., Any]
@@ -96,7 +96,7 @@ class Planner:
     def entered(self, name: str, args: Sequence[object]) -> Run | None:
         """What runs a function whose door lets the arguments in, or the member of a list that does; None where it is to be
         called as ever."""
-        given = tuple(map(partly.info, args))
+        given = tuple(map(partial_sizes.info, args))
         return (self.chosen if name in self.lists else self.walk)(name, given, wanted=False)[0]
 
     def walk(self, name: str, args: tuple[Value, ...], *, wanted: bool) -> tuple[Run, Value]:
@@ -160,19 +160,19 @@ class _Walk(ByShapes):
     def holds(self, step: Step) -> None:
         self.answers[id(step)] = False
 
-    def fails(self, problem: Exception, step: Step, state: Slots) -> None:
+    def fails(self, problem: Exception, step: Step, state: KnownSlots) -> None:
         """The run says so itself."""
 
-    def put(self, step: Compute | Invoke | Bind | Read | Branch, value: Value, state: Slots) -> None:
+    def put(self, step: Compute | Invoke | Bind | Read | Branch, value: Value, state: KnownSlots) -> None:
         if isinstance(step, Bind) and isinstance(value, int):
             self.answers[id(step)] = value
         super().put(step, value, state)
 
-    def value(self, v: core.Value, state: Slots) -> Value:
+    def value(self, v: core.Value, state: KnownSlots) -> Value:
         """Of a number alone, which takes its dtype where it is used, nothing."""
         return None if isinstance(v, core.Number) else super().value(v, state)
 
-    def call(self, step: Invoke, args: tuple[Value, ...], state: Slots) -> Value:
+    def call(self, step: Invoke, args: tuple[Value, ...], state: KnownSlots) -> Value:
         run, result = self._called(step, args)
         if run is not None:
             self.answers[id(step)] = run
@@ -188,7 +188,7 @@ class _Walk(ByShapes):
             return None, None
         return planner.walk(callee, args, wanted=True)
 
-    def turn(self, step: Loop, state: Slots) -> None:
+    def turn(self, step: Loop, state: KnownSlots) -> None:
         """What holds in a turn holds in all of them where it does in the last one that is looked at."""
         for inner in (s for block in blocks(step) for s in every(block)):
             self.answers.pop(id(inner), None)
@@ -200,7 +200,7 @@ def _row_fits(name: str, args: Sequence[Value]) -> bool | None:
     if row is None or None in args:
         return None
     try:
-        _, sure = partly.primitive(row, complete(row, args, {}))
+        _, sure = partial_sizes.primitive(row, complete(row, args, {}))
     except (Violation, TypeError):
         return False
     except Open:

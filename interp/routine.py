@@ -10,8 +10,9 @@ from ..lang.source import Span
 from ..ops import registry as rows
 from ..ops.binding import bind
 from ..ops.model import Param
+from .core_uses import call_of
 from .last_use import released
-from .names import Scope
+from .names import SlotScope
 from .reuse import reused
 from .slots import Slots
 from .steps import (
@@ -35,7 +36,6 @@ from .steps import (
     number,
     total,
 )
-from .trees import call_of
 
 _LIVE = (core.Status.OPEN, core.Status.RESIDUAL, core.Status.ENTRY, core.Status.REFUTED)
 # What a Python name cannot stand for: the tensors that are there before anything runs.
@@ -137,7 +137,7 @@ class Lowering:
     def _loop(self, v: core.Loop, output: Output) -> None:
         """The first values and what is claimed of them, then the turns, behind which the carries hold the last values."""
         range_ = self._range(v.range)
-        inner = Scope(self.slots.scope)
+        inner = SlotScope(self.slots.scope)
         index = inner.reserve(v.index) if v.index is not None else self.slots.temp()
         self.slots.held.add(index)
         if v.index is not None and range_ is not None:
@@ -199,7 +199,7 @@ class Lowering:
         self.statements(v.body.stmts, v.body.result)
         given = self._parts(v.body.result, len(v.carries) + len(v.stacked))
         following = given[: len(v.carries)]
-        after = Scope(outside[1])  # the invariant does not speak of what the body binds
+        after = SlotScope(outside[1])  # the invariant does not speak of what the body binds
         after.names.update(zip((carry.name for carry in v.carries), following, strict=True))
         for slot, carry in zip(following, v.carries, strict=True):
             self.slots.hold(slot, carry.sort)
@@ -216,13 +216,13 @@ class Lowering:
             self.steps.append(Stack(stacked.span, stacked.name, value, buffer, done, total_, checked))
         return self._leave(outside), following
 
-    def _enter(self) -> tuple[list[Step], Scope]:
+    def _enter(self) -> tuple[list[Step], SlotScope]:
         """Begin a list of steps; what it binds ends with it."""
         outside = self.steps, self.slots.scope
-        self.steps, self.slots.scope = [], Scope(self.slots.scope)
+        self.steps, self.slots.scope = [], SlotScope(self.slots.scope)
         return outside
 
-    def _leave(self, outside: tuple[list[Step], Scope]) -> Block:
+    def _leave(self, outside: tuple[list[Step], SlotScope]) -> Block:
         made = self.block()
         self.steps, self.slots.scope = outside
         return made

@@ -17,6 +17,7 @@ from ..lang.stored import Header
 from .arguments import is_plain
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import Code, ExternError, Options, compile_program
+from .core_uses import as_called, is_recursive
 from .kernels.quiet import quiet
 from .names import mangle
 from .plans import Made, PlanCounts, Plans
@@ -24,7 +25,6 @@ from .results import outward, own
 from .shape_error import Explain, ShapeError
 from .tally import Tally
 from .trace import failure
-from .trees import as_called, is_recursive
 from .weights import WeightReader
 
 # For a function's name the programs to try first.

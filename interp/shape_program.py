@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from ..lang import core
 from ..lang.node import replace
 from ..ops.model import TensorInfo
-from . import partly
+from . import partial_sizes
 from .by_shapes import Routines
 from .dps import Pair
 from .guards import Undefined
-from .partly import Open, Value
+from .partial_sizes import Open, Value
 from .steps import RESULT, Bind, Branch, Check, Invoke, Step, asks, every
 
 Argument = tuple[int, ...] | int
@@ -31,13 +31,13 @@ def result_shape(pair: Pair, arguments: Mapping[str, Argument]) -> tuple[int, ..
     given: list[Value] = [_info(arguments[slot]) for slot in pair.data.params]
     entry = tuple(step for step in pair.data.entry if not _compares_dtypes(step))
     state, fits = Routines([replace(pair.data, entry=entry)], {}).enter(pair.data.name, given)
-    ranks = [len(partly.tensor(state, slot).shape) == rank for slot, rank in door.matched]
+    ranks = [len(partial_sizes.tensor(state, slot).shape) == rank for slot, rank in door.matched]
     if not fits or not all(ranks):
         return None
     try:
         for slot, size in door.sizes:
-            state.bind(slot, partly.shape_level(size, state))
-        return tuple(partly.shape_level(d, state) for d in results[0].dims or () if d is not None)
+            state.bind(slot, partial_sizes.shape_level(size, state))
+        return tuple(partial_sizes.shape_level(d, state) for d in results[0].dims or () if d is not None)
     except (Open, Undefined):
         return None
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, members
 from .dtypes import numpy_dtype
-from .unit import Unit
+from .generated import GeneratedModule
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -27,7 +27,7 @@ class ShapeTexts:
     """The Python locals that slots are in, and the texts of what is made of them. A local that is free takes the next slot, so
     that what it held goes as soon as it may: `locals` has the slots that are not in a local of their own name."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: GeneratedModule) -> None:
         self.unit = unit
         self.locals: dict[str, str] = {}
         # Sizes of parameters that have locals of their own.

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from ..lang import core
-from .names import Scope
+from .core_uses import names_of
+from .names import SlotScope
 from .steps import Names
-from .trees import names_of
 
 
 class Slots:
@@ -19,7 +19,7 @@ class Slots:
         self.consts = consts
         self.outer = outer
         # No two slots of a routine and of the closures in it have one name.
-        self.scope: Scope = Scope(taken=outer.scope.taken if outer is not None else None)
+        self.scope: SlotScope = SlotScope(taken=outer.scope.taken if outer is not None else None)
         # Slots that are not released: parameters, which the caller holds, and what is no tensor.
         self.held: set[str] = set()
         # What a closure sees of the routine around it, in order.

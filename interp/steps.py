@@ -15,7 +15,7 @@ from ..lang import core
 from ..lang.node import Node
 from ..lang.source import Placed, Span
 from ..ops.model import Param, Primitive
-from .trees import names_of
+from .core_uses import names_of
 
 Operand = core.Value  # without Call, If, Loop and Lambda; Var, SizeVar and the like name slots
 # What a step gives: a slot, slots that a tuple is unpacked into, or nothing.
@@ -32,7 +32,7 @@ class Block(Node):
     dead: tuple[str, ...] = ()
 
 
-class Place(Node):
+class Memory(Node):
     """Memory for a result that is allocated before it is computed, over slots; `in_rows` tells that it lies row by row."""
 
     dims: tuple[core.SizeExpr, ...]
@@ -54,7 +54,7 @@ class Compute(Placed):
     call: core.Call
     last: tuple[str, ...] = ()
     into: str | None = None
-    place: Place | None = None
+    memory: Memory | None = None
 
 
 class Invoke(Placed):
@@ -296,8 +296,8 @@ def blocks(step: Step) -> tuple[Block, ...]:
 def reads(step: Step) -> set[str]:
     """The slots that a step reads itself, not those that its blocks read."""
     match step:
-        case Compute(inputs=inputs, place=place):
-            return names_of(inputs, place)
+        case Compute(inputs=inputs, memory=memory):
+            return names_of(inputs, memory)
         case Invoke(inputs=inputs):
             return names_of(inputs) | ({step.callee} if step.way == "value" else set())
         case Bind(value=value) | Read(value=value):

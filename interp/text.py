@@ -10,6 +10,7 @@ from ..lang import core
 from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..ops.model import Param
+from .generated import GeneratedModule, numpy_function
 from .guards import make_guard
 from .kernels import registry as kernels
 from .names import mangle
@@ -26,9 +27,9 @@ from .steps import (
     Invoke,
     Loop,
     Match,
+    Memory,
     Operand,
     Output,
-    Place,
     Read,
     Site,
     Stack,
@@ -37,7 +38,6 @@ from .steps import (
     inside,
     outputs,
 )
-from .unit import Unit, numpy_function
 
 # Python takes a hundred levels of indentation, and twenty of loops; what is deeper is outlined.
 DEEPEST = 40
@@ -52,7 +52,7 @@ _MINUS_ONE = core.SizeLit(NOWHERE, -1)
 class RoutineText(ShapeTexts):
     """Writes one Python function, whose header stands already."""
 
-    def __init__(self, unit: Unit, function: str, indent: int = 1, places: Sequence[Step] = ()) -> None:
+    def __init__(self, unit: GeneratedModule, function: str, indent: int = 1, places: Sequence[Step] = ()) -> None:
         super().__init__(unit)
         self.function = function
         self.indent = indent
@@ -375,18 +375,18 @@ class RoutineText(ShapeTexts):
         if kernel.startswith("np_"):
             texts = [t for p, t in zip(row.params, texts, strict=True) if p.required]
             texts += [self.local(into)] if into is not None else []
-            if step.place is not None and step.place.in_rows and ufunc:
-                return f"{kernel}({', '.join(texts)}, out={self._memory(step.place)})"
+            if step.memory is not None and step.memory.in_rows and ufunc:
+                return f"{kernel}({', '.join(texts)}, out={self._memory(step.memory)})"
             texts += ["order='C'"] if self._is_stack(step) else []
         elif into is not None and not ufunc:
             texts.append(f"out={self.local(into)}")
         call = f"{kernel}({', '.join(texts)})"
-        return call if step.place is None else f"placed({self._memory(step.place)}, {call})"
+        return call if step.memory is None else f"placed({self._memory(step.memory)}, {call})"
 
-    def _memory(self, place: Place) -> str:
+    def _memory(self, memory: Memory) -> str:
         """What allocates memory for a result."""
-        size = " * ".join(map(self.size, place.dims))
-        shape, dtype = tuple_text(map(self.size, place.dims)), self.dtype(place.dtype)
+        size = " * ".join(map(self.size, memory.dims))
+        shape, dtype = tuple_text(map(self.size, memory.dims)), self.dtype(memory.dtype)
         return f"alloc_tensor(alloc_buffer({size}, {dtype}), {shape}, {dtype})"
 
     def _is_weighed(self, step: Compute) -> bool:

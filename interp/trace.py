@@ -14,9 +14,9 @@ from typing import Any
 
 from ..lang import core
 from ..lang.node import Node
+from .core_uses import names_of
+from .failure_words import evaluate
 from .steps import Around, Loop, Site, number, reads, total
-from .trees import names_of
-from .words import evaluate
 
 FILENAME = "<rx>"
 

@@ -372,7 +372,7 @@ class _Calls(Follower[_Frame, Value]):
     def _view(self, step: Compute, arrays: Sequence[Array], made: Array) -> Array | None:
         """A result that lies in an operand's memory; None where it has its own."""
         how = VIEWS.get(step.row.name)
-        if how is None or not arrays or (how not in ("always", "rows") and step.place is not None):
+        if how is None or not arrays or (how not in ("always", "rows") and step.memory is not None):
             return None
         if how == "rows" and not arrays[0].in_rows:
             return None

@@ -32,7 +32,7 @@ from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
 from ..size import Size
 from .arms import Tried, with_arms
-from .demanded import with_demands
+from .under_demands import with_demands
 
 __all__ = ["Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
 

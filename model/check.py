@@ -22,10 +22,10 @@ from ..lang.source import Source
 from ..pipeline import Report
 from ..simplify.known.outcome import Options
 from .arms import Check, Tried, with_arms
-from .at import Arrival, arrival, read_sizes
+from .at_sizes import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
-from .demanded import joined, with_demands
-from .mends import Mend, mends
+from .mends import ModelMend, mends
+from .under_demands import joined, with_demands
 
 
 class CheckedModel(Node):
@@ -36,7 +36,7 @@ class CheckedModel(Node):
     model: Model | None = None
     contract: Contract | None = None
     at: Arrival | None = None
-    mends: tuple[Mend, ...] = ()
+    mends: tuple[ModelMend, ...] = ()
 
 
 def check_model(

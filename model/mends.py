@@ -28,7 +28,7 @@ _ROUNDS = 8
 _EXPAND = 8
 
 
-class Mend(Node):
+class ModelMend(Node):
     """A change, in words, with the nodes that it changes and the conditions that are gone then. Where it `pads`, results of
     sizes that were refused before depend on what they are padded with."""
 
@@ -39,7 +39,7 @@ class Mend(Node):
     pads: bool = False
 
 
-def mends(model: Model, contract: Contract, values: Values, check: Check) -> tuple[Mend, ...]:
+def mends(model: Model, contract: Contract, values: Values, check: Check) -> tuple[ModelMend, ...]:
     """`values` are those of the model as it is."""
     mending = _Mending(model, contract, values, check)
     return tuple(m for m in (*mending.thawed(), *mending.zeros(), mending.padded()) if m is not None)
@@ -58,13 +58,13 @@ class _Mending:
 
     # What holds a number
 
-    def thawed(self) -> Iterator[Mend | None]:
+    def thawed(self) -> Iterator[ModelMend | None]:
         for clause in self.contract.conditions:
             name, number = fixed(clause.condition) or ("", 0)
             if number > 0:
                 yield self._thawed(clause, name, number)
 
-    def _thawed(self, clause: Clause, name: str, number: int) -> Mend | None:
+    def _thawed(self, clause: Clause, name: str, number: int) -> ModelMend | None:
         """Targets of reshapes with a number that is a size: round by round, since behind what holds it nothing is known."""
         edit, values, left = Edit(), self.values, self.contract
         for _ in range(_ROUNDS):
@@ -154,7 +154,7 @@ class _Mending:
         shape = value.shape if value is not None and value.shape is not None else ()
         return tuple(s if (n := size_at(s, {name: number})) is None else n for s in shape)
 
-    def _needed(self, edit: Edit, values: Values, clause: Clause, name: str) -> Mend | None:
+    def _needed(self, edit: Edit, values: Values, clause: Clause, name: str) -> ModelMend | None:
         """Without the targets whose number was no such size after all."""
         if edit.nodes:
             return self._all(edit, clause, name)
@@ -170,9 +170,9 @@ class _Mending:
         held = sorted(used)
         changes = [f"{nodes[i]} to {list(less.constants[less.inputs[i, 1]])}" for i in held]
         text = f"change the target of {', of '.join(changes)}: then {name} is free"
-        return Mend(text, tuple(nodes[i] for i in held), (clause.condition,), less)
+        return ModelMend(text, tuple(nodes[i] for i in held), (clause.condition,), less)
 
-    def _all(self, edit: Edit, clause: Clause, name: str) -> Mend:
+    def _all(self, edit: Edit, clause: Clause, name: str) -> ModelMend:
         """Operands that are repeated, and the targets that came with them."""
         known = {o.index: o for o in self.model.graph.operations}
         changes = []
@@ -183,7 +183,7 @@ class _Mending:
             else:
                 changes.append(f"change the target of {known[index]} to {list(target)}")
         held = tuple(dict.fromkeys(str(known[index]) for index, _ in edit.inputs))
-        return Mend(f"{', '.join(changes)}: then {name} is free", held, (clause.condition,), edit)
+        return ModelMend(f"{', '.join(changes)}: then {name} is free", held, (clause.condition,), edit)
 
     def _retargeted(self, operation: Operation, target: tuple[int, ...]) -> Edit:
         """A reshape with another target, in which a 0 is the size that there is."""
@@ -193,7 +193,7 @@ class _Mending:
 
     # Zeros
 
-    def zeros(self) -> Iterator[Mend]:
+    def zeros(self) -> Iterator[ModelMend]:
         """Reshapes that read a 0 in their target otherwise."""
         nodes = {str(o): o for o in self.model.graph.operations if o.op_type == "Reshape" and o.domain == ""}
         for clause in self.contract.conditions:
@@ -206,11 +206,11 @@ class _Mending:
             if made is not None and self._accepts(made, (clause.condition,)):
                 means = "no elements" if flag else "the size that there is"
                 text = f"set allowzero={flag} at {operation}: a 0 in its target means {means} then"
-                yield Mend(text, (str(operation),), (clause.condition,), edit)
+                yield ModelMend(text, (str(operation),), (clause.condition,), edit)
 
     # Multiples
 
-    def padded(self) -> Mend | None:
+    def padded(self) -> ModelMend | None:
         """The inputs padded to multiples."""
         found = {c.condition: m for c in self.contract.conditions if (m := divided(c.condition))}
         multiples = dict(found.values())
@@ -225,7 +225,7 @@ class _Mending:
         made = self.check(edit)[0] if said else None
         if made is None or not self._accepts(made, gone):
             return None
-        return Mend(f"pad {'; '.join(said)}: then every size is taken", (), gone, edit, pads=True)
+        return ModelMend(f"pad {'; '.join(said)}: then every size is taken", (), gone, edit, pads=True)
 
     def _padding(self, name: str, multiples: tuple[int, ...]) -> Edit:
         """Zeros behind the elements, up to the next multiples."""

@@ -21,7 +21,7 @@ from .visitor import Part, Visitor
 from .voice.claims import endless
 
 
-class Behind(Part):
+class BehindLoop(Part):
     """Gives what is known once a loop has ended."""
 
     def __init__(self, visitor: Visitor, stacks: Stacks) -> None:

@@ -13,6 +13,7 @@ from ..lang.source import NOWHERE, Span
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from ..ops.tracked import integers, literal_elements
 from .frame import Frame
+from .known.as_core import CoreWriter
 from .known.fresh import unknown
 from .known.naming import Names
 from .known.state import State
@@ -30,7 +31,6 @@ from .known.values import (
     Unknown,
     Value,
 )
-from .known.written import Written
 from .program import Program
 from .solver.terms import Size, variables
 from .voice.describe import binding
@@ -54,7 +54,7 @@ class Bindings:
         self._told: list[Explanation] = []
         self._adopted: dict[object, Size | Segment] = {}
         self._adopted_dtypes: dict[tuple[str, DTypeSymbol], DTypeSymbol] = {}
-        self.written = Written(state, wanted=written)
+        self.written = CoreWriter(state, wanted=written)
         self._numbers: dict[object, int] = {}
         # The literals that are values, by number.
         self.literals: dict[int, core.TensorLit] = {}

@@ -15,7 +15,7 @@ from .solver.facts import Facts
 from .solver.shorter import entails, factors, remainders, shorter, without_empty
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.telling import told
-from .weakest import Demand, Inputs, said, weakest
+from .weakest import Inputs, OpenCheck, said, weakest
 
 # Of more conditions than this the ones that each check asks for are those that share its sizes.
 _MOST_ASKED = 4_000
@@ -111,7 +111,7 @@ def _dims(state: State, params: Env) -> Iterator[Size]:
 def _condition(
     cond: Cond,
     found: Sequence[Cond],
-    asked: Sequence[tuple[Demand, Cond | None]],
+    asked: Sequence[tuple[OpenCheck, Cond | None]],
     inputs: Inputs,
     dims: tuple[Size, ...],
 ) -> Condition:
@@ -126,8 +126,8 @@ def _text(cond: Cond) -> str:
 
 
 def _sources(
-    cond: Cond, asked: Sequence[tuple[Demand, Cond | None]], door: tuple[Cond, ...], *, many: bool
-) -> list[Demand]:
+    cond: Cond, asked: Sequence[tuple[OpenCheck, Cond | None]], door: tuple[Cond, ...], *, many: bool
+) -> list[OpenCheck]:
     """The checks that cannot hold without a condition; where it takes several together, those that share a size with it."""
     inside = set(cond_variables(cond))
     near = [(d, c) for d, c in asked if c is not None and not inside.isdisjoint(cond_variables(c))]
@@ -139,7 +139,7 @@ def _sources(
     return [d for d, c in near if verdicts.get(c)] or [d for d, _ in near]
 
 
-def _asked(check: Demand) -> Asked:
+def _asked(check: OpenCheck) -> Asked:
     if check.finding is None:
         return Asked("", check.span)
     said = told(check.finding)

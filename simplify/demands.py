@@ -39,7 +39,7 @@ from .solver.shorter import entails
 from .solver.sizes import only_var
 from .solver.terms import Size, Term, Var, evaluate, mod, of_atom, substitute, variables
 from .voice.signature import SignatureText
-from .weakest import Demand, DTypeDemand, Inputs, is_rank, said, weakest
+from .weakest import DTypeDemand, Inputs, OpenCheck, is_rank, said, weakest
 
 Door = tuple[tuple[Cond, object], ...]  # conditions, each with what asks for it
 _UNDECLARED = core.Declaration((), (), None, None, None, ())
@@ -51,7 +51,7 @@ def demands(
     result: Entry | None,
     state: State,
     door: Door,
-    open_checks: Iterable[Demand],
+    open_checks: Iterable[OpenCheck],
     dtypes: Iterable[DTypeDemand],
 ) -> Demands:
     """The signature of a function with what its body demands. `door` is what the signature says already, and why."""
@@ -62,7 +62,7 @@ def demands(
 
 
 def takes(
-    function: core.Function, params: Env, state: State, door: Door, open_checks: Iterable[Demand]
+    function: core.Function, params: Env, state: State, door: Door, open_checks: Iterable[OpenCheck]
 ) -> Takes | None:
     """What tells of sizes, by their names, whether inputs that have them pass all checks; None where some check asks for
     more than sizes tell."""
@@ -135,7 +135,7 @@ class _Signature:
 
     def found(
         self,
-        open_checks: Iterable[Demand],
+        open_checks: Iterable[OpenCheck],
         dtypes: Iterable[DTypeDemand],
     ) -> _Found:
         needed, complete, necessary = weakest(self.state, self.inputs(), open_checks)

@@ -16,10 +16,11 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from ..ops.tracked import of_literal
 from .assertions import with_needs
-from .behind import Behind
+from .behind import BehindLoop
 from .branches import Branches
 from .frame import Frame, Turns
-from .growth import Growth
+from .growing_carries import Growth
+from .inferred_invariants import candidates, proved
 from .known.fresh import dims_of_subject, settle
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import (
@@ -39,10 +40,9 @@ from .solver.sizes import is_older, single_var
 from .solver.terms import A_FACT, A_TURN, Size, Var, over, stride, variables
 from .stacks import Shared, Stacks
 from .turns import AnyTurn, assertion, at
-from .unchanged import candidates, proved
 from .visitor import Part, Visitor
 from .voice.claims import Claim, never_run
-from .wildcards import Scope
+from .wildcards import Sayable
 
 # So often a set of conditions that a turn may keep is made smaller.
 _MOST_TRIES = 4
@@ -58,7 +58,7 @@ class Loops(Part):
         super().__init__(visitor)
         self.any_turn = AnyTurn(visitor, branches)
         self.stacks, self.growth = Stacks(visitor), Growth(visitor)
-        self.behind = Behind(visitor, self.stacks)
+        self.behind = BehindLoop(visitor, self.stacks)
         # By the loop's place, what its sequences hold, and what a turn ended with when it was walked last.
         self.carried: dict[Span, Carried] = {}
         self.ends: dict[Span, dict[str, Value]] = {}
@@ -241,7 +241,7 @@ class Loops(Part):
         return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
 
     def _never(
-        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Scope
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Sayable
     ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
         """The same of a loop without a turn: nothing in it fails, and it is read for the types alone that only a turn tells."""
         if not frame.quiet:
@@ -253,7 +253,7 @@ class Loops(Part):
         return [Status.PROVED] * len(loop.invariant), ({},) * len(stacked), loop.body, stacked
 
     def _body(
-        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Scope
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Sayable
     ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
         """The body: what becomes of the invariant at its end, the shapes that it stacks, itself simplified, and the stacks."""
         block, own = frame.block(), dict(env)  # what the body binds ends with it: the invariant does not speak of that
@@ -298,10 +298,10 @@ class Loops(Part):
 
     # What is stacked
 
-    def _outside(self, loop: core.Loop, env: Env) -> Scope:
+    def _outside(self, loop: core.Loop, env: Env) -> Sayable:
         """The names that the type of what is stacked may speak of."""
         own = {c.name for c in loop.carries} | {loop.index or ""}
-        return Scope(self.state, env, self.visitor.outside, None, own)
+        return Sayable(self.state, env, self.visitor.outside, None, own)
 
     def _following(self, loop: core.Loop, turns: Turns, env: Env, at_end: Env, older: int) -> dict[Var, Size]:
         """What stands in the next turn for the sizes that belong to a turn: the index, and those of the carries."""

@@ -48,7 +48,7 @@ from .solver.terms import A_CALL, Allowance, OutOfSteps, TooLarge, charge, over,
 from .visitor import Visitor
 from .voice.claims import Fits
 from .voice.spoken import CallInfo
-from .wildcards import Scope
+from .wildcards import Sayable
 
 
 def call_primitive(
@@ -134,9 +134,9 @@ def _applied(
     return entry, after if after.sure == sure else replace(after, sure=sure)
 
 
-def _scope(visitor: Visitor, env: Env, operand: core.Value) -> Scope:
+def _scope(visitor: Visitor, env: Env, operand: core.Value) -> Sayable:
     """What the size that a -1 stands for may be said in: the names around, and the sizes of the operand."""
-    return Scope(visitor.state, env, visitor.outside, operand.name if isinstance(operand, core.Var) else None)
+    return Sayable(visitor.state, env, visitor.outside, operand.name if isinstance(operand, core.Var) else None)
 
 
 def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> bool:

@@ -19,7 +19,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
-from .asserted import with_asserted
+from .asserted_bindings import with_asserted
 from .assertions import contradictory
 from .contract import conditions
 from .demands import demands, takes

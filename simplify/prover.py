@@ -21,7 +21,7 @@ from .solver.search import Verdict
 from .solver.terms import Size, TooLarge, Var, of_atom, over, spent, variables
 from .voice.origins import roots
 from .voice.solutions import only_where
-from .weakest import Demand, DTypeDemand
+from .weakest import DTypeDemand, OpenCheck
 
 # No size that is up to this is huge.
 _USUAL = 1_000
@@ -38,7 +38,7 @@ class Prover:
         self.options = options
         self.function = function
         # The checks that stayed open, for what the function demands.
-        self.demands: list[Demand] = []
+        self.demands: list[OpenCheck] = []
         self.dtype_demands: list[DTypeDemand] = []
         # What is taken to hold of sizes that are not huge.
         self.supposed: list[Cond] = []
@@ -105,7 +105,7 @@ class Prover:
                     return refuted
         cond = None if isinstance(truth, Undecided) else truth
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
-            self.demands.append(Demand(cond, frame.path, asked.span))
+            self.demands.append(OpenCheck(cond, frame.path, asked.span))
         if not frame.quiet:
             only_empty = empty_rule and cond is not None and not spent() and self._only_empty(frame, cond, sizes)
             if claim or only_empty:

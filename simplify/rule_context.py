@@ -31,7 +31,7 @@ from .voice.preconditions import Precondition
 from .voice.solutions import only_where
 from .voice.spoken import CallInfo
 from .weakest import DTypeDemand
-from .wildcards import Scope, quotient
+from .wildcards import Sayable, quotient
 
 # Steps that the size behind a -1 may take: where they are spent, numbers tell.
 _SOLUTION = 20_000
@@ -61,7 +61,7 @@ class SymbolicCtx:
         self.info = info
         self.residual = False
         # What can be said of a size where the call stands; None where a -1 is not solved. What its -1 was solved to.
-        self.scope: Scope | None = None
+        self.scope: Sayable | None = None
         self.solved: core.SizeExpr | None = None
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None

@@ -16,7 +16,7 @@ from .solver.sizes import is_older, only_var
 from .solver.terms import Size, Var, over, smax, substitute, variables
 from .visitor import Part, Visitor
 from .voice.claims import SharedBy, ToldBy, Valued
-from .wildcards import Scope
+from .wildcards import Sayable
 
 # Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
 Shared = dict[int, tuple[int, Size | None]]
@@ -30,7 +30,7 @@ class Stacks(Part):
         # The dtypes that turns tell of what they stack, where they do not tell its rank.
         self.dtypes: dict[Span, AnyDType] = {}
 
-    def told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Scope) -> core.Stacked:
+    def told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Sayable) -> core.Stacked:
         """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
         span = stacked.span
         self.dtypes.pop(span, None)

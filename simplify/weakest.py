@@ -33,7 +33,7 @@ _HEAVIEST = 2_000
 _MOST_STEPS = 8
 
 
-class Demand:
+class OpenCheck:
     """One open check: its condition (None where it cannot be said), the conditions of the arms that it stands in, where it is
     told, and what was found of it, if that was recorded."""
 
@@ -75,7 +75,7 @@ class Weakest(NamedTuple):
     necessary: bool
 
 
-def weakest(state: State, inputs: Inputs, checks: Iterable[Demand]) -> Weakest:
+def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck]) -> Weakest:
     found: list[Cond] = []
     asked: list[Cond] = []
     complete = True
@@ -144,7 +144,7 @@ def _facts(conds: Iterable[Cond]) -> Facts:
     return facts
 
 
-def said(state: State, inputs: Inputs, check: Demand) -> Cond | None:
+def said(state: State, inputs: Inputs, check: OpenCheck) -> Cond | None:
     """The condition over the sizes that come in, where it can be said: what an arm needs is needed where it is taken."""
     if check.cond is None or any(c is None for c in check.path):
         return None

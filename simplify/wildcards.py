@@ -93,7 +93,7 @@ def _product(sizes: Any) -> Size:
 _LOOKED_AT = 2_000  # sizes of names, until one is found
 
 
-class Scope:
+class Sayable:
     """What a body can speak of: its names, the `first` before the others, but not its `own` and those of the wrapper around it,
     each with what is known of it."""
 

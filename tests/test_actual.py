@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rxlang import load, pipeline
 from rxlang.cli.main import invoke
-from rxlang.helps.actual import explained
+from rxlang.helps.run_failures import explained
 from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.files import Files

@@ -13,7 +13,19 @@ from rxlang.simplify import implementations, program
 from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
-from rxlang.simplify.solver.terms import Allowance, OutOfSteps, Purse, Share, TooLarge, charge, over, spend, spent, stride, var
+from rxlang.simplify.solver.terms import (
+    Allowance,
+    OutOfSteps,
+    Purse,
+    Share,
+    TooLarge,
+    charge,
+    over,
+    spend,
+    spent,
+    stride,
+    var,
+)
 from support import fuzz, hard_programs, long_programs, many_mistakes, nested_sizes
 from support.cases import WRONG
 

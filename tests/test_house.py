@@ -216,6 +216,8 @@ PATTERNS = {
 SAID = {"message", "caption", "needs", "found", "verdict", "claim", "help", "notes", "meaning"}
 READS = {"startswith", "endswith", "partition", "rpartition", "split", "find", "index", "removeprefix", "removesuffix"}
 CODE = re.compile(r"[EWNR]\d{3}")
+# Files and folders in backquotes.
+NAMED = re.compile(r"`([\w./*-]+(?:\.(?:py|rx|md|lark|npz|txt|jsonl)|/))`")
 
 
 def compared(*leave_out: str) -> Iterator[tuple[str, ast.expr]]:
@@ -321,3 +323,30 @@ def test_functions_are_short() -> None:
     lengths = {place(m, n.lineno): (n.end_lineno or 0) - n.lineno + 1 for m, n in every(ast.FunctionDef)}
     assert max(lengths, key=lambda at: lengths[at]).startswith("lang/lalr.py") and max(lengths.values()) <= 76
     assert sum(n > 40 for n in lengths.values()) <= 23 and median(lengths.values()) <= 7
+
+
+# What the documents name
+
+
+def test_every_file_that_the_documents_name_is_there() -> None:
+    """By the end of its path: `voice/doors.py`; with a star for several."""
+    every = {p.relative_to(ROOT) for room in (*LAYERS, *NOT_SHIPPED) for p in (ROOT / room).rglob("*")}
+    every |= {p.relative_to(ROOT) for p in ROOT.iterdir()} | {Path(".ci/run"), Path(".venv"), Path(".cache")}
+    named = [
+        (document, name)
+        for document in ("README.md", "CONTRIBUTING.md", "docs/architecture.md")
+        for name in NAMED.findall((ROOT / document).read_text(encoding="utf-8"))
+        if not name.startswith("cli/errors/CODE")
+    ]
+    assert len(named) > 150
+    assert [(document, name) for document, name in named if not any(p.match(name) for p in every)] == []
+
+
+def test_every_definition_that_the_architecture_names_is_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    defined = {n.name for _, n in every(ast.ClassDef, ast.FunctionDef)}
+    defined |= {n.attr for _, n in every(ast.Attribute)} | {n.id for _, n in every(ast.Name)}
+    words = {word for name in re.findall(r"`([A-Z]\w*(?:\.\w+)?|\w+\.\w+)`", text) for word in name.split(".")}
+    words -= {"py", "rx", "onnx", "lark", "md"} | {Path(name).stem for name in NAMED.findall(text)}
+    assert len(words) > 15
+    assert words - defined == set()

@@ -16,12 +16,12 @@ import pytest
 import rxlang as rx
 from rxlang.interp import guards
 from rxlang.interp.compile import Options
+from rxlang.interp.failure_words import evaluate
 from rxlang.interp.lower import lower
 from rxlang.interp.run import Machine
 from rxlang.interp.shape_error import ShapeError
 from rxlang.interp.steps import Compute, Loop, every, number, total
 from rxlang.interp.trace import progress, running
-from rxlang.interp.words import evaluate
 from rxlang.lang import core
 from rxlang.lang.files import Files
 from support import fuzz

@@ -16,7 +16,7 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.edits import edit_proto  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
-from rxlang.model.mends import Mend  # noqa: E402
+from rxlang.model.mends import ModelMend  # noqa: E402
 from support import fuzz  # noqa: E402
 
 TRIES = fuzz.tries("mends of models")
@@ -34,7 +34,7 @@ def model(path: Path, nodes: Sequence[Any], shape: Dims, held: dict[str, Any], o
     return path
 
 
-def mends(path: Path, *dynamic: str) -> tuple[Mend, ...]:
+def mends(path: Path, *dynamic: str) -> tuple[ModelMend, ...]:
     return check_model(path, str(path), dynamic=dynamic).mends
 
 

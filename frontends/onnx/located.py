@@ -12,7 +12,7 @@ from onnx import SparseTensorProto, TensorProto, helper, numpy_helper
 from ...lang.dtypes import DType
 from ...lang.onnx_weights import Index, byte_count, dtype_of, located, place_of
 from ...lang.stored import BadWeights
-from .model import DECODED, DECODED_OTHERS, Element, Place, Tensor
+from .model import DECODED, DECODED_OTHERS, Element, Location, Tensor
 
 # How many elements a sparse tensor may have with its zeros.
 _MAX_DENSE = 2**20
@@ -28,7 +28,7 @@ def tensor_of(path: Path, index: Index, key: str, proto: TensorProto) -> Tensor:
     said = known or located(proto.SerializeToString(), 0, proto.ByteSize())
     dtype, found = dtype_of(said), place_of(path, said)
     # The place in a message that was too small to be entered is none in the file.
-    place = Place(*found) if found and (known or said.external is not None) else None
+    place = Location(*found) if found and (known or said.external is not None) else None
     values, most = None, DECODED if dtype.kind in _WHOLE else DECODED_OTHERS
     if place is None or prod(said.shape) <= most:
         values = _values(proto, dtype, said.shape, byte_count(said), place)
@@ -36,7 +36,7 @@ def tensor_of(path: Path, index: Index, key: str, proto: TensorProto) -> Tensor:
 
 
 def _values(
-    proto: TensorProto, dtype: DType, shape: tuple[int, ...], length: int, place: Place | None
+    proto: TensorProto, dtype: DType, shape: tuple[int, ...], length: int, place: Location | None
 ) -> tuple[Element, ...]:
     """The elements of a tensor, row by row."""
     if not prod(shape):
@@ -64,7 +64,7 @@ def _fitting(proto: TensorProto, dtype: DType, length: int) -> TensorProto:
     return proto
 
 
-def _bytes(place: Place) -> bytes:
+def _bytes(place: Location) -> bytes:
     with place.file.open("rb") as file:
         file.seek(place.offset)
         return file.read(place.length)

@@ -44,7 +44,7 @@ class Value(Node):
     type: ValueType | None
 
 
-class Place(Node):
+class Location(Node):
     """Where a tensor's elements lie, row by row with the little end first, those of less than a byte packed."""
 
     file: Path
@@ -60,7 +60,7 @@ class Tensor(Node):
     name: str
     dtype: str
     shape: tuple[int, ...]
-    place: Place | None
+    place: Location | None
     values: tuple[Element, ...] | None
     key: str | None
 

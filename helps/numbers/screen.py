@@ -13,7 +13,7 @@ from ...lang.source import Source, Span
 from ...ops.model import TensorInfo
 from ..edits import applied
 from ..tree import Tree
-from .chosen import assignments
+from .chosen_sizes import assignments
 from .evaluator import Evaluator
 from .values import Env, Misfit, Untold, Value
 

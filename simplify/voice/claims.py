@@ -19,9 +19,9 @@ from ..known.values import Entry, Env, Shape, SizeValue, plain
 from ..solver.terms import Size
 from . import equations
 from .aligned import Row, aligned
-from .because import contradiction
 from .describe import is_whole, size_text, type_text
 from .origins import made_at, place_of
+from .reasons import contradiction
 from .subject import of_check
 from .telling import distinct, finish
 from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, size_label, values_text, wording

@@ -21,7 +21,7 @@ _MOVING = frozenset((Trait.MOVES_AXES, Trait.RESHAPES))
 _NO_SIZES = frozenset(("axis", "axis1", "axis2", "axes", "start", "end", "sections"))
 
 
-class Place:
+class SizeOrigin:
     """A place and, where a call made the size there, that call."""
 
     __slots__ = ("joined", "made", "span")
@@ -33,16 +33,16 @@ class Place:
         self.joined = joined
 
 
-def place_of(state: State, entry: Entry, axis: int) -> Place:
+def place_of(state: State, entry: Entry, axis: int) -> SizeOrigin:
     """Where the size of an axis was written, or the call that made it."""
     while True:
         if -len(entry.axes) <= axis < len(entry.axes) and entry.axes[axis] is not None:
-            return Place(entry.axes[axis], None)  # type: ignore[arg-type]
+            return SizeOrigin(entry.axes[axis], None)  # type: ignore[arg-type]
         if entry.origin is None:
-            return Place(entry.span, None)
+            return SizeOrigin(entry.span, None)
         before = _before(state, entry, axis)
         if before is None:
-            return Place(entry.span, entry.origin, entry if entry.origin.guards else None)
+            return SizeOrigin(entry.span, entry.origin, entry if entry.origin.guards else None)
         entry, axis = before
 
 

@@ -13,9 +13,9 @@ from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ..known.finding import Finding
 from ..known.values import Entry, plain
-from .because import labelled
 from .describe import size_text, type_text
 from .describe import told as told_size
+from .reasons import labelled
 from .subject import with_conditions
 
 

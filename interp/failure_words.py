@@ -14,7 +14,7 @@ from ..lang.walk import walk
 from ..ops.assertions import wording
 from .dtypes import numpy_dtype
 from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
-from .partly import Unknown
+from .partial_sizes import Unknown
 
 Values = Mapping[str, Any]
 

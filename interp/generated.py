@@ -27,7 +27,7 @@ Line = tuple[str, Site | None, Mapping[str, str]]
 _OWN: Mapping[str, str] = {}
 
 
-class Unit:
+class GeneratedModule:
     """One program's generated module while it grows: its lines, the sites of the lines, and the constants it refers to."""
 
     def __init__(

@@ -17,7 +17,7 @@ from .values import SizeValue, Value, plain
 _HEAVIEST = 60
 
 
-class Written:
+class CoreWriter:
     """Writes out what is known under one State, where that is `wanted`; a size that was written before is the same
     expression."""
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from ..lang.dtypes import DType
 from ..ops.model import TensorInfo
-from . import partly
-from .by_shapes import ByShapes, Routines, Slots
+from . import partial_sizes
+from .by_shapes import ByShapes, KnownSlots, Routines
 from .dtypes import numpy_dtype
 from .guards import Ghost, Undefined
 from .kernels.registry import Array
-from .partly import Open, Value
+from .partial_sizes import Open, Value
 from .steps import Block, Branch, Compute, Invoke, Loop, Routine, Site, Step, asks, blocks, every, reads, total
 from .trace import Failure, Foreseen, Place, Turn
 
@@ -34,7 +34,7 @@ class _Stop(Exception):
     """From here on nothing is foreseen."""
 
 
-class Ahead:
+class EarlyChecks:
     """A program's routines, which are followed over shapes. `space` has the tensors that are there before anything runs."""
 
     def __init__(self, routines: Iterable[Routine], owners: Mapping[str, str], space: Mapping[str, Any]) -> None:
@@ -127,7 +127,7 @@ def _key(value: Any) -> Any:
 class _Following(ByShapes):
     """One call from outside, followed over shapes until a check on its way surely fails."""
 
-    def __init__(self, ahead: Ahead) -> None:
+    def __init__(self, ahead: EarlyChecks) -> None:
         super().__init__(ahead.routines)
         self.owners = ahead.owners
         self.steps = _STEPS
@@ -136,14 +136,14 @@ class _Following(ByShapes):
 
     def enter(self, name: str, args: Sequence[Any]) -> None:
         """Raises Foreseen where a check surely fails. What the door itself refuses it says itself."""
-        state, fits = self.routines.enter(name, tuple(map(partly.info, args)), wanted=False)
+        state, fits = self.routines.enter(name, tuple(map(partial_sizes.info, args)), wanted=False)
         try:
             if fits is not False:
                 self._routine(name, state)
         except _Stop:
             return
 
-    def _routine(self, name: str, state: Slots) -> Value:
+    def _routine(self, name: str, state: KnownSlots) -> Value:
         routine = self.routines.named[name]
         self.places.append((routine, None, {p: state.get(p) for p in routine.params}))
         outside, self.turns = self.turns, ()
@@ -154,13 +154,13 @@ class _Following(ByShapes):
         self.turns = outside
         return result
 
-    def step(self, step: Step, state: Slots) -> None:
+    def step(self, step: Step, state: KnownSlots) -> None:
         self.steps -= id(step) in state.needed
         if self.steps < 0:
             raise _Stop
         super().step(step, state)
 
-    def call(self, step: Invoke, args: tuple[Value, ...], state: Slots) -> Value:
+    def call(self, step: Invoke, args: tuple[Value, ...], state: KnownSlots) -> Value:
         if step.way in _UNSEEN or step.callee not in self.routines.named:
             raise _Stop
         self._at(step)
@@ -171,7 +171,7 @@ class _Following(ByShapes):
 
     # Turns
 
-    def loop(self, step: Loop, state: Slots) -> None:
+    def loop(self, step: Loop, state: KnownSlots) -> None:
         """Turns that are certain, one by one; behind them, where it is not known how many there are, what all turns keep."""
         start, stride, count = self._range(step, state)
         turn, goes_on = 0, state.certain and (count is not None or step.range is None)
@@ -191,7 +191,7 @@ class _Following(ByShapes):
             state.bind(stacked.output, _stacked(state.get(stacked.output), turn) if turn else None)
         return None
 
-    def _turn(self, step: Loop, state: Slots, turn: int, count: int | None) -> tuple[bool, int | None]:
+    def _turn(self, step: Loop, state: KnownSlots, turn: int, count: int | None) -> tuple[bool, int | None]:
         """Whether there surely is such a turn, and how many there are, if that is known."""
         self.block(step.cond, state)
         runs = True if step.test is None else self.decided(step.test, state)
@@ -199,13 +199,13 @@ class _Following(ByShapes):
             self.block(step.body, state)
         return bool(runs), count if runs else turn if runs is False else None
 
-    def _range(self, step: Loop, state: Slots) -> tuple[int, int, int | None]:
+    def _range(self, step: Loop, state: KnownSlots) -> tuple[int, int, int | None]:
         """Where a range begins, its step, and how many turns there are; None where that is not known."""
         if step.range is None:
             return 0, 1, None
         sizes = [step.range.start, step.range.step, total(step.span, step.range)]
         try:
-            start, stride, count = (partly.shape_level(size, state) for size in sizes)
+            start, stride, count = (partial_sizes.shape_level(size, state) for size in sizes)
         except (Open, Undefined):
             return 0, 1, None
         is_known = isinstance(start, int) and isinstance(stride, int) and isinstance(count, int)
@@ -216,7 +216,7 @@ class _Following(ByShapes):
     def holds(self, step: Step) -> None:
         """What surely holds ends nothing."""
 
-    def fails(self, problem: Exception, step: Step, state: Slots) -> None:
+    def fails(self, problem: Exception, step: Step, state: KnownSlots) -> None:
         if not state.certain or not asks(step):
             return
         self._at(step)

@@ -16,7 +16,7 @@ from ..lang.diagnostics import Diagnostic, error
 from ..lang.source import Source, Span
 
 
-class Door:
+class IndexChecks:
     """The inputs of a model that hold indices, each with its table."""
 
     def __init__(self, path: Path) -> None:
