@@ -340,7 +340,9 @@ class _Outline(SymbolicCtx):
         """An argument with a name for each size in it that has none."""
         if isinstance(argument, TensorInfo):
             shape = tuple(self.named(d, is_dim=True) for d in self.state.resolve(argument.shape))
-            return replace(argument, shape=shape, data=None)
+            sizes = (e if isinstance(e, int | Term) else None for e in argument.data or ())
+            data = None if argument.data is None else tuple(self.named(e) for e in sizes)
+            return replace(argument, shape=shape, data=data)
         if isinstance(argument, tuple):
             return tuple(self.named(a) for a in argument)
         if type(argument) is not Term or single_var(argument) is not None:

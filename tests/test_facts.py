@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from rxlang.simplify.solver.conditions import any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
+from rxlang.simplify.solver.conditions import all_of, any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
 from rxlang.simplify.solver.consequences import at_least_one, without_quotient
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.points import nearest, samples
@@ -375,6 +375,39 @@ def test_a_comparison_with_what_is_kept_between_two_bounds_is_one_with_a_bound(
             points = [{n: a, k: b} for a, b in itertools.product(range(4), range(-4, 5))]
             assert [evaluate_cond(said, p) for p in points] == [evaluate_cond(cond, p) for p in points], (cond, said)
             assert "max" not in render_cond(said)
+
+
+@pytest.mark.parametrize(
+    ("cond", "said"),
+    [
+        (ne(n, 0), "n >= 1"),
+        (ge((n + 15) // 16 * ((m + 15) // 16), 1), "n >= 1 && m >= 1"),
+        (ge(n * m * 3, 2), "n >= 1 && m >= 1"),
+        (ge(n * m * 3, 4), "n * m >= 2"),
+        (ge(n // (m + 1), 1), "n > m"),
+        (ge(n * m // 4, 3), "n * m >= 12"),
+        (le((n + 15) // 16, 2**23), "n <= 134217728"),
+        (eq((n + 15) // 16 * 2, (n + 7) // 8), "(n + 15) % 16 >= 8"),
+        (eq(n // 32 * 4, n // 8), "n % 32 <= 7"),
+        (all_of(ne(n % 8, 3), ne(n % 8, 4)), "(n + 5) % 8 >= 2"),
+        (eq(n // 4 * 4, n), "n % 4 == 0"),
+        (ne(n % 8, 3), "n % 8 != 3"),
+        (any_of(eq(n % 8, 1), eq(n % 8, 5)), "n % 4 == 1"),
+        (any_of(eq(n % 5, 1), eq(n % 5, 3)), "n % 5 == 1 || n % 5 == 3"),
+    ],
+    ids=str,
+)
+def test_a_condition_is_said_in_few_words(cond, said):
+    found = shorter(Facts(), cond)
+    assert render_cond(found) == said
+    assert shorter(Facts(), found) == found
+    points = [dict(zip(variables(n + m), at, strict=True)) for at in itertools.product(range(80), (0, 1, 2, 7))]
+    assert [evaluate_cond(found, p) for p in points] == [evaluate_cond(cond, p) for p in points]
+
+
+def test_a_bound_stays_where_others_leave_out_what_is_beside_it():
+    known = knowing(ge((n + 15) % 16, 8), le(n, 2**27))
+    assert render_cond(shorter(known, ge(n, 1))) == "n >= 1"
 
 
 @pytest.mark.parametrize("by", [2, 3, 7, m + 1], ids=str)

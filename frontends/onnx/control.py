@@ -107,8 +107,9 @@ def loop(block: Block, operation: Operation) -> list[Line]:
         results.insert(0, f"@reshape({inner.name(parts.graph.outputs[0].name)}, [])")
     turns = block.item(parts.count) if parts.count else str(_ENDLESS)
     head = f"for {index} in range({turns})" if counted else f"while ({inner.name(parts.go)})"
+    kept = [_kept(inner.name(v.name), block.name(first)) for v, first in parts.carries if v.type is None]
     until = f"while ({inner.name(parts.go)})" if counted and not parts.stays else ""
-    lines = block.braced(_head(inner, head, carries, until, parts.stacked), inner, _tuple(results))
+    lines = block.braced(_head(inner, head, carries, until, parts.stacked, kept), inner, _tuple(results))
     return _results(block, operation, parts, lines)
 
 
@@ -153,8 +154,15 @@ def _pairs(parts: _Parts) -> list[tuple[tuple[Value, str], Value]]:
     return list(zip(parts.carries, parts.ends, strict=True))
 
 
-def _head(block: Block, first: str, carries: Sequence[str], until: str, stacked: Sequence[Value]) -> str:
-    clauses = [first, f"with ({', '.join(carries)})" if carries else "", until]
+def _head(
+    block: Block, first: str, carries: Sequence[str], until: str, stacked: Sequence[Value], kept: Sequence[str] = ()
+) -> str:
+    clauses = [
+        first,
+        f"with ({', '.join(carries)})" if carries else "",
+        f"where {', '.join(kept)}" if kept else "",
+        until,
+    ]
     clauses.append(f"stack ({', '.join(_stacked(block, v) for v in stacked)})" if stacked else "")
     return " ".join(clause for clause in clauses if clause)
 
@@ -183,6 +191,11 @@ def _carry(block: Block, value: Value, first: str) -> str:
     if value.type is not None and not isinstance(value.type, TensorType):
         return f"{name} = {first}"
     return f"{name} : Tensor(?, {value.type.dtype or '?' if value.type else '?'}) = {first}"
+
+
+def _kept(name: str, first: str) -> str:
+    """What is said of a carry of which the model says nothing: be it a tensor or a sequence, it keeps its first value's dtype."""
+    return f"{name}.dtype == {first}.dtype"
 
 
 def _becomes_optional(value: Value, end: Value) -> bool:

@@ -110,14 +110,20 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | 
     0 is refused.
     """
     first, last = (0, start) if stop is None else (start, stop)
-    if isinstance(step, int) and step == 0:
-        ctx.fail(NotZero(Argument("step", step)))
-    ctx.require(NotZero(Argument("step", step)))
-    length = _steps(ctx, first, last, step)
+    leads_on(ctx, "step", step)
+    length = steps_of(ctx, first, last, step)
     return Out((length,), _progression(ctx, first, step, length, _INT64 if dtype is None else dtype))
 
 
-def _steps(ctx: Ctx, first: Dim, last: Dim, step: Dim) -> Dim:
+def leads_on(ctx: Ctx, name: str, step: Dim) -> None:
+    """A step is not 0."""
+    if isinstance(step, int) and step == 0:
+        ctx.fail(NotZero(Argument(name, step)))
+    ctx.require(NotZero(Argument(name, step)))
+
+
+def steps_of(ctx: Ctx, first: Dim, last: Dim, step: Dim) -> Dim:
+    """How many numbers first, first + step, ... there are before the last, where the step is not 0."""
     if ctx.decide(ctx.lt(0, step)) is True:
         distance, stride = last - first, step
     elif ctx.decide(ctx.lt(step, 0)) is True:

@@ -14,6 +14,7 @@ from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Equal, Is, Number, Other
 from ..tracked import Ratio
 from ..tracked import elements as tracked_elements
+from .create import leads_on, steps_of
 from .parts import pad, padded_axes, slice_, split
 from .shape import expand_dims, reshape, squeeze
 
@@ -166,9 +167,17 @@ def onnx_slice(
     ctx: Ctx, x: TensorInfo, starts: TensorInfo, ends: TensorInfo, axes: TensorInfo | None, steps: TensorInfo | None
 ) -> Out:
     """A part along some axes, with Python's rule for bounds. ONNX Slice."""
+    if tracked_elements(starts, ctx.dims(starts)) is None:
+        return _of_some_bounds(ctx, x)
     along = None if axes is None else literals(ctx, axes)
     by = None if steps is None else bounds(ctx, steps, "step")
     return slice_(ctx, x, bounds(ctx, starts, "start"), bounds(ctx, ends, "end"), along, by, False)  # type: ignore[no-any-return]
+
+
+def _of_some_bounds(ctx: Ctx, x: TensorInfo) -> Out:
+    """Nobody knows how many bounds there are: any axis of what comes may be shorter."""
+    ctx.leave_open(Other("as many entries in {0}, axes and steps as in {1}", (Argument("ends"), Argument("starts"))))
+    return Out(tuple(ctx.fresh("size", 0, size) for size in ctx.dims(x)))
 
 
 @primitive(
@@ -235,9 +244,11 @@ def _added(pad: Dim) -> Dim:
 def onnx_range(ctx: Ctx, start: TensorInfo, limit: TensorInfo, delta: TensorInfo) -> Out:
     """The numbers start, start + delta, ... before limit. ONNX Range."""
     a, b, step = (_whole(ctx, name, t) for name, t in (("start", start), ("limit", limit), ("delta", delta)))
-    if a is None or b is None or not isinstance(step, int) or step == 0:
+    if step is not None:
+        leads_on(ctx, "delta", step)
+    if a is None or b is None or step is None:
         return Out((ctx.fresh("count"),))
-    count = ctx.max(0, ctx.ceildiv(b - a, step) if step > 0 else ctx.ceildiv(a - b, -step))
+    count = steps_of(ctx, a, b, step)
     whole = start.dtype is None or str(start.dtype) in ("int16", "int32", "int64")
     data = tuple(a + i * step for i in range(count)) if whole and isinstance(count, int) and count <= 64 else None
     return Out((count,), data)

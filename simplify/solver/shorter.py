@@ -29,11 +29,13 @@ from .conditions import (
     negate,
     render_cond,
 )
+from .consequences import at_least_one, without_quotient
 from .facts import Facts
 from .sizes import single_var
 from .terms import Floor, Max, Mono, Size, Term, Var, floordiv, mod, of_atom, replace_atom, smax, variables
 
 _REACH = 130
+_PERIOD = 65
 _FEW = 4
 _GRID = (*range(10), 12, 16, 24)
 _MOST_STEPS = 16
@@ -170,15 +172,15 @@ def _without_guards(facts: Facts, part: Cond, others: Iterable[Cond]) -> Cond:
 
 
 def _split(cond: Cond, empties: Collection[Var] | None) -> Cond | None:
-    """What a comparison says in parts: a maximum is 0 where no part of it is more; what flooring takes away of a product
-    is nothing where it is nothing of each factor.
+    """What a comparison says in parts: a maximum is 0 where no part of it is more; a quotient or a product has a bound where
+    its parts have; what flooring takes away of a product is nothing where it is nothing of each factor.
 
     max(t - 512, 0) == 0  ->  t <= 512;      h * w == (h // 2) * (w // 2) * 4  ->  h % 2 == 0 && w % 2 == 0
     """
     if isinstance(cond, Eq0 | Ge0) and (found := _clamped(cond.term)) is not None:
         return _of_clamped(cond, *found)
     if not isinstance(cond, Eq0):
-        return None
+        return _of_factors(cond.term) if isinstance(cond, Ge0) else None
     monos = list(cond.term.mons.items())
     if len(monos) == 1:
         (mono, _), *_ = monos
@@ -222,6 +224,18 @@ def _of_clamped(cond: Eq0 | Ge0, factor: int, size: Size, most: int | None) -> C
     if rest or value < 0 or (most is not None and value > most):
         return False
     return le(size, 0) if value == 0 else ge(size, value) if value == most else eq(size, value)
+
+
+def _of_factors(term: Term) -> Cond | None:
+    """What a bound of a quotient says of what is divided, and one of a product that 1 reaches of each factor.
+
+    (h + 1) // 2 >= 3  ->  h >= 5;      h // 2 * w >= 1  ->  h // 2 >= 1 && w >= 1
+    """
+    divided = without_quotient(term)
+    if divided is not None:
+        return ge0(divided)
+    sizes = list(at_least_one(term, {}))
+    return all_of(*(ge(size, 1) for size in sizes)) if len(sizes) > 1 and sum(term.mons.values()) >= 0 else None
 
 
 def _floored(whole: tuple[Mono, int], floored: tuple[Mono, int], empties: Collection[Var] | None) -> Cond | None:
@@ -359,12 +373,29 @@ def _of_one(facts: Facts, cond: Cond, v: Var) -> Iterator[Cond]:
         yield le(size, no[0] - 1)
     if len(yes) <= _FEW:
         yield any_of(*(eq(size, n) for n in yes))
-    if len(yes) > _FEW:
-        step, rest = yes[1] - yes[0], yes[1] % max(yes[1] - yes[0], 1)
+    if len(yes) > _FEW and yes[1] - yes[0] > 1:
+        step, rest = yes[1] - yes[0], yes[1] % (yes[1] - yes[0])
         yield eq(mod(size, step), rest)
         yield all_of(ge(size, yes[0]), eq(mod(size, step), rest))
-    if len(no) <= _FEW:
+    if len(no) <= _FEW and changes > 1:
         yield all_of(*(ne(size, n) for n in no))
+    yield from _remainders_in_a_row(size, dict(zip(tried, holds, strict=True)))
+
+
+def _remainders_in_a_row(size: Size, held: dict[int, bool]) -> Iterator[Cond]:
+    """A range of remainders, as (n + 15) % 16 >= 8, where that is what the numbers that hold have in common."""
+    for period in range(2, _PERIOD):
+        yes = {n % period for n, is_so in held.items() if is_so}
+        first, *others = [r for r in sorted(yes) if (r - 1) % period not in yes] or (0, 0)
+        if others or any((n % period in yes) != is_so for n, is_so in held.items()):
+            continue
+        if len(yes) == 1:
+            yield eq(mod(size, period), first)
+        elif first == 0:
+            yield le(mod(size, period), len(yes) - 1)
+        else:
+            yield ge(mod(size + -(first + len(yes)) % period, period), period - len(yes))
+        return
 
 
 def _of_two(facts: Facts, cond: Cond, v: Var, w: Var) -> Iterator[Cond]:

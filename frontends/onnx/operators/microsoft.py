@@ -187,7 +187,7 @@ def bias_split_gelu(node: Reader) -> str:
 def nhwc_conv(node: Reader) -> str:
     group = node.integer("group", 1)
     shaped = spaced(node, "strides", "pads", "dilations", filters=1) + ("" if group == 1 else f", groups={group}")
-    weight = f"@moveaxis({node.x(1)}, -1, 1)"
+    weight = f"@moveaxis({node.of_kernel(1, channels_last=True)}, -1, 1)"
     return f'@conv({node.x(0)}, {weight}{node.optional(2, "bias")}{shaped}, layout="channels_last")'
 
 
@@ -213,7 +213,7 @@ def conv_transpose_with_pads(node: Reader) -> str:
     )
     if any(pads):
         shaped += f", pads={pairs(pads)}"
-    return f"@conv_transpose({node.x(0)}, {node.x(1)}{node.optional(3, 'bias')}{shaped})"
+    return f"@conv_transpose({node.x(0)}, {node.of_kernel(1)}{node.optional(3, 'bias')}{shaped})"
 
 
 # What ONNX got later, or has not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import quantised
 from .microsoft import DOMAIN, embedded
-from .recurrent import lstm_of
+from .recurrent import lstm_of, recurrent
 from .registry import Reader, Row, Untranslatable, add, listed, number, operator
 from .windows import spaced
 
@@ -122,12 +122,12 @@ def dynamic_quantize_lstm(node: Reader) -> str:
     """Weights have a scale for each direction, or for each of its columns."""
     directions = 2 if node.string("direction", "forward") == "bidirectional" else 1
 
-    def weights(at: int, scale: int) -> str:
+    def weights(given: str, scale: int) -> str:
         less = f" - @cast(@reshape({node.x(scale + 1)}, [{directions}, 1, -1]), float32)" if node.has(scale + 1) else ""
-        text = f"(@cast({node.x(at)}, float32){less}) * @reshape({node.x(scale)}, [{directions}, 1, -1])"
+        text = f"(@cast({given}, float32){less}) * @reshape({node.x(scale)}, [{directions}, 1, -1])"
         return node.let("weights", f"@matrix_transpose({text})")
 
-    return lstm_of(node, weights(1, 8), weights(2, 10), ", quantised=true")
+    return lstm_of(node, weights(node.x(1), 8), weights(recurrent(node, axis=1), 10), ", quantised=true")
 
 
 @operator("QGemm", 1, DOMAIN)

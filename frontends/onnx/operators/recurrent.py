@@ -26,7 +26,7 @@ def gru(node: Reader) -> str:
 
 @operator("LSTM", 7)
 def lstm(node: Reader) -> str:
-    return lstm_of(node, node.x(1), _recurrent(node))
+    return lstm_of(node, node.x(1), recurrent(node))
 
 
 def lstm_of(node: Reader, w: str, r: str, only: str = "") -> str:
@@ -35,12 +35,12 @@ def lstm_of(node: Reader, w: str, r: str, only: str = "") -> str:
     return _layer(node, "lstm", ("initial_h", "initial_c", "peepholes"), 3, only=only, weights=(w, r))
 
 
-def _recurrent(node: Reader) -> str:
-    """The weights of the state."""
+def recurrent(node: Reader, axis: int = 2) -> str:
+    """The weights of the state, an axis of which is as long as it."""
     size = None if node.attribute("hidden_size") is None else node.integer("hidden_size")
     if size is not None and size < 1:
         raise Untranslatable(f"its attribute `hidden_size` is {size}; it is at least 1")
-    return node.weights(2, "hidden_size", (None, None, size))
+    return node.weights(2, "hidden_size", [size if at == axis else None for at in range(3)])
 
 
 def _layer(
@@ -53,7 +53,7 @@ def _layer(
     weights: tuple[str, str] | None = None,
 ) -> str:
     """`only` is what nothing but ONNX's primitive takes."""
-    w, r = weights or (node.x(1), _recurrent(node))
+    w, r = weights or (node.x(1), recurrent(node))
     given = node.optional(3, "b")
     only += node.optional(4, "lengths") + node.optional(7, "peepholes")
     given += "".join(node.optional(5 + at, name) for at, name in enumerate(states) if name != "peepholes")

@@ -216,10 +216,12 @@ class Reader:
         said = ", ".join("?" if size is None else str(size) for size in sizes)
         return self.scope.claimed(f"{name}_of_input_{at}", f"Tensor([{said}])", self.x(at))
 
-    def of_kernel(self, at: int) -> str:
+    def of_kernel(self, at: int, *, channels_last: bool = False) -> str:
         """The name of an input of filters, which have the sizes of `kernel_shape` where there is one."""
         kernel = self.integers("kernel_shape")
-        return self.x(at) if kernel is None else self.weights(at, "kernel_shape", (None, None, *kernel))
+        if kernel is None:
+            return self.x(at)
+        return self.weights(at, "kernel_shape", (None, *kernel, None) if channels_last else (None, None, *kernel))
 
     def parts(self, text: str, count: int) -> list[str]:
         """The names of the parts of an expression that has so many."""

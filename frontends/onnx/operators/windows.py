@@ -16,7 +16,7 @@ def pairs(pads: tuple[int, ...]) -> str:
 def spaced(node: Reader, *names: str, strides: str = "", filters: int | None = None) -> str:
     """The attributes of windows that are not their defaults; `strides` is what our primitive is told where there are none, and
     `filters` the input that has the kernel's axes where no attribute says how many they are. Pads do not count where `auto_pad`
-    says what they are."""
+    says what they are; a list without numbers says nothing."""
     axes = _axes(node, filters)
     found = [strides] if node.integers("strides") is None and strides else []
     auto = node.string("auto_pad", "NOTSET").lower()
@@ -24,9 +24,9 @@ def spaced(node: Reader, *names: str, strides: str = "", filters: int | None = N
         values = None if name == "pads" and auto != "notset" else node.integers(name)
         default = {0} if name in ("pads", "output_padding") else set() if strides and name == "strides" else {1}
         wanted = axes and axes * (2 if name == "pads" else 1)
-        if values is not None and wanted is not None and len(values) != wanted:
+        if values and wanted is not None and len(values) != wanted:
             raise Untranslatable(f"its attribute `{name}` has {len(values)} numbers; {axes} axes take {wanted}")
-        if values is not None and set(values) - default:
+        if values and set(values) - default:
             found.append(f", {name}={pairs(values) if name == 'pads' else listed(values)}")
     if auto != "notset":
         found.append(f', auto_pad="{auto}"')
