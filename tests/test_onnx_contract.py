@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,7 +30,7 @@ from rxlang.model.comparison import compare  # noqa: E402
 from rxlang.model.contract import Contract  # noqa: E402
 from rxlang.model.contract_file import BadContract, contract_object, contract_text, read_contract  # noqa: E402
 from rxlang.simplify.known.outcome import Options  # noqa: E402
-from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
+from rxlang.simplify.solver.numbers import holds_at, size_at  # noqa: E402
 from support import fuzz  # noqa: E402
 
 TRIES = fuzz.tries("contracts beside runs")
@@ -300,6 +301,30 @@ def test_positions_that_are_moved_and_repeated_are_followed(tmp_path: Path) -> N
     path = model(tmp_path / "m.onnx", nodes, {"x": ["b", "t"]}, ["p"], held)
     (said,) = contract(path).conditions
     assert said.condition in ("t <= 14 || b == 0", "b == 0 || t <= 14")
+
+
+@pytest.mark.parametrize(("first", "last"), [("zero", "all"), ("rows", "all"), ("all", "zero"), ("zero", "rows")])
+@pytest.mark.parametrize("back", [False, True])
+def test_a_range_whose_step_is_a_size_demands_that_there_is_one(
+    tmp_path: Path, first: str, last: str, back: bool
+) -> None:
+    """As bags of embeddings begin: where each row of so many ids does."""
+    nodes = [
+        node("Size", "All", "x", "all"), node("Shape", "Rows", "x", "n", start=0, end=1), node("Squeeze", "R", "n", "rows"),
+        node("Shape", "Width", "x", "m", start=1, end=2), node("Squeeze", "Step", "m", "step"),
+        node("Mul", "Back", "step sign", "by"), node("Range", "Range", f"{first} {last} by", "y"),
+    ]  # fmt: skip
+    held = {"zero": np.array(0), "sign": np.array(-1 if back else 1)}
+    path = model(tmp_path / "m.onnx", nodes, {"x": ["b", "k"]}, ["y"], held)
+    found = contract(path)
+    (said,) = found.conditions
+    assert said.condition == "k >= 1" and said.demands[0].node == "node Range (Range)"
+    assert not found.undecided
+    (size,) = found.outputs[0].shape or ()
+    for b, k in product(range(4), range(1, 4)):
+        ends = {"zero": 0, "all": b * k, "rows": b}
+        made = range(ends[first], ends[last], -k if back else k)
+        assert size_at(str(size), {"b": b, "k": k}) == len(made), (size, b, k)
 
 
 def test_indices_that_data_decides_are_listed_and_not_counted(tmp_path: Path) -> None:

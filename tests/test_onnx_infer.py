@@ -386,6 +386,30 @@ def test_what_a_loop_makes_longer_has_no_size_of_before(tmp_path: Path) -> None:
     assert module.main(np.array(2), np.ones((4, 3), np.float32)).shape == (12, 3)
 
 
+@pytest.mark.parametrize(
+    ("at", "axis", "found"), [(1, -1, (2, "n * 3", 1, 1)), (-2, 0, (2, 3, "n", 1)), (0, 0, ("n * 2", 3, 1, 1))]
+)
+def test_a_one_hot_tensor_of_a_size_is_a_shape(
+    tmp_path: Path, at: int, axis: int, found: tuple[int | str, ...]
+) -> None:
+    """As an exporter says that one axis is repeated: a tile by 1 everywhere, and by a size there."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["n"], start=0, end=1),
+        helper.make_node("Concat", ["one", "n"], ["values"], axis=0),
+        helper.make_node("OneHot", ["at", "depth", "values"], ["hot"], axis=axis),
+        helper.make_node("Reshape", ["hot", "minus"], ["times"]),
+        helper.make_node("Tile", ["y", "times"], ["z"]),
+    ]
+    held = {"one": [1], "at": [at], "minus": [-1], "depth": 4}
+    constants = [numpy_helper.from_array(np.array(v), n) for n, v in held.items()]
+    inputs = [value("x", ["n"]), value("y", [2, 3, 1, 1])]
+    path = saved(model(nodes, inputs, [value("z", None)], constants), tmp_path)
+    assert rx_onnx.infer(str(path)).values["z"].shape == found
+    x, y = np.ones(5, np.float32), np.arange(6, dtype=np.float32).reshape(2, 3, 1, 1)
+    times = [5 if at % 4 == i else 1 for i in range(4)]
+    assert (rxlang.load(path).main(x, y) == np.tile(y, times)).all()
+
+
 # Sizes in narrow dtypes
 
 

@@ -90,6 +90,31 @@ def test_a_size_that_only_a_turn_knows_is_not_written(tmp_path: Path) -> None:
     assert written(onnx.load(tmp_path / "out.onnx").graph)["acc2"] in ([], [0, 3])
 
 
+def test_what_a_body_carries_and_does_not_declare_keeps_its_dtype(tmp_path: Path) -> None:
+    """A counter and a sequence of rows, as exporters write them: the body declares neither."""
+    untyped = helper.make_empty_tensor_value_info
+    body = helper.make_graph(
+        [
+            node("Gather", ["x", "at"], ["row"]), node("SequenceInsert", ["rows", "row"], ["more"]),
+            node("Add", ["at", "one"], ["next"]), node("Less", ["next", "count"], ["go2"]),
+        ],
+        "body", [untyped(n) for n in ("turn", "go", "at", "rows")], [untyped(n) for n in ("go2", "next", "more")],
+    )  # fmt: skip
+    nodes = [
+        node("Size", ["x"], ["count"]), node("SequenceEmpty", [], ["none"]),
+        node("Loop", ["", "true", "zero", "none"], ["last", "all"], body=body),
+        node("ConcatFromSequence", ["all"], ["y"], axis=0, new_axis=1),
+    ]  # fmt: skip
+    held = {"true": np.array(True), "zero": np.array(0), "one": np.array(1)}
+    path = saved(tmp_path / "m.onnx", nodes, [value("x", FLOAT, ["n"])], [value("y", FLOAT, None)], **held)
+    found = check_model(path, str(path))
+    assert [d.message for d in found.report.diagnostics] == []
+    assert found.contract is not None and not found.contract.undecided
+    assert rx_onnx.infer(path).values["all"].dtype == "Sequence(float32)"
+    x = np.arange(3, dtype=np.float32)
+    assert rxlang.load(path).main(x).tolist() == x.tolist()
+
+
 @pytest.mark.parametrize(
     ("begins", "goes_on", "told", "turns"),
     [

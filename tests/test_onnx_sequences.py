@@ -159,15 +159,17 @@ class Walk:
         self.sequences[self.add("If", [cond], **arms)] = list(items if self.given[cond] else others)
 
     def loop(self, s: str, items: list[Any], x: str, value: Any) -> None:
-        """Appends a tensor in each turn."""
+        """Appends a tensor in each turn; as in functions, the body may not say what it carries."""
         turns, count = self.r.choice([0, 1, 3]), self.name()
         (self.constants if self.r.random() < 0.5 else self.given)[count] = np.array(turns, np.int64)
         i, c, a, c2, b = (self.name() for _ in range(5))
+        said = lambda name: helper.make_value_info(name, sequence_type())  # noqa: E731
+        said = self.r.choice((said, helper.make_empty_tensor_value_info))
         body = helper.make_graph(
             [helper.make_node("Identity", [c], [c2]), helper.make_node("SequenceInsert", [a, x], [b])],
             "body",
-            [tensor(i, [], INT64), tensor(c, [], BOOL), helper.make_value_info(a, sequence_type())],
-            [tensor(c2, [], BOOL), helper.make_value_info(b, sequence_type())],
+            [tensor(i, [], INT64), tensor(c, [], BOOL), said(a)],
+            [tensor(c2, [], BOOL), said(b)],
         )
         self.sequences[self.add("Loop", [count, "", s], body=body)] = [*items, *[value] * turns]
 

@@ -132,3 +132,15 @@ def test_the_outline_of_a_call_has_the_sizes_that_it_takes_over(monkeypatch):
     by_name = {b.name: b.shape for b in shapes.bindings}
     assert by_name["y"] == ("?", "m * 4")
     assert by_name["z"] == ("m * 4", "?")
+
+
+def test_the_outline_of_a_call_knows_which_axes_its_bounds_are_of(monkeypatch):
+    """Numbers that a tensor holds are numbers there too, and its sizes have names."""
+    monkeypatch.setattr(f"{ROOMS}.primitives._RULE", 0)
+    monkeypatch.setattr(f"{ROOMS}.primitives._LEAST", 0)
+    text = (
+        "@f = fn(x : Tensor([n, m, 5], float32)) : Tensor {\n"
+        "  let y = @onnx.slice(x, tensor([0]), @shape(x)[1:2] // 2, axes=tensor([1]))\n  @expand_dims(y, axis=0)\n}\n"
+    )
+    [shapes] = check(text).checked.describe()
+    assert next(b.shape for b in shapes.bindings if b.name == "y") == ("n", "?", 5)

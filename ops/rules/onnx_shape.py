@@ -8,11 +8,11 @@ from typing import Any
 from ...lang.node import replace
 from ..axes import Shape, is_plain, known_shape, place, product, total
 from ..broadcast import broadcast
-from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
+from ..model import TRACKED, WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
 from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Equal, Is, Number, Other
-from ..tracked import Ratio
+from ..tracked import Ratio, count_of
 from ..tracked import elements as tracked_elements
 from .create import leads_on, steps_of
 from .parts import pad, padded_axes, slice_, split
@@ -271,14 +271,26 @@ def _whole(ctx: Ctx, name: str, x: TensorInfo) -> Dim | None:
 @primitive(
     "onnx.one_hot", "indices: tensor, depth: tensor, values: tensor, axis: int = -1", "I:real, D:real, T:any -> T"
 )
-def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: TensorInfo, axis: int) -> Shape:
+def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: TensorInfo, axis: int) -> Out:
     """A new axis of `depth` elements, the second of `values` at the index and the first elsewhere. ONNX OneHot."""
     dims = ctx.dims(indices)
     size = scalar(ctx, "depth", depth)
     (count,) = ranked(ctx, "values", values, 1)
     ctx.require(Is(Axis("values", 0, count), Number(2)))
     at = place(ctx, (*dims, 1), axis)
-    return (*dims[:at], size, *dims[at:])
+    made = (*dims[:at], size, *dims[at:])
+    chosen = tracked_elements(indices, dims)
+    if chosen is None or values.data is None or (count_of(made) or TRACKED + 1) > TRACKED:
+        return Out(made)
+    return Out(made, _ones_among(chosen, size, count_of(dims[at:]) or 1, values.data))
+
+
+def _ones_among(chosen: Sequence[object], depth: int, inner: int, values: Sequence[object]) -> tuple[object, ...]:
+    """The elements of a one-hot tensor, whose new axis stands before `inner` others; None where an index is not known."""
+    off, on = values
+    rows = [chosen[start : start + inner] for start in range(0, len(chosen), inner)]
+    spots = ((i, place) for row in rows for place in range(depth) for i in row)
+    return tuple((on if i in (place, place - depth) else off) if isinstance(i, int) else None for i, place in spots)
 
 
 @primitive("onnx.nonzero", "x: tensor", "T:any -> int64")
