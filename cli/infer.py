@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     "--policy", type=click.Choice(get_args(Policy)), default="reconcile", show_default=True,
     help="What becomes of shapes that the model declares.",
 )  # fmt: skip
-@click.option("--copy-data", is_flag=True, help="Copy external data beside OUT.onnx instead of linking it there.")
+@click.option(
+    "--copy-data/--link-data", default=True, show_default=True,
+    help="External data beside OUT.onnx: a copy, or a link to it, which some readers refuse.",
+)  # fmt: skip
 @click.option(
     "--dynamic",
     multiple=True,

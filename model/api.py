@@ -73,9 +73,9 @@ class Inferences(Node):
             return None
         return tuple(None if s == "?" else Size(names.get(s, s) if isinstance(s, str) else s) for s in found)
 
-    def write(self, path: str | PathLike[str], copy_data: bool = False, contract: str | None = None) -> None:
-        """Write the model with its shapes, and a contract where there is one. Its external data is linked beside it, or
-        copied. Raises OSError."""
+    def write(self, path: str | PathLike[str], copy_data: bool = True, contract: str | None = None) -> None:
+        """Write the model with its shapes, and a contract where there is one. Its external data is copied beside it, or
+        linked. Raises OSError."""
         write_shapes(self.model, self.inference, self.policy, Path(path), self.data, copy_data, contract)
 
 

@@ -208,11 +208,13 @@ def external(folder: Path, numbers: list[float]) -> Path:
 def test_external_data_is_beside_what_is_written(tmp_path: Path, rx: Run, copied: bool) -> None:
     source, out = external(tmp_path / "a", [1, 2, 3]), tmp_path / "b" / "out.onnx"
     out.parent.mkdir()
-    said = rx("infer", source, "-o", out, *(["--copy-data"] if copied else []))
+    said = rx("infer", source, "-o", out, *([] if copied else ["--link-data"]))
     assert said.exit_code == 0, said.output
-    assert rx("infer", source, "-o", out, *(["--copy-data"] if copied else [])).exit_code == 0  # and once more
+    assert rx("infer", source, "-o", out, *(["--copy-data"] if copied else ["--link-data"])).exit_code == 0  # and once more
     data = out.parent / "weights.bin"
     assert data.samefile(source.parent / "weights.bin") is not copied
+    if copied:
+        assert onnx.load(source) and onnx.load(out)
     module = rxlang.load(out)
     assert np.array_equal(module.main(np.zeros((1, 3), np.float32)), [[1, 2, 3]])
 
@@ -220,7 +222,7 @@ def test_external_data_is_beside_what_is_written(tmp_path: Path, rx: Run, copied
 def test_another_models_data_is_never_overwritten(tmp_path: Path, rx: Run) -> None:
     source, other = external(tmp_path / "a", [1, 2, 3]), external(tmp_path / "b", [4, 5, 6])
     before = (other.parent / "weights.bin").read_bytes()
-    for more in ([], ["--copy-data"]):
+    for more in ([], ["--copy-data"], ["--link-data"]):
         said = rx("infer", source, "-o", other.parent / "out.onnx", *more)
         assert said.exit_code == 2
     assert (other.parent / "weights.bin").read_bytes() == before

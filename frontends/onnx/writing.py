@@ -26,12 +26,12 @@ def write_shapes(
     policy: Policy,
     path: Path,
     data: bytes | None = None,
-    copy_data: bool = False,
+    copy_data: bool = True,
     contract: str | None = None,
 ) -> None:
     """Write the model, from its file or its bytes, to `path` with what is inferred of each value. A declared size stays where
-    nothing is known, and under `ignore` all that is declared. External data that lies elsewhere is linked beside it, or
-    copied. Raises OSError."""
+    nothing is known, and under `ignore` all that is declared. External data that lies elsewhere is copied beside it, or
+    linked: the package onnx reads no data of which there is a second hard link, be it the model's own. Raises OSError."""
     import onnx  # few models are written
 
     proto = onnx.ModelProto.FromString(model.path.read_bytes() if data is None else data)
