@@ -11,7 +11,7 @@ from ..helps.fix import Fixed, fixed_and_left
 from ..lang.cells import shown
 from ..lang.parser import decode
 from .examined import Wish
-from .files import Program, replace_file
+from .files import Program, Unusable, replace_file
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -38,7 +38,10 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
     from ..model.check import check_model
 
     path = Path(program.name)
-    found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic, prelude=wish.prelude)
+    try:
+        found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic, prelude=wish.prelude)
+    except ValueError as wrong:
+        raise Unusable(str(wrong)) from None
     done = [m for m in found.mends if not m.pads]
     for mend in found.mends:
         yield (

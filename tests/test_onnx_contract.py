@@ -259,7 +259,9 @@ def test_a_batch_of_eight_is_refused_by_the_node_that_holds_the_one(
     assert "node Reshape_12 (Reshape)" in capsys.readouterr().err
     assert invoke(["check", path, "--dynamic", "x.0=b", "--given", "1 <= b, b <= 8"]) == 0
     assert "b == 1" in capsys.readouterr().out
-    assert invoke(["check", path, "--dynamic", "y.0=b"]) == 2
+    for asked in ("y.0=b", "x.7=b", "y.*"):
+        for more in ([], ["--fix"]):
+            assert invoke(["check", path, "--dynamic", asked, *more]) == 2
 
 
 @pytest.mark.parametrize(("start", "shape", "expected"), [

@@ -210,7 +210,9 @@ def test_external_data_is_beside_what_is_written(tmp_path: Path, rx: Run, copied
     out.parent.mkdir()
     said = rx("infer", source, "-o", out, *([] if copied else ["--link-data"]))
     assert said.exit_code == 0, said.output
-    assert rx("infer", source, "-o", out, *(["--copy-data"] if copied else ["--link-data"])).exit_code == 0  # and once more
+    assert (
+        rx("infer", source, "-o", out, *(["--copy-data"] if copied else ["--link-data"])).exit_code == 0
+    )  # and once more
     data = out.parent / "weights.bin"
     assert data.samefile(source.parent / "weights.bin") is not copied
     if copied:

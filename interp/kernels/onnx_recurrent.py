@@ -10,7 +10,7 @@ import numpy as np
 from .elementwise import widened
 from .onnx_quantised import in_steps
 from .quiet import quiet
-from .registry import Array, kernel
+from .registry import Array, BadValue, kernel
 from .windows import narrow
 
 # One step: the inputs' part of the gates and the states before it, to the states after it, the hidden one first.
@@ -75,7 +75,7 @@ def _run(
     batch_first = call.layout == "batch_first"
     source = rounded(widened(x.swapaxes(0, 1) if batch_first else x))
     time, batch = source.shape[:2]
-    ends = np.full(batch, time) if lengths is None else lengths
+    ends = np.full(batch, time) if lengths is None else _within(lengths, time)
     outputs, finals = [], []
     for at, weights in enumerate(widened(w)):
         back = call.direction == "reverse" or at == 1
@@ -95,6 +95,14 @@ def _run(
     every = [made.transpose(2, 0, 1, 3) if batch_first else made]
     every += [np.stack(states, axis) for states in zip(*finals, strict=True)]
     return tuple(narrow(np.ascontiguousarray(a), x.dtype) for a in every)
+
+
+def _within(lengths: Array, time: int) -> Array:
+    """Where sequences end: after as many steps as there are, or fewer."""
+    wrong = lengths[(lengths < 0) | (lengths > time)]
+    if wrong.size:
+        raise BadValue(f"`lengths` holds {wrong[0]}, and there are {time} steps")
+    return lengths
 
 
 def _order(time: int, ends: Array, back: bool) -> Array:

@@ -25,7 +25,7 @@ def _lengths(ctx: Ctx, x: TensorInfo, lengths: TensorInfo | None, layout: str) -
 @primitive(
     "onnx.rnn",
     f"x: tensor, w: tensor, r: tensor, b: tensor = none, lengths: tensor = none, initial_h: tensor = none, {_STATES[:-2]}",
-    "T:floating, T, T, T, I:{int32}, T -> T, T", results="tuple",
+    "T:floating, T, T, T, I:{int32}, T -> T, T", results="tuple", refuses="lengths",
 )  # fmt: skip
 def rnn(
     ctx: Ctx, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, lengths: TensorInfo | None, *rest: Any
@@ -38,7 +38,7 @@ def rnn(
     "onnx.gru",
     f"x: tensor, w: tensor, r: tensor, b: tensor = none, lengths: tensor = none, initial_h: tensor = none, {_STATES}"
     "linear_before_reset: bool = false",
-    "T:floating, T, T, T, I:{int32}, T -> T, T", results="tuple",
+    "T:floating, T, T, T, I:{int32}, T -> T, T", results="tuple", refuses="lengths",
 )  # fmt: skip
 def gru(
     ctx: Ctx, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, lengths: TensorInfo | None, *rest: Any
@@ -59,7 +59,7 @@ def _layer(
     "onnx.lstm",
     "x: tensor, w: tensor, r: tensor, b: tensor = none, lengths: tensor = none, initial_h: tensor = none, "
     f"initial_c: tensor = none, peepholes: tensor = none, {_STATES}input_forget: bool = false, quantised: bool = false",
-    "T:floating, T, T, T, I:{int32}, T, T, T -> T, T, T", results="tuple",
+    "T:floating, T, T, T, I:{int32}, T, T, T -> T, T, T", results="tuple", refuses="lengths",
 )  # fmt: skip
 def lstm(
     ctx: Ctx, x: TensorInfo, w: TensorInfo, r: TensorInfo, b: TensorInfo | None, lengths: TensorInfo | None, *rest: Any
