@@ -194,7 +194,7 @@ def _carry(block: Block, value: Value, first: str) -> str:
 
 
 def _kept(name: str, first: str) -> str:
-    """What is said of a carry of which the model says nothing: be it a tensor or a sequence, it keeps its first value's dtype."""
+    """What is said of a carry that the model does not declare: a tensor or a sequence, it keeps its first value's dtype."""
     return f"{name}.dtype == {first}.dtype"
 
 

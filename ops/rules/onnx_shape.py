@@ -8,7 +8,7 @@ from typing import Any
 from ...lang.node import replace
 from ..axes import Shape, is_plain, known_shape, place, product, total
 from ..broadcast import broadcast
-from ..model import TRACKED, WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
+from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
 from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Equal, Is, Number, Other
@@ -280,7 +280,7 @@ def onnx_one_hot(ctx: Ctx, indices: TensorInfo, depth: TensorInfo, values: Tenso
     at = place(ctx, (*dims, 1), axis)
     made = (*dims[:at], size, *dims[at:])
     chosen = tracked_elements(indices, dims)
-    if chosen is None or values.data is None or (count_of(made) or TRACKED + 1) > TRACKED:
+    if chosen is None or values.data is None or not isinstance(size, int) or not count_of(made):
         return Out(made)
     return Out(made, _ones_among(chosen, size, count_of(dims[at:]) or 1, values.data))
 
