@@ -112,9 +112,8 @@ class ShapeLevel:
                 return smin(left, right)
             case "max":
                 return smax(left, right)
-        positive = gt(right, 0)
-        if positive is not True:
-            self.need(positive, "the divisor to be at least 1", expr)
+        positive = _question(lambda: gt(right, 0))
+        self.need(positive, "the divisor to be at least 1", expr)
         if positive is False:
             raise Poisoned
         match expr.op:
@@ -125,7 +124,7 @@ class ShapeLevel:
             case "ceildiv":
                 return ceildiv(left, right)
             case "/":
-                self.need(eq(mod(left, right), 0), "the division to be exact", expr)
+                self.need(_question(lambda: eq(mod(left, right), 0)), "the division to be exact", expr)
                 return floordiv(left, right)
         raise TypeError(f"not a size operator: {expr.op}")
 
@@ -396,6 +395,14 @@ def _aligned(a: Shape, b: Shape) -> tuple[list[tuple[Size, Size]], list[tuple[Si
     heads = [(a[i], b[i]) for i in range(front)]
     tails = [(a[len(a) - back + i], b[len(b) - back + i]) for i in range(back)]
     return heads, tails
+
+
+def _question(make: Callable[[], Cond]) -> Truth:
+    """A condition on sizes; one that cannot be written out is asked all the same."""
+    try:
+        return make()
+    except TooLarge:
+        return UNDECIDED
 
 
 def _not(a: Truth) -> Truth:

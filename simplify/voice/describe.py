@@ -259,7 +259,8 @@ def _printed(size: Size, state: State) -> Dim:
     size = state.settled(size)
     known, bound = exactness(size, state)
     if known == "exact":
-        return size if isinstance(size, int) else size_text(size, state, longest=_LISTED), known, None
+        text = size if isinstance(size, int) else size_text(size, state, longest=_LISTED)
+        return (text, known, None) if isinstance(text, int) or is_whole(text) else (UNKNOWN, "unknown", None)
     return UNKNOWN, known, None if bound is None else render(bound)
 
 
