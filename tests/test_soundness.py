@@ -211,7 +211,9 @@ def refuted(source: str, errors: list[Diagnostic], oracle: Run, base: Path) -> l
         if error.code in NOT_ALWAYS or any(_is_inside(source, s) for s in _spans(error, ".*")):
             continue
         lines = source.split("\n")
-        at = max(s.line for s in _spans(error, "here |declared ")) - 1
+        at = max(s.line for s in _spans(error, ".*")) - 1
+        if _is_of_a_part(lines, at):
+            lines[at : at + 1] = _with_its_claim(lines, at)
         if lines[at].startswith(("@main", "  out")) or _is_of_result(source, error):
             found.append((error, oracle))
         elif lines[at].startswith(("  let", "  assert", "  match_shape")):
@@ -224,6 +226,23 @@ def _is_of_result(source: str, error: Diagnostic) -> bool:
     """Whether it is about the result, which may be told where that is made, but is found when all has run."""
     declared = [label.span for label in error.labels if label.message.startswith("declared as ")]
     return any(source.split("\n")[s.line - 1].startswith("@main") for s in declared)
+
+
+def _is_of_a_part(lines: list[str], at: int) -> bool:
+    """Whether the line is what a function gives that is not @main."""
+    return lines[at + 1 : at + 2] == ["}"] and lines[at].startswith("  ") and not _head(lines, at).startswith("@main")
+
+
+def _with_its_claim(lines: list[str], at: int) -> list[str]:
+    """The result with a name, and what is claimed of it, where that speaks of what the parameters name."""
+    given, _, gives = _head(lines, at).removesuffix(" {").rpartition(") : ")
+    claim = gives.partition(" where ")[0]
+    known = set(re.findall(r"\w+", claim)) <= set(re.findall(r"\w+", given)) | {"Tensor", *map(str, range(99))}
+    return [f"  let given_back{f' : {claim}' * known} = {lines[at].strip()}", "  given_back"]
+
+
+def _head(lines: list[str], at: int) -> str:
+    return next(line for line in reversed(lines[:at]) if line.startswith(("@", "const", "import")))
 
 
 def _spans(error: Diagnostic, wanted: str) -> list[Span]:

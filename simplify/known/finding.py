@@ -114,6 +114,11 @@ class Finding:
         self.inexact = False
 
     @property
+    def uses(self) -> tuple[Finding, ...]:
+        """What it is an error because of: a check further down, or one after the other down to that."""
+        return () if self.use is None else (self.use, *self.use.uses)
+
+    @property
     def span(self) -> Span:
         return self.asked.span if self.arm is None else self.arm[0].span
 

@@ -21,7 +21,10 @@ from .subject import with_conditions
 
 def told(finding: Finding) -> Diagnostic:
     """A finding in words, where it is told: what fails in an inlined body at the call."""
-    said = told_inside(finding)
+    return _at_the_call(finding, told_inside(finding))
+
+
+def _at_the_call(finding: Finding, said: Diagnostic) -> Diagnostic:
     if finding.site is None:
         return said
     between = tuple(Label(span, "through this call") for span in finding.between if span != said.span)
@@ -31,16 +34,17 @@ def told(finding: Finding) -> Diagnostic:
 
 def told_inside(finding: Finding) -> Diagnostic:
     """The same where it was found."""
+    return _rooted(finding, _alone(finding)) if finding.use is not None else _alone(finding)
+
+
+def _alone(finding: Finding) -> Diagnostic:
+    """The same whatever comes of it."""
     said, outcome = finding.asked.said(finding), finding.outcome
     subject = finding.asked.subject(finding.state)
     if subject is not None:
         said = replace(said, subject=subject)
     said = labelled(said, outcome.reasons) if outcome.status is Status.REFUTED else with_conditions(said, outcome)
-    said = with_others(_in_one_arm(finding, said), finding)
-    if finding.use is not None:
-        about = finding.use.about
-        said = _rooted(said, told(finding.use), about.declared if about is not None and about.is_claim else None)
-    return said
+    return with_others(_in_one_arm(finding, said), finding)
 
 
 def in_short(findings: Sequence[Finding]) -> tuple[Diagnostic, ...]:
@@ -116,21 +120,26 @@ def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
     return replace(said, subject=subject, notes=(*said.notes, f"it needs {together(list(others))} too"))
 
 
-def _rooted(doubt: Diagnostic, said: Diagnostic, declared: Span | None) -> Diagnostic:
-    """The doubt becomes the error, and where the size is used is the reason: one of the two fails."""
+def _rooted(finding: Finding, doubt: Diagnostic) -> Diagnostic:
+    """The doubt becomes an error, and where the size is used is the reason: one of these checks fails."""
+    *between, last = finding.uses
+    *passed, said = (_at_the_call(use, _alone(use)) for use in finding.uses)
     assert doubt.sentence is not None and said.sentence is not None
-    same = said.span == doubt.span
-    use = "as its result is declared" if same and declared is not None else "with its use below"
+    declared = last.about.declared if last.about is not None and last.about.is_claim else None
+    same = said.span == doubt.span and not between
+    use = "with its uses below" if between else "with its use below"
+    use = "as its result is declared" if same and declared is not None else use
     sentence = replace(doubt.sentence, verdict=f"{use} {said.sentence.verdict}", only=())
     here = (
         replace(n, message="declared here") for n in said.labels[:1] if declared is not None and n.span.within(declared)
     )
-    labels = (*doubt.labels, *here) if same else (Label(said.span, f"here {said.sentence.claim}"),)
+    below = (Label(d.span, f"here {d.sentence.claim}") for d in (*passed, said) if d.sentence is not None)
     # Sizes with which the call itself fails, where it is shown.
     own = same and doubt.witness is not None
     notes = (*(n for n in said.notes if "\n" not in n), *(n for n in doubt.notes if same and ("\n" in n or own)))
     return saying(
-        doubt, sentence, code=said.code, severity="error", labels=labels,
+        doubt, sentence, code=said.code, severity="error",
+        labels=distinct(doubt.span, (*doubt.labels, *here) if same else tuple(below)),
         witness=doubt.witness if own else said.witness, notes=notes,
     )  # fmt: skip
 

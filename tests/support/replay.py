@@ -291,7 +291,7 @@ def is_about(found: Diagnostic | None, said: Diagnostic) -> bool:
     """Whether a run failed at what a diagnostic is about: at its place, or at a place inside or around it."""
     if found is None:
         return False
-    if said.sentence is not None and said.sentence.verdict.startswith("with its use below"):
+    if said.sentence is not None and said.sentence.verdict.startswith("with its use"):
         return found.function == said.function  # it says that one of two checks fails
     if found.span == said.span or said.span in places(found) or found.span in places(said):
         return True
