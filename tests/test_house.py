@@ -342,6 +342,29 @@ def test_every_file_that_the_documents_name_is_there() -> None:
     assert [(document, name) for document, name in named if not any(p.match(name) for p in every)] == []
 
 
+def test_rooms_import_what_the_architecture_says() -> None:
+    """Rooms of one row may import each other."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    lines = [line.split("|") for line in text.split("## The trees")[0].splitlines() if line.startswith("| `")]
+    names = [[name.strip("/") for name in re.findall(r"`(.+?)`", rooms)] for _, rooms, _, _, _ in lines]
+    row_of = {name: row for row, among in enumerate(names) for name in among}
+    assert row_of.keys() >= LAYERS.keys()
+    may = [
+        set(range(row)) if said.strip() == "the rooms above" else {row_of[n] for n in re.findall(r"`(.+?)`", said)}
+        for row, (_, _, _, said, _) in enumerate(lines)
+    ]
+    for _ in may:
+        may = [{row}.union(rows, *(may[r] for r in rows)) for row, rows in enumerate(may)]
+
+    def room(module: tuple[str, ...]) -> str:
+        return module[0] if module[0] in LAYERS else f"{module[0]}.py"
+
+    pairs = {(room(module), room(target)) for module, target, _ in package_imports() if target}
+    known = {(one, other) for one, other in pairs if one in row_of and other in row_of}
+    assert len(known) > 60
+    assert {(one, other) for one, other in known if row_of[other] not in may[row_of[one]]} == set()
+
+
 def test_every_definition_that_the_architecture_names_is_there() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     defined = {n.name for _, n in every(ast.ClassDef, ast.FunctionDef)}
