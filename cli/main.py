@@ -12,7 +12,7 @@ from importlib import import_module
 import click
 
 from ..lang.cells import shown
-from .start import INTERRUPTED
+from .status import INTERRUPTED
 
 # What stands for each command: where it is, and its line in `rx --help`.
 COMMANDS = {

@@ -11,7 +11,6 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 NOT_INITIALIZED = -32002
-_ALWAYS = (lsp.INITIALIZE, lsp.EXIT)
 
 
 class NotInitialized(JsonRpcException):

@@ -12,8 +12,9 @@ from functools import partialmethod
 from typing import Any, NoReturn
 
 from ..ops.ground import GroundCtx, NeedsData, Violation, evaluate
+from ..ops.holds import condition
 from ..ops.model import TRACKED, WILDCARD, Param, Primitive, RankUnknown, TensorInfo
-from ..ops.requirements import Requirement, condition
+from ..ops.requirements import Requirement
 from .dtypes import dtype_of
 
 Test = Callable[..., bool]

@@ -15,8 +15,9 @@ from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..ops.dtypes_column import dtypes_of
 from ..ops.ground import GroundCtx, Violation, evaluate
+from ..ops.holds import condition
 from ..ops.model import WILDCARD, AnyDType, Param, Primitive, RankUnknown, Segment, TensorInfo
-from ..ops.requirements import DTypeRequirement, Requirement, condition
+from ..ops.requirements import DTypeRequirement, Requirement
 from .dtypes import dtype_of
 from .follow import Function, State
 from .guards import Undefined, ceildiv, exact, floor, modulo, seen, tensor_info

@@ -25,11 +25,11 @@ def decode(data: bytes, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
     """A file's bytes to its text. A byte order mark is dropped; bytes that are not UTF-8 and NULs are reported once."""
     text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
     source = Source(name, text)
-    problems = [unreadable(source, at) for at in (text.find("\0"), _first_invalid(data, text)) if at >= 0]
+    problems = [unreadable(source, at) for at in (text.find("\0"), _first_invalid(data)) if at >= 0]
     return source, tuple(in_order(problems))
 
 
-def _first_invalid(data: bytes, text: str) -> int:
+def _first_invalid(data: bytes) -> int:
     """The offset of the first character that takes the place of invalid bytes, or -1."""
     try:
         data.decode("utf-8")

@@ -37,6 +37,12 @@ def place(ctx: Ctx, shape: Shape, axis: int, name: str = "axis") -> int:
     return _of_rank(ctx, len(shape), axis, name)
 
 
+def shape_and_axis(ctx: Ctx, x: TensorInfo, axis: int) -> tuple[Shape, int]:
+    """The shape of x, and where an axis of it stands."""
+    shape = known_shape(ctx, x)
+    return shape, place(ctx, shape, axis)
+
+
 def _of_rank(ctx: Ctx, rank: int, axis: int, name: str) -> int:
     if rank == 0:
         ctx.fail(OfRank(f"a tensor with at least one axis where {name} is {axis}", but="the rank is 0"))

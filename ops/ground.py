@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 from ..lang.dtypes import DTYPES, DType, exact_integers
 from ..lang.node import Node
 from .dtypes_column import Word, belongs, parse_dtypes, part_of
+from .holds import condition
 from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth
-from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, condition
+from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken
 from .tracked import kept
 from .wording import plain
 

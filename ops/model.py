@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
 
 from ..lang.codes import Code
-from ..lang.dtypes import DType
 from ..lang.node import Node
+from .dims import AnyDType as AnyDType
+from .dims import Cond as Cond
+from .dims import Dim as Dim
+from .dims import DTypeSymbol as DTypeSymbol
+from .dims import Symbol as Symbol
 from .requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken
 
 if TYPE_CHECKING:
@@ -23,27 +27,6 @@ else:  # the defaults are for mypy alone
 
     def TypeVar(name: str, **_: object) -> Any:
         return _TypeVar(name)
-
-
-class Dim(Protocol):
-    """A size: a Python int, or a symbolic term. A rule may compute with it, and asks its context whatever else it wants: there
-    is no order here, and nothing that `if` could take."""
-
-    def __add__(self, other: Self | int, /) -> Dim: ...
-    def __radd__(self, other: int, /) -> Dim: ...
-    def __sub__(self, other: Self | int, /) -> Dim: ...
-    def __rsub__(self, other: int, /) -> Dim: ...
-    def __mul__(self, other: Self | int, /) -> Dim: ...
-    def __rmul__(self, other: int, /) -> Dim: ...
-    def __floordiv__(self, other: Self | int, /) -> Dim: ...
-    def __mod__(self, other: Self | int, /) -> Dim: ...
-    def __neg__(self) -> Dim: ...
-
-
-class Cond(Protocol):
-    """A condition on sizes: a bool, or a symbolic one. A rule only hands it on."""
-
-    def __hash__(self) -> int: ...
 
 
 class Truth(Node):
@@ -62,28 +45,6 @@ Elements = tuple[Element, ...] | None
 D = TypeVar("D", bound=Dim, default=Dim)
 C = TypeVar("C", bound=Cond, default=Cond)
 T = TypeVar("T", bound=Dim, default=Dim, covariant=True)
-
-
-class Symbol:
-    """Something that is not known yet, told from all others by its identity; `name` is what people call it."""
-
-    __slots__ = ("name", "serial")
-
-    def __init__(self, name: str, serial: int) -> None:
-        self.name = name
-        self.serial = serial
-
-    def __repr__(self) -> str:
-        return f"{self.name}#{self.serial}"
-
-
-class DTypeSymbol(Symbol):
-    """A dtype that is not known yet; what is known of it stands with the checker."""
-
-    __slots__ = ()
-
-
-AnyDType = DType | DTypeSymbol
 
 
 class Wildcard:

@@ -7,12 +7,10 @@ its condition. How it is said stands in wording.py, and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..lang.node import Node
-
-if TYPE_CHECKING:
-    from .model import AnyDType, C, Ctx, Dim
+from .dims import AnyDType, Dim
 
 # The places whose sizes conflict: a parameter and an axis of it, or None for the whole.
 At = tuple[tuple[str, int | None], ...]
@@ -317,25 +315,3 @@ def places(asked: Requirement) -> At:
         case _:
             also = (("dtype", None),) if isinstance(asked, NotComplex) else ()
     return (*(place for q in quantities(asked) for place in _places(q)), *also)
-
-
-def condition(asked: Requirement, ctx: Ctx[Any, C]) -> C:
-    """The condition on sizes that it is, where the quantities say all of it."""
-    match asked:
-        case Equal(left=a, right=b) | Is(left=a, right=b):
-            return ctx.eq(a.size, b.size)
-        case Multiple(left=a, of=b):
-            return ctx.eq(a.size % b.size, 0)
-        case AtLeast(left=a, least=least):
-            return ctx.le(least, a.size)
-        case AtMost(left=a, right=b):
-            return ctx.le(a.size, b.size)
-        case NotZero(left=a):
-            return ctx.ne(a.size, 0)
-        case Broadcast(left=a, right=b):
-            return ctx.any_of(ctx.eq(a.size, b.size), ctx.eq(a.size, 1), ctx.eq(b.size, 1))
-        case BroadcastTo(left=a, right=b):
-            return ctx.any_of(ctx.eq(a.size, b.size), ctx.eq(a.size, 1))
-        case SameElements(counts=(a, b)):
-            return ctx.eq(a, b)
-    raise LookupError(type(asked).__name__)

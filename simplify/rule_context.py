@@ -13,9 +13,10 @@ from ..lang.core import Status
 from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
+from ..ops.holds import condition
 from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
 from ..ops.model import Truth as TruthElement
-from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken, condition
+from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import dims_of

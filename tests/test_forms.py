@@ -20,7 +20,7 @@ ASKING = {
     "desugar/applied", "desugar/arguments", "desugar/compounds", "desugar/invert", "desugar/levels", "desugar/literals",
     "desugar/shapes", "desugar/type_names", "desugar/values", "desugar/written", "desugar/defaults",
     "helps/families/attributes", "helps/families/literals", "helps/families/ranks", "helps/families/slips",
-    "helps/families/sorts", "helps/numbers/chosen", "helps/numbers/evaluator", "helps/tree",
+    "helps/families/sorts", "helps/numbers/chosen_sizes", "helps/numbers/evaluator", "helps/tree",
     "ops/signature", "editor/names", "editor/symbols",
 }  # fmt: skip
 

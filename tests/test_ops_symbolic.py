@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops.ground import GroundCtx, Violation
+from rxlang.ops.holds import condition
 from rxlang.ops.model import WILDCARD, Out, RankUnknown, TensorInfo
-from rxlang.ops.requirements import Requirement, condition
+from rxlang.ops.requirements import Requirement
 from rxlang.ops.wording import plain
 from rxlang.simplify.solver import conditions as c
 from rxlang.simplify.solver.facts import Facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, axis_of, is_plain, known_shape, place, places, put
+from ..axes import Shape, axis_of, is_plain, known_shape, places, put, shape_and_axis
 from ..casts import attribute
 from ..model import Ctx, Dim, Primitive, RankUnknown, TensorInfo
 from ..operands import choice
@@ -48,8 +48,7 @@ def _length(ctx: Ctx, shape: Shape, i: int, asked: Quantity | None, default: Any
 def _along_one(name: str, dtypes: str, doc: str, default: Any = _full, after: Any = _full) -> None:
     def rule(ctx: Ctx, x: TensorInfo, n: Dim | None, axis: int, norm: str) -> Shape:
         choice(ctx, "norm", norm, _NORMS)
-        shape = known_shape(ctx, x)
-        i = place(ctx, shape, axis)
+        shape, i = shape_and_axis(ctx, x, axis)
         asked = None if n is None else Argument("n", n)
         return put(shape, i, after(_length(ctx, shape, i, asked, default)))
 

@@ -19,6 +19,7 @@ from ..axes import (
     product,
     put,
     same,
+    shape_and_axis,
     smaller,
 )
 from ..broadcast import broadcast
@@ -369,8 +370,7 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
 @primitive("sort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> T", selects="x")
 def sort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     """The elements in order along one axis; NaN counts as the largest. Array API `sort`."""
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     return Out(shape, _in_order(x.data, shape, i, descending, shape)[0])
 
 
@@ -396,8 +396,7 @@ def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     """The positions that sort one axis; equal elements keep their order. NaN counts as the largest. Array API
     `argsort`.
     """
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     return Out(shape, _in_order(x.data, shape, i, descending, shape)[1], shape[i] - 1)
 
 
@@ -416,8 +415,7 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]
 
     0 <= k <= n, the size of the axis, which becomes k. NaN counts as the largest. ONNX TopK, PyTorch's `topk`.
     """
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     not_negative(ctx, Argument("k", k))
     ctx.require(AtMost(Argument("k", k), axis_of("x", shape, i)))
     chosen = put(shape, i, k)
@@ -442,8 +440,7 @@ def truncate(ctx: Ctx, x: TensorInfo, size: TensorInfo, axis: int) -> Shape:
     The result's size is known exactly where `size` is (`@size_to_tensor(k)`); else the data decides it, at most the
     size of the axis. NaN and infinity are refused when it runs.
     """
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     if ctx.rank(size) != 0:
         ctx.fail(OfRank("{0} to be a scalar", (Argument("size"),), f"its rank is {ctx.rank(size)}"))
     asked = None if size.data is None else stored(ctx, half_up(ctx, size.data[0]), _INT64)

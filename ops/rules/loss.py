@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..axes import Shape, axis_of, is_plain, known_shape, place, without
+from ..axes import Shape, axis_of, is_plain, known_shape, place, shape_and_axis, without
 from ..model import Ctx, Primitive, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, primitive, register
@@ -182,8 +182,7 @@ def softmax_cross_entropy(ctx: Ctx, x: TensorInfo, target: TensorInfo, axis: int
     Nothing is broadcast. The result is a scalar, the mean or the sum; with `reduction` "none" it has the other axes of x.
     TensorFlow's `softmax_cross_entropy_with_logits`, PyTorch's `cross_entropy` with probabilities.
     """
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     result = _result(ctx, reduction, without(shape, i))
     _alike(ctx, shape, known_shape(ctx, target))
     return result

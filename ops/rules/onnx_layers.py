@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, known_shape, larger, not_negative, place
+from ..axes import Shape, known_shape, larger, not_negative, place, shape_and_axis
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import lookup, parse_params, primitive, register
@@ -50,9 +50,7 @@ def global_lp_pool(ctx: Ctx, x: TensorInfo, p: float) -> Shape:
 @primitive("onnx.lp_normalization", "x: tensor, axis: int = -1, p: int = 2", "T:floating -> T", elementwise=True)
 def lp_normalization(ctx: Ctx, x: TensorInfo, axis: int, p: int) -> Shape:
     """x divided by its norm along an axis, 0 where that is 0. ONNX LpNormalization."""
-    shape = known_shape(ctx, x)
-    place(ctx, shape, axis)
-    return shape
+    return shape_and_axis(ctx, x, axis)[0]
 
 
 @primitive(

@@ -52,6 +52,16 @@ def _blocked(ctx: Ctx, name: str, dims: Shape, shape: Shape, axis: int, block: i
         ctx.require(asked, ctx.eq(size, wanted))
 
 
+def _scaled(
+    ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInfo | None, axis: int, block_size: int
+) -> Shape:
+    """The shape of x, for whose entries or blocks there is a scale and a zero point."""
+    shape = known_shape(ctx, x)
+    _entries(ctx, "scale", scale, shape, axis, block_size)
+    _entries(ctx, "zero_point", zero_point, shape, axis, block_size)
+    return shape
+
+
 @primitive(
     "onnx.quantize",
     "x: tensor, scale: tensor, zero_point: tensor = none, axis: int = 1, block_size: int = 0, dtype: dtype = none, "
@@ -64,10 +74,7 @@ def quantize(
 ) -> Shape:  # fmt: skip
     """round(x / scale) + zero_point as a small integer, or x / scale as a small float; one scale for all, for each entry of
     an axis, or for each block of one. ONNX QuantizeLinear."""
-    shape = known_shape(ctx, x)
-    _entries(ctx, "scale", scale, shape, axis, block_size)
-    _entries(ctx, "zero_point", zero_point, shape, axis, block_size)
-    return shape
+    return _scaled(ctx, x, scale, zero_point, axis, block_size)
 
 
 @primitive(
@@ -81,10 +88,7 @@ def dequantize(
 ) -> Shape:  # fmt: skip
     """(x - zero_point) * scale, with one scale for all, for each entry of an axis, or for each block of one. ONNX
     DequantizeLinear."""
-    shape = known_shape(ctx, x)
-    _entries(ctx, "scale", scale, shape, axis, block_size)
-    _entries(ctx, "zero_point", zero_point, shape, axis, block_size)
-    return shape
+    return _scaled(ctx, x, scale, zero_point, axis, block_size)
 
 
 @primitive("onnx.dynamic_quantize", "x: tensor", "T:floating -> uint8, T, uint8", results="tuple")

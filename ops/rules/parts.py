@@ -21,6 +21,7 @@ from ..axes import (
     places,
     put,
     same,
+    shape_and_axis,
     total,
     with_new_axis,
     without,
@@ -127,8 +128,7 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
 
     Array API `unstack`.
     """
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     if not isinstance(shape[i], int):
         ctx.needs_literal(Other("the size of {0} to be a number: so many results it has", (axis_of("x", shape, i),)))
     rest = without(shape, i)
@@ -161,8 +161,7 @@ def split(
     `sizes`: their sum is the size of the axis. `indices`: where the second part and each later one begins, clamped as
     slices are. `numpy.split`, ONNX Split.
     """
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     if sum(way is not None for way in (sections, sizes, indices)) != 1:
         ctx.fail(Other("one of sections, sizes and indices"))
     if indices is not None:

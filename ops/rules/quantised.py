@@ -10,8 +10,9 @@ from ..requirements import Argument, Axis, Equal, OfRank
 _Q = "Q:{int8, uint8, int16, uint16, int32}"
 
 
-def _scales(ctx: Ctx, shape: Shape, axis: int, scale: TensorInfo, zero_point: TensorInfo | None) -> None:
-    """The scale and the zero point have rank 0, or an entry for each one of the axis."""
+def _scaled(ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInfo | None, axis: int) -> Shape:
+    """The shape of x. The scale and the zero point have rank 0, or an entry for each one of the axis."""
+    shape = known_shape(ctx, x)
     for name, given in (("scale", scale), ("zero_point", zero_point)):
         if given is None:
             continue
@@ -23,6 +24,7 @@ def _scales(ctx: Ctx, shape: Shape, axis: int, scale: TensorInfo, zero_point: Te
             ctx.require(Equal(Axis(name, 0, dims[0]), axis_of("x", shape, i)))
     if zero_point is not None and ctx.rank(zero_point) != ctx.rank(scale):
         ctx.fail(OfRank("{0} and {1} to have one rank", (Argument("scale"), Argument("zero_point"))))
+    return shape
 
 
 @primitive(
@@ -38,9 +40,7 @@ def quantize(ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInfo,
     result has the shape of x. nan becomes the zero point. ONNX QuantizeLinear, PyTorch's `quantize_per_tensor` and
     `quantize_per_channel`.
     """
-    shape = known_shape(ctx, x)
-    _scales(ctx, shape, axis, scale, zero_point)
-    return shape
+    return _scaled(ctx, x, scale, zero_point, axis)
 
 
 @primitive(
@@ -55,6 +55,4 @@ def dequantize(ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInf
     `scale` and `zero_point` (0 if it is left out) are scalars, or both `[c]`, with an entry for each one of `axis`; the
     result has the shape of x. ONNX DequantizeLinear, PyTorch's `dequantize`.
     """
-    shape = known_shape(ctx, x)
-    _scales(ctx, shape, axis, scale, zero_point)
-    return shape
+    return _scaled(ctx, x, scale, zero_point, axis)

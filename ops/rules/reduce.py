@@ -7,7 +7,7 @@ from functools import partial, reduce
 from typing import Any
 
 from ..arranged import along, laid_along
-from ..axes import Shape, axis_of, indices, is_plain, known_shape, place, places, product, put
+from ..axes import Shape, axis_of, indices, is_plain, known_shape, place, places, product, put, shape_and_axis
 from ..casts import computed_in
 from ..model import AnyDType, Ctx, Elements, Out, Primitive, RankUnknown, TensorInfo
 from ..registry import parse_params, primitive, register
@@ -209,9 +209,7 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int, fold: F
 
 def _running(name: str, what: str, dtypes: str) -> None:
     def rule(ctx: Ctx, x: TensorInfo, axis: int, reverse: bool) -> Shape:
-        shape = known_shape(ctx, x)
-        place(ctx, shape, axis)
-        return shape
+        return shape_and_axis(ctx, x, axis)[0]
 
     doc = f"""The {what} of the elements up to each one along `axis`; the shape of x.
 
@@ -232,9 +230,7 @@ _cumulative("cumulative_prod", (), "product", 1, multiplied)
 )
 def softmax(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
     """exp(x) / sum(exp(x)) along `axis`, without overflow; the shape of x. An axis out of range is refused."""
-    shape = known_shape(ctx, x)
-    place(ctx, shape, axis)
-    return shape
+    return shape_and_axis(ctx, x, axis)[0]
 
 
 @primitive(
@@ -252,8 +248,7 @@ def log_softmax(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
 
 def _normalized(ctx: Ctx, x: TensorInfo, axis: int, **weights: TensorInfo | None) -> Shape:
     """The shape of x; each weight has the sizes of x from `axis` on."""
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     wanted = shape[i:]
     if not is_plain(wanted):
         raise RankUnknown

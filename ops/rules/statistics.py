@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..axes import Shape, axis_of, known_shape, larger, not_negative, number, place, put
+from ..axes import Shape, axis_of, known_shape, larger, not_negative, number, put, shape_and_axis
 from ..model import Ctx, Dim, RankUnknown, Segment, TensorInfo
 from ..operands import choice, ranked
 from ..registry import primitive
@@ -66,8 +66,7 @@ def diff(ctx: Ctx, x: TensorInfo, axis: int, n: Dim, prepend: TensorInfo | None,
     `prepend` and `append` are put before and after x first; their other sizes are those of x. n is not negative. Array API
     `diff`.
     """
-    shape = known_shape(ctx, x)
-    i = place(ctx, shape, axis)
+    shape, i = shape_and_axis(ctx, x, axis)
     not_negative(ctx, Argument("n", n))
     length = shape[i]
     for name, other in (("prepend", prepend), ("append", append)):

@@ -18,8 +18,9 @@ from rxlang.lang.node import replace
 from rxlang.ops import registry
 from rxlang.ops.dtypes_column import parse_dtypes
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate, outcomes
+from rxlang.ops.holds import condition
 from rxlang.ops.model import Out, Param, Primitive, RankUnknown, Segment, TensorInfo, Truth
-from rxlang.ops.requirements import Requirement, condition
+from rxlang.ops.requirements import Requirement
 from rxlang.ops.tracked import Ratio, of_literal
 from rxlang.ops.wording import plain
 

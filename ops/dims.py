@@ -1,0 +1,50 @@
+"""What a shape rule computes with, whichever way it is read: sizes, conditions on them, and dtypes that are not known yet."""
+
+from __future__ import annotations
+
+from typing import Protocol, Self
+
+from ..lang.dtypes import DType
+
+
+class Dim(Protocol):
+    """A size: a Python int, or a symbolic term. A rule may compute with it, and asks its context whatever else it wants: there
+    is no order here, and nothing that `if` could take."""
+
+    def __add__(self, other: Self | int, /) -> Dim: ...
+    def __radd__(self, other: int, /) -> Dim: ...
+    def __sub__(self, other: Self | int, /) -> Dim: ...
+    def __rsub__(self, other: int, /) -> Dim: ...
+    def __mul__(self, other: Self | int, /) -> Dim: ...
+    def __rmul__(self, other: int, /) -> Dim: ...
+    def __floordiv__(self, other: Self | int, /) -> Dim: ...
+    def __mod__(self, other: Self | int, /) -> Dim: ...
+    def __neg__(self) -> Dim: ...
+
+
+class Cond(Protocol):
+    """A condition on sizes: a bool, or a symbolic one. A rule only hands it on."""
+
+    def __hash__(self) -> int: ...
+
+
+class Symbol:
+    """Something that is not known yet, told from all others by its identity; `name` is what people call it."""
+
+    __slots__ = ("name", "serial")
+
+    def __init__(self, name: str, serial: int) -> None:
+        self.name = name
+        self.serial = serial
+
+    def __repr__(self) -> str:
+        return f"{self.name}#{self.serial}"
+
+
+class DTypeSymbol(Symbol):
+    """A dtype that is not known yet; what is known of it stands with the checker."""
+
+    __slots__ = ()
+
+
+AnyDType = DType | DTypeSymbol
