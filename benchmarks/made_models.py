@@ -366,3 +366,130 @@ def merged() -> Any:
         node("Reshape", "x s", "out"),
     ]
     return made(nodes, {"x": ["b", "n", 3]}, "out", {"a": ints(0), "three": ints(3)})
+
+
+def body(nodes: Sequence[Any], inputs: str, outputs: str) -> Any:
+    """A graph inside a node, which declares nothing of its values but of the turn and of whether there is one."""
+    empty = helper.make_empty_tensor_value_info
+    turn = [helper.make_tensor_value_info(n, k, []) for n, k in (("i", TensorProto.INT64), ("go", TensorProto.BOOL))]
+    given = [*(turn if inputs else ()), *map(empty, inputs.split())]
+    return helper.make_graph(nodes, "body", given, [*map(empty, outputs.split())])
+
+
+@model
+def expanded_where() -> Any:
+    """A target in which -1 stands for what is there, as exporters write it."""
+    nodes = [
+        node("Shape", "y", "t", start=1, end=2),
+        node("Concat", "minus t", "said", axis=0),
+        node("Equal", "said minus", "open"),
+        node("Where", "open one said", "s"),
+        node("Expand", "x s", "e"),
+        node("Add", "e y", "out"),
+    ]
+    return made(nodes, {"x": ["b", 1], "y": ["c", "t"]}, "out", {"minus": ints(-1), "one": ints(1)})
+
+
+@model
+def squeezed_if_one() -> Any:
+    arms = {
+        "then_branch": body([node("Squeeze", "x axes", "flat")], "", "flat"),
+        "else_branch": body([node("Identity", "x", "same")], "", "same"),
+    }
+    nodes = [
+        node("Shape", "x", "n", start=1, end=2),
+        node("Equal", "n axes", "is_one"),
+        node("If", "is_one", "y", **arms),
+        node("Transpose", "y", "t", perm=[1, 0]),
+        node("Add", "t bias", "out"),
+    ]
+    return made(nodes, {"x": ["b", "n", "k"]}, "out", {"axes": ints(1), "bias": floats(5, 1)})
+
+
+@model
+def cut_or_padded() -> Any:
+    """As long as a table is, whatever comes."""
+    arms = {
+        "then_branch": body([node("Slice", "x zero most one", "cut")], "", "cut"),
+        "else_branch": body(
+            [node("Sub", "most n", "more"), node("Concat", "none more", "pads", axis=0), node("Pad", "x pads", "long")],
+            "", "long",
+        ),
+    }  # fmt: skip
+    nodes = [
+        node("Shape", "x", "n", start=1, end=2),
+        node("Greater", "n most", "longer"),
+        node("If", "longer", "y", **arms),
+        node("MatMul", "y m", "out"),
+    ]
+    held = {"zero": ints(0), "most": ints(8), "one": ints(1), "none": ints(0, 0, 0), "m": floats(8, 3)}
+    return made(nodes, {"x": ["b", "n"]}, "out", held)
+
+
+@model
+def bags() -> Any:
+    """Where each row of ids begins, counted in steps of a row."""
+    nodes = [
+        node("Size", "ids", "all"),
+        node("Shape", "ids", "k", start=1, end=2),
+        node("Squeeze", "k", "step"),
+        node("Range", "first all step", "begins"),
+        node("Reshape", "ids flat", "row"),
+        node("Gather", "row begins", "firsts"),
+        node("Gather", "words firsts", "out"),
+    ]
+    held = {"first": np.array(0), "flat": ints(-1), "words": floats(30, 4)}
+    return made(nodes, {"ids": ["b", "k"]}, "out", held, ints="ids")
+
+
+@model
+def one_hot_times() -> Any:
+    """An axis that is repeated, as exporters say of keys that heads share."""
+    nodes = [
+        node("Shape", "y", "n", start=0, end=1),
+        node("Concat", "one n", "values", axis=0),
+        node("OneHot", "one three values", "hot"),
+        node("Reshape", "hot flat", "times"),
+        node("Tile", "x times", "t"),
+        node("Add", "t bias", "out"),
+    ]
+    held = {"one": ints(1), "three": np.array(3), "flat": ints(-1), "bias": floats(6, 4)}
+    return made(nodes, {"x": ["b", 2, 4], "y": ["n"]}, "out", held)
+
+
+@model
+def summed_in_turns() -> Any:
+    """A loop whose body declares neither what it carries nor what it stacks."""
+    turn = [
+        node("Gather", "x at", "row", axis=1),
+        node("Add", "sum row", "more"),
+        node("Add", "at one", "next"),
+        node("Identity", "go", "on"),
+        node("Mul", "more scale", "out_row"),
+    ]
+    carried = body(turn, "at sum", "on next more out_row")
+    nodes = [
+        node("Shape", "x", "n", start=1, end=2),
+        node("Squeeze", "n", "count"),
+        helper.make_node("Loop", ["count", "", "zero", "first"], ["end", "last", "rows"], "Loop_rows", body=carried),
+        node("Add", "last tail", "out"),
+    ]
+    held = {"zero": np.array(0), "one": np.array(1), "scale": floats(5)}
+    return made(nodes, {"x": ["b", "n", 5], "first": ["b", 5], "tail": ["d", 5]}, "out end rows", held)
+
+
+@model
+def triangle() -> Any:
+    """A causal mask that is made, and added to scores."""
+    nodes = [
+        node("Shape", "x", "t", start=1, end=2),
+        node("Concat", "t t", "s", axis=0),
+        node("ConstantOfShape", "s", "full", value=helper.make_tensor("v", TensorProto.FLOAT, [1], [-1e9])),
+        node("Trilu", "full k", "mask", upper=1),
+        node("Transpose", "x", "xt", perm=[0, 2, 1]),
+        node("MatMul", "x xt", "scores"),
+        node("Add", "scores mask", "seen"),
+        node("Softmax", "seen", "p", axis=-1),
+        node("Add", "p bias", "out"),
+    ]
+    return made(nodes, {"x": ["b", "t", 4]}, "out", {"k": np.array(1), "bias": floats(6)})

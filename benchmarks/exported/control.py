@@ -79,3 +79,31 @@ def einsums() -> Export:
     inputs = {"x": torch.randn(2, 3, 4, 5), "y": torch.randn(2, 3, 6, 5)}
     axes: dict[str, Axes] = {"x": {0: "b", 2: "q"}, "y": {0: "b", 2: "k"}}
     return Export(Einsums(), inputs, axes, 3)
+
+
+@torch.jit.script
+def _spelled(state: Tensor, into: Tensor, out: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    letters = torch.zeros([state.shape[0], 1], dtype=torch.long)
+    turn = 0
+    ended = torch.zeros([state.shape[0]], dtype=torch.bool)
+    while turn < most and not bool(ended.all()):
+        state = torch.tanh(state + into[letters[:, -1]])
+        best = (state @ out).argmax(-1)
+        letters = torch.cat([letters, best.unsqueeze(1)], dim=1)
+        ended = ended | (best == 3)
+        turn += 1
+    return letters, state
+
+
+class Speller(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.into, self.out = nn.Parameter(torch.randn(9, 6)), nn.Parameter(torch.randn(6, 9))
+
+    def forward(self, state: Tensor) -> Any:
+        return _spelled(state, self.into, self.out, 5)
+
+
+@export
+def greedy_letters() -> Export:
+    return Export(Speller(), {"state": torch.randn(2, 6)}, {"state": {0: "batch"}}, 2)

@@ -69,3 +69,35 @@ class Whisper(nn.Module):
 @export
 def whisper_encoder() -> Export:
     return Export(Whisper(), {"mel": torch.randn(2, 10, 30)}, {"mel": {0: "batch", 2: "frames"}})
+
+
+class Conformer(nn.Module):
+    """Strided frames, attention to relative positions from the middle of a table, and a gated convolution."""
+
+    def __init__(self, width: int = 16) -> None:
+        super().__init__()
+        self.frames = nn.Sequential(nn.Conv2d(1, 4, 3, 2), nn.ReLU(), nn.Conv2d(4, 4, 3, 2), nn.ReLU())
+        self.into, self.norm, self.places = nn.Linear(16, width), nn.LayerNorm(width), nn.Linear(width, width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.gate, self.deep = nn.Conv1d(width, 2 * width, 1), nn.Conv1d(width, width, 5, padding=2, groups=width)
+        self.table = nn.Parameter(torch.randn(1, 199, width))
+
+    def attended(self, x: Tensor) -> Tensor:
+        length, middle = x.shape[1], self.table.shape[1] // 2
+        query, key, value = self.qkv(x).chunk(3, -1)
+        near = self.places(self.table[:, middle - length + 1 : middle + length])
+        scores = query @ near.transpose(1, 2)
+        padded = F.pad(scores, (1, 0)).view(scores.shape[0], scores.shape[2] + 1, length)
+        moved = padded[:, 1:].view_as(scores)[..., :length]
+        return self.out((query @ key.transpose(1, 2) + moved).softmax(-1) @ value)
+
+    def forward(self, mel: Tensor) -> Tensor:
+        x = self.frames(mel[:, None])
+        x = self.into(x.transpose(1, 2).flatten(2))
+        x = x + self.attended(self.norm(x))
+        return x + self.deep(F.glu(self.gate(x.transpose(1, 2)), 1)).transpose(1, 2)
+
+
+@export
+def conformer() -> Export:
+    return Export(Conformer(), {"mel": torch.randn(2, 61, 19)}, {"mel": {0: "batch", 1: "frames"}})
