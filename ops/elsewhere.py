@@ -226,9 +226,10 @@ _OTHERWISE = """
 # layout, how large parts are instead of how many. Renamed it may be right, and somebody has to look at it.
 _UNSURE = """
     Flatten adjoint argsort averagepooling1d averagepooling2d averagepooling3d avgpool avgpool1d avgpool2d avgpool3d
-    cosinesimilarity diagonal diff dot dropout empty emptylike eye fold gelu gemm globalaveragepooling1d globalaveragepooling2d
-    globalmaxpooling1d globalmaxpooling2d hsplit kldiv leakyrelu maxpooling1d maxpooling2d maxpooling3d nonzero ones pad
-    resize sort split squeeze std take tensordot trace unfold unique var variance zeros
+    cosinesimilarity cummax cummin diagonal diff dot dropout empty emptylike eye fold gelu gemm globalaveragepooling1d
+    globalaveragepooling2d globalmaxpooling1d globalmaxpooling2d hardsigmoid hsplit kldiv leakyrelu maxpooling1d
+    maxpooling2d maxpooling3d nonzero ones pad resize sort split squeeze std take tensordot trace unfold unique var
+    variance zeros
 """
 # What PyTorch gives beside an extremum along an axis.
 PLACES = {"max": "argmax", "min": "argmin"}

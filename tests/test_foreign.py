@@ -87,6 +87,9 @@ FIXED = [
 LEFT = [
     ("x.T", "@matrix_transpose(x)"),
     ("x.std(0)", "@std(x, 0)"),
+    ("x.max(1)", "@max(x, 1)"),
+    ("x.cummax(0)", "@cumulative_max(x, 0)"),
+    ("F.hardsigmoid(x)", "@hard_sigmoid(x)"),
     ("x.split(2)[0]", "@split(x, 2)[0]"),
     ("x.transpose(0, 1)", "@swapaxes(x, 0, 1)"),
     ("@max(x, dim=1)[0]", "@max(x, axis=1)"),

@@ -178,7 +178,8 @@ def _call(
     named = [(_keyword(a, params), *_said(case, a.value)) for a in flags]
     first = [_said(case, expr) for expr in of]
     text = f"@{meant}({', '.join([*(t for t, _ in first), *texts, *(f'{k}={t}' for k, t, _ in named)])})"
-    sure = own or elsewhere.is_sure(name)
+    is_pair = name in elsewhere.PLACES and len(of) + len(args) >= _ALONG  # which PyTorch's is, and NumPy's is not
+    sure = own or elsewhere.is_sure(name) and not is_pair
     return text, sure and all(s for *_, s in (*first, *given, *named)), listed
 
 
