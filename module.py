@@ -172,15 +172,15 @@ class Function(Displayed):
         found = [c for f in functions for c in residual_checks(f)]
         return tuple(sorted(found, key=lambda c: (c.span.source.name, c.span.start)))
 
-    def shapes(self, **arguments: Dims | int | str | Size) -> Any:
-        """The result's shape for given shapes of the arguments; no data is touched.
+    def shapes(self, *positional: Dims | int | str | Size, **arguments: Dims | int | str | Size) -> Any:
+        """The result's shape for given shapes of the arguments, by position or by name; no data is touched.
 
         A tensor's argument is a tuple of ints, Sizes and Rx text (`("k", 16)`), a Size's is one of them. The result is a
         tuple of ints and Sizes; a tuple of them where the function returns a tuple; None where the rank is not known. Its
         `conditions` are what has to hold of the given sizes so that the call works, in Rx. Raises ShapeError where the shapes
         do not fit.
         """
-        given = given_shapes(self._core, arguments)
+        given = given_shapes(self._core, arguments, positional)
         told = self._of_shape_program(given)
         return Shapes(told, ()) if told is not None else shapes_of(self._module._checked, self._core, given)
 

@@ -47,13 +47,28 @@ def _text(shape: object) -> str:
     return f"({texts})" if several else f"[{texts}]"
 
 
-def given_shapes(function: core.Function, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def by_name(function: core.Function, named: Mapping[str, Any], positional: Sequence[Any]) -> dict[str, Any]:
+    """Arguments by the parameters' names; TypeError where there are too many or one is given twice."""
+    given = dict(zip((p.name for p in function.params), positional, strict=False))
+    if len(positional) > len(given) or given.keys() & named.keys():
+        _arranged(function, named, positional)
+    return {**given, **named}
+
+
+def given_shapes(
+    function: core.Function, arguments: Mapping[str, Any], positional: Sequence[Any] = ()
+) -> dict[str, Any]:
     """The shapes that a caller gives, by parameter; TypeError where they are not those of the function's parameters."""
+    _arranged(function, arguments, positional)
+    named = by_name(function, arguments, positional)
+    return {p.name: _given(p, named[p.name]) for p in function.params if p.name in named}
+
+
+def _arranged(function: core.Function, named: Mapping[str, Any], positional: Sequence[Any]) -> None:
     try:
-        arrange(function, (), arguments)
+        arrange(function, positional, named)
     except ArgumentProblem as problem:
         raise TypeError(str(problem)) from None
-    return {p.name: _given(p, arguments[p.name]) for p in function.params if p.name in arguments}
 
 
 def shapes_of(checked: Checked, function: core.Function, given: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ import click
 from .. import pipeline
 from ..lang.checked import Binding, FunctionShapes
 from ..lang.expressions import names_in
+from ..lang.files import is_model
 from ..lang.formats import shapes_object
 from ..lang.listing import listing
 from ..simplify.known.outcome import Options
@@ -51,7 +52,8 @@ def shapes(
     program = read_program(file)
     options = Options(given=conditions(given))
     report = pipeline.check_bytes(program.data, program.name, program.base, folders(roots), options)
-    print_diagnostics(report.diagnostics)
+    notes = not is_model(program.name)  # nobody edits the text of a model
+    print_diagnostics([d for d in report.diagnostics if notes or d.is_wrong])
     all_met(report.unmet)
     if report.checked is None:
         return 1

@@ -86,10 +86,11 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
             return param
     known = ", ".join(p.name for p in params)
     found = elsewhere.parameters(arg.name.name, params)
-    near = None if found else nearest(arg.name.name, (p.name for p in params))
+    said = None if found else elsewhere.flag(arg.name.name)
+    near = None if found or said else nearest(arg.name.name, (p.name for p in params))
     raise problem(
         codes.E205, f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
-        meant=found if near is None else (near,),
+        help=said, meant=found if near is None else (near,),
     )  # fmt: skip
 
 
@@ -112,9 +113,9 @@ def _one_of(sort: core.Sort) -> str | None:
     if not isinstance(sort, core.TupleSort):
         return None
     names = ", ".join("abcdefgh"[: len(sort.items)]) + "," * (len(sort.items) == 1)
-    return (
-        f"`let ({names}) = ...` takes it apart" if 0 < len(sort.items) <= _MOST_PARTS else "`let` takes a tuple apart"
-    )
+    if not sort.items:
+        return "a tensor without elements is `tensor([])`"
+    return f"`let ({names}) = ...` takes it apart" if len(sort.items) <= _MOST_PARTS else "`let` takes a tuple apart"
 
 
 def _of_shape(shown: str) -> str:
@@ -313,6 +314,14 @@ def of_function(code: Code, info: FnInfo, call: sweet.Call, name: str) -> tuple[
     return tuple(code.each(partial(_argument, code, info, param, given.get(param.name), call) for param in info.params))
 
 
+def _all_of(info: FnInfo, known: str) -> str | None:
+    """The parameters of a function that gets too many."""
+    if len(info.params) != 1:
+        return f"they are {known}" if known else None
+    is_tuple = isinstance(info.params[0].sort, core.TupleSort)
+    return f"it is {known}" + (", a tuple: `((x, y))` is one argument" if is_tuple else "")
+
+
 def _argument(code: Code, info: FnInfo, param: ParamInfo, given: sweet.Arg | None, call: sweet.Call) -> core.Arg:
     if given is None:
         return _default(code, info, param, call)
@@ -329,7 +338,7 @@ def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamIn
                 f"@{name} takes {takes}",
                 arg.span,
                 labels=(label,),
-                help=f"they are {known}" if known else None,
+                help=_all_of(info, known),
             )
         return info.params[position]
     for param in info.params:

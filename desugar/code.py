@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
 from ..lang.dtypes import DTYPES
+from ..lang.region import OTHER_WORDS
 from ..lang.source import Span
 from ..lang.walk import walk
 from .errors import Broken, fail
@@ -25,11 +26,18 @@ _ELSEWHERE = {
     "continue": _END_A_LOOP,
     "pass": "the last expression of a block is its result",
     "None": "what is not wanted is left out; `@expand_dims(x, axis=1)` is `x[:, None]`, `-1` a size that a reshape solves",
+    "return": OTHER_WORDS["return"][1],
+    "self": "there are no objects: what a function needs, weights too, are its parameters",
     "inf": "`1e999` is infinite",
     "pi": "it is written out: `3.141592653589793`",
 }
 
 _MOST_PRIMES = 16  # of more a name has the number
+
+
+def said_elsewhere(name: str) -> str | None:
+    """What to say of a word of another language."""
+    return _ELSEWHERE.get(name)
 
 
 class Code:

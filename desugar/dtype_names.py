@@ -21,6 +21,8 @@ ELSEWHERE = {
     "bf16": "bfloat16", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
     "u32": "uint32", "u64": "uint64", "c64": "complex64", "c128": "complex128", "complex": "complex64",
 }  # fmt: skip
+# What the type of a tensor is called elsewhere.
+ARRAYS = dict.fromkeys(("Array", "ndarray", "NDArray", "tensor", "TensorType", "ArrayLike", "Tensor"), "Tensor")
 _PLAIN = {name.replace("_", ""): name for name in DTYPES}
 
 
@@ -49,7 +51,7 @@ def _check(world: World, unit: Unit, item: sweet.Item) -> None:
         if meant and names.count(name) == 1:
             world.misspelt.add(place.span)
             message = f"there is no dtype `{name}`, and nothing else here is called so"
-            world.diagnostics.append(error(codes.E225, message, place.span, help=did_you_mean(meant)))
+            world.diagnostics.append(error(codes.E225, message, place.span, help=did_you_mean(meant), meant=meant))
         elif names.count(name) == 1 and _is_result(item, place):
             unused(world, [Entry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name))
         elif meant or (meant := meant_by(name, 2)):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
+from ..lang.diagnostics import Edit
 from ..lang.dtypes import CLASSES, DTYPES, HOLDERS, dtype_named
 from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.node import replace
 from ..lang.operators import BINARY
 from ..lang.source import Span
 from ..ops import elsewhere
-from .code import Code, spelled
+from .code import Code, said_elsewhere, spelled
 from .compounds import spelling
 from .dtype_names import ELSEWHERE
 from .errors import IN_BRACKETS, Broken, as_tensor, fail, nearest
-from .levels import ATTRIBUTES, COMPARISONS, SIZE_OPS, level, literal_int, named_number, word
+from .levels import ATTRIBUTES, COMPARISONS, SIZE_OPS, level, literal_index, literal_int, named_number, word
 from .scope import Entry
 from .sorts import describe, opaque
 
@@ -24,7 +26,7 @@ from .sorts import describe, opaque
 _METHODS = {"T": "matrix_transpose", "mT": "matrix_transpose"}
 # What a Size is called elsewhere, and how it is written here.
 _SIZES = dict.fromkeys(("size", "numel", "nelement"), "the number of elements is a product of `{0}.dim(axis)`")
-_SIZES |= dict.fromkeys(("ndim", "ndims", "ndimension"), "write `{0}.rank`")
+_RANKS = ("ndim", "ndims", "ndimension")
 _SHORT = 40
 
 
@@ -117,23 +119,42 @@ def _is_module(code: Code, value: sweet.Expr) -> bool:
     return isinstance(value, sweet.Name) and code.scope.find(value.name) is None
 
 
-def _unknown_size(expr: sweet.Attr) -> NoReturn:
-    """An attribute where something of a shape is wanted, which no function of tensors gives."""
-    of, meant = spelled(expr.value.span), _SIZES.get(expr.name.name)
+def _unknown_size(expr: sweet.Attr, args: tuple[sweet.Arg, ...] | None = None) -> NoReturn:
+    """An attribute where something of a shape is wanted, which no function of tensors gives; `args` where it is called."""
+    name, of = expr.name.name, spelled(expr.value.span)
+    if name in _RANKS:
+        _no_attribute(expr, f"write `{of}.rank`", (Edit(expr.name.span, "rank"),) if args is None else ())
+    if name == "size" and args is not None and len(args) == 1:
+        _no_attribute(expr, f"write `{of}.dim({spelled(args[0].span)})`", (Edit(expr.name.span, "dim"),))
+    meant = _SIZES.get(name)
     _no_attribute(expr, meant.format(of) if meant is not None and len(of) <= _SHORT else None)
 
 
-def _no_attribute(expr: sweet.Attr, help: str | None) -> NoReturn:
+def _no_attribute(expr: sweet.Attr, help: str | None, edits: tuple[Edit, ...] = ()) -> NoReturn:
+    of = expr.value
     if expr.name.name == "dim":
-        help = f"`{spelled(expr.value.span)}.dim(0)` is the size of an axis"
-    help = help or "a tensor has .rank, .dim(axis), .shape and .dtype"
-    fail(codes.E215, f"there is no `.{expr.name.name}`", expr.name.span, help=help)
+        help = f"`{spelled(of.span)}.dim(0)` is the size of an axis"
+    if isinstance(of, sweet.Name):
+        help = help or said_elsewhere(of.name)
+    help = help or elsewhere.attribute(expr.name.name) or "a tensor has .rank, .dim(axis), .shape and .dtype"
+    fail(codes.E215, f"there is no `.{expr.name.name}`", expr.name.span, help=help, edits=edits)
 
 
 def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
     assert isinstance(expr.callee, sweet.Attr)
     if expr.callee.name.name != "dim":
-        _unknown_size(expr.callee)
+        _unknown_size(expr.callee, expr.args)
+    if not expr.args:
+        of = spelled(expr.callee.value.span)
+        help = f"`{of}.dim(0)` is the size of its first axis, `{of}.rank` the number of its axes"
+        fail(
+            codes.E205,
+            ".dim takes one axis",
+            expr.span,
+            help=help,
+            edits=(Edit(expr.span, f"{of}.rank"),),
+            change=f"write `{of}.rank`",
+        )
     if len(expr.args) != 1 or expr.args[0].name is not None:
         fail(codes.E205, ".dim takes one axis", expr.span, help="`x.dim(0)`, or `x.dim(-1)` for the last")
     axis = literal_int(code, expr.args[0].value)
@@ -308,22 +329,17 @@ def _compare(code: Code, expr: sweet.Binary) -> core.BoolExpr:
         wrong_sort(code, next(side for side in (expr.left, expr.right) if level(code, side) == kind), "Size")
     if kind not in ("Size", "Number") and expr.op not in ("==", "!="):
         fail(codes.E206, f"`{expr.op}` compares Sizes; these are {kind}s", expr.span, help="`==` and `!=` compare them")
-    sides: list[core.ShapeLevel] = []
-    for side in (expr.left, expr.right):
-        match kind:
-            case "Shape":
-                sides.append(shape(code, side))
-            case "DType":
-                sides.append(dtype(code, side))
-            case "Bool" | "Truth":
-                sides.append(condition(code, side))
-            case _:
-                sides.append(size(code, side))
-    return core.Compare(expr.span, expr.op, sides[0], sides[1])
+    read = {"Shape": shape, "DType": dtype, "Bool": condition, "Truth": condition}.get(kind, size)
+    left, right = code.each(partial(read, code, side) for side in (expr.left, expr.right))
+    return core.Compare(expr.span, expr.op, left, right)
 
 
 def _compared(code: Code, expr: sweet.Binary) -> str:
     left, right = level(code, expr.left), level(code, expr.right)
+    if left == right == "Tensor":
+        code.each(partial(refuse_part_of_shape, code, side) for side in (expr.left, expr.right))
+        of = " and ".join(f"`{spelled(side.span)}`" for side in (expr.left, expr.right))
+        fail(codes.E206, f"sizes, shapes and dtypes are compared here; {of} are tensors", expr.span, help=_ALIKE)
     for side, found in ((expr.left, left), (expr.right, right)):
         if found == "Tensor":
             wrong_sort(code, side, "Size")
@@ -350,6 +366,9 @@ def _part(code: Code, expr: sweet.Index, want: core.Sort) -> core.Value:
     return value if sort == want else wrong_sort(code, expr, word(want))
 
 
+_ALIKE = "`x.shape == y.shape` compares shapes; what elements are is known in a run: `if (@all(x == y)) { ... }`"
+
+
 # Wrong sorts
 
 _NAME_IT = "give it a name where it is bound"
@@ -360,6 +379,7 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     found = level(code, expr)
     if isinstance(expr, sweet.Name) and found == "?":
         code.entry(expr.name, expr.span)
+    refuse_part_of_shape(code, expr)
     if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.FnName):
         code.world.called(code.unit, expr.callee)
     if (
@@ -376,12 +396,39 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     wanted = "tensor" if want == "Tensor" else want
     subject = f"`{shown}`" if len(shown) <= 40 else "this"
     message = f"{subject} is a {name}; a {wanted} is needed here" if found != "?" else f"a {wanted} is needed here"
-    advice = _whole(expr) if isinstance(expr, sweet.FloatLit) else _advice(found, want, shown)
+    advice = (
+        _whole(expr) if isinstance(expr, sweet.FloatLit) else _untyped(code, expr, want) or _advice(found, want, shown)
+    )
     fail(codes.E206 if want != "Tensor" or found != "Size" else codes.E207, message, expr.span, help=advice)
+
+
+def refuse_part_of_shape(code: Code, expr: sweet.Expr, bound: sweet.Ident | None = None) -> None:
+    """`x.shape[0]`, which is `x.dim(0)`; a `let` without a type binds it to a name."""
+    axis = literal_index(code, expr) if isinstance(expr, sweet.Index) else None
+    match expr:
+        case sweet.Index(value=sweet.Attr(value=sweet.Name(name=name), name=sweet.Ident(name="shape"))) if (
+            axis is not None
+        ):
+            size, called = f"{name}.dim({axis})", "k" if bound is None else bound.name
+            named = f"`let {called} : Size = {size}`"
+            sort = () if bound is None else (Edit(Span(bound.span.source, bound.span.end, bound.span.end), " : Size"),)
+            fail(
+                codes.E207, f"`{name}.shape` is a Shape, which has no parts", expr.span,
+                help=f"write `{size}`, and {named} for a name of it; `@shape({name})` is the shape as a tensor",
+                edits=(*sort, Edit(expr.span, size)), change=f"write {named if sort else f'`{size}`'}",
+            )  # fmt: skip
 
 
 def _whole(expr: sweet.FloatLit) -> str | None:
     return f"a Size is an integer: `{int(expr.value)}`" if expr.value.is_integer() else None
+
+
+def _untyped(code: Code, expr: sweet.Expr, want: str) -> str | None:
+    """What to say of a parameter whose type nobody wrote: it is a tensor."""
+    info = code.unit.fns.get(code.function or "")
+    params = info.decl.fn.params if info is not None and isinstance(expr, sweet.Name) else ()
+    found = next((p for p in params if p.name.name == spelled(expr.span) and p.type is None), None)
+    return f"a parameter without a type is a tensor: write `{found.name.name} : {want}`" if found else None
 
 
 def _advice(found: str, want: str, shown: str) -> str | None:

@@ -22,7 +22,7 @@ def index(code: Code, expr: sweet.Index) -> Typed:
     """Slices first, all in one call; then each index, which removes its axis (a tensor of indices puts its own there)."""
     ranges, picks = _axes(code, expr)
     if levels.level(code, expr.value) == "Shape":
-        _refuse_part_of_shape(code, expr)
+        shapes.refuse_part_of_shape(code, expr)
     if not ranges:
         value = arguments.tensor(code, expr.value)
     else:
@@ -32,16 +32,6 @@ def index(code: Code, expr: sweet.Index) -> Typed:
     for axis, item in (*positives, *negatives):
         value = _take(code, expr, value, axis, item)
     return value, core.TENSOR
-
-
-def _refuse_part_of_shape(code: Code, expr: sweet.Index) -> None:
-    """`x.shape[0]`, which is `x.dim(0)`."""
-    axis = levels.literal_index(code, expr)
-    match expr.value:
-        case sweet.Attr(value=sweet.Name(name=name), name=sweet.Ident(name="shape")) if axis is not None:
-            size = f"{name}.dim({axis})"
-            help = f"write `{size}`, and `let k : Size = {size}` for a name of it; `@shape({name})` is the shape as a tensor"
-            fail(codes.E207, f"`{name}.shape` is a Shape, which has no parts", expr.span, help=help)
 
 
 def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, sweet.Expr]]]:

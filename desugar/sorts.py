@@ -14,7 +14,7 @@ from ..lang.walk import rewrite, walk
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.model import Primitive
 from . import applied
-from .dtype_names import ELSEWHERE
+from .dtype_names import ARRAYS, ELSEWHERE
 from .errors import Broken, fail, nearest
 from .scope import SHAPE_SORTS, SOME_TUPLE, Scope
 from .world import Unit
@@ -80,9 +80,9 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
     if decl is None and home.is_lost(rest):
         raise Broken
     if decl is None:
-        elsewhere = ELSEWHERE.get(name)
+        elsewhere = ELSEWHERE.get(name) or ARRAYS.get(rest)
         known = elsewhere or nearest(name, (*SIMPLE_NAMES, *HOLDERS, *home.types, *DTYPES))
-        integer = "Size" if elsewhere is not None and DTYPES[elsewhere].kind == "int" else None
+        integer = "Size" if elsewhere in DTYPES and DTYPES[elsewhere].kind == "int" else None
         fail(
             codes.E216,
             f"there is no type `{name}`",
@@ -111,7 +111,8 @@ def _home(unit: Unit, type_: sweet.NamedType, head: str) -> Unit:
     if home is None and (head in unit.links or unit.is_lost(head)):
         raise Broken
     if home is None:
-        fail(codes.E216, f"there is no import called `{head}`", type_.span)
+        meant = ARRAYS.get(type_.name.rpartition(".")[2])
+        fail(codes.E216, f"there is no import called `{head}`", type_.span, meant=(meant,))
     return home
 
 

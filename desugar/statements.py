@@ -189,6 +189,7 @@ def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.
         if sort == core.TENSOR:
             _no_size(code, stmt)
         return arguments.direct(code, stmt.value, sort), sort
+    shapes.refuse_part_of_shape(code, stmt.value, stmt.names[0])
     call = isinstance(stmt.value, sweet.Call) and isinstance(stmt.value.callee, sweet.FnName)
     if not call and not isinstance(stmt.value, sweet.For | sweet.While):
         _no_size(code, stmt)
@@ -202,10 +203,15 @@ def _no_size(code: Code, stmt: sweet.Let) -> None:
         return
     shown, name = spelled(stmt.value.span), stmt.names[0].name
     named = f"`let {name} : {found} = {shown}` names it"
-    tensor = f"{as_tensor(shown)}; " if found == "Size" else ""
+    tensor = f"; {as_tensor(shown)}" if found == "Size" else ""
     name_at = stmt.names[0].span
     sort = Edit(Span(name_at.source, name_at.end, name_at.end), f" : {found}") if found != "Bool" else None
-    _refuse(code, stmt.value, found, tensor + named, () if sort is None else (sort,), named)
+    if isinstance(stmt.value, sweet.ListExpr) and not stmt.value.items:
+        named, sort = f"`tensor([])` is a tensor; {_KEPT}", None
+    _refuse(code, stmt.value, found, named + tensor, () if sort is None else (sort,), named)
+
+
+_KEPT = "what each turn of a loop makes is kept by `stack (y : T)`"
 
 
 def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:
@@ -225,6 +231,7 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
         value = arguments.direct(code, stmt.value, sort_of(type_))
         sort = sort_of(type_)
     else:
+        _no_shape(code, stmt, names)
         value, sort = code.hooks.value(code, stmt.value)
     value = settled(value, type_)
     sorts = _parts(stmt, sort)
@@ -238,6 +245,24 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
             found += leaves(code, core_name, part, kind, core.Called(name.name), part.span)
         with code.where(aside):
             patterns.solve(code, found, named=True)
+
+
+def _no_shape(code: Code, stmt: sweet.Let, names: list[str]) -> None:
+    """`let (b, t) = x.shape`: a shape is no tuple, and there is a statement that names its sizes."""
+    if levels.level(code, stmt.value) != "Shape" or not isinstance(stmt.value, sweet.Attr):
+        return
+    of, listed = spelled(stmt.value.value.span), f"[{', '.join(names)}]"
+    written = f"match_shape({of}, [{', '.join(n for n in names if n != _DISCARDED)}], {listed})"
+    edits = (Edit(stmt.span, written),) if _DISCARDED not in names else ()
+    help = f"`{written}` names its sizes, and so does its type: `{of} : Tensor({listed}, float32)`"
+    fail(
+        codes.E207,
+        f"`{spelled(stmt.value.span)}` is a Shape, not a tuple",
+        stmt.value.span,
+        help=help,
+        edits=edits,
+        change=f"write `{written}`",
+    )
 
 
 def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:

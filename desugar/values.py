@@ -7,9 +7,11 @@ from posixpath import isabs, join, normpath
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
-from ..lang.diagnostics import Label
+from ..lang.diagnostics import Edit, Label
 from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.operators import BINARY, UNARY
+from ..lang.region import OTHER_WORDS
+from ..lang.source import Span
 from ..ops import elsewhere
 from . import arguments, folding, higher_order, implementations, levels, literals, parts, shapes, slices
 from .code import Code, Typed, spelled
@@ -245,9 +247,11 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
             return implementations.call(code, impls, expr, callee)
 
 
-_CALLED_ELSEWHERE = {
-    "len": "`x.dim(0)` is the size of the first axis of x, `@size_to_tensor(x.dim(0), float32)` the same as a tensor",
-}
+def _length(expr: sweet.Call) -> str:
+    of = spelled(expr.args[0].value.span) if expr.args else "x"
+    if of.endswith(".shape"):
+        return f"`{of.removesuffix('.shape')}.rank` is the number of axes"
+    return f"`{of}.dim(0)` is the size of the first axis of {of}, `@size_to_tensor({of}.dim(0), float32)` the same as a tensor"
 
 
 def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
@@ -276,11 +280,23 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
                 help="`@arange(0, n)` is a tensor of numbers in a row",
             )
     known = nearest(callee.name, (*SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
-    help = f"`@{callee.name}(...)`" if code.world.target(code.unit, callee.name) else None
-    help = help or _CALLED_ELSEWHERE.get(callee.name) or elsewhere.otherwise(callee.name)
-    meant = elsewhere.primitives(callee.name)
-    help = help or (" or ".join(f"`@{name}(...)`" for name in meant) or None)
-    raise problem(codes.E201, f"nothing is called `{callee.name}` here", callee.span, help=help, meant=(known,))
+    meant = (callee.name,) if code.world.target(code.unit, callee.name) else elsewhere.primitives(callee.name)
+    help = (
+        _length(expr) if callee.name == "len" else OTHER_WORDS[callee.name][1] if callee.name in OTHER_WORDS else None
+    )
+    help = help or (elsewhere.otherwise(callee.name) if meant != (callee.name,) else None)
+    help = help or (f"write {' or '.join(f'`@{name}(...)`' for name in meant)}" if meant else None)
+    sign = _SIGNS.get(callee.name)
+    behind = expr.span.text[len(callee.name) :]
+    end = callee.span.end + len(behind) - len(behind.lstrip())
+    edits = (Edit(Span(callee.span.source, callee.span.start, end), sign),) if sign is not None else ()
+    message = f"nothing is called `{callee.name}` here"
+    change = "leave out `return`" if sign == "" else ""
+    raise problem(codes.E201, message, callee.span, help=help, meant=(known,), edits=edits, change=change)
+
+
+# Words before parentheses, and what stands there instead.
+_SIGNS = {"not": "!", "return": ""}
 
 
 def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:

@@ -185,12 +185,15 @@ def _of_text(function: Callable[..., Any], signature: str) -> Declared:
     return found
 
 
+_WRITTEN = "a signature is written `fn(x : Tensor([n, m], float32)) : Tensor([n], float32)`"
+
+
 def parsed(name: str, source: Excerpt) -> Declared:
     """A declaration from its text; raises RxError."""
     module, problems = parse(source)
     if any(d.severity == "error" for d in problems):
         source.show()
-        raise RxError(*problems)
+        raise RxError(*(replace(d, help=d.help or _WRITTEN) for d in problems))
     match module.items:
         case (sweet.FnDecl(fn=sweet.Fn(body=None) as fn, target=None),):
             return Declared(name, fn, source)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..module import Function
 from ..residual import Check
-from ..shapes import Dims, given_shapes, shapes_of
+from ..shapes import Dims, by_name, given_shapes, shapes_of
 from ..size import Size
 from .compose import Chain
 from .door import Door
@@ -30,9 +30,11 @@ class Signature:
         """What `rx.compose` could not decide for all sizes: it is checked where one function's result enters the next."""
         return self._door.residual
 
-    def shapes(self, **arguments: Dims | int | str | Size) -> Any:
+    def shapes(self, *positional: Dims | int | str | Size, **arguments: Dims | int | str | Size) -> Any:
         """The result's shape for given shapes of the arguments, as `module.f.shapes` tells it; one that may be None may be left
         out."""
+        if positional:
+            arguments = by_name(self._door.variant(frozenset())[1], arguments, positional)
         absent = frozenset(n for n in self._door.optional if arguments.get(n) is None)
         given = {n: a for n, a in arguments.items() if n not in absent}
         checked, function = self._door.variant(absent)

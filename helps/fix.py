@@ -92,7 +92,7 @@ def why_left(offer: Offer, source: Source) -> str:
     if len(mends) > 1:
         return f"{len(mends)} mends are possible"
     (mend,) = mends.values()
-    return _too_bold(mend, source) or _unsure(offer, mend)
+    return _too_bold(offer, mend, source) or _unsure(offer, mend)
 
 
 def _unsure(offer: Offer, mend: Mend) -> str:
@@ -107,15 +107,17 @@ def _unsure(offer: Offer, mend: Mend) -> str:
     return ""
 
 
-def _too_bold(mend: Mend, source: Source) -> str:
+def _too_bold(offer: Offer, mend: Mend, source: Source) -> str:
     """What a mend changes that is the author's: what a function takes and gives, or that something is done at all."""
     after = Source(source.name, applied(source.text, mend.edits))
-    (before, _), (now, problems) = parse(source), parse(after)
+    (before, unread), (now, problems) = parse(source), parse(after)
+    if unread:  # what a text says that cannot be read is not known before
+        return ""
     if problems:
         return "the mend is not understood"
     if _signatures(before) != _signatures(now):
         return "what a function takes and gives is for the author to say"
-    if _operations(now) < _operations(before):
+    if _operations(now) < _operations(before) and offer.diagnostic.code.phase != "names":  # what has no name is none
         return "an operation is taken out by nobody but the author"
     return ""
 

@@ -12,6 +12,7 @@ from ..lang.source import Source, Span
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import GivenUp, Options
 from ..simplify.solver.terms import over
+from . import unread
 from .case import Mend
 from .place import place, told_at
 from .tree import Tree
@@ -39,7 +40,7 @@ def with_helps(
     if is_model(report.files[0]):
         return report
     found = offers(report, base, roots, options)
-    helped = {id(o.diagnostic): told(o) for o in found if o.mends}
+    helped = {id(o.diagnostic): told(o) for o in found if o.mends and o.diagnostic.code.phase != "text"}
     return replace(report, diagnostics=tuple(in_order([helped.get(id(d), d) for d in report.diagnostics])))
 
 
@@ -71,13 +72,16 @@ def shortest(mend: Mend) -> str:
 def offers(
     report: Report, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Iterator[Offer]:
-    """For each error and warning in the program's own file, and for notes that say what they are about, the mends that work."""
+    """For each error and warning in the program's own file, and for notes that say what they are about, the mends that work.
+    Where the text cannot be read those are only of what keeps it from that."""
     asking = [d for d in report.diagnostics if d.is_wrong or d.subject is not None]
     wrong = [d for d in asking if d.span.source.name == report.files[0]]
     if not wrong:
         return
     tree = Tree(wrong[0].span.source, _imported(report, wrong[0].span.source))
     if tree.broken:
+        of_text = [d for d in wrong if d.code.phase == "text"]
+        yield from (Offer(d, tuple(unread.mends(d, of_text)), d.span) for d in of_text[: unread.MOST])
         return
 
     asked = options or Options()

@@ -7,11 +7,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Set
 
 from ..lang import sweet
+from ..lang.diagnostics import Edit
 from ..lang.source import Span
 from ..lang.walk import walk
 from .tree import Tree
 
 _IMPLEMENTATION = re.compile(r"_impl'*$")
+_CALL = re.compile(r"@([A-Za-z_]\w*'*)")
 _LETTER = re.compile(r"[^\r\n]")
 
 
@@ -51,9 +53,10 @@ class Parts:
         body = None if decl is None or decl.name.name not in self._opaque else decl.fn.body
         return body is not None and span.within(body.span)
 
-    def kept(self, concerned: Set[str]) -> set[str]:
-        """Those functions, and what they call."""
-        return _closed(concerned, lambda name: self._calls.get(name, ()))
+    def kept(self, concerned: Set[str], edits: Iterable[Edit] = ()) -> set[str]:
+        """Those functions, what they call, and what edits make them call."""
+        called = {name for edit in edits for name in _CALL.findall(edit.text)} & set(self._calls)
+        return _closed(concerned | called, lambda name: self._calls.get(name, ()))
 
     def letters_of(self, functions: Set[str]) -> int:
         """How many letters some functions have, with what is outside of all."""

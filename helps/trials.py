@@ -186,6 +186,8 @@ class Trials:
             for t in tried
             if t.gone and (t.doubtful and t.mend.kind != "slip" or _asks_callers(t, diagnostic.function))
         ]
+        if diagnostic.code.phase == "names":
+            good = [t for t in tried if _is_readable(t)] or good
         return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
 
     def _tried(self, diagnostic: Diagnostic, mends: Iterable[Mend], most: int) -> list[Trial]:
@@ -206,7 +208,7 @@ class Trials:
         """The steps that it takes to read what there is to read for a mend."""
         concerned = self._concerned(diagnostic, edits)
         more = STEPS_OF_A_LETTER - STEPS_OF_A_BELIEVED
-        kept = self.parts.kept(concerned)
+        kept = self.parts.kept(concerned, edits)
         read = STEPS_OF_A_BELIEVED * self.parts.letters_of(kept) + more * self.parts.letters_of(concerned)
         return int(self.dense * read)
 
@@ -230,7 +232,7 @@ class Trials:
 
     def _trial(self, diagnostic: Diagnostic, mend: Mend) -> Trial:
         concerned = self._concerned(diagnostic, mend.edits)
-        kept = self.parts.kept(concerned)
+        kept = self.parts.kept(concerned, mend.edits)
         believed = frozenset((kept - concerned) & self._opaque)
         blanked = self.parts.blanked(self.source.text, kept)
         source = Source(self.source.name, applied(blanked, mend.edits))
@@ -384,6 +386,12 @@ def _is_step_to(trial: Trial, kind: str = "operation") -> bool:
 
 def _works(trial: Trial) -> bool:
     return trial.gone and not trial.new and not (trial.unread and trial.mend.of_dtype)
+
+
+def _is_readable(trial: Trial) -> bool:
+    """Whether all names mean something after it, and sizes, at which nobody looked before, fit as far as can be told."""
+    of_sizes = all(d.code.is_doubt for d in trial.new)
+    return trial.gone and of_sizes and not (trial.unread and trial.mend.of_dtype)
 
 
 def _asks_callers(trial: Trial, function: str | None) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import codes, sweet
 from .codes import Code
-from .diagnostics import Diagnostic, error
+from .diagnostics import Diagnostic, Edit, error
 from .dtypes import DTYPES
 from .lexer import LOOKALIKES
 from .source import Placed, Source, Span
@@ -45,6 +45,11 @@ def _in_brackets(arguments: Sequence[sweet.Expr]) -> str:
     return f"Tensor([{', '.join(sizes)}], {dtype})"
 
 
+def _dtype(expr: sweet.Expr) -> str:
+    """What may be a dtype's name: `"float32"`, `torch.float32`."""
+    return expr.span.text.strip("\"'").rpartition(".")[2]
+
+
 class TreeBuilder:
     """Makes the nodes of one source. What is well-formed for the grammar and still wrong goes to `problems`."""
 
@@ -55,9 +60,11 @@ class TreeBuilder:
     def span(self, start: int, end: int) -> Span:
         return Span(self.source, start, end)
 
-    def problem(self, code: Code, message: str, span: Span, help: str | None = None) -> None:
+    def problem(
+        self, code: Code, message: str, span: Span, help: str | None = None, edits: tuple[Edit, ...] = ()
+    ) -> None:
         if len(self.problems) < 100:
-            self.problems.append(error(code, message, span, help=help))
+            self.problems.append(error(code, message, span, help=help, edits=edits, certain=True))
 
     # Items
 
@@ -165,19 +172,32 @@ class TreeBuilder:
         span = Span(self.source, start, end)
         if name != "Tensor":
             return sweet.NamedType(span, name, arguments)
+        if len(arguments) == 2 and _dtype(arguments[0]) in DTYPES and isinstance(arguments[1], sweet.ListExpr):
+            written = f"Tensor({arguments[1].span.text}, {_dtype(arguments[0])})"
+            self._instead(span, "a type says the shape first, then the dtype", arguments[0].span, written)
+            return sweet.TensorType(span, arguments[1], None)
         if len(arguments) > 2:
-            help = f"write `{_in_brackets(arguments)}`"
-            self.problem(codes.E108, "`Tensor` takes a shape and a dtype", arguments[2].span, help)
+            written, whole = _in_brackets(arguments), _dtype(arguments[-1]) in DTYPES
+            self._instead(span if whole else None, "`Tensor` takes a shape and a dtype", arguments[2].span, written)
+        elif isinstance(arguments[0], sweet.TupleExpr):
+            shape = f"[{', '.join(i.span.text for i in arguments[0].items)}]"
+            written = f"Tensor({', '.join([shape, *(a.span.text for a in arguments[1:])])})"
+            self._instead(span, "a shape is `?`, a name or a list", arguments[0].span, written)
         elif not isinstance(arguments[0], sweet.Unknown | sweet.Name | sweet.ListExpr):
-            self.problem(
-                codes.E108, "a shape is `?`, a name or a list", arguments[0].span, "write `Tensor([n, m], float32)`"
-            )
+            self._instead(None, "a shape is `?`, a name or a list", arguments[0].span, "Tensor([n, m], float32)")
         elif len(arguments) == 2 and not isinstance(arguments[1], sweet.Unknown | sweet.Name):
-            dtype = arguments[1].span.text.strip("\"'").rpartition(".")[2]
-            written = dtype if dtype in DTYPES else _in_brackets(arguments)
-            self.problem(codes.E108, "a dtype is `?` or a name", arguments[1].span, f"write `{written}`")
+            dtype, at = _dtype(arguments[1]), arguments[1].span
+            known = dtype in DTYPES
+            self._instead(
+                at if known else None, "a dtype is `?` or a name", at, dtype if known else _in_brackets(arguments)
+            )
         self._check_names(*arguments[:2])
         return sweet.TensorType(span, arguments[0], arguments[1] if len(arguments) > 1 else None)
+
+    def _instead(self, whole: Span | None, message: str, span: Span, written: str) -> None:
+        """A type that is not well formed, and how (the `whole` of) it is written."""
+        edits = (Edit(whole, written),) if whole is not None else ()
+        self.problem(codes.E108, message, span, f"write `{written}`", edits)
 
     def _check_names(self, shape: sweet.Expr, dtype: sweet.Expr | None = None) -> None:
         """Names that stand for something else: `Tensor([None, 3], None)`, `Tensor(float32)`."""

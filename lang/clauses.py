@@ -8,6 +8,7 @@ from . import codes
 from .diagnostics import Diagnostic, Edit, error
 from .lexer import KIND, kinds
 from .lines import CLOSER, OPENER, OPERAND_END
+from .node import replace
 from .region import END, FAR, NAME, OPEN, Change, Region, place
 from .source import Span
 
@@ -23,7 +24,8 @@ class Clause(NamedTuple):
     edits: tuple[Edit, ...] = ()
 
     def problem(self, function: str | None) -> Diagnostic:
-        return error(codes.E101, self.message, self.span, help=self.help, function=function, edits=self.edits)
+        said = error(codes.E101, self.message, self.span, help=self.help, function=function, edits=self.edits)
+        return replace(said, certain=True)
 
 
 _CLAUSES = [KIND[name] for name in ("WITH", "WHERE", "WHILE", "STACK")]

@@ -124,8 +124,9 @@ class Diagnostic(Displayed, Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do, or the
-    `change` that it ends with; `helps` are all changes that were checked, that one first. `meant` are the names that may have
-    been meant, the likeliest first. `sentence` has the parts of a message about a check.
+    `change` that it ends with; of a text that cannot be read they are `certain` where they say the same in Rx's words. `helps`
+    are all changes that were checked, that one first. `meant` are the names that may have been meant, the likeliest first.
+    `sentence` has the parts of a message about a check.
     """
 
     code: Code
@@ -144,6 +145,7 @@ class Diagnostic(Displayed, Node):
     sentence: Sentence | None = None
     meant: tuple[str, ...] = ()
     change: str = ""
+    certain: bool = False
 
     @property
     def is_wrong(self) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from ..grammar.table import LITERALS, PATTERNS, TERMINALS
 from . import codes
-from .diagnostics import Diagnostic, error
+from .diagnostics import Diagnostic, Edit, error
 from .source import Source, Span
 from .sweet import Comment
 
@@ -54,8 +54,13 @@ _AT = "a function is called by `@name(...)`; the product of matrices is `@matmul
 _BEFORE_NUMBER = kinds("LPAR LSQB COMMA EQUAL COMPARE SIGN STAR DIVIDE POWER OR AND COLON LBRACE _END BANG")
 _AFTER_NUMBER = re.compile(r"[A-Za-z0-9_]+|\.(?![.A-Za-z_])[A-Za-z0-9_]*")
 _UNREADABLE = 50
-_SHORT_LINE = 40  # so much of a line is told
 """How many unreadable pieces of one file are reported."""
+_SHORT_LINE = 40  # so much of a line is told
+_NEAR = 200  # so many tokens back a bracket is looked for
+_IN_PLACE = ("+=", "-=", "*=", "/=")
+# What is written instead of a sign and means the same.
+_SAME = (":", "!=", "==", "=")
+_OPERATOR, _BRACKETED = re.compile(r"[-+*/%<>=!&|?]"), re.compile(r"\([^()]*\)|\[[^][]*\]")
 
 
 class Tokens:
@@ -132,7 +137,7 @@ def _end_of_number(tokens: Tokens, start: int, end: int) -> int:
         return end
     span = Span(tokens.source, start, rest.end())
     if rest.group() == ".":
-        tokens.report(error(codes.E107, "a number needs a digit after its point", span, help=f"write `{span.text}0`"))
+        _report_number(tokens, "a number needs a digit after its point", span, f"{span.text}0")
     else:
         tokens.report(error(codes.E107, f"`{_short(span.text)}` is not a number", span, help=_number_help(span.text)))
     return rest.end()
@@ -143,9 +148,13 @@ def _number_without_zero(tokens: Tokens, start: int) -> tuple[int, int]:
     found = _SCANNER.match(tokens.source.text, start + 1)
     end = found.end() if found else start + 1
     span = Span(tokens.source, start, end)
-    help = f"write `0{_short(span.text)}`"
-    tokens.report(error(codes.E107, "a number needs a digit before its point", span, help=help))
+    _report_number(tokens, "a number needs a digit before its point", span, f"0{span.text}")
     return KIND["FLOAT"], end
+
+
+def _report_number(tokens: Tokens, message: str, span: Span, written: str) -> None:
+    help, edits = f"write `{_short(written)}`", (Edit(span, written),)
+    tokens.report(error(codes.E107, message, span, help=help, edits=edits, certain=True))
 
 
 def _number_help(text: str) -> str:
@@ -158,7 +167,8 @@ def _number_help(text: str) -> str:
 
 LOOKALIKES = {"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "≤": "<=", "≥": ">=", "≠": "!=", "∧": "&&", "∨": "||"}
 LOOKALIKES |= {"¬": "!", "…": "...", "∗": "*", "：": ":", "，": ",", "；": ";", "（": "(", "）": ")", "＝": "="}
-LOOKALIKES |= {"&": "&&", "|": "||", "^": "**", "~": "!"}
+_OF_BITS = {"&": "&&", "|": "||", "^": "**", "~": "!"}  # of integers they mean something else
+LOOKALIKES |= _OF_BITS
 _STRING_RUN = {
     '"': re.compile(r'"[^"\\\n\r]*+(?:\\[^\n\r][^"\\\n\r]*+)*+'),
     "'": re.compile(r"'[^'\\\n\r]*+(?:\\[^\n\r][^'\\\n\r]*+)*+'?"),
@@ -196,7 +206,8 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
         tokens.report(unreadable(tokens.source, start))
     else:
         help = "write a space" if char.isspace() else None
-        _report(tokens, start, end, f"{_describe(char)} cannot stand in a program", help)
+        edits = (Edit(Span(tokens.source, start, end), " "),) if char.isspace() else ()
+        _report(tokens, start, end, f"{_describe(char)} cannot stand in a program", help, edits, certain=True)
     return -1, end
 
 
@@ -211,12 +222,58 @@ def _foreign(tokens: Tokens, start: int, end: int) -> int:
     sign = tokens.source.text[start:end]
     meant = _ELSEWHERE[sign]
     help = f"write `{meant}`"
-    if sign[0] in "+-*/" and meant == "=":
-        name = tokens.source.text[tokens.starts[-1] : tokens.ends[-1]] if tokens.kinds[-1:] == [KIND["NAME"]] else "x"
-        rest = tokens.source.text[end : end + _SHORT_LINE].partition("\n")[0].partition(";")[0].strip()
-        help = f"bind the name again: `let {name} = {name} {sign[0]} {rest or '...'}`"
-    _report(tokens, start, end, f"`{sign}` is not a sign of Rx", help)
+    edits: tuple[Edit, ...] = (Edit(Span(tokens.source, start, end), meant),)
+    name = tokens.source.text[tokens.starts[-1] : tokens.ends[-1]] if tokens.kinds[-1:] == [KIND["NAME"]] else ""
+    begun = tokens.starts[-1] if name and _begins(tokens) else None
+    if sign in _IN_PLACE:
+        help, edits = _in_place(tokens, sign, name, begun, end)
+    elif sign == "=>" and _is_arrow(tokens):
+        help, edits = "a function value is written `fn(x : T) { ... }`", ()
+    elif meant == "=" and begun is not None:
+        help, edits = f"write `let {name} = ...`", (Edit(Span(tokens.source, begun, end), f"let {name} ="),)
+    elif meant not in _SAME:
+        edits = ()
+    _report(tokens, start, end, f"`{sign}` is not a sign of Rx", help, edits, certain=True)
     return _kind_of(meant)
+
+
+def _begins(tokens: Tokens) -> bool:
+    """Whether the last token begins a statement."""
+    return tokens.first[-1] or tokens.kinds[-2:-1] in ([], [KIND["LBRACE"]], [KIND["_END"]])
+
+
+def _is_arrow(tokens: Tokens) -> bool:
+    """Whether what stands before are the parameters of a function: `fn(x) =>`, `@map(x =>`."""
+    kinds, depth = tokens.kinds, 0
+    for i in range(len(kinds) - 1, max(0, len(kinds) - _NEAR), -1):
+        depth += (kinds[i] == KIND["RPAR"]) - (kinds[i] == KIND["LPAR"])
+        if depth == 0:
+            return kinds[i - 1] == KIND["FN"] or kinds[-3:] == [KIND["FN_NAME"], KIND["LPAR"], KIND["NAME"]]
+    return False
+
+
+def _in_place(tokens: Tokens, sign: str, name: str, begun: int | None, end: int) -> tuple[str, tuple[Edit, ...]]:
+    """What to say of `x += y`, and the `let` that binds the name again."""
+    if tokens.kinds[-1:] == [KIND["RSQB"]]:
+        return "`@put` and `@update_slice` give a tensor with other elements: `let x = @put(x, i, y)`", ()
+    rest, name = _rest(tokens.source.text, end), name if begun is not None else "x"
+    operand = f"({rest})" if _OPERATOR.search(_BRACKETED.sub("", rest)) else rest or "..."
+    bound = f"let {name} = {name} {sign[0]} {operand}"
+    if begun is None or operand.endswith("..."):
+        return f"bind the name again: `{bound}`", ()
+    at = tokens.source.text.index(rest, end) + len(rest)
+    return f"bind the name again: `{bound}`", (Edit(Span(tokens.source, begun, at), bound),)
+
+
+def _rest(text: str, at: int) -> str:
+    """What is left of a statement on its line; `...` for what is long, or goes on in the next one."""
+    depth, begin = 0, at
+    while at < len(text) and text[at] not in "\r\n;#" and at - begin <= _SHORT_LINE:
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if depth < 0:
+            return text[begin:at].strip()
+        at += 1
+    return text[begin:at].strip() if depth == 0 and at - begin <= _SHORT_LINE else "..."
 
 
 def _kind_of(sign: str) -> int:
@@ -228,7 +285,9 @@ def _kind_of(sign: str) -> int:
 def _lookalike(tokens: Tokens, start: int) -> tuple[int, int]:
     char = tokens.source.text[start]
     meant = LOOKALIKES[char]
-    _report(tokens, start, start + 1, f"{_describe(char)} is not a sign of Rx", f"write `{meant}`")
+    edit = Edit(Span(tokens.source, start, start + 1), meant)
+    said = f"{_describe(char)} is not a sign of Rx"
+    _report(tokens, start, start + 1, said, f"write `{meant}`", (edit,), certain=char not in _OF_BITS)
     return _kind_of(meant), start + 1
 
 
@@ -255,12 +314,26 @@ def _odd_string(tokens: Tokens, start: int) -> int:
         tokens.report(error(codes.E103, "this string has no end on its line", span, help='end it with `"`'))
         return end
     span = Span(tokens.source, start, end)
-    tokens.report(error(codes.E103, "strings stand in double quotes", span, help='write `"..."`'))
+    edit = Edit(span, f'"{span.text[1:-1]}"')
+    edits = (edit,) if '"' not in span.text else ()
+    tokens.report(
+        error(codes.E103, "strings stand in double quotes", span, help='write `"..."`', edits=edits, certain=True)
+    )
     return end
 
 
-def _report(tokens: Tokens, start: int, end: int, message: str, help: str | None) -> None:
-    tokens.report(error(codes.E102, message, Span(tokens.source, start, end), help=help))
+def _report(
+    tokens: Tokens,
+    start: int,
+    end: int,
+    message: str,
+    help: str | None,
+    edits: tuple[Edit, ...] = (),
+    *,
+    certain: bool = False,
+) -> None:
+    place = Span(tokens.source, start, end)
+    tokens.report(error(codes.E102, message, place, help=help, edits=edits, certain=certain))
 
 
 def _describe(char: str) -> str:

@@ -141,9 +141,14 @@ def _recover(source: Source, lines: Lines, item: int, region_end: int) -> list[D
 
 
 def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
-    """Leave out what follows from a mistake that is reported already: on one line the first kind of error counts."""
-    result = list(lexical)
-    lines = {source.position(problem.span.start)[0] for problem in lexical}
+    """Leave out what follows from a mistake that is reported already: on one line the first kind of error counts. A sign that
+    cannot be read has nothing to do with what is wrong before it."""
+    first: dict[int, int] = {}
+    for problem in others if lexical else ():
+        line = source.position(problem.span.start)[0]
+        first[line] = min(problem.span.start, first.get(line, problem.span.start))
+    result = [p for p in lexical if p.span.start <= first.get(source.position(p.span.start)[0], p.span.start)]
+    lines = {source.position(problem.span.start)[0] for problem in result}
     for problem in sorted(others, key=lambda problem: not problem.code.of_brackets):
         line = source.position(problem.span.start)[0]
         if line not in lines:

@@ -11,6 +11,7 @@ from ..grammar.table import STARTS
 from .build import alike
 from .clauses import misplaced
 from .diagnostics import Diagnostic
+from .habits import habit
 from .lalr import advance
 from .lexer import KIND
 from .lines import CLOSER, OPENER
@@ -42,8 +43,9 @@ def mend(region: Region) -> list[Diagnostic]:
             break
         states = _states_at(region.kinds, marks, stuck)
         clause = misplaced(region, stuck)
-        change = clause.change if clause else _best_change(region, marks, stuck)
-        problem = clause.problem(function) if clause else describe(region, stuck, states, change, function)
+        hint = None if clause else habit(region, stuck, states)
+        change = clause.change if clause else None if hint and hint.is_of_all else _best_change(region, marks, stuck)
+        problem = clause.problem(function) if clause else describe(region, stuck, states, hint, change, function)
         line = region.source.position(problem.span.start)[0]
         if line not in lines:
             problems.append(problem)

@@ -29,12 +29,17 @@ OTHER_WORDS: dict[str, tuple[tuple[str, ...], str]] = {
     "function": ((), "a function is written `@f = fn(x : T) : T { ... }`"),
     "var": (("LET",), "write `let`"),
     "val": (("LET",), "write `let`"),
+    "is": (("COMPARE",), "write `==`, and `!=` for `is not`"),
     "lambda": (("FN",), "a function value is written `fn(x : T) : T { ... }`"),
     "mut": ((), "every binding may be bound again by `let`"),
     "class": ((), "a file is a list of functions; `type Layer = (T, T)` names what goes together, weights for one"),
     "struct": ((), "`type Layer = (T, T)` names what goes together"),
     "from": ((), 'a file is imported by `import "file.rx" as f`, and its functions are `@f.g`'),
     "raise": ((), "`assert c` stops where `c` does not hold"),
+    "except": ((), "a check that fails ends the run; `if (c) { ... } else { ... }` chooses by sizes"),
+    "yield": ((), "a loop keeps what each turn makes in `stack (y : T)`"),
+    "del": ((), "what nothing uses any more takes no memory"),
+    "async": ((), "a function is written `@f = fn(x : T) : T { ... }`"),
     "try": ((), "a check that fails ends the run; `if (c) { ... } else { ... }` chooses by sizes"),
 }
 """Words of other languages: what they are here, and what to say."""

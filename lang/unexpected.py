@@ -5,11 +5,11 @@ from __future__ import annotations
 from . import codes
 from .build import alike
 from .diagnostics import Diagnostic, Edit, error
-from .habits import habit
+from .habits import Hint
 from .lalr import advance
 from .lexer import KIND, kinds
 from .lines import OPERAND_END, PREFIXES
-from .region import END, NAME, OTHER_WORDS, STOP, TEXT, Change, Region, place
+from .region import CLOSE, END, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Change, Region, place
 from .source import Span
 
 _STARTERS = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE LPAR LSQB IF FOR WHILE FN SIGN BANG")
@@ -17,41 +17,54 @@ _TYPE_STARTERS = kinds("NAME LPAR FN")
 _GOES_ON = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN DOT LPAR LSQB")
 
 
-def describe(region: Region, stuck: int, states: list[int], change: Change | None, function: str | None) -> Diagnostic:
-    """The diagnostic for a place where no rule goes on, and the change that would mend it."""
-    hint = habit(region, stuck, states)
+def describe(
+    region: Region, stuck: int, states: list[int], hint: Hint | None, change: Change | None, function: str | None
+) -> Diagnostic:
+    """The diagnostic for a place where no rule goes on, what is known of the habit behind it, and the change that would mend
+    it."""
     at = change.at if change and not hint and _is_to_blame(region, change, stuck) else stuck
     at = stuck - 1 if _begins_elsewhere(region, stuck) else at
-    span = place(region, at)
-    word = region.text(at) if at < len(region.kinds) else ""
-    found = _found(region, at)
     accepted = _accepted(states)
-    kind = region.kinds[at] if at < len(region.kinds) else STOP
-    help, edits = _help(region, change), _edits(region, change)
-    if (
-        accepted == {KIND["STRING"]}
-        and stuck > 0
-        and region.kinds[stuck - 1] == KIND["EQUAL"]
-        and _in_where(region, stuck)
-    ):
-        span = place(region, stuck - 1)
-        message, help, edits = *_NO_COMPARISON, (Edit(span, "=="),)
-    elif hint:
-        message, help, edits = hint[0] or f"expected {_expected(accepted)}, found {found}", hint[1], ()
-    elif word in OTHER_WORDS and kind == NAME:
-        message, help = f"`{word}` is not a word of Rx", OTHER_WORDS[word][1]
-    elif at < stuck:
-        message = f"{found} does not belong here"
-    elif kind in (KIND["COMPARE"], KIND["IN"]) and KIND["AND"] in accepted:
-        message, help = "comparisons do not chain", "join two comparisons with `&&`"
-    elif kind == KIND["EQUAL"] and KIND["COMPARE"] in accepted and KIND["EQUAL"] not in accepted:
-        message, help = _NO_COMPARISON
-    else:
-        message = f"expected {_expected(accepted)}, found {found}"
-    return error(codes.E101, message, span, help=help, function=function, edits=edits)
+    said = _known(region, stuck, at, accepted, hint)
+    if said is not None:
+        span, message, help, edits, title = said
+        return error(codes.E101, message, span, help=help, function=function, edits=edits, certain=True, change=title)
+    message, told = _unknown(region, stuck, at, accepted)
+    told, made = told or _help(region, change), _edits(region, change)
+    return error(codes.E101, message, place(region, at), help=told, function=function, edits=made)
 
 
 _NO_COMPARISON = ("`=` is not a comparison", "write `==`")
+_Known = tuple[Span, str, str, tuple[Edit, ...], str]
+
+
+def _known(region: Region, stuck: int, at: int, accepted: set[int], hint: Hint | None) -> _Known | None:
+    """What users of other languages write: the place, the message, the help, and the change with its title."""
+    is_string = accepted == {KIND["STRING"]} and stuck > 0 and region.kinds[stuck - 1] == KIND["EQUAL"]
+    if is_string and _in_where(region, stuck):
+        span = place(region, stuck - 1)
+        return span, *_NO_COMPARISON, (Edit(span, "=="),), ""
+    if hint is not None:
+        usual = f"expected {_expected(accepted)}, found {_found(region, at)}"
+        return place(region, at), hint.message or usual, hint.help, hint.edits, ""
+    word = region.text(at) if at < len(region.kinds) else ""
+    if word not in OTHER_WORDS or region.kinds[at] != NAME:
+        return None
+    edits = _said_here(region, at)
+    title = "leave out `return`" if word == "return" and edits else ""
+    return place(region, at), f"`{word}` is not a word of Rx", OTHER_WORDS[word][1], edits, title
+
+
+def _unknown(region: Region, stuck: int, at: int, accepted: set[int]) -> tuple[str, str | None]:
+    """What to say of a token that does not fit, and a help where the change that mends it is none."""
+    kind = region.kinds[at] if at < len(region.kinds) else STOP
+    if at < stuck:
+        return f"{_found(region, at)} does not belong here", None
+    if kind in (KIND["COMPARE"], KIND["IN"]) and KIND["AND"] in accepted:
+        return "comparisons do not chain", "join two comparisons with `&&`"
+    if kind == KIND["EQUAL"] and KIND["COMPARE"] in accepted and KIND["EQUAL"] not in accepted:
+        return _NO_COMPARISON
+    return f"expected {_expected(accepted)}, found {_found(region, at)}", None
 
 
 def _in_where(region: Region, stuck: int) -> bool:
@@ -59,12 +72,41 @@ def _in_where(region: Region, stuck: int) -> bool:
     return KIND["WHERE"] in region.kinds[:stuck] and KIND["EXTERN"] not in region.kinds[:stuck]
 
 
+def _said_here(region: Region, at: int) -> tuple[Edit, ...]:
+    """A word of another language in Rx's words; a `return` at the end of a function is left out."""
+    put, after = OTHER_WORDS[region.text(at)][0], region.text(at + 1) if at + 1 < len(region.kinds) else ""
+    if put == ("COMPARE",) and after == "not":
+        return (Edit(place(region, at).to(place(region, at + 1)), "!="),)
+    if put and KIND[put[0]] not in _STARTERS:
+        return (Edit(place(region, at), " ".join(TEXT[KIND[name]] for name in put)),)
+    if put == ("BANG",) and after != "in":
+        behind = region.starts[at + 1] if at + 1 < len(region.starts) else region.ends[at]
+        return (Edit(Span(region.source, region.starts[at], behind), "!"),)
+    return _without(region, at) if region.text(at) == "return" else ()
+
+
+def _without(region: Region, at: int) -> tuple[Edit, ...]:
+    """The `return` of a function's last line left out: everywhere else it ends the function early."""
+    depth, kinds = 0, region.kinds[at:]
+    last = next((i for i, kind in enumerate(kinds) if kind in (END, CLOSE)), len(kinds))
+    for kind in region.kinds[:at]:
+        depth += (kind == OPEN) - (kind == CLOSE)
+    if depth != 1 or set(kinds[last : last + 2]) - {END, CLOSE} or CLOSE not in kinds[last : last + 2]:
+        return ()
+    return (Edit(Span(region.source, region.starts[at], region.starts[at + 1]), ""),) if last > 1 else ()
+
+
 def _begins_elsewhere(region: Region, stuck: int) -> bool:
     """Whether the token stands behind a word of another language that begins something: `def @f(...)`, `lambda x`."""
     names = (NAME, KIND["FN_NAME"])
-    if not 0 < stuck < len(region.kinds) or region.kinds[stuck - 1] != NAME or region.kinds[stuck] not in names:
+    if not 0 < stuck < len(region.kinds) or region.kinds[stuck - 1] != NAME:
         return False
-    return region.text(stuck - 1) in OTHER_WORDS and (stuck == 1 or region.kinds[stuck - 2] not in OPERAND_END)
+    word = region.text(stuck - 1)
+    follows = region.kinds[stuck] in names or (region.kinds[stuck] == KIND["COLON"] and word in _BEFORE_COLON)
+    return follows and word in OTHER_WORDS and (stuck == 1 or region.kinds[stuck - 2] not in OPERAND_END)
+
+
+_BEFORE_COLON = ("lambda", "try", "except")
 
 
 def _is_to_blame(region: Region, change: Change, stuck: int) -> bool:

@@ -222,6 +222,20 @@ _OTHERWISE = """
     upsampling2d upsampling3d vstack
 """
 
+# What has other defaults in one library or another, or a meaning that a check does not see: first axes instead of the last, a
+# layout, how large parts are instead of how many. Renamed it may be right, and somebody has to look at it.
+_UNSURE = """
+    Flatten adjoint argsort averagepooling1d averagepooling2d averagepooling3d avgpool avgpool1d avgpool2d avgpool3d
+    cosinesimilarity cummax cummin diagonal diff dot dropout empty emptylike eye fold gelu gemm globalaveragepooling1d
+    globalaveragepooling2d globalmaxpooling1d globalmaxpooling2d hardsigmoid hsplit kldiv leakyrelu maxpooling1d
+    maxpooling2d maxpooling3d nonzero ones pad resize sort split squeeze std take tensordot trace unfold unique var
+    variance zeros
+"""
+# What PyTorch gives beside an extremum along an axis.
+PLACES = {"max": "argmax", "min": "argmin"}
+# The order of arguments that are given by position, where it is another one.
+_ORDERS = dict.fromkeys(("chunk", "array_split", "tensor_split"), "x sections axis")
+
 _RANDOM = "random numbers are made of a key: `@{}(@random_key(0), [2, 3])`"
 _UNIFORM, _NORMAL = _RANDOM.format("random_uniform"), _RANDOM.format("random_normal")
 _BELOW = "numbers below n are made of uniform ones: `@cast(@random_uniform(key, [2, 3]) * 10.0, int64)`"
@@ -250,29 +264,94 @@ def otherwise(name: str, of: str = "x") -> str | None:
     return f"{listed} is the nearest there is: compare what it does with its arguments"
 
 
+# Attributes and methods of tensors that do nothing to shapes or numbers, and others that no primitive stands for.
+_NOTHING = dict.fromkeys(
+    (
+        "cuda",
+        "cpu",
+        "contiguous",
+        "detach",
+        "clone",
+        "numpy",
+        "data",
+        "copy",
+        "requires_grad_",
+        "item_",
+        "block_until_ready",
+    ),
+    "leave it out: tensors are values, in memory and without gradients",
+)
+_NOTHING |= dict.fromkeys(
+    ("device", "grad", "requires_grad", "backward"), "tensors have no devices and no gradients here"
+)
+_NOTHING |= {
+    "newaxis": "`@expand_dims(x, axis=1)` is `x[:, None]`",
+    "append": "what a loop makes is kept by `stack (y : T)`",
+    "forward": "a function is called by its name: `@f(x)`",
+}
+# Flags of calls elsewhere.
+_LEFT_OUT = dict.fromkeys(("inplace", "device", "requires_grad", "out", "name", "non_blocking"), "leave it out")
+_LEFT_OUT |= dict.fromkeys(
+    ("training", "deterministic"), "leave it out: without random numbers @dropout changes nothing"
+)
+_LEFT_OUT |= {
+    "dtype": "`@cast` gives the result another dtype",
+    "unbiased": "`correction=1.0` divides by one less, `correction=0.0` does not",
+    "generator": "random numbers are made of a key: `@random_key(0)`",
+    "normalized_shape": "the shape is that of `scale`",
+}
+
 # Methods that mean something else than the primitive of the same name.
 _METHODS = {
     "size": "`{x}.dim(0)` is the size of an axis, `@size({x})` the number of elements",
     "repeat": "`@tile({x}, [2, 1])` repeats the whole, `@repeat({x}, 2, axis=0)` each element",
+    "where": "`@where(c, {x}, y)` is {x} where c is true",
     "gather": "`@gather_elements({x}, at, axis=1)` takes an element for each index, `@take({x}, at, axis=1)` whole rows",
 }
 # What NumPy, PyTorch, JAX and TensorFlow are called where they are used.
-_LIBRARIES = frozenset(
+LIBRARIES = frozenset(
     ("np", "numpy", "torch", "nn", "F", "jnp", "jax", "lax", "tf", "keras", "scipy", "einops", "math")
 )
 
 
 def of_library(alias: str, name: str) -> str | None:
     """What to say of a call through another library's usual alias."""
-    if alias not in _LIBRARIES:
+    if alias not in LIBRARIES:
         return None
+    name = name.rpartition(".")[2]
     calls = " or ".join(f"`@{ours}(...)`" for ours in primitives(name))
     return otherwise(name) or (f"what computes with tensors needs no import: {calls}" if calls else None)
+
+
+def is_sure(name: str) -> bool:
+    """Whether a call by another library's name means the same where its primitive takes the arguments."""
+    return name not in _UNSURE.split() and _plain(name) not in _UNSURE.split()
+
+
+def order(name: str, params: Iterable[Param]) -> list[Param]:
+    """The parameters in the order in which another library's function of that name takes arguments."""
+    known = {p.name: p for p in params}
+    return [known[p] for p in _ORDERS[name].split()] if name in _ORDERS else list(known.values())
 
 
 def another(name: str, of: str) -> str | None:
     """What to say of a method whose name a primitive has that does something else."""
     return _METHODS[name].format(x=of) if name in _METHODS else None
+
+
+def flag(name: str) -> str | None:
+    """What to say of a parameter that calls have elsewhere."""
+    return _LEFT_OUT.get(name)
+
+
+def is_left_out(name: str) -> bool:
+    """Whether a parameter that calls have elsewhere says nothing here."""
+    return _LEFT_OUT.get(name) == "leave it out"
+
+
+def attribute(name: str) -> str | None:
+    """What to say of an attribute or a method that tensors have elsewhere, where there is none to write."""
+    return _NOTHING.get(name)
 
 
 def method(name: str, of: str) -> str | None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import rxlang as rx
+from rxlang.helps.fix import fixed_and_left
+from rxlang.lang.source import Source
+
+HERE = Path(__file__).parent
 
 HEAD = "@f = fn(x : Tensor([n, d], float32), w : Tensor([d, m], float32)) : Tensor"
 
@@ -48,6 +54,46 @@ BODIES = [
     ("x.gather(1, x)", "there is no `.gather`", "`@gather_elements(x, at, axis=1)`"),
     ("nn.Linear(3, 4)(x)", "this cannot be called", "`@linear(x, weight, bias)`"),
     ("let z = x; z += x\n  z", "`+=` is not a sign of Rx", "`let z = z + x`"),
+    ("let z = x; z *= x + 1.0; z", "`*=` is not a sign of Rx", "`let z = z * (x + 1.0)`"),
+    ("let z = x; z -= x - 1.0\n  z", "`-=` is not a sign of Rx", "`let z = z - (x - 1.0)`"),
+    ("x[0] += 1.0; x", "`+=` is not a sign of Rx", "`@put` and `@update_slice`"),
+    ("z := x; z", "`:=` is not a sign of Rx", "write `let z = ...`"),
+    ("@map(y => y, x)", "`=>` is not a sign of Rx", "`fn(x : T) { ... }`"),
+    ("@map(fn(y) => y, x)", "`=>` is not a sign of Rx", "`fn(x : T) { ... }`"),
+    ("if (n => 3) { x } else { x }", "`=>` is not a sign of Rx", "write `>=`"),
+    ("if (x.dim(0) => 3) { x } else { x }", "`=>` is not a sign of Rx", "write `>=`"),
+    ("if (n is 3) { x } else { x }", "`is` is not a word of Rx", "write `==`"),
+    ("if (n > 3) and (d > 3) { x } else { x }", "the condition of `if` stands in parentheses", "`if (...) { ... }`"),
+    ("if (n > 3) x else x", "found `x`", "what is chosen stands in braces"),
+    ("@map(lambda: x, x)", "`lambda` is not a word of Rx", "`fn(x : T) : T { ... }`"),
+    ("@exp{x}", "found `{`", "arguments stand in parentheses"),
+    ("let z = x : Tensor; z", "the type of a name stands behind the name", "`let z : T = ...`"),
+    ("let z; x", "a binding has a value", "`let z = ...`"),
+    ("let @g = fn(y : Tensor) { y }; x", "found `@g`", "`@f = fn(x : T) : T { ... }`"),
+    ("g = fn(y : Tensor) { y }; g(x)", "a binding begins with `let`", "`let g = ...`"),
+    ("b, t = x.shape; x", "found `,`", "`let (b, t) = ...`"),
+    ("x, @exp(x)", "found `,`", "a tuple stands in parentheses: `(x, @exp(x))`"),
+    ("with torch.no_grad():\n    x", "`with` stands in a loop", "no contexts"),
+    ("try:\n    x", "`try` is not a word of Rx", "`if (c) { ... } else { ... }`"),
+    ("self.w = x; x", "what is bound has a name without a dot", "weights are parameters"),
+    ("for row in x:\n    @sum(row)", "found `:`", "a block stands in braces"),
+    ("return(x)", "nothing is called `return` here", "the last expression of a block"),
+    ("self.w", "there is no `.w`", "there are no objects"),
+    ("x.cuda()", "there is no `.cuda`", "leave it out"),
+    ("x.dim()", "is a Size, not a tensor", "`@size_to_tensor(x.dim(), float32)`"),
+    ("assert len(x.shape) == 2; x", "nothing is called `len` here", "`x.rank` is the number of axes"),
+    ("assert x.dim() == 2; x", ".dim takes one axis", "`x.rank` the number of its axes"),
+    ("assert x.size(0) == 2; x", "there is no `.size`", "write `x.dim(0)`"),
+    ("assert x == w; x", "`x` and `w` are tensors", "`x.shape == y.shape` compares shapes"),
+    (
+        "let (b, t) = x.shape; x",
+        "`x.shape` is a Shape, not a tuple",
+        "`match_shape(x, [b, t], [b, t])` names its sizes",
+    ),
+    ("let k = d // 8; @zeros([k])", "`d // 8` is a Size", "`let k : Size = d // 8` names it; "),
+    ("let ys = []; x", "`[]` is a Shape", "`stack (y : T)`"),
+    ("@nn.functional.softmax(x)", "there is no import called `nn`", "`@softmax(...)`"),
+    ("@var(x, unbiased=false)", "@var has no parameter `unbiased`", "`correction=1.0`"),
     ("@zeros(n, d)", "`d` is a Size; a DType is needed here", "`[n, m]`"),
     ("assert n % 8; x", "a Bool is needed here", "`n % 8 == 0`"),
     ("x.dim", "there is no `.dim`", "`x.dim(0)`"),
@@ -104,6 +150,26 @@ PROGRAMS = [
     ("@f = fn(x : Tensor([n, d], int8)) : Tensor { @reshape(x, [?]) }", "`?` can stand in a type", "may be `-1`"),
     ("@f = fn(x : Tensor([n, d], int8)) : Tensor { @reshape(x, [None]) }", "nothing is called `None`", "`-1`"),
     ("@f = fn(x : Tensor([n], int8)) : Tensor([n], float32) { @full([n], inf) }", "is called `inf`", "`1e999`"),
+    ("def f(x : T) -> T:\n  return x\n", "`def` is not a word of Rx", "`@f = fn(x : T) : T { ... }`"),
+    ("fn @f(x : Tensor) : Tensor { x }", "found `@f`", "`@f = fn(x : T) : T { ... }`"),
+    ("@f = fn(x : Tensor):\n  x * 2.0\n", "the body of a function stands in braces", "`fn(x : T) { ... }`"),
+    ("@f = fn(x : Tensor) : Tensor = x * 2.0", "the body of a function stands in braces", "`fn(x : T) : T { ... }`"),
+    ("@f = fn(xs : List[Tensor]) : Tensor { xs[0] }", "found `[`", "several tensors are a tuple"),
+    ("@f = fn(x : Tensor, m : Optional[Tensor]) : Tensor { x }", "found `[`", "has a literal default"),
+    ("@f = fn(*xs) : Tensor { xs[0] }", "a certain number of arguments", "`xs : (Tensor, Tensor)`"),
+    ("@f = fn(x : Tensor{[n], int8}) : Tensor { x }", "found `{`", "a type is written"),
+    ("type L[d] = Tensor([d], int8)", "stand in parentheses", "`type L(d) = ...`"),
+    ("type L(d) = Tensor([d], int8)\n@f = fn(x : L[3]) : Tensor { x }", "found `[`", "`L(n)`"),
+    ("@f = fn(x : Tensor([n], d)) : Tensor where d not in integer { x }", "`not` is", "`!(d in integer)`"),
+    (
+        "@f = fn(x : Tensor([n], d)) : Tensor where d in [int8, int16] { x }",
+        "stand in braces",
+        "`d in {float32, float64}`",
+    ),
+    ("@f = fn(x : Tensor(int8, [n])) : Tensor { x }", "the shape first, then the dtype", "`Tensor([n], int8)`"),
+    ("@f = fn(x : Tensor((n, d), int8)) : Tensor { x }", "a shape is `?`, a name or a list", "`Tensor([n, d], int8)`"),
+    ("@f = fn(x : np.ndarray) : Tensor { x }", "there is no import called `np`", "`Tensor`"),
+    ("@f = fn(x : Tensor, k = 3) : Tensor { x[0:k] }", "`k` is a tensor", "write `k : Size`"),
     ("@f = fn(x : int8, k : int) : Tensor { x }", "there is no type `int`", "`Size` or `int64`"),
     ("@f = fn(x : int8, eps : float) : Tensor { x }", "there is no type `float`", "`float32`"),
 ]
@@ -119,3 +185,41 @@ def test_a_habit_from_elsewhere_is_answered_with_what_is_written_here(program: s
     assert len(wrong) == 1, [d.message for d in wrong]
     assert message in wrong[0].message
     assert help in (wrong[0].help or ""), wrong[0].help
+
+
+# A body or a program that cannot be read, and what `--fix` makes of it.
+READ = [
+    ("x += w * 2.0 + 1.0; x", "let x = x + (w * 2.0 + 1.0); x"),
+    ("x *= @exp(w + 1.0)  # all\n  x", "let x = x * @exp(w + 1.0)  # all\n  x"),
+    ("for i in range(3) with (a = x) { a -= w; a }", "for i in range(3) with (a = x) { let a = a - w; a }"),
+    ("y := x; y", "let y = x; y"),
+    ("y = x\n  return y", "let y = x\n  y"),
+    ("b, t = @split(x, 2)\n  b", "let (b, t) = @split(x, 2)\n  b"),
+    ("let b, t = @split(x, 2)\n  b", "let (b, t) = @split(x, 2)\n  b"),
+    ("if n > 3 and n < 5 { x } else { x }", "if (n > 3 && n < 5) { x } else { x }"),
+    ("if (n > 3) and (d > 2) { x } else { x }", "if ((n > 3) && (d > 2)) { x } else { x }"),
+    ("if (n is not 3 or not n > 5) { x } else { x }", "if (n != 3 || !n > 5) { x } else { x }"),
+    ("if (n > 3) { x } elif (n > 2) { x } else { x }", "if (n > 3) { x } else if (n > 2) { x } else { x }"),
+    ("x × 2.0 − .5", "x * 2.0 - 0.5"),
+    ("@einsum('nd,dm->nm', [x, w])", '@einsum("nd,dm->nm", [x, w])'),
+    ("let y : float32[n, d] = x; y", "let y : Tensor([n, d], float32) = x; y"),
+    ("let y : Tensor((n, d), float32) = x; y", "let y : Tensor([n, d], float32) = x; y"),
+    ("let y : Tensor([n, d], torch.float32) = x; y", "let y : Tensor([n, d], float32) = x; y"),
+    ("(x, x", "(x, x"),
+    ("x > 0.0 & x < 1.0", "x > 0.0 & x < 1.0"),
+    ("if (n > 3) { return x } else { x }", "if (n > 3) { return x } else { x }"),
+    ("x[0] += 1.0; x", "x[0] += 1.0; x"),
+]
+
+
+@pytest.mark.parametrize(("body", "wanted"), READ)
+def test_what_says_the_same_in_other_words_is_rewritten_and_what_may_not_is_left(body: str, wanted: str) -> None:
+    text = f"{HEAD} {{\n  {body}\n}}\n"
+    found = fixed_and_left(Source("a.rx", text), HERE)
+    assert found.text == f"{HEAD} {{\n  {wanted}\n}}\n"
+    assert bool(found.done) == (body != wanted) and all(left.reason for left in found.left)
+
+
+def test_what_is_wrong_before_a_sign_that_cannot_be_read_is_told_instead_of_it() -> None:
+    said = [d.message for d in rx.check_source("def f(x) -> y\n\nlet a = true & false\n").diagnostics]
+    assert said == ["`def` is not a word of Rx", "`&` is not a sign of Rx"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...lang import sweet
+from ...lang.dtypes import DTYPES
 from ...lang.walk import walk
 from ..case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
 from . import shapes
@@ -23,6 +24,13 @@ def mends(case: Case) -> Iterator[Mend]:
     if case.callee:
         yield from _as_others(case)
     shape = _shape(case)
+    scalar = case.tree.find(asked, sweet.NamedType)
+    if scalar is not None and scalar.name in DTYPES and shape and not case.callee:
+        sizes = dims_text(d if _speakable(d) else "?" for d in shape)
+        text = f"Tensor({sizes}, {scalar.name})"
+        yield case.mend(
+            "declare its shape, a dtype alone is a scalar", [replaced(scalar, text)], GIVING_WAY, show=asked, guess=True
+        )
     if isinstance(dims, sweet.ListExpr) and shape is not None:
         wanted = _wanted(case, dims)
         if wanted is not None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.dtypes import DTYPES
+from ...ops import elsewhere
 from ...ops.registry import lookup
-from ...ops.requirements import DTypeIn
+from ...ops.requirements import DTypeIn, NumbersFit
 from ..case import Case, Mend
 from .operands import wrap
 from .shapes import Change
@@ -45,7 +46,8 @@ def _nearest(case: Case) -> Iterator[Mend]:
     node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
     for rank, name in enumerate(case.diagnostic.meant if node is not None else ()):
         text = f"@{name}" if span.text.startswith("@") and not name.startswith("@") else name
-        yield Mend(f"`{name}`", (Edit(span, text),), 1 + rank, text, asks=True)
+        sure = not isinstance(node, sweet.FnName) or elsewhere.is_sure(node.name)
+        yield Mend(f"`{name}`", (Edit(span, text),), 1 + rank, text, guess=not sure, asks=True)
 
 
 def _casts(case: Case) -> Iterator[Mend]:
@@ -57,6 +59,8 @@ def _casts(case: Case) -> Iterator[Mend]:
     if isinstance(case.asked, DTypeIn) and not case.asked.attribute:
         wanted += [dtype for dtype in case.asked.classes if dtype in DTYPES][:1]
         wanted += [dtype for kind, dtype in _USUAL if case.asked.classes == (kind,)]
+    if isinstance(case.asked, NumbersFit) and not case.asked.number.lstrip("-").isdecimal():
+        wanted += [dict(_USUAL)["floating"]]
     involved = {name for name, _ in case.subject.at}
     ordered = sorted(tensors, key=lambda t: t[0] not in involved)
     row = lookup(case.callee)
@@ -67,7 +71,8 @@ def _casts(case: Case) -> Iterator[Mend]:
             yield wrap(case, expr, Change("take the places where {} is true", "@nonzero(", ")[0]", 8))
         for dtype in dict.fromkeys([*wanted, *dtypes]):
             if own is not None and own.dtype != dtype:
-                change = Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * _loses(own.dtype, dtype), is_mask)
+                loses = _loses(own.dtype, dtype)
+                change = Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * loses, is_mask or loses)
                 yield wrap(case, expr, change)
 
 

@@ -223,9 +223,9 @@ def _product(case: Case, one: tuple[str, int], another: tuple[str, int]) -> Iter
     met = ys[max(second_axis, -len(ys))] if ys else None
     if len(xs) >= 2 and ys and shapes.fits(turned := xs[_BESIDE[first_axis]], met) and not turns(x):
         yield wrap(case, x, shapes.transposed(), 12 + _UNLIKE * (turned != met))
-    if len(ys) > 1 and ys == (*xs[:-2], xs[first_axis]):  # a vector for each matrix
+    if len(ys) > 1 and xs and ys == (*xs[:-2], xs[first_axis]):  # a vector for each matrix
         yield wrap(case, y, shapes.expanded(-1), 10)
-    if len(xs) > 1 and xs == (*ys[:-2], ys[max(second_axis, -len(ys))]):
+    if len(xs) > 1 and ys and xs == (*ys[:-2], met):
         yield wrap(case, x, shapes.expanded(len(xs) - 1), 10)
     yield from _of_unlike_ranks(case, (x, xs), (y, ys))
     yield from _axis_brought(case, y, ys, second_axis, xs[first_axis] if xs else None)

@@ -66,6 +66,7 @@ FAMILIES: dict[str, Count] = {
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
     "hard programs": Count(23, 500),
+    "calls of NumPy": Count(80, 2_500),
     "tables of the past": Count(60, 1_000),
     "scopes": Count(60, 1_000),
     # What is told: witnesses, conditions, demands, mends.
