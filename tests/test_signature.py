@@ -132,6 +132,23 @@ SIGNATURES = {
         "@f = fn(x : Tensor([*s, 3], float32)) : Tensor { @sum(x, axis=-1) }",
         "@f = fn(x : Tensor([*s, 3], float32)) : Tensor([*s], float32)",
     ),
+    "a dtype has no name that another parameter has": (
+        "@f = fn(x : Tensor([n, *s], d), y : Tensor([m])) : Tensor { y + y }",
+        "@f = fn(x : Tensor([n, *s], d), y : Tensor([m], e)) : Tensor([m], e) where e in numeric",
+    ),
+    "a dtype keeps its name where what it calls has another one for it": (
+        "@g = fn(x : Tensor) : Tensor([m], d) { x }\n"
+        "@f = fn(y : Tensor([p], d), x : Tensor(?, e)) : Tensor([m], e) where d in floating { @g(x) }",
+        "@f = fn(y : Tensor([p], d), x : Tensor([m], e)) : Tensor([m], e) where d in floating",
+    ),
+    "a dtype that a function chooses is none of the parameters": (
+        "@g = fn(x : Tensor) : Tensor([m], d) { x }\n@f = fn(x : Tensor([n]), y : Tensor([p], d)) : Tensor { @g(x) }",
+        "@f = fn(x : Tensor([n], e), y : Tensor([p], d)) : Tensor([n], e)",
+    ),
+    "a size has no name that the result has": (
+        "@f = fn(x : Tensor([3, ?]), m : Size) : Tensor([?, n]) where m >= 0 { @cast(@ones([m, 4]), x.dtype) }",
+        "@f = fn(x : Tensor([3, k], d), m : Size) : Tensor([?, n]) where m >= 0",
+    ),
     "stretches of two parameters": (
         "@f = fn(x : Tensor([n, *s], float32), y : Tensor([m, *u], float32)) { (-y, -x) }",
         "@f = fn(x : Tensor([n, *s], float32), y : Tensor([m, *u], float32)) "
