@@ -15,8 +15,9 @@ from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.checked import Checked, Demands
 from rxlang.lang.diagnostics import Edit
 from rxlang.lang.files import Files
-from support import fuzz
+from support import dtype_signatures, fuzz
 from support import small_programs as small
+from support.agreement import Run, assert_same
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
@@ -283,6 +284,22 @@ def test_what_is_printed_refuses_what_the_program_refuses() -> None:
                 before, now = ends(report.checked, shapes), ends(after.checked, shapes)
                 empty = any(0 in shape for shape in shapes) and not all(d.necessary for d in found)
                 assert before == now or (empty and now == "refused"), f"seed {seed} {shapes}\n{pasted(text, found)}"
+
+
+def test_what_is_printed_of_dtypes_and_stretches_takes_what_the_program_takes() -> None:
+    for case in fuzz.cases("signatures of dtypes"):
+        with case as seed:
+            maker = dtype_signatures.Maker(seed)
+            report = checked(maker.source)
+            if not report.ok or report.checked is None:
+                continue
+            found = signatures(report, Path("."))
+            after = checked(pasted(maker.source, found))
+            assert after.ok and after.checked is not None, (pasted(maker.source, found), after.diagnostics)
+            plain, narrow = Run(report.checked.before, guard_all=True), Run(after.checked.program)
+            for _ in range(12):
+                args = dict(zip(plain.names, maker.arguments(), strict=True))
+                assert_same(plain(args), narrow(args), args)
 
 
 def inputs(maker: small.Maker, chance: random.Random) -> list[list[int]]:  # type: ignore[name-defined]
