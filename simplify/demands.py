@@ -20,7 +20,7 @@ from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
 from .known.fresh import dims_of
 from .known.state import State
-from .known.values import Entry, Env, SizeValue, TupleValue, Value, tensors_in
+from .known.values import Entry, Env, SizeValue, Value, tensors_in
 from .solver.conditions import (
     Cond,
     Eq0,
