@@ -6,7 +6,7 @@ from ..lang import core, sweet
 from ..lang.node import replace
 from ..lang.source import Span
 from .binding import Leaf
-from .code import Code
+from .code import Code, part_name
 from .sorts import says_nothing
 
 
@@ -32,7 +32,7 @@ def _of_tuple(
 ) -> list[Leaf]:
     if not any(_says_something(t) for t in type_.items):
         return []
-    names = tuple(code.fresh(f"{name}_{i}") for i in range(len(type_.items)))
+    names = tuple(code.fresh(part_name(name, i)) for i in range(len(type_.items)))
     code.emit(core.Let(type_.span, names, True, None, core.Var(type_.span, name)))
     found: list[Leaf] = []
     for i, (part, item) in enumerate(zip(names, type_.items, strict=True)):

@@ -10,7 +10,7 @@ from ..lang.core_printer import print_sort
 from ..lang.node import Node
 from ..lang.walk import walk
 from . import arguments, levels
-from .code import Code, spelled
+from .code import Code, part_name, spelled
 from .errors import fail
 from .literals import settled
 from .parts import leaf_sorts
@@ -76,9 +76,9 @@ def pieces_of(
     """The parts of a carry, tuples taken apart."""
     if isinstance(sort, core.TupleSort):
         types = type_.items if isinstance(type_, sweet.TupleType) else (None,) * len(sort.items)
-        inits = apart(code, init, sort.items, [f"{name.name}_{i}" for i in range(len(types))])
+        inits = apart(code, init, sort.items, [part_name(name.name, i) for i in range(len(types))])
         for i, (t, s, value) in enumerate(zip(types, sort.items, inits, strict=True)):
-            part = sweet.Ident(name.span, code.fresh(f"{name.name}_{i}"))
+            part = sweet.Ident(name.span, code.fresh(part_name(name.name, i)))
             yield from pieces_of(code, taken, part, f"{place}[{i}]", t, s, value)
         return
     first = None
@@ -111,7 +111,7 @@ def leaves_of(code: Code, value: core.Value, sort: core.Sort, base: str) -> Iter
     if not isinstance(sort, core.TupleSort):
         yield value, sort, base
         return
-    bases = [f"{base}_{i}" for i in range(len(sort.items))]
+    bases = [part_name(base, i) for i in range(len(sort.items))]
     for part, s, b in zip(apart(code, value, sort.items, bases), sort.items, bases, strict=True):
         yield from leaves_of(code, part, s, b)
 

@@ -273,6 +273,12 @@ class Hooks:
         self.loop = loop
 
 
+def part_name(name: str, index: int) -> str:
+    """What a part of a tuple is called: `out_0`, and of `out'` it is `out_0'`, as a name ends in its primes."""
+    stem = name.rstrip("'")
+    return f"{stem}_{index}{name[len(stem) :]}"
+
+
 def spelled(span: Span) -> str:
     """A piece of source on one line."""
     return " ".join(span.text.split())

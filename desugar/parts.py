@@ -9,7 +9,7 @@ from ..lang import codes, core, sweet
 from ..lang.node import replace
 from ..lang.source import Span
 from . import levels
-from .code import Code, Typed, spelled
+from .code import Code, Typed, part_name, spelled
 from .errors import Broken, fail
 from .scope import SOME_TUPLE, Entry
 from .slices import primitive
@@ -56,7 +56,7 @@ def _named(code: Code, value: core.Value, sort: core.TupleSort, entry: Entry | N
     if not code.may_hoist:
         fail(codes.E221, "this needs a name of its own here", value.span, help="bind it before, and use the name")
     base = value.name if isinstance(value, core.Var) else "t"
-    names = tuple(code.fresh(f"{base}_{i}") for i in range(len(sort.items)))
+    names = tuple(code.fresh(part_name(base, i)) for i in range(len(sort.items)))
     code.emit(core.Let(value.span, names, True, of_arms(value, sort), value))
     parts = tuple(core.variable(value.span, n, s) for n, s in zip(names, sort.items, strict=True))
     if entry is not None:

@@ -49,7 +49,7 @@ class Script:
         if depth(stmt) > MAX_DEPTH:
             self.code.report(RxError(error(codes.E223, "this statement is nested too deeply", stmt.span)))
             return False
-        if isinstance(stmt, sweet.ExprStmt) and not _is_match(stmt.value):
+        if isinstance(stmt, sweet.ExprStmt) and not sweet.is_match(stmt.value):
             return self._show(stmt, rest)
         made = len(self.code.stmts)
         if not attempt(self.code, stmt):
@@ -93,10 +93,6 @@ class Script:
         self.code.bind(ident, sort, "let")
         self.code.emit(core.Let(stmt.span, (name,), False, sort if sort in SHAPE_SORTS else None, value))
         self.shown.append(name)
-
-
-def _is_match(expr: sweet.Expr) -> bool:
-    return isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Name) and expr.callee.name == "match_shape"
 
 
 def _is_bound_by(name: str, rest: list[sweet.Stmt]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Set
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..lang import codes, core, sweet
 from ..lang.dtypes import DTYPES
@@ -60,7 +60,8 @@ class Stacks:
             return Stack(name, type_, core.Stacked(param.span, name.name, (), None))
         self._refuse_own(type_)
         dtype = type_.dtype
-        if not isinstance(dtype, sweet.Name) or (dtype.name not in DTYPES and not self.code.scope.find(dtype.name)):
+        unbound = isinstance(dtype, sweet.Name) and dtype.name not in DTYPES and not self.code.scope.find(dtype.name)
+        if unbound or not isinstance(dtype, sweet.Name | sweet.Attr):
             _too_open(name, "dtype", type_.span if dtype is None else dtype.span)
         shape = type_.shape
         if isinstance(shape, sweet.Name) and self.code.scope.find(shape.name) is not None:
@@ -75,8 +76,11 @@ class Stacks:
         }
         pairs = [self._dimension(name, item, once) for item in items]
         shown = sweet.ListExpr(items[0].span.to(items[-1].span) if items else type_.span, tuple(i for i, _ in pairs))
-        made = core.Stacked(param.span, name.name, tuple(d for _, d in pairs), shapes.dtype(self.code, dtype))
-        return Stack(name, replace(type_, shape=shown), made)
+        kind = shapes.dtype(self.code, dtype)
+        if isinstance(kind, core.DTypeOf):
+            dtype, kind = self._named(dtype.span, kind, core.DTYPE, "dtype")
+        made = core.Stacked(param.span, name.name, tuple(d for _, d in pairs), kind)
+        return Stack(name, replace(type_, shape=shown, dtype=dtype), made)
 
     def _dimension(
         self, name: sweet.Ident, item: sweet.Expr, once: set[str]
@@ -99,12 +103,16 @@ class Stacks:
                 free[0].span, help=f"write `?` for `{spelled(item.span)}`, or bind `{free[0].name}` before the loop",
             )  # fmt: skip
         size = shapes.size(code, item)
-        if any(isinstance(n, core.DimOf | core.RankOf) for n in walk(size)):  # a tensor may be bound again in the body
-            named = code.name(size, core.SIZE, "size")
-            assert isinstance(named, core.SizeVar)
-            code.scope.bind(Entry(named.name, core.SIZE, named, item.span, "let"))
-            return sweet.Name(item.span, named.name), named
+        if any(isinstance(n, core.DimOf | core.RankOf) for n in walk(size)):
+            return self._named(item.span, size, core.SIZE, "size")
         return item, size
+
+    def _named(self, span: Span, value: Any, sort: core.Sort, stem: str) -> tuple[sweet.Name, Any]:
+        """What is asked of a tensor, under a name of its own: the body may bind the tensor again."""
+        named = self.code.name(value, sort, stem)
+        assert isinstance(named, core.SizeVar | core.DTypeVar)
+        self.code.scope.bind(Entry(named.name, sort, named, span, "let"))
+        return sweet.Name(span, named.name), named
 
     def _refuse_own(self, type_: sweet.TensorType) -> None:
         """What the loop binds changes from turn to turn."""

@@ -136,7 +136,7 @@ def statement(code: Code, stmt: sweet.Stmt) -> None:
 
 def expression(code: Code, stmt: sweet.ExprStmt) -> None:
     expr = stmt.value
-    if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Name) and expr.callee.name == "match_shape":
+    if sweet.is_match(expr):
         _match_shape(code, expr)
         return
     value, _ = code.hooks.value(code, expr)

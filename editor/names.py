@@ -196,7 +196,7 @@ class _Reader:
 
     def _match_shape(self, expr: sweet.Expr, env: Env) -> None:
         """`match_shape(x, [s, m])` binds what is new in its list."""
-        if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Name) and expr.callee.name == "match_shape":
+        if sweet.is_match(expr):
             for arg in expr.args[1:2]:
                 for node, name, alone in _names_in(arg.value):
                     if alone and self._is_new(name, env):

@@ -11,6 +11,7 @@ from .codes import Code
 from .diagnostics import Diagnostic, Edit, error
 from .dtypes import DTYPES
 from .lexer import LOOKALIKES
+from .node import replace
 from .source import Placed, Source, Span
 
 MAX_DIGITS = 4000
@@ -36,6 +37,18 @@ def _made_of_all(make: Callable[..., Placed]) -> Callable[..., Placed]:
         return make(Span(self.source, start, end), parts)
 
     return method
+
+
+def _ends_in_statement(block: sweet.Block | None) -> sweet.Block | None:
+    """A block of checks: a match_shape in last place is one of them, and no result."""
+    if block is None or block.result is None or not sweet.is_match(block.result):
+        return block
+    return replace(block, stmts=(*block.stmts, sweet.ExprStmt(block.result.span, block.result)), result=None)
+
+
+def _is_dtype(expr: sweet.Expr) -> bool:
+    """Whether an expression may stand for a dtype in a type: `?`, `float32`, `d`, `x.dtype`."""
+    return isinstance(expr, sweet.Unknown | sweet.Name) or (isinstance(expr, sweet.Attr) and expr.name.name == "dtype")
 
 
 def _in_brackets(arguments: Sequence[sweet.Expr]) -> str:
@@ -112,7 +125,7 @@ class TreeBuilder:
         first: sweet.Block | None,
         second: sweet.Block | None,
     ) -> sweet.Fn:
-        checks, body = (None, first) if second is None else (first, second)
+        checks, body = (None, first) if second is None else (_ends_in_statement(first), second)
         return sweet.Fn(Span(self.source, start, end), parameters or (), result, where or (), body, checks)
 
     def parameters_(self, start: int, end: int, *parts: object) -> tuple[object, ...]:
@@ -185,7 +198,7 @@ class TreeBuilder:
             self._instead(span, "a shape is `?`, a name or a list", arguments[0].span, written)
         elif not isinstance(arguments[0], sweet.Unknown | sweet.Name | sweet.ListExpr):
             self._instead(None, "a shape is `?`, a name or a list", arguments[0].span, "Tensor([n, m], float32)")
-        elif len(arguments) == 2 and not isinstance(arguments[1], sweet.Unknown | sweet.Name):
+        elif len(arguments) == 2 and not _is_dtype(arguments[1]):
             dtype, at = _dtype(arguments[1]), arguments[1].span
             known = dtype in DTYPES
             self._instead(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from .source import Placed, Source
 
 
@@ -89,6 +91,11 @@ class Call(Placed):
 
     callee: Expr
     args: tuple[Arg, ...]
+
+
+def is_match(expr: Expr) -> TypeGuard[Call]:
+    """Whether an expression is `match_shape(...)`, which is a statement."""
+    return isinstance(expr, Call) and isinstance(expr.callee, Name) and expr.callee.name == "match_shape"
 
 
 class SliceItem(Placed):

@@ -90,8 +90,10 @@ def moved(step: Compute, operand: Array, made: Array) -> tuple[int, ...] | None:
     """How a view of an operand lies, whose axes may be in another order, fewer, more or shorter."""
     traits = step.row.traits
     if Trait.MOVES_AXES in traits:
-        axes = _permutation(step, len(made.dims or ()))
-        return None if axes is None or operand.order is None else tuple(axes.index(axis) for axis in operand.order)
+        if operand.order is None or made.dims is None:
+            return None
+        axes = _permutation(step, len(made.dims))
+        return None if axes is None else tuple(axes.index(axis) for axis in operand.order)
     if Trait.UNIT_AXES in traits:
         return made.order if operand.in_rows else None
     if Trait.CUTS in traits:

@@ -157,7 +157,9 @@ class Assertions(Part):
                         env[name] = Entry(POISON, stmt.span)
                 stmt = replace(stmt, status=Status.ENTRY)
             else:
-                self.visitor.stmt(frame.block(), stmt, env)
+                inner = frame.block()
+                self.visitor.stmt(inner, stmt, env)
+                kept += (s for s in inner.out.stmts if isinstance(s, core.Assert))
             kept.append(stmt)
         for stmt in kept if name_dims else ():
             if isinstance(stmt, core.Assert):

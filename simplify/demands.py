@@ -20,7 +20,7 @@ from ..lang.source import NOWHERE, Span
 from ..ops.model import Segment, TensorInfo
 from .known.fresh import dims_of
 from .known.state import State
-from .known.values import Entry, Env, SizeValue, TupleValue, Value, tensors_in
+from .known.values import Entry, Env, SizeValue, Value, tensors_in
 from .solver.conditions import (
     Cond,
     Eq0,
@@ -279,13 +279,6 @@ class _Signature:
         given = (self.state.settled(e.value.size) for e in self.params.values() if isinstance(e.value, SizeValue))
         return {v for size in given for v in variables(size)}
 
-    def _result_is_derived(self) -> bool:
-        """Whether the result's type is made of the sizes that come in."""
-        inside = {v for d in self.dims for v in variables(d)} | self.sizes
-        shapes = [self.state.resolve(t.shape) for t in tensors_in(self.result)]
-        plain = isinstance(self.result, TensorInfo | TupleValue)
-        return plain and all(not isinstance(d, Segment) and set(variables(d)) <= inside for s in shapes for d in s)
-
     def _result(self, lost: set[str]) -> str | None:
         """The result's type; None where a size of it only the run decides and nothing was declared."""
         declared = self.declared.result
@@ -309,7 +302,7 @@ class _Signature:
             return frozenset()
         types = [p.annotation for p in self.declared.params]
         kept = [t for t in types if t is not None and t.kind not in ("tensor", "tuple")]
-        kept += [self.declared.result] if self.declared.result is not None and not self._result_is_derived() else []
+        kept += [self.declared.result] if self.declared.result is not None else []
         said = [n for t in kept for n in t.names] + [n for c in self.declared.where for n in c.names]
         return frozenset({*self.declared.used, *said, *self.params})
 

@@ -47,8 +47,7 @@ class Doors(Part):
         given = ((param, entry.value) for param, entry in zip(function.params, entries, strict=True))
         for stmt in (*function.checks, *unsaid(self.state, given, function.checks, function.span)):
             if not isinstance(stmt, Check):
-                self._silently(frame, stmt, inner)
-                kept.append(stmt)
+                kept += self._named(frame, stmt, inner)
                 continue
             declared = stmt.origin.declared
             status = self._check(frame, stmt, inner, site, aloud=declared is None or declared.span not in vague)
@@ -99,9 +98,11 @@ class Doors(Part):
             matching.learn_match(level, stmt, found)
         return status
 
-    def _silently(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
-        """A statement of an inlined wrapper: its value matters, not its code."""
-        self.visitor.stmt(frame.silent(stmt.span), stmt, env)
+    def _named(self, frame: Frame, stmt: core.Stmt, env: Env) -> list[core.Stmt]:
+        """What a door names by the way: its value matters, and what is open of whether it has one."""
+        silent = frame.silent(stmt.span)
+        self.visitor.stmt(silent, stmt, env)
+        return [*(s for s in silent.out.stmts if isinstance(s, core.Assert)), stmt]
 
     def leave_open(self, frame: Frame, function: core.Function, env: Env, site: Site) -> bool:
         """A door that the program has no steps for: the function checks it when it is called, and one warning says so. Whether
@@ -160,7 +161,7 @@ class Doors(Part):
             if isinstance(stmt, Check):
                 self._check(frame, stmt, env, site, aloud=True)
             else:
-                self._silently(frame, stmt, env)
+                self._named(frame, stmt, env)
         if lost(self.state, env[out.names[0]].value, signature.promises):
             self._check(frame, no_holder(out.names[0], site.span), env, site, aloud=True)
 

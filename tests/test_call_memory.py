@@ -133,6 +133,15 @@ def test_in_a_while_it_is_what_a_turn_takes(module: rx.Module) -> None:
     )  # the second turn's, whose tensor is the loop's own
 
 
+@pytest.mark.parametrize(
+    "view", ["@moveaxis(x, 0, -1)", "@permute_dims(x, [1, 0])", "@swapaxes(x, 0, 1)", "@matrix_transpose(x)"]
+)
+@pytest.mark.parametrize("shape", ["?", "s", "[?, ?, *s]"])
+def test_a_tensor_of_any_rank_that_is_moved_takes_none(view: str, shape: str) -> None:
+    module = rx.loads(f"@f = fn(x : Tensor({shape}, float32)) : Tensor {{ {view} }}\n")
+    assert found(module, "f").at({}) == 0
+
+
 @pytest.mark.parametrize(("name", "why"), [("again", "calls itself"), ("any", "the rank of a tensor is not known")])
 def test_what_is_not_known_is_said_to_be_not_known(module: rx.Module, name: str, why: str) -> None:
     with pytest.raises(NotKnown, match=why):

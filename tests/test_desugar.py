@@ -22,6 +22,7 @@ from rxlang.lang.modules import load_program
 from rxlang.lang.node import Node, replace
 from rxlang.lang.source import Source
 from rxlang.ops.registry import lookup
+from support.phases import core_of
 
 HERE = Path(__file__).parent
 GOLDENS = HERE / "goldens" / "desugar"
@@ -172,6 +173,25 @@ def test_what_a_body_begins_with_is_none_of_its_checks(first: str, params: str) 
     before, after = find(program, "f"), find(fine(print_program(program)), "f")
     assert [print_stmt(s) for s in before.body.stmts] == [first]
     assert (after.checks, after.body, after.promises) == (before.checks, before.body, before.promises)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@f = fn(x : Tensor([?, *v], ?)) : Tensor { assert v == [*v]; x }",
+        "@f = fn(x' : (Tensor([n], int8), (Tensor([m], int8), Size))) : (Tensor([n], int8), Size) { (x'[0], x'[1][1]) }",
+        "@f = fn(out : Tensor([n], d)) : (Tensor([n], d), (Tensor([m], d),)) where m >= 0 { (out, (out,)) }",
+        "@f = fn(x : Tensor([n], d)) : Tensor { (for i in range(n) with (p' = (x, x)) { p' })[0] }",
+        "@f = fn(x : Tensor([n], d)) : Tensor { @map(fn(r) { x }, x) }",
+        "@f = fn(x : Tensor([n], d)) : Tensor { for i in range(n) stack (y : Tensor([n], x.dtype)) { x } }",
+    ],
+)
+def test_whatever_is_printed_of_shapes_dtypes_and_parts_is_read_again(text: str) -> None:
+    core = print_program(core_of(text))
+    assert print_program(core_of(core)) == core
+    report = pipeline.check_text(text, "f.rx", Path("."))
+    assert report.checked is not None
+    assert pipeline.check_text(print_program(report.checked.program), "f.rx", Path(".")).ok == report.ok
 
 
 def test_a_tuple_that_a_body_takes_apart_is_none_of_its_checks() -> None:

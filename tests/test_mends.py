@@ -328,6 +328,11 @@ LEFT = [
         "@f = fn(x : Tensor([n, 3], float32), w : Tensor([4, 3], float32)) : Tensor { @matmul(x, w) }",
         "mends are possible",
     ),
+    (
+        "@f = fn(x : Tensor([b, t, h, k], float32), w : Tensor([h * k, h * k], float32)) : Tensor([b, t, h * k], float32) "
+        "{ @matmul(@reshape(x, [b, h * k, t]), w) }",
+        "2 mends are possible",
+    ),
     ("@f = fn(x : Tensor([2, 3], float32)) : Tensor { @reshape(x, [5]) }", "left: E307: "),
     ("@f = fn(x : Tensor([b, 15], float32)) : Tensor { @reshape(x, [b, 4, 4]) }", "is for the author to say"),
 ]

@@ -125,3 +125,26 @@ def test_what_a_size_needs_is_told_with_what_it_stands_in(body: str, doubts: lis
     report = rxlang.check_source(text)
     told = [d.message.partition(": this")[0] for d in report.diagnostics if d.code == "W311"]
     assert told == doubts
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "let f = fn(y) { let k : Size = 7 // p; y }\n f(x)",
+        "let f = fn(y) { let c : Bool = 7 % p == 0; y }\n @map(f, @expand_dims(x, axis=0))",
+        "@apply(fn(y) { let s : Shape = [ceildiv(n, p)]; y }, x)",
+        "let f = fn(y : Tensor, q : Size) { let k : Size = 7 // q; assert y.rank == 1; y }\n f(x, p)",
+        "@plain(x, p)",
+        "let f = @plain\n f(x, p)",
+    ],
+)
+def test_what_a_size_that_a_function_value_names_needs_is_checked_whether_it_is_used_or_not(body: str) -> None:
+    text = (
+        "@apply = fn(f : fn(Tensor([k], float32)) : Tensor([k], float32), x : Tensor([k], float32)) : Tensor { f(x) }\n"
+        "inline @plain = fn(x : Tensor, q : Size) : Tensor { let k : Size = 7 // q; x }\n"
+        f"@main = fn(x : Tensor([n], float32), p : Size) : Tensor {{ {body} }}\n"
+    )
+    machine = Machine(checked_of(text).program, Files(HERE))
+    assert machine.call("main", [np.ones(2, np.float32), 2]).size == 2
+    with pytest.raises(ShapeError, match="0"):
+        machine.call("main", [np.ones(2, np.float32), 0])

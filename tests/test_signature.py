@@ -15,8 +15,9 @@ from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.checked import Checked, Demands
 from rxlang.lang.diagnostics import Edit
 from rxlang.lang.files import Files
-from support import fuzz
+from support import dtype_signatures, fuzz
 from support import small_programs as small
+from support.agreement import Run, assert_same
 
 HERE = Path(__file__).resolve()
 ROOT = HERE.parents[1]
@@ -131,6 +132,23 @@ SIGNATURES = {
     "a stretch alone": (
         "@f = fn(x : Tensor([*s, 3], float32)) : Tensor { @sum(x, axis=-1) }",
         "@f = fn(x : Tensor([*s, 3], float32)) : Tensor([*s], float32)",
+    ),
+    "a dtype has no name that another parameter has": (
+        "@f = fn(x : Tensor([n, *s], d), y : Tensor([m])) : Tensor { y + y }",
+        "@f = fn(x : Tensor([n, *s], d), y : Tensor([m], e)) : Tensor([m], e) where e in numeric",
+    ),
+    "a dtype keeps its name where what it calls has another one for it": (
+        "@g = fn(x : Tensor) : Tensor([m], d) { x }\n"
+        "@f = fn(y : Tensor([p], d), x : Tensor(?, e)) : Tensor([m], e) where d in floating { @g(x) }",
+        "@f = fn(y : Tensor([p], d), x : Tensor([m], e)) : Tensor([m], e) where d in floating",
+    ),
+    "a dtype that a function chooses is none of the parameters": (
+        "@g = fn(x : Tensor) : Tensor([m], d) { x }\n@f = fn(x : Tensor([n]), y : Tensor([p], d)) : Tensor { @g(x) }",
+        "@f = fn(x : Tensor([n], e), y : Tensor([p], d)) : Tensor([n], e)",
+    ),
+    "a size has no name that the result has": (
+        "@f = fn(x : Tensor([3, ?]), m : Size) : Tensor([?, n]) where m >= 0 { @cast(@ones([m, 4]), x.dtype) }",
+        "@f = fn(x : Tensor([3, k], d), m : Size) : Tensor([?, n]) where m >= 0",
     ),
     "stretches of two parameters": (
         "@f = fn(x : Tensor([n, *s], float32), y : Tensor([m, *u], float32)) { (-y, -x) }",
@@ -266,6 +284,22 @@ def test_what_is_printed_refuses_what_the_program_refuses() -> None:
                 before, now = ends(report.checked, shapes), ends(after.checked, shapes)
                 empty = any(0 in shape for shape in shapes) and not all(d.necessary for d in found)
                 assert before == now or (empty and now == "refused"), f"seed {seed} {shapes}\n{pasted(text, found)}"
+
+
+def test_what_is_printed_of_dtypes_and_stretches_takes_what_the_program_takes() -> None:
+    for case in fuzz.cases("signatures of dtypes"):
+        with case as seed:
+            maker = dtype_signatures.Maker(seed)
+            report = checked(maker.source)
+            if not report.ok or report.checked is None:
+                continue
+            found = signatures(report, Path("."))
+            after = checked(pasted(maker.source, found))
+            assert after.ok and after.checked is not None, (pasted(maker.source, found), after.diagnostics)
+            plain, narrow = Run(report.checked.before, guard_all=True), Run(after.checked.program)
+            for _ in range(12):
+                args = dict(zip(plain.names, maker.arguments(), strict=True))
+                assert_same(plain(args), narrow(args), args)
 
 
 def inputs(maker: small.Maker, chance: random.Random) -> list[list[int]]:  # type: ignore[name-defined]

@@ -11,15 +11,18 @@ from ...lang.diagnostics import Edit
 from ...lang.node import replace
 from ...lang.source import Span
 from ...lang.walk import walk
+from ...ops.model import Trait
 from ..case import Case, Dims, Mend, count, dims_text, replaced
 from ..edits import applied
-from ..tree import callee, is_reshape
+from ..tree import callee, has, is_reshape
 from . import shapes
 from .literals import open_rows, rewrite, sources_of_axis
 from .operands import wrap
 
 # Axes of more parts are merged in too many ways.
 _MOST_PARTS = 6
+# Of more sizes too many change places.
+_MOST_SIZES = 4
 
 
 def mends(case: Case) -> Iterator[Mend]:
@@ -28,6 +31,7 @@ def mends(case: Case) -> Iterator[Mend]:
     else:
         yield from _earlier_reshape(case)
         yield from _grouped(case)
+        yield from _exchanged(case)
 
 
 def _target(case: Case) -> Iterator[Mend]:
@@ -125,6 +129,20 @@ def _grouped(case: Case) -> Iterator[Mend]:
         for cuts in combinations(range(1, len(parts)), len(items) - 1):
             groups = [" * ".join(parts[a:b]) for a, b in pairwise((0, *cuts, len(parts)))]
             yield case.mend("merge other axes", [Edit(target.span, dims_text(groups))], 17, show=node.span)
+
+
+def _exchanged(case: Case) -> Iterator[Mend]:
+    """Two sizes of `@reshape(x, [b, d, t])` changed places: what fits then fits with its axes moved too, and only the author
+    knows which of the two is meant. Where axes are moved already it is these."""
+    for node in case.arguments.values() if case.callee and not has(case.callee, Trait.MOVES_AXES) else ():
+        target = case.tree.arguments(node).get("shape") if is_reshape(callee(node)) else None
+        texts = [item.span.text for item in target.items] if isinstance(target, sweet.ListExpr) else []
+        for i, j in combinations(range(len(texts)), 2) if len(texts) <= _MOST_SIZES else ():
+            order = list(texts)
+            order[i], order[j] = texts[j], texts[i]
+            assert target is not None
+            if order != texts:
+                yield case.mend("order the sizes otherwise", [Edit(target.span, dims_text(order))], 18, show=node.span)
 
 
 def _factors(size: sweet.Expr) -> Iterator[sweet.Expr]:

@@ -161,7 +161,7 @@ def _sizes_of(stmt: core.Assert | core.MatchShape, site: Site) -> Iterable[tuple
 
 def _argument_name(site: Site, position: int | None) -> str:
     if site.passed and position is not None:
-        return f"argument {position + 1} of `{site.passed}`"
+        return f"argument {position + 1} of {site.passed}"
     if position is None or position >= len(site.arguments) or not site.arguments[position].text.isidentifier():
         return "the argument"
     place, entry = site.arguments[position], site.entries[position]

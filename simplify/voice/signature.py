@@ -82,17 +82,36 @@ class SignatureText:
                 self.names[variable] = name
 
     def name_dtypes(self, result: Value | None, asked: Collection[AnyDType], spoken: Collection[str]) -> None:
-        """A dtype that two parameters share, or the result takes over, or of which something is `asked`, gets a letter."""
-        known = self._dtypes_of(*(e.value for e in self.params.values()))
-        given = self._dtypes_of(result)
-        called = (self.state.called(s) for s in known if isinstance(s, DTypeSymbol))
-        taken = {*spoken, *self.names.values(), *called}
-        for symbol in known:
-            if not isinstance(symbol, DTypeSymbol) or self.state.called(symbol).isidentifier():
+        """A dtype keeps the name that it is written with. One that two parameters share, or the result takes over, or of which
+        something is `asked`, gets a letter; so does one that is called like another one."""
+        found = self._dtypes_of(*(e.value for e in self.params.values()), result)
+        named = dict(reversed(list(self._declared_dtypes(result))))
+        taken = {*spoken, *self.names.values(), *named.values()}
+        for symbol in found:
+            if not isinstance(symbol, DTypeSymbol):
                 continue
-            if (known + given).count(symbol) > 1 or symbol in asked:
-                self.state.call(symbol, next(n for n in _letters(_DTYPE_LETTERS) if n not in taken))
-                taken.add(self.state.called(symbol))
+            name = named.get(symbol, self.state.called(symbol))
+            is_nameless = not name.isidentifier()
+            if is_nameless and found.count(symbol) == 1 and symbol not in asked:
+                continue
+            if is_nameless or (symbol not in named and name in taken):
+                name = next(n for n in _letters(_DTYPE_LETTERS) if n not in taken)
+            named[symbol] = name
+            taken.add(name)
+            self.state.call(symbol, name)
+
+    def _declared_dtypes(self, result: Value | None) -> Iterator[tuple[DTypeSymbol, str]]:
+        """The dtypes that are written with a name, those of parameters first."""
+        typed = [(self.declared_type(name), entry.value) for name, entry in self.params.items()]
+        typed += [] if result is None else [(self.declared.result, result)]
+        while typed:
+            declared, value = typed.pop(0)
+            if declared is not None and isinstance(value, TupleValue):
+                typed += zip(declared.items, value.items, strict=False)
+            elif declared is not None and declared.dtype is not None and isinstance(value, TensorInfo):
+                name, known = declared.dtype.span.text, None if value.dtype is None else self.state.dtype(value.dtype)
+                if name in declared.names and isinstance(known, DTypeSymbol):
+                    yield known, name
 
     def _dtypes_of(self, *values: Value | None) -> list[AnyDType]:
         return [self.state.dtype(t.dtype) for t in tensors_in(*values) if t.dtype is not None]

@@ -81,6 +81,7 @@ FAMILIES: dict[str, Count] = {
     "demands": Count(15, 300),
     "demands with arms": Count(3, 60),
     "signatures": Count(60, 1_000),
+    "signatures of dtypes": Count(60, 1_000),
     "wildcards": Count(60, 1_000),
     "concise forms": Count(15, 500),
     "listed shapes": Count(20, 500),
