@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError, error
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.source import Placed, Span
+from ..lang.walk import depth, walk
 from .code import Code, spelled
 from .compounds import count, folded, is_any_size, names, smallest, spelling, uses
 from .invert import Inverse, NoInverse, invert, why_not
 from .scope import Entry
 from .type_names import dimensions, shape_of, size_names, type_names
+from .worklist import Worklist
 
 
 class Leaf(Placed):
@@ -53,10 +56,21 @@ class Axis(Node):
     position: int
 
 
+# So long and so deep may be what a name stands for, which is written wherever the name is.
+_LONGEST, _DEEPEST = 400, 50
+
+
+def _refuse_what_is_long(value: core.SizeExpr) -> None:
+    """Sizes that are solved for one after the other grow into each other, and may double."""
+    if sum(1 for _ in islice(walk(value), _LONGEST + 1)) > _LONGEST or depth(value) > _DEEPEST:
+        raise NoInverse("too many sizes were solved for before it, each with the one before")
+
+
 class Binder:
     """Binds the names of some annotations in the scope at hand.
 
-    `binder` tells of each bound name which annotation binds it, and what in it does; `order` where it stands in `bound`.
+    `binder` tells of each bound name which annotation binds it, and what in it does; `order` where it stands in `bound`,
+    `places` the same of its name in the core.
     Names that are `broken` were told of already.
     """
 
@@ -76,6 +90,7 @@ class Binder:
         self.between: dict[int, str] = {}
         self.bound: list[Bound] = []
         self.order: dict[str, int] = {}
+        self.places: dict[str, int] = {}
         self.broken: set[str] = set()
         self.bad_leaves: set[int] = set()
         self.compound_names: dict[str, str] = {}
@@ -139,7 +154,7 @@ class Binder:
         ):  # `[k * 64]` says something even if nothing uses k
             self.code.annotated.append(entry)
         self.binder[name.name] = (leaf, by)
-        self.order[name.name] = len(self.bound)
+        self.order[name.name] = self.places[core_name] = len(self.bound)
         self.bound.append(Bound(name.name, core_name, sort, expr, name.span, nonneg))
 
     def _bind_dtypes_and_shapes(self) -> None:
@@ -159,16 +174,15 @@ class Binder:
 
     def _bind_splices(self) -> None:
         """At most one unknown splice in a shape; which ones are known may depend on the other shapes."""
-        waiting = [i for i in range(len(self.leaves)) if self._splices(i)]
-        while waiting:
-            ready = [i for i in waiting if len(self._unknown_splices(i)) <= 1]
-            if not ready:
-                break
-            for i in ready[:1]:
-                for item in self._unknown_splices(i):
-                    self._bind_splice(i, item)
-                waiting.remove(i)
-        for i in waiting:
+        waiting = Worklist[int](lambda i: len(self._unknown_splices(i)) <= 1)
+        for i in range(len(self.leaves)):
+            if found := self._splices(i):
+                waiting.put(i, {s.name.name for s in found if isinstance(s, sweet.Splice)})
+        while (ready := waiting.take()) is not None:
+            for item in self._unknown_splices(ready):
+                self._bind_splice(ready, item)
+                waiting.wake([item.name.name] if isinstance(item, sweet.Splice) else ())
+        for i in waiting.left:
             first, second, *_ = *self._unknown_splices(i), None, None
             if first is None or second is None:
                 continue  # they were told of at another shape
@@ -203,18 +217,18 @@ class Binder:
             self.between[id(axis)] = name
             self._put(Entry(name, core.SIZE, here, span, "generated", True))
             self.binder[name] = (axis.leaf, axis)
-            self.order[name] = len(self.bound)
+            self.order[name] = self.places[name] = len(self.bound)
             self.bound.append(Bound(name, name, core.SIZE, here, span, True))
         return self.between[id(axis)]
 
     def _bind_by_inversion(self) -> None:
-        waiting = [a for a in self.axes if not isinstance(a.expr, sweet.Name) and a.leaf not in self.bad_leaves]
-        while True:
-            found = next((a for a in waiting if self._can_invert(a)), None)
-            if found is None:
-                return
-            waiting.remove(found)
-            self._invert(found)
+        waiting = Worklist(self._can_invert)
+        for axis in self.axes:
+            if not isinstance(axis.expr, sweet.Name) and axis.leaf not in self.bad_leaves:
+                waiting.put(axis, {n.name for n in size_names(axis.expr)})
+        while (found := waiting.take()) is not None:
+            if self._can_invert(found):  # else another one bound its name meanwhile
+                waiting.wake([self._invert(found)])
 
     def _free_names(self, expr: sweet.Expr) -> list[sweet.Name]:
         return [n for n in size_names(expr) if self._is_free(n.name)]
@@ -225,20 +239,22 @@ class Binder:
             return False
         return why_not(self.code, axis.expr, free[0].name) is None
 
-    def _invert(self, axis: Axis) -> None:
+    def _invert(self, axis: Axis) -> str:
+        """Binds the only free name of a dimension, and gives it."""
         name = self._free_names(axis.expr)[0]
         try:
             inverse = invert(self.code, axis.expr, name.name, self._dim(axis))
+            _refuse_what_is_long(inverse.value)
         except NoInverse as problem:
             self._error(codes.E208, f"`{name.name}` cannot be solved for: {problem}", name.span)
             self._break(name.name)
-            return
         except RxError as problem:
             self.code.report(problem)
             self._break(name.name)
-            return
-        self.inverses[id(axis)] = inverse
-        self._bind(name, core.SIZE, inverse.value, axis.leaf, inverse)
+        else:
+            self.inverses[id(axis)] = inverse
+            self._bind(name, core.SIZE, inverse.value, axis.leaf, inverse)
+        return name.name
 
     # Compounds
 

@@ -8,6 +8,7 @@ from functools import partial
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
 from ..lang.printer import print_type
+from ..lang.walk import depth
 from . import arguments, folding, levels, patterns
 from .annotations import leaves
 from .code import Code, Hooks
@@ -15,7 +16,7 @@ from .declarations import MAX_DEPTH
 from .errors import fail
 from .lint import unused
 from .literals import settled
-from .scope import SHAPE_SORTS, Entry, depth, identifiers
+from .scope import SHAPE_SORTS, Entry, identifiers
 from .sorts import expand, in_core, sort_of
 from .world import Unit
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
 from ..lang.printer import print_expr, print_signature
+from ..lang.walk import depth
 from .errors import fail
-from .scope import depth
 from .sorts import expand, is_bare, says_nothing, sort_of
 from .world import FnInfo, ParamInfo, World
 

@@ -6,6 +6,7 @@ n standing for `x.dim(0)` and m for `x.dim(1) / 4`. An assertion comes as soon a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from ..lang import core, sweet
@@ -19,6 +20,7 @@ from .errors import Broken
 from .invert import Inverse
 from .scope import SHAPE_SORTS
 from .type_names import size_names, type_names
+from .worklist import Worklist
 from .written import annotation
 
 
@@ -59,10 +61,23 @@ _WHOLE: dict[str, tuple[type[core.DTypeOf | core.ShapeOf], Callable[[Code, sweet
 
 
 class Solver(Binder):
-    """Adds to the block at hand what the annotations assert of the names that are bound."""
+    """Adds to the block at hand what the annotations assert of the names that are bound. By annotation `axes_of` are its
+    dimensions, `standing_in` the names that stand alone in them; `solved` are names by what binds them."""
+
+    def __init__(self, code: Code, leaves: list[Leaf], named: bool, kind: str, later: sweet.Type | None) -> None:
+        super().__init__(code, leaves, named, kind, later)
+        self.axes_of: defaultdict[int, list[Axis]] = defaultdict(list)
+        self.standing_in: defaultdict[int, set[str]] = defaultdict(set)
+        self.solved: dict[int, str] = {}
 
     def emit(self) -> None:
         declared = [self._declared(i) for i in range(len(self.leaves))]
+        for axis in self.axes:
+            self.axes_of[axis.leaf].append(axis)
+        for name, (leaf, by) in self.binder.items():
+            if isinstance(by, Axis):
+                self.standing_in[leaf].add(name)
+            self.solved[id(by)] = name
         parts: list[Part] = []
         for i in range(len(self.leaves)):
             if i not in self.bad_leaves:
@@ -71,19 +86,13 @@ class Solver(Binder):
                 except RxError as problem:
                     self.code.report(problem)
         ready: set[str] = set()
-        pending: list[Part] = []
+        waiting = Worklist[Part](lambda part: part.needs <= ready)
         for part in parts:
-            pending.append(part)
-            self._flush(pending, ready)
-
-    def _flush(self, pending: list[Part], ready: set[str]) -> None:
-        while True:
-            found = next((p for p in pending if p.needs <= ready), None)
-            if found is None:
-                return
-            pending.remove(found)
-            self.code.emit(*found.make())
-            ready |= found.gives
+            waiting.put(part, part.needs)
+            while (found := waiting.take()) is not None:
+                self.code.emit(*found.make())
+                ready |= found.gives
+                waiting.wake(found.gives)
 
     def _declared(self, leaf: int) -> core.Declared:
         here = self.leaves[leaf]
@@ -114,9 +123,8 @@ class Solver(Binder):
                 if self._splices(i)
                 else self._rank(i, len(shape.items), shape.span, declared)
             )
-            for axis in self.axes:
-                if axis.leaf == i:
-                    yield from self._dimension(axis, declared)
+            for axis in self.axes_of[i]:
+                yield from self._dimension(axis, declared)
         elif shape is not None:
             yield self._whole(i, shape, "shape", declared)
         if leaf.type.dtype is not None and not isinstance(leaf.type.dtype, sweet.Unknown):
@@ -138,7 +146,7 @@ class Solver(Binder):
     def _rank(self, i: int, rank: int, span: Span, declared: core.Declared) -> Part:
         tensor = self.leaves[i].tensor
         origin = self._origin(i, span, "rank", declared)
-        gives = {n for n, (leaf, by) in self.binder.items() if leaf == i and isinstance(by, Axis)}
+        gives = set(self.standing_in[i])
 
         def make() -> list[core.Stmt]:
             cond = core.Compare(span, "==", core.RankOf(span, tensor), core.SizeLit(span, rank))
@@ -207,7 +215,7 @@ class Solver(Binder):
             entry.used = True
 
     def _inverse(self, axis: Axis, inverse: Inverse, origin: core.Origin) -> Part:
-        name = next(n for n, (_, by) in self.binder.items() if by is inverse)
+        name = self.solved[id(inverse)]
         needs = ({n.name for n in size_names(axis.expr)} & set(self.binder)) - {name} | {f"#{axis.leaf}"}
 
         def make() -> list[core.Stmt]:
@@ -223,7 +231,7 @@ class Solver(Binder):
         needs: set[str] = set()
         gives = {f"#{i}"}
         dims: list[core.SizeExpr | core.Splice] = []
-        by_position = {a.position: a for a in self.axes if a.leaf == i}
+        by_position = {a.position: a for a in self.axes_of[i]}
         for position, item in enumerate(shape.items):
             match item:
                 case sweet.Dots():
@@ -241,9 +249,10 @@ class Solver(Binder):
         return Part(needs, gives, lambda: [stmt])
 
     def _remember(self, leaf: int, stmt: core.MatchShape) -> None:
-        for position, found in enumerate(self.bound):
-            if found.name in stmt.binds and self.binder.get(found.name, (leaf,))[0] == leaf:
-                self.bound[position] = replace(found, match=stmt)
+        for name in stmt.binds:
+            if name in self.places and self.binder.get(name, (leaf,))[0] == leaf:
+                position = self.places[name]
+                self.bound[position] = replace(self.bound[position], match=stmt)
 
     def _splice(self, i: int, item: sweet.Splice, binds: list[str], needs: set[str], gives: set[str]) -> core.Splice:
         name = item.name.name

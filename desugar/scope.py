@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..lang import core, sweet
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Span
-from ..lang.walk import below, walk
+from ..lang.walk import walk
 
 SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 # A tuple whose length only its primitive knows (`@split`).
@@ -97,12 +97,3 @@ class Scope:
 def identifiers(*roots: object) -> set[str]:
     """Every name that stands in some sweet trees."""
     return {node.name for node in walk(*roots) if isinstance(node, sweet.Name | sweet.Ident | sweet.NamedType)}
-
-
-def depth(root: Node) -> int:
-    """How deeply the nodes of a tree are nested; without recursion."""
-    deepest, level = 0, [root]
-    while level:
-        deepest += 1
-        level = below(level)
-    return deepest

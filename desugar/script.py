@@ -5,12 +5,13 @@ from __future__ import annotations
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError, error
 from ..lang.source import Span
+from ..lang.walk import depth
 from . import arguments, levels
 from .code import Code, Hooks
 from .declarations import MAX_DEPTH
 from .lint import by_line, unused
 from .literals import settled
-from .scope import SHAPE_SORTS, depth, identifiers
+from .scope import SHAPE_SORTS, identifiers
 from .statements import attempt
 from .world import Unit
 

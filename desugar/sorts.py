@@ -28,7 +28,11 @@ _SORTS: dict[str, core.Sort] = {
 SIMPLE_NAMES = ("Tensor", *_SORTS)
 
 
-_MOST_PARTS = 4_096  # of a type that is written out
+_MOST_PARTS, _DEEPEST = 4_096, 100  # of a type that is written out
+
+
+class _TooDeep(Exception):
+    """A type, written out, is nested deeper than that."""
 
 
 def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.Type:
@@ -40,31 +44,37 @@ def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.T
         world.room -= parts
         return found
     try:
-        found = _expanded(unit, type_, seen)
+        found = _expanded(unit, type_, seen, 0)
         if not seen:
             world.expanded[key] = type_, found, most - world.parts
         return found
+    except _TooDeep:
+        fail(codes.E223, f"a type that is nested more than {_DEEPEST} deep, written out, is too deep", type_.span)
     finally:
         world.room -= most - max(world.parts, 0)
 
 
-def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...]) -> sweet.Type:
+def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...], depth: int) -> sweet.Type:
+    """`depth`: how many types and names of types there are around it, where a name was written out."""
+    inner = depth + bool(seen)
+    if inner > _DEEPEST:
+        raise _TooDeep
     unit.world.parts -= bool(seen)  # what is written where it stands has its length for a bound
     if unit.world.parts < 0:
         fail(codes.E299, "a type of so many parts, written out, is not supported", type_.span)
     match type_:
         case sweet.NamedType():
-            return _named(unit, type_, seen)
+            return _named(unit, type_, seen, inner)
         case sweet.TupleType():
-            return replace(type_, items=tuple(_expanded(unit, t, seen) for t in type_.items))
+            return replace(type_, items=tuple(_expanded(unit, t, seen, inner) for t in type_.items))
         case sweet.FnType():
-            params = tuple(_expanded(unit, t, seen) for t in type_.params)
-            return replace(type_, params=params, result=_expanded(unit, type_.result, seen))
+            params = tuple(_expanded(unit, t, seen, inner) for t in type_.params)
+            return replace(type_, params=params, result=_expanded(unit, type_.result, seen, inner))
         case sweet.TensorType():
             return type_
 
 
-def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.Type:
+def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...], depth: int) -> sweet.Type:
     name = type_.name
     if name in HOLDERS:
         return sweet.NamedType(type_.span, opaque(type_, name, type_.args).name)
@@ -95,7 +105,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...]) -> sweet.T
         again = Label(type_.span, "it stands here again")
         fail(codes.E217, f"the type `{rest}` is defined by itself", decl.name.span, labels=(again,))
     applied.checked(decl, type_)
-    found = _expanded(home, decl.type, (*seen, key))
+    found = _expanded(home, decl.type, (*seen, key), depth)
     own = frozenset(p.name for p in decl.params)
     found = found if home is unit else _abroad(home, found, own)
     if not decl.params:

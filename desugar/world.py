@@ -165,6 +165,9 @@ class Unit:
         return f"{self.alias}.{name}" if self.alias else name
 
 
+_ROOM, _LETTERS_OF_A_PART = 50_000, 2
+
+
 class World:
     """The whole program. `scope` holds the consts of all files under unambiguous names (`::attn.width`)."""
 
@@ -183,7 +186,8 @@ class World:
         self.misspelt: set[Span] = set()
         self.rings: set[frozenset[str]] = set()
         self.comparisons = 20_000
-        self.room = 200_000  # parts that all types together may still have, written out
+        # The parts that all types together may still have, written out: more in a longer program.
+        self.room = _ROOM + sum(len(u.module.source.text) for u in self.units) // _LETTERS_OF_A_PART
         self.parts = 0  # those of the one at hand
         # By where it stands, a type, written out, and in how many parts.
         self.expanded: dict[tuple[int, int], tuple[sweet.Type, sweet.Type, int]] = {}

@@ -110,18 +110,21 @@ def _possible_beginnings(tokens: Tokens) -> list[int]:
     """Tokens in column 1 that may begin an item: not inside brackets whose content is not indented either."""
     places = []
     open_: list[int] = []
+    count = dict.fromkeys(PARTNER, 0)  # of those that are open, by kind
     for i, kind in enumerate(tokens.kinds):
         if open_ and _in_column_1(tokens, i) and kind not in NOT_BEFORE and _is_indented_behind(tokens, open_[-1], i):
             places.append(i)
-            open_ = []
+            open_, count = [], dict.fromkeys(PARTNER, 0)
         elif not open_ and i and _in_column_1(tokens, i) and kind not in NOT_BEFORE:
             places.append(i)
         if kind in PARTNER:
             open_.append(i)
-        elif kind in _OPENER_OF:
-            matching = [n for n, o in enumerate(open_) if tokens.kinds[o] == _OPENER_OF[kind]]
-            if matching:
-                del open_[matching[-1] :]
+            count[kind] += 1
+        elif kind in _OPENER_OF and count[_OPENER_OF[kind]]:
+            closed = 0
+            while closed != _OPENER_OF[kind]:
+                closed = tokens.kinds[open_.pop()]
+                count[closed] -= 1
     return places
 
 

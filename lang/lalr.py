@@ -12,6 +12,8 @@ from .source import Span
 
 MAX_DEPTH = 200
 """How deep a tree may be: later phases walk trees by recursion."""
+_MOST_STATES = 40 * MAX_DEPTH
+"""How many states there may be at once: no tree that is as deep as it may be has more of them open."""
 
 _SPLICE = 1000
 _FLAT = frozenset({"arguments", "parameters", "carries", "types", "where", "ident", "claim", "assertion", "prefix"})
@@ -87,11 +89,9 @@ class Parser:
         start: str,
         leaves: Sequence[object] | None = None,
     ) -> Any:
-        """The value of the tokens as `start` ("item", "expression" or "type"); raises Stuck and TooDeep.
-
-        A token's value is its text, or that of `leaves`. One loop for everything: it runs for every token and every
-        reduction, where a call costs more than what it does.
-        """
+        """The value of the tokens as `start` ("item", "expression" or "type"); raises Stuck and TooDeep. A token's value is its
+        text, or that of `leaves`. One loop for everything: it runs for every token and every reduction, where a call costs more
+        than what it does."""
         text, rules, rows, units = self.text, self.rules, _rows, _units
         states = [STARTS[start]]
         values: list[Any] = []
@@ -151,6 +151,8 @@ class Parser:
                 return values[0]
             states.append(action)
             begin, right = starts[i], ends[i]
+            if len(states) > _MOST_STATES:
+                raise TooDeep(begin, right)
             values.append(text[begin:right] if leaves is None else leaves[i])
             lefts.append(begin)
             depths.append(0)
@@ -182,7 +184,7 @@ def advance(states: list[int], kind: int) -> bool:
             return False
         if action >= 0:
             states.append(action)
-            return True
+            return len(states) <= _MOST_STATES
         origin, length, name, _ = RULES[~action]
         if length == 1 and name is None:
             key = (states[-2], state, kind)

@@ -40,6 +40,15 @@ def below(nodes: Iterable[Node], fields: frozenset[str] = PROVENANCE) -> list[No
     return found
 
 
+def depth(root: Node) -> int:
+    """How deeply the nodes of a tree are nested; without recursion."""
+    deepest, level = 0, [root]
+    while level:
+        deepest += 1
+        level = below(level)
+    return deepest
+
+
 def walk(*roots: object, fields: frozenset[str] = PROVENANCE, without: Test | None = None) -> Iterator[Node]:
     """Every node of some trees (or tuples of trees), parents first, from left to right; without recursion."""
     readers = _below(fields)

@@ -25,7 +25,7 @@ from .known.values import (
     plain,
 )
 from .solver.sizes import only_var
-from .solver.terms import Size
+from .solver.terms import Size, over
 
 
 class BadArgument(Exception):
@@ -49,7 +49,11 @@ def _tensor(param: Param, value: Value, state: State) -> TensorInfo:
     if isinstance(value, NumberValue):
         return TensorInfo((), None, of_literal((value.value,), WEAK[type(value.value)]))
     if isinstance(value, TensorInfo):
-        dtype, shape = value.dtype and state.dtype(value.dtype), state.resolve(value.shape)
+        # Where nothing is decided any more, nobody has to know what its sizes have been found to be.
+        dtype, shape = (
+            value.dtype and state.dtype(value.dtype),
+            (state.spread if over() else state.resolve)(value.shape),
+        )
         is_same = shape is value.shape and dtype is value.dtype
         return value if is_same else replace(value, shape=shape, dtype=dtype)
     if isinstance(value, BoolValue) and isinstance(value.cond, bool):

@@ -18,7 +18,8 @@ from .solver.conditions import Condition, cond_variables
 from .solver.terms import Term, over, stride, variables
 from .visitor import Part, Visitor
 
-_MAX_INLINED = 24
+# So many bodies are inlined in one another, and so deep may be what is nested in them all.
+_MAX_INLINED, _DEEPEST = 24, 320
 _ROOM = 20_000
 
 
@@ -56,7 +57,7 @@ class Bodies(Part):
     def _look_into(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> None:
         """What an annotated body asks under the caller's facts."""
         impl = self.program.implementation(function)
-        if impl is None or function.name in frame.inlined or len(frame.inlined) >= _MAX_INLINED or self.fuel <= 0:
+        if impl is None or not self._is_entered(frame, function.name, impl):
             return
         renamed = {p.name: inner[q.name] for p, q in zip(impl.params, function.params, strict=True)}
         self._walk_inlined(frame, impl, function.name, {**inner, **renamed}, span)
@@ -91,7 +92,7 @@ class Bodies(Part):
         another one."""
         known_function = self.program.functions.get(function.name) is function
         identity = function.name if known_function else f"{function.name}@{function.span.start}"
-        if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0 or over():
+        if over() or not self._is_entered(frame, identity, function):
             self.may_not_end(frame, function)
             return Entry(unknown(self.state, function.result or core.TENSOR, "?"), span), None
         given = tuple(settle(self.state, inner[p.name]).value for p in function.params)
@@ -108,13 +109,20 @@ class Bodies(Part):
                 self.state.inlined[key] = (entry if is_older else replace(entry, number=None)), block
         return replace(known[0], span=span), known[1]
 
+    def _is_entered(self, frame: Frame, identity: str, function: core.Function) -> bool:
+        """Whether a body is walked where it is called."""
+        if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0:
+            return False
+        return self.visitor.depth + frame.depth + self.program.depth_of(identity, function) <= _DEEPEST
+
     def _walk_inlined(
         self, frame: Frame, function: core.Function, identity: str, inner: Env, span: Span
     ) -> tuple[Entry, core.Block]:
         fuel = self.program.fuel_for(identity, function)
         self.fuel -= fuel
         self.program.fuel -= fuel
-        entry, block = self.visitor.block(frame.into(identity, span), function.body, inner)
+        inside = frame.into(identity, span, self.program.depth_of(identity, function))
+        entry, block = self.visitor.block(inside, function.body, inner)
         return Entry(settle(self.state, entry).value, span, number=entry.number), block
 
     def is_better(self, frame: Frame, function: core.Function, block: core.Block) -> bool:

@@ -72,9 +72,9 @@ class Frame(Node):
 
     `out` takes the statements of the block, `names` has what annotations of the scope call its sizes. `path` are the
     conditions of the arms around (None for one that is not about sizes). In an inlined body `site` is the call in the user's
-    function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter. `quiet`:
-    nothing is counted and nothing told. `trial`: what is asked is whether something would hold; `captured` takes why it would
-    not. `turn` is that of the loop around.
+    function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter, whose bodies
+    are nested so deeply in all (`depth`). `quiet`: nothing is counted and nothing told. `trial`: what is asked is whether
+    something would hold; `captured` takes why it would not. `turn` is that of the loop around.
     """
 
     out: Emitter
@@ -82,6 +82,7 @@ class Frame(Node):
     site: Span | None = None
     calls: tuple[Span, ...] = ()
     inlined: tuple[str, ...] = ()
+    depth: int = 0
     path: tuple[Cond | None, ...] = ()
     quiet: bool = False
     trial: bool = False
@@ -109,7 +110,7 @@ class Frame(Node):
         """For statements of an inlined wrapper: their values matter, not their code."""
         return replace(self, out=self.out.inner(), site=self.site or site)
 
-    def into(self, identity: str, call: Span) -> Frame:
+    def into(self, identity: str, call: Span, depth: int) -> Frame:
         """The frame of a body that is inlined at a call, for its value only."""
         return replace(
             self,
@@ -118,5 +119,6 @@ class Frame(Node):
             site=self.site or call,
             calls=(*self.calls, call),
             inlined=(*self.inlined, identity),
+            depth=self.depth + depth,
             quiet=True,
         )

@@ -44,7 +44,7 @@ from .known.values import (
 from .opaque import holds
 from .operand_dtypes import result_dtypes
 from .rule_context import Refuted, SymbolicCtx, outline
-from .solver.terms import A_CALL, Allowance, OutOfSteps, TooLarge, charge, over, spent, stride
+from .solver.terms import A_CALL, AN_AXIS, Allowance, OutOfSteps, TooLarge, charge, over, spent, stride
 from .visitor import Visitor
 from .voice.claims import Fits
 from .voice.spoken import CallInfo
@@ -101,12 +101,12 @@ def _applied(
     found: list[tuple[Entry, core.Value]],
     env: Env,
 ) -> tuple[Entry, core.Value]:
-    stride(A_CALL)
     prover, state, bindings = visitor.prover, visitor.state, visitor.bindings
     found = [(_in_its_sort(bindings, frame, p, e, v, env), v) for (p, _), (e, v) in zip(given, found, strict=True)]
     after = _rebuilt(call, row, [p for p, _ in given], [v for _, v in found])
     operands = {p.name: e for (p, _), (e, _) in zip(given, found, strict=True)}
     entries = tuple(operands.items())
+    stride(A_CALL + sum(_weight(e.value) for e in operands.values()))
     if any(_has_poison(e.value) for e in operands.values()):
         return Entry(POISON, call.span), replace(after, guard=True)
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
@@ -218,6 +218,13 @@ def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[
     return replace(call, args=tuple(replace(a, value=v) for a, v in zip(call.args, now, strict=True)))
 
 
+def _weight(value: Value) -> int:
+    """How many steps more a call takes for a large operand: one of very many axes, or of which many elements are known."""
+    if not isinstance(value, TensorInfo):
+        return sum(map(_weight, value.items)) if isinstance(value, ListValue | TupleValue) else 0
+    return AN_AXIS * max(len(value.shape) - _FEW_AXES, 0) + len(value.data or ())
+
+
 def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tuple[int, ...]) -> Value:
     _check_sizes_in_tensors(row, ctx, entries)
     try:
@@ -279,6 +286,7 @@ def _unread(param: Param) -> Requirement:
 
 _UNREADABLE = object()
 _RULE, _LEAST = 60_000, 600  # steps that a shape rule may take, and may where the program has spent all
+_FEW_AXES = 8
 # Kinds of parameters that take sizes, and the ranks that a tensor may have which is given for them.
 _RANKS = {"size": (0,), "sizes": (1, 0), "shape": (1,), "target": (1,)}
 
@@ -303,7 +311,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Spoke
     """What is asked of tensors one of whose ranks is not known."""
     unknown = tuple(
         Argument(p.name) for p, a in zip(row.params, arguments, strict=True)
-        if isinstance(a, TensorInfo) and not plain(state.resolve(a.shape))
+        if isinstance(a, TensorInfo) and not plain(state.spread(a.shape))
     )  # fmt: skip
     if not unknown:
         return Other("shapes that fit", (), "their sizes are too intricate")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..lang import core
 from ..lang.node import PROVENANCE, Node
-from ..lang.walk import walk
+from ..lang.walk import depth, walk
 from ..ops.model import Primitive, TensorInfo
 from .known.values import Env
 from .wildcards import Solutions
@@ -65,6 +65,7 @@ class Program:
         # So many calls and checks of inlined bodies may still be walked.
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound))
         self._fuel_for: dict[str, int] = {}
+        self._depths: dict[str, int] = {}
         # So many nodes of what is left of inlined bodies may still be looked at, and written into callers.
         self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound))
         # The functions that have been checked and in whose bodies nothing can fail.
@@ -146,6 +147,12 @@ class Program:
             counted = core.Call | core.Let | core.Assert | core.MatchShape
             self._fuel_for[identity] = 1 + sum(isinstance(node, counted) for node in walk(function))
         return self._fuel_for[identity]
+
+    def depth_of(self, identity: str, function: core.Function) -> int:
+        """How deeply the body of a function is nested."""
+        if identity not in self._depths:
+            self._depths[identity] = depth(function.body)
+        return self._depths[identity]
 
     def implementation(self, wrapper: core.Function) -> core.Function | None:
         """The private function that a wrapper calls for its result, if it has one."""

@@ -138,8 +138,11 @@ class _Checker:
         after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
         chosen, silent = choose(self.log)
         chosen = [f for f in chosen if f.is_error] if self.options.errors_only else chosen
+        in_words = [f for f in chosen if f.is_whole][:IN_WORDS]
+        said = set(in_words)
+        others = [f for f in chosen if f not in said]
         return Checked(
-            (*map(told, chosen[:IN_WORDS]), *in_short(chosen[IN_WORDS:]), *unread(left)),
+            (*map(told, in_words), *in_short(others), *unread(left)),
             self.log.counts,
             self.program.solutions.put(self.before),
             after,
@@ -147,7 +150,7 @@ class _Checker:
             cache(lambda: self.described(after)),
             self.demanded,
             self.explained,
-            lambda: tuple(map(told, silent[:IN_WORDS])),
+            lambda: tuple(told(f) for f in silent[:IN_WORDS] if f.is_whole),
             require=self.required,
             taking=self.takes,
         )
@@ -192,8 +195,8 @@ class _Checker:
         shares = self.program.shares
         return Share(shares[function.name] + (shares.get(function.impl, 0) if function.impl is not None else 0))
 
-    def _walk(self, name: str) -> Walk:
-        return Walk(self.program, self.log, self.options, name)
+    def _walk(self, name: str, *pieces: core.Function | core.ConstDef) -> Walk:
+        return Walk(self.program, self.log, self.options, name, pieces)
 
     def _env(self, walk: Walk, used_in: core.Function | core.ConstDef | core.Impls) -> Env:
         """The consts that are used there, or in what is called there."""
@@ -201,18 +204,18 @@ class _Checker:
         return {name: walk.bindings.adopt(name, self.program.consts[name]) for name in used}
 
     def _function(self, function: core.Function) -> tuple[core.Function, core.Function | None]:
-        walk = self._walk(f"@{function.name}")
+        impl = self.program.implementation(function)
+        walk = self._walk(f"@{function.name}", *(f for f in (function, impl) if f is not None))
         env = self._env(walk, function)
         params = self._bind_params(walk, function, env)
         entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
         if contradictory(walk.state):
             self.log.remark(doors.impossible_signature(function, self._excluding(function)))
-            return function, self.program.implementation(function)
+            return function, impl
         opened = {p.name: env[p.name] for p in function.params}
         walk.prover.newest_input = walk.state.serial()
         said = walk.state.facts.count
-        impl = self.program.implementation(function)
         if impl is None and function.impl is not None:
             return self._extern(function, walk, entry), None
         result, wrapper, impl = walk.function_body(function, impl, env)
@@ -308,7 +311,7 @@ class _Checker:
 
     def _private(self, function: core.Function) -> core.Function:
         """A private function that no wrapper calls: nothing is known of its parameters."""
-        walk = self._walk(f"@{function.name}")
+        walk = self._walk(f"@{function.name}", function)
         env = self._env(walk, function)
         params = self._bind_params(walk, function, env)
         function = walk.with_known(function, env)
@@ -317,7 +320,7 @@ class _Checker:
         return replace(function, body=body)
 
     def _main(self, main: core.Function) -> core.Function:
-        walk = self._walk("@main")
+        walk = self._walk("@main", main)
         result, body = walk.block(walk.frame, main.body, self._env(walk, main))
         self._close(walk, "main", {}, result)
         return replace(main, body=body)
@@ -375,7 +378,7 @@ class _Checker:
 
     def _checked_const(self, const: core.ConstDef, known: bool) -> tuple[Entry, core.ConstDef, State | None]:
         """A const's value, and itself, with its checks decided or, where not all that it loads is known, assumed."""
-        walk = self._walk(const.name)
+        walk = self._walk(const.name, const)
         env = self._env(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
         env[const.name] = Entry(entry.value, const.span)

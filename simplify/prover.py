@@ -18,15 +18,18 @@ from .known.values import Undecided
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate
 from .solver.points import Point
 from .solver.search import Verdict
-from .solver.terms import Size, TooLarge, Var, of_atom, over, spent, variables
+from .solver.terms import A_FACT, Size, TooLarge, Var, of_atom, over, spent, stride, variables
 from .voice.origins import roots
 from .voice.solutions import only_where
+from .voice.telling import InShort
 from .weakest import DTypeDemand, OpenCheck
 
 # No size that is up to this is huge.
 _USUAL = 1_000
 # Behind more checks in arms than this no witness is looked for.
 _MOST_HURDLES = 40
+# What is more than so many sizes takes as long as what is written.
+_FEW_SIZES = 16
 
 
 class Prover:
@@ -206,6 +209,7 @@ class Prover:
         if not symbolic or 0 in sizes:
             return False
         self.state.facts.push()
+        stride(A_FACT * max(len(symbolic) - _FEW_SIZES, 0))
         for size in symbolic:
             self.state.facts.assume(ge(size, 1))
         kind = self.state.facts.decide(truth).kind
@@ -303,10 +307,14 @@ class Prover:
     def _report(self, frame: Frame, asked: Asked, outcome: Outcome) -> Finding:
         site = frame.site if frame.quiet and not frame.trial else None
         between = tuple(s for s in frame.calls if s != site)
-        long = self.log.is_long
-        kept, state = (asked, self.state) if long else (asked.kept(self.state), self.state.past())
+        certain = outcome.status is Status.REFUTED or outcome.only_empty
+        whole = not (self.log.is_full if certain else self.log.is_long)
+        kept, state = (asked.kept(self.state), self.state.past()) if whole else (asked, self.state)
         found = Finding(kept, outcome, state, self.function, self.options, site, between)
-        if not frame.quiet and not long:
+        found.is_whole = whole
+        if not whole and asked.fails_as is not None:  # the names of a place are many
+            found.asked = InShort(asked.span, asked.fails_as)
+        if not frame.quiet and whole:
             found.roots = roots(self.state, asked.sizes())
         if frame.captured is None or not frame.trial:
             self.log.add(found)

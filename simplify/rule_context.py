@@ -25,7 +25,20 @@ from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, pl
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, negate, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var, square_root
-from .solver.terms import Allowance, Apart, Size, Term, TooLarge, ceildiv, size_key, smax, smin, var
+from .solver.terms import (
+    Allowance,
+    Apart,
+    Size,
+    Term,
+    TooLarge,
+    ceildiv,
+    left,
+    size_key,
+    smax,
+    smin,
+    stride,
+    var,
+)
 from .voice.describe import common_text, exactness
 from .voice.origins import is_open, rank_of
 from .voice.preconditions import Precondition
@@ -310,7 +323,10 @@ def outline(row: Primitive, ctx: SymbolicCtx, arguments: list[object]) -> tuple[
     plain = _Outline(ctx)
     try:
         with Apart(_MOST):
-            result = row.rule(plain, *(plain.named(a) for a in arguments))
+            try:
+                result = row.rule(plain, *(plain.named(a) for a in arguments))
+            finally:
+                stride(_MOST - left())
     except (RankUnknown, TooLarge):
         return None
     return plain.written(result), plain.asked

@@ -23,6 +23,10 @@ class Visitor(Protocol):
     bindings: Bindings
     outside: Env
 
+    @property
+    def depth(self) -> int:
+        """How deeply the function is nested."""
+
     def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
         """A statement: what it says is decided and known afterwards, what stays of it is written to the frame's block."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import assert_never
 
 from ..lang import codes, core
 from ..lang.core import Status
-from ..lang.node import replace
+from ..lang.node import Node, replace
 from ..lang.source import Span
+from ..lang.walk import depth
 from ..ops.model import TensorInfo
 from ..ops.tracked import of_literal
 from .assertions import Assertions, with_needs
@@ -50,10 +52,13 @@ from .voice.claims import Claim, Fits, Valued
 
 
 class Walk:
-    """The walk over one function, and what is inlined into it: a Visitor with its parts."""
+    """The walk over one function, and what is inlined into it: a Visitor with its parts. `pieces` is what it is made of."""
 
-    def __init__(self, program: Program, log: Log, options: Options, function: str) -> None:
+    def __init__(
+        self, program: Program, log: Log, options: Options, function: str, pieces: tuple[Node, ...] = ()
+    ) -> None:
         self.program = program
+        self._pieces = pieces
         self.stopped = options.stopped
         self.state = State()
         self.prover = Prover(self.state, log, options, function)
@@ -66,6 +71,11 @@ class Walk:
         self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names)
         # What a wrapper binds: its implementation has other names.
         self.outside: Env = {}
+
+    @cached_property
+    def depth(self) -> int:
+        """How deeply what is walked is nested."""
+        return max(map(depth, self._pieces), default=0)
 
     # Functions
 

@@ -211,6 +211,32 @@ def test_types_that_double_are_refused():
     assert set(codes(types + "@f = fn(x : T30) : Tensor { x.0 }\n")) >= {"E299"}
 
 
+def test_types_of_types_are_refused_where_they_are_nested_too_deeply():
+    types = "type T0 = (Tensor, Tensor)\n" + "".join(f"type T{i + 1} = (T{i}, Tensor)\n" for i in range(200))
+    found = check(types + "@f = fn(x : T200) : Tensor { x[1] }\n")
+    assert {d.code for d in found.diagnostics if d.severity == "error"} == {"E223"}
+    assert found.diagnostics[0].span.text == "(T49, Tensor)"
+
+
+@pytest.mark.parametrize("dim", ["n{j} + n{i}", "n{j} * n{i} + n{i}", "n{j} * 2 - n{i}", "n{i} + n{j}"])
+@pytest.mark.parametrize("last_first", [False, True])
+def test_sizes_that_are_solved_for_one_after_the_other_have_an_end(dim, last_first):
+    params = [f"x{i} : Tensor([{dim.format(i=i, j=i + 1)}])" for i in range(600)]
+    text = f"@f = fn({', '.join([*params[:: -1 if last_first else 1], 'z : Tensor([n0])'])}) {{ z }}\n"
+    report = check(text)
+    assert {d.code for d in report.diagnostics if d.severity == "error"} == {"E208"}
+    assert nested_sizes.entered(text) < ENTERED / 2
+
+
+def test_annotations_that_wait_for_one_another_cost_what_they_are_many():
+    def cost(count):
+        params = ", ".join(f"x{i} : Tensor([n{i} * 4, n{i + 1} + n{i}])" for i in range(count))
+        return nested_sizes.entered(f"@f = fn({params}) {{ x0 }}\n")
+
+    cost(1)
+    assert cost(800) < 2.5 * cost(400)
+
+
 def test_types_that_are_used_often_are_not():
     types = "type Pair = (Tensor([n], int32), Tensor([n], int32))\n"
     functions = "".join(f"@f{i} = fn(t : Pair) : Tensor {{\n  let (a, b) = t\n  a + b\n}}\n" for i in range(300))
@@ -266,6 +292,29 @@ def test_calls_that_double_at_each_level_are_walked_a_limited_number_of_times(bo
     text = doubling(body, 30, head)
     assert nested_sizes.cost(text)["steps"] < STEPS
     assert nested_sizes.entered(text) < ENTERED
+
+
+def test_bodies_that_are_nested_deeply_are_not_walked_in_each_other():
+    def text(count):
+        sums = [f"@f{i} = fn(x) {{ {' + '.join([f'@f{i + 1}(x)'] * 70)} }}\n" for i in range(count)]
+        return "".join(sums) + f"@f{count} = fn(x : Tensor([n], float32)) {{ x }}\n"
+
+    assert codes(text(2)) == codes(text(12)) == []
+
+
+def test_what_is_left_of_very_many_findings_is_said_without_their_values():
+    lines = "\n".join(f"  let a{i + 1} = @map(fn(r, s) {{ r + s }}, a{i}, a0)" for i in range(400))
+    report = check(f"@f = fn(a0 : Tensor([n, m], float32), k : Size) : Tensor {{\n{lines}\n  a0\n}}\n")
+    assert report.ok
+
+
+@pytest.mark.parametrize("of", ["@split(x, {0})[1]", "@cumulative_sum(@arange(0, {0}) + 1, axis=0)"])
+def test_parts_one_behind_the_other_cost_what_they_are_many(of):
+    def cost(count):
+        return nested_sizes.entered(f"@f = fn(x : Tensor([n], float32)) : Tensor {{ {of.format(count)} }}\n")
+
+    cost(1)
+    assert cost(240) < 2.5 * cost(120)
 
 
 @pytest.mark.parametrize("form", ["@map({0}, {1})", "@fold({0}, {1}, {1})", "@scan({0}, {1}, {1})[1]"])

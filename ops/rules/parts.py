@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NoReturn
 
 from ...lang import codes
@@ -169,8 +170,8 @@ def split(
         cuts = [(a, b) for a, b in zip(starts, stops, strict=True)]
         return [_cut(ctx, x, shape, i, a, b) for a, b in cuts]
     parts = _given_parts(ctx, shape, i, sizes) if sizes is not None else _parts(ctx, shape, i, sections, uneven)
-    begins = [total(parts[:n]) for n in range(len(parts))]
-    return [_part(x.data, shape, put(shape, i, size), i, begin) for begin, size in zip(begins, parts, strict=True)]
+    begins = accumulate(parts, initial=0)
+    return [_part(x.data, shape, put(shape, i, size), i, begin) for begin, size in zip(begins, parts, strict=False)]
 
 
 @primitive("part", "xs: tensors, position: int", "T:any... -> T")

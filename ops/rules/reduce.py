@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
+from ...lang.node import Node
 from ..arranged import along, laid_along
 from ..axes import Shape, axis_of, indices, is_plain, known_shape, place, places, product, put, shape_and_axis
 from ..casts import computed_in
@@ -14,6 +15,8 @@ from ..registry import parse_params, primitive, register
 from ..requirements import Argument, AtLeast, Axis, Equal, OfRank, Other
 from ..tracking import Track, both, cast_element, divided, either, exactly, multiplied, stored, summed
 
+# Of so many elements that are no sizes it is told what they come to, from the first one on.
+_FEW = 32
 # What a reduction makes of the elements that it reduces to one, in a dtype.
 Fold = Callable[[Ctx, Sequence[Any], AnyDType | None], Any]
 
@@ -191,9 +194,18 @@ def _cumulative(name: str, onnx: tuple[str, ...], what: str, first: int, fold: F
         ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None, begun: bool, exclusive: bool, reverse: bool
     ) -> list[Any]:
         row = [cast_element(ctx, e, dtype) for e in row][:: -1 if reverse else 1]
-        ends = range(0 if begun else 1, len(row) + (0 if exclusive else 1))
-        found = [stored(ctx, fold(ctx, row[:end], dtype), dtype) for end in ends]
+        ends = slice(0 if begun else 1, len(row) + (0 if exclusive else 1))
+        found = [stored(ctx, part, dtype) for part in _parts(ctx, row, dtype)[ends]]
         return found[::-1] if reverse else found
+
+    def _parts(ctx: Ctx, row: Sequence[Any], dtype: AnyDType | None) -> list[Any]:
+        """What elements come to, from none of them to all: sizes one after the other, of others few from the begin each."""
+        found = [fold(ctx, [], dtype)]
+        are_sizes = not any(e is None or isinstance(e, Node) for e in row)
+        for i, element in enumerate(row):
+            before = [found[-1]] if are_sizes else row[:i]
+            found.append(fold(ctx, [*before, element], dtype) if are_sizes or i < _FEW else None)
+        return found
 
     doc = f"""The {what} of the elements up to each one along `axis`, in the operand's dtype or in `dtype`.
 

@@ -110,6 +110,8 @@ class Finding:
         self.others: dict[Only, str] = {}
         self.arm: tuple[Entry, Entry] | None = None
         self.use: Finding | None = None
+        # Whether what was known there was kept; where very much was found before, it was not.
+        self.is_whole = True
         # Whether an exact size is needed where only a bound is known: that it is reached nobody has said.
         self.inexact = False
 

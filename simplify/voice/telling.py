@@ -11,7 +11,7 @@ from ...lang.diagnostics import Diagnostic, Label, Sentence, error, saying, toge
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
-from ..known.finding import Finding
+from ..known.finding import Asked, Finding
 from ..known.values import Entry, plain
 from .describe import size_text, type_text
 from .describe import told as told_size
@@ -63,6 +63,24 @@ def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:
     more = f"{len(functions)} more {said} not checked as long as so much is wrong"
     here = "" if len(functions) == 1 else ", the first of them here"
     return (warning(codes.W311, more + here, min((f.span for f in functions), key=lambda span: span.start)),)
+
+
+class InShort(Asked):
+    """What was asked where very much was found before: its place and its error are all that is kept."""
+
+    place: Span
+    code: Code
+
+    @property
+    def span(self) -> Span:
+        return self.place
+
+    @property
+    def fails_as(self) -> Code:
+        return self.code
+
+    def said(self, finding: Finding) -> Diagnostic:
+        return finish(finding, self.code, "this, one of very many")
 
 
 def _in_short(finding: Finding) -> Diagnostic:

@@ -125,6 +125,9 @@ def _side(state: State, expr: core.ShapeLevel, env: Env) -> str:
     return UNKNOWN
 
 
+_ANY = (None, None)
+
+
 def ranges_of(state: State, stmt: assertions.Check, env: Env) -> Ranges:
     """The ranges of the sizes that a condition speaks of."""
     return {} if isinstance(stmt, core.MatchShape) else {
@@ -145,7 +148,7 @@ def values_text(state: State, stmt: assertions.Check, env: Env, ranges: Ranges) 
     sizes = _sizes_in(state, stmt.cond, env)
     if isinstance(truth, bool):
         return listed([f"{n} is {size_text(e, state)}" for n, e in sizes if n != size_text(e, state)])
-    return listed([known for n, e in sizes if (known := _known_range(state, n, e, *ranges[n]))])
+    return listed([known for n, e in sizes if (known := _known_range(state, n, e, *ranges.get(n, _ANY)))])
 
 
 def _known_range(state: State, name: str, size: Size, low: int | None, high: int | None) -> str:

@@ -16,6 +16,11 @@ _SIZES = "@f = fn(a0 : Size, y : Size, z : Size) : Tensor {"
 _MANY = (
     f"@f = fn(a0 : Tensor([n], float32), {', '.join(f'p{i} : Tensor([q{i}], float32)' for i in range(12))}) : Tensor {{"
 )
+_WIDE = "@f = fn({}) : Tensor {{".format(
+    ", ".join(
+        f"{x} : Tensor([{', '.join(f'{d}{i}' for i in range(60))}], float32)" for x, d in (("a0", "n"), ("y", "m"))
+    )
+)
 _ANY, _LAST = (
     "@g0 = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) { x }",
     "@f = fn(a0 : Tensor) : Tensor { a0",
@@ -49,6 +54,12 @@ KINDS = {
     ),
     "maps": (_TENSOR, "let a{j} = @map(fn(r) {{ r + r }}, a0)", "a0"),
     "maps of maps": (_IMAGE, "let a{j} = @map(fn(r) {{ @map(fn(q) {{ q[1:] }}, r) }}, a0)", "a0"),
+    "maps of two": (_TENSOR, "let a{j} = @map(fn(r, s) {{ r + s }}, a{i}, a0)", "a0"),
+    "folds": (_TENSOR, "let a{j} = @fold(@add, a0[0], a0)", "a0"),
+    "stacks of stacks": (_ROW, "let a{j} = for i in range(b) stack (y : Tensor(?, ?)) {{ a{i}[i:] }}", "a0"),
+    "splits into many": (_TENSOR, "let t{j} = @split(a0, 500)", "a0"),
+    "known rows": (_TENSOR, "let t{j} = @cumulative_sum(@arange(0, 256) * @arange(0, 256), axis=0)", "a0"),
+    "many axes": (_WIDE, "let a{j} = a0 + y", "a0"),
     "growing loops": (
         _ROW, "let a{j} = for i in range(b) with (h = a0) {{ for l in range(i) with (g = h) {{ @concat([g, a0]) }} }}", "a0",
     ),
@@ -66,6 +77,10 @@ KINDS = {
     ),
     "type parameters": (
         _ANY, "@g{j} = fn(x : Tensor([n, m, p, q], D), y : Tensor([q, p], E)) : Tensor([q, p], E) {{ y }}", _LAST,
+    ),
+    "types of types": ("type T0 = (Tensor, Tensor)\n" + _ANY, "type T{j} = (T{i}, Tensor)", _LAST),
+    "sizes of sizes": (
+        _ANY, "@g{j} = fn(x : Tensor([n, n * m + n, m * p + m]), y : Tensor([p * q + p])) {{ x }}", _LAST,
     ),
     "consts": (_ANY, "const w{j} : Tensor([{j}, 4], float32) = @zeros([{j}, 4], float32)", _LAST),
     "imports": (_ANY, 'import "m{j}.rx" as m{j}', _LAST),

@@ -11,8 +11,9 @@ from types import TracebackType
 
 _ENDLESS = 1 << 62
 _RESERVE = 2  # what there is for plain questions behind the end: such a part of what there was
-# What takes as long as so many steps of reasoning: a call, a fact that is written in the program, an `if`, a turn of a loop.
-A_CALL, A_FACT, AN_IF, A_TURN = 100, 40, 250, 250
+# What takes as long as so many steps of reasoning: a call, an axis of it beyond the usual ones, a fact that is written in the
+# program, an `if`, a turn of a loop.
+A_CALL, AN_AXIS, A_FACT, AN_IF, A_TURN = 100, 150, 40, 250, 250
 
 
 class TooLarge(ArithmeticError):
