@@ -11,7 +11,7 @@ import numpy as np
 from ..lang import core
 from ..lang.expressions import names_in
 from ..lang.walk import walk
-from ..ops.assertions import wording
+from ..ops.assertions import obligation, wording
 from .dtypes import numpy_dtype
 from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
 from .partial_sizes import Unknown
@@ -26,6 +26,9 @@ def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) 
     if origin.what == "where":
         found = values(check, outer)
         return f"{_whose(declared)} needs `{text}` to hold" + (f", but {found}" if found else "")
+    if isinstance(check, core.Assert) and origin.what == "obligation":
+        found = values(check, outer)
+        return f"`{text}` needs {obligation(check.cond)}" + (f", but {found}" if found else "")
     if isinstance(check, core.Assert) and (declared is None or origin.what not in ("rank", "dim", "dtype", "shape")):
         found = values(check, outer)
         reason = f" ({check.message})" if check.message else ""

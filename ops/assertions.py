@@ -10,6 +10,9 @@ from ..lang.offsets import offset
 Check = core.Assert | core.MatchShape
 _BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
 
+# What a division needs to have a value.
+DIVISOR, QUOTIENT = "the divisor to be at least 1", "the division to be exact"
+
 
 class Values(Protocol):
     """What the names of a condition stand for. A size is a term or an integer, None where it has no value; a side of a
@@ -51,6 +54,18 @@ def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str
             shape = pattern if wanted == "?" else wanted
             return f"{subject} to have shape {shape}", "its rank is not known" if there == "?" else f"it has {there}"
     return None
+
+
+def obligation(cond: core.BoolExpr) -> str:
+    """What an expression needs to have a value, as desugaring or checking wrote that down as a condition."""
+    match cond:
+        case core.Logic():
+            return obligation(cond.right)
+        case core.Compare(op=">=", left=core.RankOf(tensor=tensor), right=core.SizeLit(value=least)):
+            return f"`{tensor}` to have {least} or more axes"
+        case core.Compare(op="=="):
+            return QUOTIENT
+    return DIVISOR
 
 
 def _wanted(stmt: core.Assert, cond: core.Compare, tensor: str, values: Values) -> tuple[str, str]:

@@ -76,3 +76,24 @@ def test_a_refusal_while_it_runs_has_the_numbers_and_the_users_names(call: str, 
     with pytest.raises(rx.ShapeError) as caught:
         module.f(np.zeros((4, 5), np.float32), np.zeros((3, 2), np.float32))
     assert caught.value.diagnostic.message == sentence
+
+
+@pytest.mark.parametrize(
+    ("body", "needs"),
+    [
+        (
+            "let y = if (n > n // k) { x } else { x + 1.0 }",
+            "`n > n // k` needs the divisor to be at least 1, but k is 0",
+        ),
+        ("let y = if (k < 0 || n == n // k) { x } else { x + 1.0 }", "needs the divisor to be at least 1, but k is 0"),
+        ("let s : Size = n / 2", "`n / 2` needs the division to be exact, but n is 3"),
+        ("let s : Size = n % k", "`n % k` needs the divisor to be at least 1, but k is 0"),
+    ],
+)
+def test_what_a_size_needs_to_have_a_value_is_said_as_it_was_when_it_was_checked(body: str, needs: str) -> None:
+    text = f"@main = fn(x : Tensor([n], float32), k : Size) : Tensor {{\n  {body}\n  x\n}}\n"
+    with pytest.raises(rx.ShapeError) as refused:
+        rx.loads(text).main(np.ones(3, np.float32), 0)
+    assert needs in refused.value.diagnostic.message
+    asked = needs.partition(" needs ")[2].partition(",")[0]
+    assert any(asked in d.message for d in rx.check_source(text).diagnostics)

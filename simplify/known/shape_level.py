@@ -14,6 +14,7 @@ from typing import assert_never
 from ...lang import core
 from ...lang.dtypes import DType
 from ...lang.node import replace
+from ...ops.assertions import DIVISOR, QUOTIENT
 from ...ops.dtypes_column import dtypes_of
 from ...ops.model import AnyDType, Segment, TensorInfo
 from ..solver.conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
@@ -113,7 +114,7 @@ class ShapeLevel:
             case "max":
                 return smax(left, right)
         positive = _question(lambda: gt(right, 0))
-        self.need(positive, "the divisor to be at least 1", expr)
+        self.need(positive, DIVISOR, expr)
         if positive is False:
             raise Poisoned
         match expr.op:
@@ -124,7 +125,7 @@ class ShapeLevel:
             case "ceildiv":
                 return ceildiv(left, right)
             case "/":
-                self.need(_question(lambda: eq(mod(left, right), 0)), "the division to be exact", expr)
+                self.need(_question(lambda: eq(mod(left, right), 0)), QUOTIENT, expr)
                 return floordiv(left, right)
         raise TypeError(f"not a size operator: {expr.op}")
 
