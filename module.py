@@ -31,7 +31,7 @@ from .lang.styled import Line, said
 from .lang.summary import plural
 from .residual import Check, residual_checks
 from .shapes import Dims, Shapes, given_shapes, shapes_of
-from .simplify.propagate import ArgumentShape
+from .simplify.on_shapes import ArgumentShape
 from .size import Size
 
 if TYPE_CHECKING:

@@ -39,7 +39,8 @@ from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
-from .simplify.propagate import ArgumentShape, CallResult, KnownConsts, check, first_failure, result_shapes
+from .simplify.on_shapes import ArgumentShape, CallResult, first_failure, result_shapes
+from .simplify.propagate import KnownConsts, check
 from .simplify.solver.conditions import Cond
 
 if TYPE_CHECKING:
@@ -222,12 +223,12 @@ def call_on_shapes(
     checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]
 ) -> tuple[CallResult, tuple[Cond, ...]]:
     """The result of a function for given argument shapes, and the conditions under which the call works. No data is touched.
-    See simplify.propagate.result_shapes."""
+    See simplify.on_shapes.result_shapes."""
     return result_shapes(checked, lookup, function, arguments)
 
 
 def failure_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape]) -> Diagnostic | None:
-    """The first check that surely fails for such arguments, where it stands. See simplify.propagate.first_failure."""
+    """The first check that surely fails for such arguments, where it stands. See simplify.on_shapes.first_failure."""
     return first_failure(checked, lookup, function, arguments)
 
 

@@ -15,7 +15,7 @@ from .lang.styled import Line, said
 from .ops.model import Segment, TensorInfo
 from .simplify.known.state import State
 from .simplify.known.values import SizeValue, TupleValue, Value
-from .simplify.propagate import ArgumentShape
+from .simplify.on_shapes import ArgumentShape
 from .simplify.solver.conditions import Cond, cond_variables, render_cond, substitute_cond
 from .simplify.solver.terms import of_atom, variables
 from .simplify.voice.describe import exactness

@@ -9,7 +9,7 @@ from ..lang.checked import Checked
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES
 from ..lang.node import Node
-from ..simplify.propagate import ArgumentShape
+from ..simplify.on_shapes import ArgumentShape
 from ..simplify.solver.numbers import size_at
 
 Sizes = Mapping[str, int]

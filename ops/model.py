@@ -134,6 +134,9 @@ class Ctx(Protocol[D, C]):
     def leave_open(self, asked: Spoken) -> None:
         """A requirement that cannot be said before the rank of an operand is known: the run decides it."""
 
+    def passed(self, cond: C) -> None:
+        """What holds wherever the kernel has taken the elements: known behind the call."""
+
     def needs_literal(self, asked: Requirement) -> NoReturn:
         """A number has to stand in the program, because what the result looks like depends on it."""
 

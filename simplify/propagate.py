@@ -7,14 +7,12 @@ become facts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import cache
 
 from ..lang import core
 from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes, Takes
 from ..lang.core import Status
-from ..lang.diagnostics import Diagnostic
-from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import walk as nodes
@@ -28,17 +26,13 @@ from .implementations import Found, Member
 from .known.fresh import settle, unknown
 from .known.outcome import IN_WORDS, Options
 from .known.state import State
-from .known.values import Entry, Env, FnValue, SizeValue, Value
-from .opaque import pinned
+from .known.values import Entry, Env, FnValue
 from .program import Program, Uses, is_total
-from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
-from .solver.exprs import Scope, read_size
-from .solver.sizes import only_var
-from .solver.terms import Purse, Share, Size, substitute
+from .solver.terms import Purse, Share
 from .voice import doors
 from .voice.describe import binding
 from .voice.explain import explain
-from .voice.telling import in_short, told, told_inside, unread
+from .voice.telling import in_short, told, unread
 from .walk import Walk
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -69,7 +63,7 @@ def check(
 ) -> Checked:
     """`header` tells shape and dtype of a weights file without reading its data (None if there is none). Of `consts` that are
     known nothing is told; those that are not are put there."""
-    checker = _Checker(program, lookup, options, header, consts)
+    checker = Checker(program, lookup, options, header, consts)
     with Purse(checker.program.purse, checker.program.walks) as purse:
         checked = checker.run()
     return replace(checked, steps=purse.spent, walked=purse.walked, ended=purse.ended, length=checker.program.length)
@@ -82,7 +76,7 @@ _MOST_MEMBERS = 24
 _ONE_BY_ONE, _MOST_ASSUMED = 40, 4_000
 
 
-class _Checker:
+class Checker:
     def __init__(
         self,
         program: core.Program,
@@ -106,7 +100,7 @@ class _Checker:
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
 
     def run(self) -> Checked:
-        consts = [self._const(c) for c in self.before.consts]
+        consts = [self.const(c) for c in self.before.consts]
         for impls in self.before.impls:
             self._never_chosen(impls)
         functions: list[core.Function] = []
@@ -158,7 +152,7 @@ class _Checker:
     def explained(self, name: str) -> tuple[Explanation, ...]:
         """What is known of a name, in each function that has it: everything is walked once more, with an eye on it."""
         options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
-        again = _Checker(self.before, self.program.lookup, options, self.program.header)
+        again = Checker(self.before, self.program.lookup, options, self.program.header)
         again.program.explained = name
         again.run()
         told = [e for n in again._in_order(again.walks) for e in again.walks[n].bindings.explained(name)]
@@ -195,18 +189,18 @@ class _Checker:
         shares = self.program.shares
         return Share(shares[function.name] + (shares.get(function.impl, 0) if function.impl is not None else 0))
 
-    def _walk(self, name: str, *pieces: core.Function | core.ConstDef) -> Walk:
+    def walk_of(self, name: str, *pieces: core.Function | core.ConstDef) -> Walk:
         return Walk(self.program, self.log, self.options, name, pieces)
 
-    def _env(self, walk: Walk, used_in: core.Function | core.ConstDef | core.Impls) -> Env:
+    def consts_for(self, walk: Walk, used_in: core.Function | core.ConstDef | core.Impls) -> Env:
         """The consts that are used there, or in what is called there."""
         used = self.program.consts_used(used_in)
         return {name: walk.bindings.adopt(name, self.program.consts[name]) for name in used}
 
     def _function(self, function: core.Function) -> tuple[core.Function, core.Function | None]:
         impl = self.program.implementation(function)
-        walk = self._walk(f"@{function.name}", *(f for f in (function, impl) if f is not None))
-        env = self._env(walk, function)
+        walk = self.walk_of(f"@{function.name}", *(f for f in (function, impl) if f is not None))
+        env = self.consts_for(walk, function)
         params = self._bind_params(walk, function, env)
         entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
         self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
@@ -240,7 +234,7 @@ class _Checker:
 
     def _never_chosen(self, impls: core.Impls) -> None:
         """Members that only get what fits one before them."""
-        members = self._walk(f"@{impls.name}").lists.members(impls)
+        members = self.walk_of(f"@{impls.name}").lists.members(impls)
         places = impls.places
         if len(members) != len(places) or len(members) > _MOST_MEMBERS:
             return
@@ -252,8 +246,8 @@ class _Checker:
 
     def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:
         """Whether whatever fits one member surely fits another one."""
-        walk = self._walk(f"@{impls.name}")
-        env = self._env(walk, impls)
+        walk = self.walk_of(f"@{impls.name}")
+        env = self.consts_for(walk, impls)
         member = members[behind][1]
         if isinstance(member, core.Function):
             self._bind_params(walk, member, env)
@@ -293,8 +287,8 @@ class _Checker:
 
     def _contradictory(self, function: core.Function, checks: list[core.Stmt]) -> bool:
         """Whether a function's parameters cannot satisfy some checks."""
-        walk = self._walk(f"@{function.name}")
-        env = self._env(walk, function)
+        walk = self.walk_of(f"@{function.name}")
+        env = self.consts_for(walk, function)
         self._bind_params(walk, function, env)
         walk.assume_all(walk.frame, checks, env, name_dims=True)
         return contradictory(walk.state)
@@ -311,8 +305,8 @@ class _Checker:
 
     def _private(self, function: core.Function) -> core.Function:
         """A private function that no wrapper calls: nothing is known of its parameters."""
-        walk = self._walk(f"@{function.name}", function)
-        env = self._env(walk, function)
+        walk = self.walk_of(f"@{function.name}", function)
+        env = self.consts_for(walk, function)
         params = self._bind_params(walk, function, env)
         function = walk.with_known(function, env)
         result, body = walk.block(walk.frame, function.body, env)
@@ -320,8 +314,8 @@ class _Checker:
         return replace(function, body=body)
 
     def _main(self, main: core.Function) -> core.Function:
-        walk = self._walk("@main", main)
-        result, body = walk.block(walk.frame, main.body, self._env(walk, main))
+        walk = self.walk_of("@main", main)
+        result, body = walk.block(walk.frame, main.body, self.consts_for(walk, main))
         self._close(walk, "main", {}, result)
         return replace(main, body=body)
 
@@ -354,7 +348,7 @@ class _Checker:
 
     # Consts
 
-    def _const(self, const: core.ConstDef) -> core.ConstDef:
+    def const(self, const: core.ConstDef) -> core.ConstDef:
         """A const's checks run once, when the weights are loaded; what a file's header tells is decided now."""
         before = self._as_before(const)
         if before is not None:
@@ -374,12 +368,12 @@ class _Checker:
         return after
 
     def _explained_const(self, name: str, value: Entry, state: State | None) -> Explanation:
-        return explain("the program", name, value, state or self._walk(name).state)
+        return explain("the program", name, value, state or self.walk_of(name).state)
 
     def _checked_const(self, const: core.ConstDef, known: bool) -> tuple[Entry, core.ConstDef, State | None]:
         """A const's value, and itself, with its checks decided or, where not all that it loads is known, assumed."""
-        walk = self._walk(const.name, const)
-        env = self._env(walk, const)
+        walk = self.walk_of(const.name, const)
+        env = self.consts_for(walk, const)
         entry, value = walk.value(walk.frame, const.value, env)
         env[const.name] = Entry(entry.value, const.span)
         checks: list[core.Stmt] = []
@@ -409,95 +403,3 @@ class _Checker:
         self.reused.add(const.name)
         self.program.consts[const.name] = found.value
         return found.after
-
-
-CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
-
-
-class ArgumentShape(Node):
-    """An argument of which only the shape is known, and the dtype perhaps: dimensions are ints or the texts of size
-    expressions."""
-
-    dims: tuple[int | str, ...]
-    dtype: DType | None = None
-
-
-Arguments = Mapping[str, ArgumentShape | int | str]
-
-
-def result_shapes(
-    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
-) -> tuple[CallResult, tuple[Cond, ...]]:
-    """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
-    and what is wrong with the call; and what has to hold so that it works."""
-    checker, walk, result = _called(checked, lookup, name, arguments)
-    conditions = (
-        any_of(*(negate(c) for c in d.path if c is not None), d.cond) for d in walk.prover.demands if d.cond is not None
-    )
-    found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
-    return found, tuple(dict.fromkeys(conditions))
-
-
-def first_failure(
-    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
-) -> Diagnostic | None:
-    """The first check that surely fails in such a call, told where it stands; None where nothing does."""
-    found = _called(checked, lookup, name, arguments)[0].log.findings
-    return next((told_inside(f) for f in found if f.outcome.status is Status.REFUTED), None)
-
-
-def _called(
-    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
-) -> tuple[_Checker, Walk, Entry]:
-    def header(load: core.Load) -> TensorInfo | None:
-        known = checked.headers.get((load.path, load.key))
-        return None if known is None else TensorInfo(known.shape, known.dtype)
-
-    checker = _Checker(checked.before, lookup, Options(), header)
-    for const in checked.before.consts:
-        checker._const(const)
-    checker.log = Log(certain=True)
-    walk = checker._walk(f"@{name}")
-    walk.prover.thorough = True
-    names: dict[str, Size] = {}
-    impls = checker.program.impls.get(name)
-    env = checker._env(walk, impls or checker.program.functions[name])
-    if impls is not None:
-        given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
-        return checker, walk, walk.lists.call_with(walk.frame, impls, given, env)
-    function = checker.program.functions[name]
-    arguments = {n: _with_dtype(a, pinned(function.checks).get(n)) for n, a in arguments.items()}
-    entries = tuple(
-        Entry(_argument(walk.state, p.name, arguments[p.name], names), core.param_span(function, p.name))
-        for p in function.params
-    )
-    return checker, walk, walk.calls.call_with(walk.frame, function, entries, env)
-
-
-def _with_dtype(given: ArgumentShape | int | str, asked: DType | None) -> ArgumentShape | int | str:
-    """An argument that holds others has the type that is asked for, where nothing else is said."""
-    return replace(given, dtype=asked) if isinstance(given, ArgumentShape) and given.dtype is None else given
-
-
-def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
-    if isinstance(given, ArgumentShape):
-        shape = tuple(_given_size(state, d, names) for d in given.dims)
-        for size in shape:
-            state.assume(ge(size, 0))
-        return TensorInfo(shape, given.dtype or state.dtype_symbol(f"{param}.dtype"))
-    return SizeValue(_given_size(state, given, names))
-
-
-def _given_size(state: State, given: int | str, names: dict[str, Size]) -> Size:
-    """A size of the caller's; the names in it are sizes of at least 0, one for each name."""
-    if isinstance(given, int):
-        return given
-    scope = Scope()
-    size = read_size(given, scope)
-    for name in scope.names:
-        if name not in names:
-            names[name] = state.size(name)
-    values = {only_var(term): names[name] for name, term in scope.names.items()}
-    for needed, _, _ in scope.obligations:
-        state.assume(substitute_cond(needed, values))
-    return substitute(size, values)

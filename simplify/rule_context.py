@@ -133,6 +133,9 @@ class SymbolicCtx:
     def dtype_in(self, dtype: AnyDType | None, *classes: str) -> bool | None:
         return self.state.in_class(WEAK[float] if dtype is None else self.state.dtype(dtype), classes)
 
+    def passed(self, cond: Cond) -> None:
+        self.state.assume(cond, self.info)
+
     def leave_open(self, asked: Spoken) -> None:
         """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
         an open rank as well, and so on."""
@@ -390,6 +393,9 @@ class _Outline(SymbolicCtx):
 
     def leave_open(self, asked: object) -> None:
         self.asked = True
+
+    def passed(self, cond: Cond) -> None:
+        pass
 
     def fail(self, asked: Requirement) -> NoReturn:
         raise RankUnknown

@@ -121,6 +121,7 @@ class Stacks(Part):
         """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn. What a size needs to
         have a value every turn has shown: it is asked for where there was none."""
         if stacked.dtype is None:
+            self.state.assume(ge(count, 1))  # a run without a turn ends here
             dtype = self.dtypes.get(stacked.span) or self.state.dtype_symbol("?")
             return TensorInfo((count, self.state.segment("?")), dtype, None)
         level = ShapeLevel(self.state, env)

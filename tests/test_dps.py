@@ -25,7 +25,7 @@ from rxlang.lang.checked import Checked
 from rxlang.lang.files import Files
 from rxlang.ops import registry
 from rxlang.ops.model import TensorInfo
-from rxlang.simplify.propagate import ArgumentShape
+from rxlang.simplify.on_shapes import ArgumentShape
 from support import fuzz, ops, random_calls
 from support.agreement import assert_same_bits
 from support.phases import checked_of

@@ -25,7 +25,7 @@ from rxlang.lang.source import Source, Span
 from rxlang.ops.model import Segment, TensorInfo
 from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.known.values import Poison
-from rxlang.simplify.propagate import ArgumentShape
+from rxlang.simplify.on_shapes import ArgumentShape
 from rxlang.simplify.solver.terms import Purse
 from support import fuzz, hard_programs, metamorphic, weights
 from support import random_programs as programs

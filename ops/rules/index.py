@@ -56,6 +56,8 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     data = indices.data if isinstance(indices, TensorInfo) else (indices,)
     for index in _outermost(data or ()):
         _in_range(ctx, index, axis_of("x", shape, i))
+    if data is None and is_plain(chosen):  # some index was in range
+        ctx.passed(ctx.any_of(ctx.le(1, shape[i]), ctx.eq(product(chosen), 0)))
     taken = put(shape, i, *chosen)
     return Out(taken, _taken(x, shape, data, chosen, taken, i))
 

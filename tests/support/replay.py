@@ -25,7 +25,7 @@ from rxlang.lang.diagnostics import Diagnostic, RxError
 from rxlang.lang.files import Files
 from rxlang.lang.node import replace
 from rxlang.lang.source import Span
-from rxlang.simplify.propagate import ArgumentShape
+from rxlang.simplify.on_shapes import ArgumentShape
 
 from . import all_sizes
 
@@ -292,7 +292,7 @@ def is_about(found: Diagnostic | None, said: Diagnostic) -> bool:
     if found is None:
         return False
     if said.sentence is not None and said.sentence.verdict.startswith("with its use"):
-        return found.function == said.function  # it says that one of two checks fails
+        return found.function == said.function or found.span in places(said)  # it says that one of some checks fails
     if found.span == said.span or said.span in places(found) or found.span in places(said):
         return True
     return found.span.within(said.span) or said.span.within(found.span)

@@ -1,0 +1,116 @@
+"""A call that nobody wrote: what it gives, demands and fails of, from the shapes of its arguments alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..lang import core
+from ..lang.checked import Checked
+from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic
+from ..lang.dtypes import DType
+from ..lang.node import Node, replace
+from ..ops.model import Primitive, TensorInfo
+from .findings import Log, choose
+from .known.outcome import Options
+from .known.state import State
+from .known.values import Entry, SizeValue, Value
+from .opaque import pinned
+from .propagate import Checker
+from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
+from .solver.exprs import Scope, read_size
+from .solver.sizes import only_var
+from .solver.terms import Size, substitute
+from .voice.telling import told, told_inside
+from .walk import Walk
+
+CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
+
+
+class ArgumentShape(Node):
+    """An argument of which only the shape is known, and the dtype perhaps: dimensions are ints or the texts of size
+    expressions."""
+
+    dims: tuple[int | str, ...]
+    dtype: DType | None = None
+
+
+Arguments = Mapping[str, ArgumentShape | int | str]
+
+
+def result_shapes(
+    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
+) -> tuple[CallResult, tuple[Cond, ...]]:
+    """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
+    and what is wrong with the call; and what has to hold so that it works."""
+    checker, walk, result = _called(checked, lookup, name, arguments)
+    conditions = (
+        any_of(*(negate(c) for c in d.path if c is not None), d.cond) for d in walk.prover.demands if d.cond is not None
+    )
+    found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
+    return found, tuple(dict.fromkeys(conditions))
+
+
+def first_failure(
+    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
+) -> Diagnostic | None:
+    """The first check that surely fails in such a call, told where it stands; None where nothing does."""
+    found = _called(checked, lookup, name, arguments)[0].log.findings
+    return next((told_inside(f) for f in found if f.outcome.status is Status.REFUTED), None)
+
+
+def _called(
+    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
+) -> tuple[Checker, Walk, Entry]:
+    def header(load: core.Load) -> TensorInfo | None:
+        known = checked.headers.get((load.path, load.key))
+        return None if known is None else TensorInfo(known.shape, known.dtype)
+
+    checker = Checker(checked.before, lookup, Options(), header)
+    for const in checked.before.consts:
+        checker.const(const)
+    checker.log = Log(certain=True)
+    walk = checker.walk_of(f"@{name}")
+    walk.prover.thorough = True
+    names: dict[str, Size] = {}
+    impls = checker.program.impls.get(name)
+    env = checker.consts_for(walk, impls or checker.program.functions[name])
+    if impls is not None:
+        given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
+        return checker, walk, walk.lists.call_with(walk.frame, impls, given, env)
+    function = checker.program.functions[name]
+    arguments = {n: _with_dtype(a, pinned(function.checks).get(n)) for n, a in arguments.items()}
+    entries = tuple(
+        Entry(_argument(walk.state, p.name, arguments[p.name], names), core.param_span(function, p.name))
+        for p in function.params
+    )
+    return checker, walk, walk.calls.call_with(walk.frame, function, entries, env)
+
+
+def _with_dtype(given: ArgumentShape | int | str, asked: DType | None) -> ArgumentShape | int | str:
+    """An argument that holds others has the type that is asked for, where nothing else is said."""
+    return replace(given, dtype=asked) if isinstance(given, ArgumentShape) and given.dtype is None else given
+
+
+def _argument(state: State, param: str, given: ArgumentShape | int | str, names: dict[str, Size]) -> Value:
+    if isinstance(given, ArgumentShape):
+        shape = tuple(_given_size(state, d, names) for d in given.dims)
+        for size in shape:
+            state.assume(ge(size, 0))
+        return TensorInfo(shape, given.dtype or state.dtype_symbol(f"{param}.dtype"))
+    return SizeValue(_given_size(state, given, names))
+
+
+def _given_size(state: State, given: int | str, names: dict[str, Size]) -> Size:
+    """A size of the caller's; the names in it are sizes of at least 0, one for each name."""
+    if isinstance(given, int):
+        return given
+    scope = Scope()
+    size = read_size(given, scope)
+    for name in scope.names:
+        if name not in names:
+            names[name] = state.size(name)
+    values = {only_var(term): names[name] for name, term in scope.names.items()}
+    for needed, _, _ in scope.obligations:
+        state.assume(substitute_cond(needed, values))
+    return substitute(size, values)
