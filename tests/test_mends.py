@@ -333,6 +333,11 @@ LEFT = [
         "{ @matmul(@reshape(x, [b, h * k, t]), w) }",
         "2 mends are possible",
     ),
+    (
+        "@f = fn(x : Tensor([b, t, h * k], float32), y : Tensor([b, h, k, m], float32)) : Tensor([b, h, t, m], float32) "
+        "{ @matmul(@permute_dims(@reshape(x, [b, t, k, h]), axes=[0, 2, 1, 3]), y) }",
+        "2 mends are possible",
+    ),
     ("@f = fn(x : Tensor([2, 3], float32)) : Tensor { @reshape(x, [5]) }", "left: E307: "),
     ("@f = fn(x : Tensor([b, 15], float32)) : Tensor { @reshape(x, [b, 4, 4]) }", "is for the author to say"),
 ]

@@ -133,16 +133,28 @@ def _grouped(case: Case) -> Iterator[Mend]:
 
 def _exchanged(case: Case) -> Iterator[Mend]:
     """Two sizes of `@reshape(x, [b, d, t])` changed places: what fits then fits with its axes moved too, and only the author
-    knows which of the two is meant. Where axes are moved already it is these."""
-    for node in case.arguments.values() if case.callee and not has(case.callee, Trait.MOVES_AXES) else ():
-        target = case.tree.arguments(node).get("shape") if is_reshape(callee(node)) else None
+    knows which of the two is meant. Where axes are moved already it is these, but for the parts of an axis that is taken apart,
+    which are neighbours."""
+    for node, moved in _reshaped(case):
+        target = case.tree.arguments(node).get("shape")
         texts = [item.span.text for item in target.items] if isinstance(target, sweet.ListExpr) else []
         for i, j in combinations(range(len(texts)), 2) if len(texts) <= _MOST_SIZES else ():
             order = list(texts)
             order[i], order[j] = texts[j], texts[i]
             assert target is not None
-            if order != texts:
+            if order != texts and (j == i + 1 or not moved):
                 yield case.mend("order the sizes otherwise", [Edit(target.span, dims_text(order))], 18, show=node.span)
+
+
+def _reshaped(case: Case) -> Iterator[tuple[sweet.Expr, bool]]:
+    """The reshapes that the diagnostic is about, and whether their axes are moved behind them."""
+    moved = case.callee is not None and has(case.callee, Trait.MOVES_AXES)
+    for node in (*case.arguments.values(), *_result(case)):
+        if is_reshape(callee(node)):
+            if case.callee:
+                yield node, moved
+        elif has(callee(node), Trait.MOVES_AXES):
+            yield from ((n, True) for n in case.tree.arguments(node).values() if is_reshape(callee(n)))
 
 
 def _factors(size: sweet.Expr) -> Iterator[sweet.Expr]:
