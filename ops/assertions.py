@@ -57,15 +57,14 @@ def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str
 
 
 def obligation(cond: core.BoolExpr) -> str:
-    """What an expression needs to have a value, as desugaring or checking wrote that down as a condition."""
-    match cond:
-        case core.Logic():
-            return obligation(cond.right)
-        case core.Compare(op=">=", left=core.RankOf(tensor=tensor), right=core.SizeLit(value=least)):
-            return f"`{tensor}` to have {least} or more axes"
-        case core.Compare(op="=="):
-            return QUOTIENT
-    return DIVISOR
+    """What an expression needs to have a value, as checking wrote that down as a condition."""
+    if isinstance(cond, core.Logic):
+        return obligation(cond.right)
+    if not isinstance(cond, core.Compare):
+        return DIVISOR
+    if isinstance(cond.left, core.RankOf) and isinstance(cond.right, core.SizeLit):
+        return f"`{cond.left.tensor}` to have {cond.right.value} or more axes"
+    return QUOTIENT if cond.op == "==" else DIVISOR
 
 
 def _wanted(stmt: core.Assert, cond: core.Compare, tensor: str, values: Values) -> tuple[str, str]:

@@ -297,13 +297,15 @@ class _Signature:
         self.text.name_dtypes(self.result, [self.state.dtype(demand.dtype) for demand in dtypes], self.spoken)
 
     def _names_used(self) -> frozenset[str]:
-        """The names that a pasted signature has to keep: those of the body, of conditions, of types that stay as they are."""
+        """The names that a pasted signature has to keep: those of the body, of conditions, of types that stay as they are, and
+        those that only the result has."""
         if self.declared.used is None:
             return frozenset()
         types = [p.annotation for p in self.declared.params]
         kept = [t for t in types if t is not None and t.kind not in ("tensor", "tuple")]
-        kept += [self.declared.result] if self.declared.result is not None else []
         said = [n for t in kept for n in t.names] + [n for c in self.declared.where for n in c.names]
+        if self.declared.result is not None:  # what the parameters name is written anew in it
+            said += set(self.declared.result.names) - self.text.names_in(self.params)
         return frozenset({*self.declared.used, *said, *self.params})
 
     def _dtype_conditions(self, dtypes: Iterable[DTypeDemand]) -> tuple[list[str], bool]:

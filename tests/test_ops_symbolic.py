@@ -48,6 +48,9 @@ class SymbolicCtx:
         self.required.append((cond, plain(asked)))
         self.facts.assume(cond)
 
+    def passed(self, cond: c.Cond) -> None:
+        self.facts.assume(cond)
+
     def fail(self, asked: Requirement) -> NoReturn:
         raise Violation(asked)
 
