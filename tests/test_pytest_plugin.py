@@ -91,6 +91,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def run_(files: dict[str, str], *options: str) -> str:
+        gc.unfreeze()  # what an editor's session of another test kept from the collector
         gc.collect()  # doors of other tests, which nothing holds any more
         for name, text in files.items():
             path = pytester.path / name
