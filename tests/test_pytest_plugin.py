@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.doors.counting import Counts, lines
+from rxlang.ops.registry import lookup, names
 from support.listings import agrees
 
 pytest_plugins = "pytester"
+# A run inside of this one forgets the modules that it imports first, and primitives are registered once.
+names(), lookup("onnx.reshape")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "python.md"
 
 FILES = {
