@@ -108,7 +108,11 @@ class _Specialised:
     def _told(self, found: Diagnostic, failure: Diagnostic, help_: Help | None) -> Diagnostic:
         assert found.sentence is not None
         span = self._back(found.span)
-        own = [Label(self._back(label.span), self._in_numbers(label.message)) for label in found.labels]
+        own = [
+            Label(self._back(label.span), self._in_numbers(label.message))
+            for label in found.labels
+            if not self._is_added(label.span)
+        ]
         chain = [label for label in failure.labels if isinstance(label, CalledFrom)]
         labels: dict[Span, Label] = {}
         for label in (*own, *chain):
@@ -118,6 +122,13 @@ class _Specialised:
         if failure.message in (found.sentence.needs, found.sentence.claim):  # else a size is known to the run alone
             told = replace(told, message=found.sentence.claim, caption=found.caption, notes=found.notes)
         return told if help_ is None else replace(told, help=help_.text, edits=help_.edits, helps=(help_,))
+
+    def _is_added(self, span: Span) -> bool:
+        """Whether a place of the specialised text says what the names are in this run, which the file does not."""
+        return span.source.name == self.source.name and any(
+            start <= span.start and span.end <= end and id(edit) not in self.params
+            for start, end, edit in self.places.regions()
+        )
 
     def _in_numbers(self, text: str) -> str:
         """`3 comes from here` for a name that is 3 in this run."""

@@ -105,6 +105,13 @@ def test_no_size_of_one_run_is_written_into_the_program(x: tuple[int, ...], y: t
     assert not any(str(size) in edit.text for edit in d.edits for size in {*x, *y} - {0, 1, 2})
 
 
+@pytest.mark.parametrize("where", ["", " where a >= 0"])
+def test_what_the_run_alone_knows_is_not_said_to_stand_in_the_signature(where: str) -> None:
+    d = told(f"@f = fn(a : Size, b : Size) : Size{where} {{\n  a // b\n}}\n", "f", 3, 0)
+    assert d.message == "`a // b` needs the divisor to be at least 1, but b is 0"
+    assert not any("signature" in label.message for label in d.labels)
+
+
 # Random calls
 
 CALLS = (
