@@ -241,8 +241,8 @@ class _Pairing:
                 inner = scope.copy()
                 self._inside(step, step.body, inner, step.known)
                 self.turns.update({slot: self._shape(slot, known, inner) for slot, known in step.known.items()})
-            case Closure():  # it may be called when the sizes around it are others
-                self._inside(step, step.body, _Scope(), {})
+            case Closure():  # it is called while the names around it stand for what they do here
+                self._inside(step, step.body, scope.copy(), {})
             case Bind() | Invoke() | Read() | Check() | Match() | Stack():
                 pass
             case _:

@@ -87,7 +87,7 @@ class _Calls(Follower[_Frame, Value]):
         self.numbers = count()
         self.taken: set[str] = set()
         self.names: dict[str, Size] = {}
-        self.more: list[Size] = []  # what the loops around stack
+        self.more: list[Array] = []  # what the loops around stack
         self.around: tuple[str, ...] = ()
 
     @property
@@ -170,8 +170,8 @@ class _Calls(Follower[_Frame, Value]):
         """So much is taken beside what is held."""
         for memory in self.held():
             size = size + memory.bytes
-        for more in self.more:
-            size = size + more
+        for stacked in self.more:
+            size = size + stacked.held[0].bytes
         self.peak.add(size)
 
     def _one_of(self, values: Sequence[Value], before: set[Memory]) -> Value:
@@ -223,10 +223,14 @@ class _Calls(Follower[_Frame, Value]):
         return self.new(unmangled(step.output), nonneg=False)
 
     def check(self, step: Check | Match, state: _Frame) -> None:
-        if isinstance(step, Check) or any(isinstance(d, core.Splice) for d in step.dims):
+        if isinstance(step, Check):
             return
-        sizes = [(d, self.size(core.DimOf(NOWHERE, step.tensor, axis))) for axis, d in enumerate(step.dims)]
-        state.values.update({d.name: s for d, s in sizes if isinstance(d, core.SizeVar) and d.name in step.binds})
+        splices = [axis for axis, dim in enumerate(step.dims) if isinstance(dim, core.Splice)]
+        first, behind = (splices[0], splices[-1] + 1) if splices else (len(step.dims), len(step.dims))
+        placed = [*enumerate(step.dims[:first]), *enumerate(step.dims[behind:], start=behind - len(step.dims))]
+        for axis, dim in placed:
+            if isinstance(dim, core.SizeVar) and dim.name in step.binds:
+                state.values[dim.name] = self.size(core.DimOf(NOWHERE, step.tensor, axis))
 
     def branch(self, step: Branch, state: _Frame) -> None:
         self.release(step.last)
@@ -260,16 +264,15 @@ class _Calls(Follower[_Frame, Value]):
         outside.of_turns |= self.peak.of_turns | self.taken - named
         stacked, self.more = self.more[stacks:], self.more[:stacks]
         for size in self.peak.sizes:
-            for more in stacked:
-                size = size + more
+            for made in stacked:
+                size = size + made.held[0].bytes
             outside.add(over_turns(size, index, limits))
         self.peak = outside
         self.release(step.dropped)
         for carry, value in after.items():
             frame.values[carry] = at_end(value, index, limits)
-        for made, size in zip(step.stacked, stacked, strict=False):
-            memory = Memory(next(self.numbers), over_turns(size, index, limits))
-            frame.values[made.output] = Array(None, 1, (memory,), None)
+        for into, made in zip(step.stacked, stacked, strict=False):
+            frame.values[into.output] = at_end(made, index, limits)
 
     def _turn(self, step: Loop, own: Collection[str]) -> dict[str, Value]:
         """What a turn gives, and in `peak` what is taken in it; the carries that are its own hold what the turn before made."""
@@ -300,7 +303,7 @@ class _Calls(Follower[_Frame, Value]):
         value = state.get(step.value)
         if isinstance(value, Array) and value.dims is not None:
             turns = self.size(step.total) if step.total is not None else self.new("turns")
-            self.more.append(value.bytes * turns)
+            self.more.append(Array(None, value.itemsize, (Memory(next(self.numbers), value.bytes * turns),)))
         else:
             raise NotKnown("the rank of what a loop stacks is not known")
 

@@ -133,6 +133,45 @@ def test_in_a_while_it_is_what_a_turn_takes(module: rx.Module) -> None:
     )  # the second turn's, whose tensor is the loop's own
 
 
+# What goes over the rows of X, a tensor of rank R, by what F makes of a row: the same in each way.
+OVER_ROWS = {
+    "for": "for i in range(X.dim(0)) stack (_y : Tensor(SHAPE, float32)) {{ F(X[i]) }}",
+    "carried": "for i in range(X.dim(0)) with (_a = F(X[0])) {{ F(X[i]) }}",
+    "both": "(for i in range(X.dim(0)) with (_a = F(X[0])) stack (_y : Tensor(SHAPE, float32)) {{ (F(X[i]), F(X[i])) }})[1]",
+    "map": "@map(F, X)",
+    "fold": "@fold(fn(_h, r) {{ F(r) + _h }}, F(X[0]), X)",
+    "scan": "@scan(fn(_h, r) {{ F(r) + _h }}, F(X[0]), X)[1]",
+    "annotated": "@map(fn(r : Tensor(ROW, float32)) {{ let y = F(r); y + 1.0 }}, X)",
+}
+SIZES = {"n": 6, "m": 5, "k": 30_000}
+
+
+def over_rows(outer: str, inner: str) -> str:
+    """A program that goes over the rows of a tensor [n, m, k], and in each over those of it."""
+
+    def way(name: str, of: str, function: str) -> str:
+        row = "[k]" if function == "@row" else "[m, k]"
+        shape = "[k]" if inner in ("carried", "fold") else row
+        written = OVER_ROWS[name].format().replace("F", function).replace("X", of)
+        return written.replace("SHAPE", shape).replace("ROW", row)
+
+    return (
+        "@row = fn(r : Tensor([k], float32)) : Tensor([k], float32) { @exp(r) * 2.0 }\n"
+        f"@inner = fn(ys : Tensor([m, k], float32)) where m >= 1 {{ {way(inner, 'ys', '@row')} }}\n"
+        f"@f = fn(xs : Tensor([n, m, k], float32)) where n >= 1, m >= 1 {{ {way(outer, 'xs', '@inner')} }}\n"
+    )
+
+
+@pytest.mark.parametrize("inner", OVER_ROWS)
+@pytest.mark.parametrize("outer", OVER_ROWS)
+def test_in_loops_over_rows_it_is_what_all_turns_take(outer: str, inner: str) -> None:
+    module = rx.loads(over_rows(outer, inner))
+    told, x = found(module, "f"), np.ones(tuple(SIZES.values()), np.float32)
+    assert set(told.names) <= set(SIZES) and not told.per_turn
+    module.f(x)
+    assert told.at(SIZES) == pytest.approx(memory.peak(module.f, x), rel=0.05)
+
+
 @pytest.mark.parametrize(
     "view", ["@moveaxis(x, 0, -1)", "@permute_dims(x, [1, 0])", "@swapaxes(x, 0, 1)", "@matrix_transpose(x)"]
 )
