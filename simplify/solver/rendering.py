@@ -91,7 +91,7 @@ def _special(size: Term, mono: Mono, atom: Atom) -> tuple[int, list[Text], Size]
         found = _as_remainder(size, mono, atom)
         if found is None and len(mono) == 1 and size.mons[mono] < 0:
             found = _as_ceiling(size, mono, atom)
-        return found
+        return found or _as_rounded_up(size, mono, atom)
     if type(atom) is Max and len(mono) == 1:
         return _as_extreme(size, mono, atom)
     return None
@@ -129,6 +129,16 @@ def _as_ceiling(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], S
         return None
     text = f"{_wrap(_render(num), _PRODUCT)} // {_wrap(_render(atom.den), _ATOM)}"
     return 1, [(text, _PRODUCT)], rest - whole
+
+
+def _as_rounded_up(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], Size] | None:
+    """-((-num) // den) == ceildiv(num, den), where all that `num` names is taken away."""
+    k, num = size.mons[mono], atom.num
+    if k > 0 or type(num) is not Term or any(factor > 0 for m, factor in num.mons.items() if m):
+        return None
+    text = f"ceildiv({_render(-num)[0]}, {_render(atom.den)[0]})"
+    others = [_render_atom(a) for a in without(mono, (atom,))]
+    return -k, [*others, (text, _ATOM)], size - Term({mono: k})
 
 
 def _as_extreme(size: Term, mono: Mono, atom: Max) -> tuple[int, list[Text], Size]:
