@@ -103,6 +103,11 @@ class Declared(Placed):
     position: int | None = None
 
     @property
+    def is_begun(self) -> bool:
+        """Whether it is a carry without a type, which keeps that of its first value."""
+        return self.kind == "carry" and self.annotation is None and self.tensor != ""
+
+    @property
     def of_rows(self) -> bool:
         """Whether `@map` and the like ask for it, of tensors whose rows they read."""
         return self.kind.startswith("@")

@@ -37,9 +37,6 @@ class Doors(Part):
         inner = dict(env)
         for param, entry in zip(function.params, entries, strict=True):
             inner[param.name] = entry
-        for param, entry in zip(function.params, entries, strict=True):
-            if isinstance(param.sort, core.FnSort) and isinstance(entry.value, FnValue):
-                self._check_passed(frame, param, param.sort.signature, entry.value, inner, site)
         stride(A_CALL)
         kept: list[core.Stmt] = []
         # Of a parameter whose very rank is not known one warning is enough.
@@ -57,6 +54,10 @@ class Doors(Part):
                 vague.add(declared.span)
             if status is Status.RESIDUAL or (isinstance(stmt, core.MatchShape) and stmt.binds):
                 kept.append(replace(stmt, status=status))
+        # A function's signature speaks of the other arguments, which are as they are asked for by now.
+        for param, entry in zip(function.params, entries, strict=True):
+            if isinstance(param.sort, core.FnSort) and isinstance(entry.value, FnValue):
+                self._check_passed(frame, param, param.sort.signature, entry.value, inner, site)
         if not any(isinstance(s, Check) and s.status is Status.RESIDUAL for s in kept):
             kept = []
         return inner, tuple(kept)

@@ -62,6 +62,8 @@ class Loops(Part):
         # By the loop's place, what its sequences hold, and what a turn ended with when it was walked last.
         self.carried: dict[Span, Carried] = {}
         self.ends: dict[Span, dict[str, Value]] = {}
+        # The places of loops whose turns give nothing, which was told.
+        self.wrong: set[Span] = set()
         # By the place of a loop inside one that is tried, the conditions that were left of it when it was tried last.
         self.left: dict[Span, tuple[core.BoolExpr, ...]] = {}
 
@@ -94,7 +96,7 @@ class Loops(Part):
             loop, shared, never_ends = self._turn(frame, loop, turns, env, at_entry)
         if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
             return Entry(POISON, loop.span), loop
-        if any(s.status is Status.REFUTED for s in loop.stacked):
+        if any(s.status is Status.REFUTED for s in loop.stacked) or loop.span in self.wrong and _is_told_by_turns(loop):
             return Entry(POISON, loop.span), loop
         return self.behind.entry(frame, loop, turns, env, shared, self.carried[loop.span], never_ends=never_ends), loop
 
@@ -264,6 +266,7 @@ class Loops(Part):
         at_end = at(loop, {**env, **carried}, turns.index + turns.step)
         wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
         status = [Status.RESIDUAL] * len(loop.invariant)
+        (self.wrong.add if wrong else self.wrong.discard)(loop.span)
         if not wrong:
             at_end |= {n: Entry(POISON, loop.span) for n in _refuted(loop)}  # it is told once
             grown = [self.growth.grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
@@ -314,6 +317,12 @@ class Loops(Part):
                 if variable is not None and variable.serial > older:
                     found.setdefault(variable, then)
         return found
+
+
+def _is_told_by_turns(loop: core.Loop) -> bool:
+    """Whether its turns alone say what it gives of some carry, which has no type, or of what it stacks."""
+    begun = any(i.origin.declared is not None and i.origin.declared.is_begun for i in loop.invariant)
+    return begun or any(s.dtype is None for s in loop.stacked)
 
 
 def _refuted(loop: core.Loop) -> set[str]:

@@ -249,6 +249,46 @@ def test_a_mistake_in_rows_of_rows_is_told_once(inner: str) -> None:
     assert (found.code, found.span.text) == ("E201", "nope")
 
 
+WRONG = ("f(x)", "f(q[0])", "@twice(x)", "@own(x, q)", "@concat([x, q], axis=0)", "@moveaxis(q, [0], [1])")
+IN_TURNS = {
+    "mapped": "@map(fn(q) {{ {} }}, x)", "folded": "@fold(fn(s, q) {{ s + {} }}, x[0], x)",
+    "begun": "@fold(fn(s, q) {{ s + {} }}, x, x)", "scanned": "@scan(fn(s, q) {{ s + {} }}, x[0], x)[1]",
+    "carried": "for i in range(a) with (s = x) {{ let q = x[i]; {} }}",
+    "stacked": "for i in range(a) stack (y : Tensor([b], float32)) {{ let q = x[i]; {} }}",
+    "inner": "@map(fn(r) {{ @map(fn(q) {{ {} }}, x) }}, x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", IN_TURNS)
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_follows_from_a_call_that_fails_in_every_turn_is_silent(wrong: str, way: str) -> None:
+    text = (
+        "@twice = fn(r : Tensor([d], float32)) : Tensor([2 * d], float32) { @concat([r, r], axis=0) }\n"
+        "@own = fn(g : Tensor([a, b], float32), h : Tensor([a, b], float32)) { g + h }\n"
+        "@f = fn(x : Tensor([a, b], float32), f : fn(Tensor([b], float32)) : Tensor([b], float32)) "
+        f": Tensor([a, b], float32) where a >= 1, b >= 1 {{ {IN_TURNS[way].format(wrong)} }}\n"
+    )
+    [found] = said(text)
+    assert found.code.startswith("E3") and found.severity == "error"
+
+
+@pytest.mark.parametrize("passed", ["@row", "@relu", "fn(x : Tensor([k], float32)) : Tensor([k], float32) { x }"])
+@pytest.mark.parametrize(("params", "order"), [("f : F, xs : X", "{f}, {x}"), ("xs : X, f : F", "{x}, {f}")])
+@pytest.mark.parametrize("given", ["xs[0]", "@expand_dims(xs, axis=0)", "(xs, xs)", "@cast(xs, int8)"])
+def test_a_function_is_not_held_to_sizes_of_arguments_that_are_wrong(
+    passed: str, params: str, order: str, given: str
+) -> None:
+    text = (
+        "type F(k) = fn(Tensor([k], float32)) : Tensor([k], float32)\n"
+        "@row = fn(x : Tensor([k], float32)) : Tensor([k], float32) { @softmax(x, axis=0) }\n"
+        f"@apply = fn({params}) : Tensor([n, m, k], float32) {{ @map(fn(r) {{ @map(f, r) }}, xs) }}\n"
+        "@main = fn(xs : Tensor([n, m, k], float32)) : Tensor([n, m, k], float32) where n >= 1 "
+        f"{{ @apply({order.format(f=passed, x=given)}) }}\n"
+    ).replace(": X", ": Tensor([n, m, k], float32)").replace(": F,", ": F(k),").replace(": F)", ": F(k))")  # fmt: skip
+    [found] = said(text)
+    assert found.severity == "error" and "`f`" not in found.message
+
+
 def test_tensors_with_another_number_of_rows_fail_before_the_first_turn() -> None:
     source = "@f = fn(xs : Tensor([n], float32), ys : Tensor([m], float32)) { @map(@add, xs, ys) }"
     (doubt,) = said(source)

@@ -102,7 +102,7 @@ class Claim(Asked):
         wanted = declared.annotation.span.text if declared.annotation is not None else "this"
         text = type_text(entry.value, state)
         here = f"{_short(entry)} is {text}" if is_result else f"declared as {wanted}"
-        here = "without a type it keeps the one that it begins with" if _is_begun(declared) else here
+        here = "without a type it keeps the one that it begins with" if declared.is_begun else here
         caption = "" if rows or self.blamed is not None else here
         shown = "declared here" if rows and origin.what == "rank" else f"declared as {wanted}"
         labels = self._labels(state, entry, shown, f"this is {text}", is_result=is_result)
@@ -130,14 +130,9 @@ def _speaker(finding: Finding, origin: core.Origin, declared: core.Declared) -> 
         speaker = "match_shape"
     else:
         speaker = "the annotation" if origin.claim else "the assertion"
-    if origin.what == "where" or declared.of_rows or _is_begun(declared):
+    if origin.what == "where" or declared.of_rows or declared.is_begun:
         return declared.of_loop or speaker
     return speaker
-
-
-def _is_begun(declared: core.Declared) -> bool:
-    """Whether it is a carry without a type, which keeps that of its first value."""
-    return declared.kind == "carry" and declared.annotation is None
 
 
 def _blamed(state: State, stmt: core.Assert | core.MatchShape, env: Env, entry: Entry | None) -> Span | None:
