@@ -1,6 +1,6 @@
 """Draws the corpora of mistakes once more: programs and operators to rows of (program, operator, seed).
 
-    python benchmarks/draw_mistakes.py [own | round_1 | ... | round_7]
+    python benchmarks/draw_mistakes.py [own | round_1 | ... | round_8]
 
 The rows are stored, and fixed: they were drawn before the mends that they measure. This is how, for somebody who wants others:
 with the same programs and operators, and a checker that says something about the same mutants, it gives the same rows.

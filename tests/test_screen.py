@@ -68,6 +68,35 @@ def _back(source: Source, text: str) -> Edit:
     return Edit(Span(source, start, len(own) - end), text[start : len(text) - end])
 
 
+OVER_ROWS = (
+    ("@map(fn(r : Tensor([d], float32)) { @matmul(r, w) }, x)", "@matmul(r, w)", "@matmul(w, r)"),
+    ("@map(fn(r) { @matmul(r, w) }, x)", "(r, w)", "(r, x)"),
+    ("@fold(fn(s, r) { s + @matmul(r, w) }, @zeros([e], float32), x)", "[e]", "[d]"),
+    ("@fold(fn(s, r) { @matmul(@expand_dims(r, axis=0), w) + s }, @zeros([1, e], float32), x)", "[1, e]", "[e]"),
+    ("@scan(fn(s, r) { (s + r, @matmul(r, w)) }, x[0], x)[1]", "x[0]", "w[0]"),
+    ("@scan(fn(s, r) { s + @matmul(r, w) }, @zeros([e], float32), x)[1]", "[1]", "[0]"),
+    ("(for i in range(1) with (g = @map(@last, x, @matmul(x, w))) { g })", "@last", "@first"),
+)
+ROWS = """@last = fn(a : Tensor([k], float32), b) { b }
+@first = fn(a : Tensor([k], float32), b) { a }
+@f = fn(x : Tensor([n, d], float32), w : Tensor([d, e], float32)) : Tensor([*s, e], float32) where n >= 1 {
+  let y : Tensor(DIMS, float32) = BODY
+  y
+}
+"""
+
+
+@pytest.mark.parametrize(("body", "right", "wrong"), OVER_ROWS)
+def test_functions_are_called_with_a_row(body: str, right: str, wrong: str) -> None:
+    rows = ROWS.replace("DIMS", "[*t, e]" if "@fold" in body else "[n, e]")
+    assert screen(rows.replace("BODY", body), "f").sizes is None
+    looking = screen(rows.replace("BODY", body.replace(right, wrong)), "f")
+    assert looking.sizes is not None
+    source = looking.decl.span.source
+    start = source.text.index(wrong, source.text.index("let y") + len("let y : Tensor([n, e], float32)"))
+    assert looking.fits([Edit(Span(source, start, start + len(wrong)), right)]) is True
+
+
 LAYER = """@f = fn(x : Tensor([b, t, d], float32), w : Tensor([d, e * 2], float32)) : Tensor([b, t, e], float32)
   where t >= 1, d % 4 == 0 {
   let y = @matmul(x, w)

@@ -6,10 +6,11 @@ at sizes that the signature allows is no mend, and whether the others are is for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
+from ...desugar.levels import OVER_ROWS
 from ...lang import sweet
 from ...lang.dtypes import DTYPES
 from ...lang.node import Node
@@ -20,7 +21,7 @@ from ...ops.model import Primitive, RankUnknown, TensorInfo
 from ...ops.registry import lookup
 from ..tree import Tree
 from .arguments import argument, is_for, parts_of
-from .values import FUNCTIONS, Env, Misfit, Untold, Value, arithmetic, size_of, tensor_of, told
+from .values import FUNCTIONS, Env, Function, Misfit, Untold, Value, arithmetic, size_of, tensor_of, told
 
 _DEEPEST = 4
 _MOST_PARTS = 64
@@ -132,6 +133,11 @@ class Evaluator:
                 return self.block(then if self._is_true(cond, env) else orelse, env)
             case sweet.For():
                 return self._loop(expr, env)
+            case sweet.Lambda(fn=fn):
+                return Function(fn, env)
+            case sweet.FnName(name=name):
+                own = self.tree.function(name)
+                return Function(own.fn, {}) if own is not None else lookup(name)
         raise Untold
 
     def _items(self, item: sweet.Expr, env: Env) -> tuple[Value, ...]:
@@ -171,13 +177,45 @@ class Evaluator:
                     raise Misfit
                 return shape[axis]
             case sweet.FnName(name=name):
-                own = self.tree.function(name)
-                if own is not None:
-                    return self._function(own.fn, call, env)
-                row = lookup(name)
-                if row is not None:
+                own, row = self.tree.function(name), lookup(name)
+                if own is None and name in OVER_ROWS and self._is_function(call.args[:1], env):
+                    return self._over_rows(name, *self._arguments(call, env))
+                if own is None and row is not None:
                     return self._primitive(row, call, env)
-        raise Untold
+        function = self.value(call.callee, env)
+        return self._applied(function, self._arguments(call, env))
+
+    def _is_function(self, args: Sequence[sweet.Arg], env: Env) -> bool:
+        return any(isinstance(self.value(arg.value, env), Function | Primitive) for arg in args)
+
+    def _arguments(self, call: sweet.Call, env: Env) -> tuple[Value, ...]:
+        if any(arg.name is not None for arg in call.args):
+            raise Untold
+        return tuple(self.value(arg.value, env) for arg in call.args)
+
+    def _applied(self, function: Value, args: Sequence[Value]) -> Value:
+        """What a function value gives."""
+        if isinstance(function, Function):
+            return self._function(function.fn, args, dict(function.env))
+        if not isinstance(function, Primitive) or len(args) > len(function.params):
+            raise Untold
+        given = {p.name: argument(p, value) for p, value in zip(function.params, args, strict=False)}
+        return self._ruled(function.name, **given)
+
+    def _over_rows(self, name: str, function: Value, *args: Value) -> Value:
+        """`@map`, `@fold` and `@scan`, by one turn: what is carried keeps the shape of its first value."""
+        carried, tensors = (args[:0], args) if name == "map" else (args[:1], args[1:])
+        shapes = [tensor_of(told(x)).shape for x in tensors]
+        if () in shapes or len({shape[0] for shape in shapes}) != 1:
+            raise Misfit
+        count, rows = size_of(shapes[0][0]), [TensorInfo(shape[1:], None) for shape in shapes]
+        made = self._applied(function, (*carried, *rows))
+        if name == "map":
+            return _stacked(count, made)
+        following, left = made if name == "scan" and isinstance(made, tuple) and len(made) == 2 else (made, made)
+        if tensor_of(told(following)).shape != tensor_of(told(carried[0])).shape:
+            raise Misfit
+        return following if name == "fold" else (following, _stacked(count, left))
 
     def _primitive(self, row: Primitive, call: sweet.Call, env: Env) -> Value:
         given: dict[str, Value] = {}
@@ -208,14 +246,13 @@ class Evaluator:
             raise Untold from problem
         return made if row.results == "tuple" else made[0]
 
-    def _function(self, fn: sweet.Fn, call: sweet.Call, env: Env) -> Value:
-        """A function of the program is what its signature says; one that says nothing of its result is looked into."""
-        if any(arg.name is not None for arg in call.args) or len(call.args) != len(fn.params):
+    def _function(self, fn: sweet.Fn, args: Sequence[Value], inner: Env) -> Value:
+        """A function of the program is what its signature says; one that says nothing of its result is looked into. `inner`
+        is what it sees beside its arguments."""
+        if len(args) != len(fn.params):
             raise Untold
-        inner: Env = {}
         dims: list[tuple[sweet.Expr, int]] = []
-        for param, arg in zip(fn.params, call.args, strict=True):
-            value = self.value(arg.value, env)
+        for param, value in zip(fn.params, args, strict=True):
             inner[param.name.name] = value
             dims += self._pairs(param.type, value, inner)
         self._matched(dims, inner)
@@ -405,6 +442,13 @@ class Evaluator:
 
 
 # Parts
+
+
+def _stacked(count: int, value: Value) -> Value:
+    """So many of a value, along a new first axis."""
+    if isinstance(value, tuple):
+        return tuple(_stacked(count, part) for part in value)
+    return TensorInfo((count, *tensor_of(told(value)).shape), None)
 
 
 def _is_size(type_: sweet.Type | None) -> bool:

@@ -6,14 +6,23 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from ...lang import sweet
+from ...lang.node import Node
 from ...ops.model import TensorInfo
 
-# A size, a truth, a word, a tensor of which the shape is known, or a tuple of these; None is what nobody can tell.
+# A size, a truth, a word, a tensor of which the shape is known, a function, or a tuple of these; None is what nobody can tell.
 Value = Any
 Env = dict[str, Value]
 
 _MOST_BITS = 256
 _ONE = TensorInfo[int]((), None)
+
+
+class Function(Node):
+    """A function of the text, and what it sees where it stands."""
+
+    fn: sweet.Fn
+    env: Env
 
 
 class Misfit(Exception):

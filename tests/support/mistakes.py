@@ -472,6 +472,7 @@ CORPORA = {
     "round_5": _round(5, 200),
     "round_6": _round(6, 120),
     "round_7": _round(7, 100),
+    "round_8": _round(8, 100),
 }  # fmt: skip
 
 
