@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..lang.diagnostics import Diagnostic, Help, in_order
+from ..lang.diagnostics import Diagnostic, Help, Label, in_order
 from ..lang.files import Files, is_model
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
@@ -35,13 +35,36 @@ class Offer(Node):
 def with_helps(
     report: Report, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
-    """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking. The
-    text of a model is nobody's to edit."""
+    """The report with a help, and its edits, on each diagnostic for which some mend works; the rest is as for checking. What
+    the same edits settle is one mistake, which is told once. The text of a model is nobody's to edit."""
     if is_model(report.files[0]):
         return report
-    found = offers(report, base, roots, options)
-    helped = {id(o.diagnostic): told(o) for o in found if o.mends and o.diagnostic.code.phase != "text"}
-    return replace(report, diagnostics=tuple(in_order([helped.get(id(d), d) for d in report.diagnostics])))
+    found = (o for o in offers(report, base, roots, options) if o.diagnostic.code.phase != "text")
+    helped: dict[int, Diagnostic | None] = {}
+    for mistake in mistakes(found):
+        helped |= dict.fromkeys((id(o.diagnostic) for o in mistake), None)
+        helped[id(mistake[0].diagnostic)] = told_once(mistake)
+    said = (helped.get(id(d), d) for d in report.diagnostics)
+    return replace(report, diagnostics=tuple(in_order([d for d in said if d is not None])))
+
+
+def mistakes(found: Iterable[Offer]) -> Iterable[list[Offer]]:
+    """The offers of each mistake: those whose best mend is the same, if nothing is wrong with the function after it."""
+    together: dict[object, list[Offer]] = {}
+    for offer in found:
+        best, own = next(iter(offer.mends), None), offer.diagnostic
+        is_settled = best is not None and best.settles and own.is_wrong
+        together.setdefault((best.edits, own.function) if best and is_settled else id(own), []).append(offer)
+    return together.values()
+
+
+def told_once(mistake: Sequence[Offer]) -> Diagnostic:
+    """The first diagnostic of a mistake, with the places of the others."""
+    said = told(mistake[0])
+    shown = {said.span, *(label.span for label in said.labels)}
+    others = dict.fromkeys(o.diagnostic.span for o in mistake[1:])
+    more = tuple(Label(span, "this does not fit either") for span in others if span not in shown)
+    return replace(said, labels=(*said.labels, *more)) if more else said
 
 
 def told(offer: Offer) -> Diagnostic:

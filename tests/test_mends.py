@@ -683,3 +683,25 @@ def test_a_doubt_of_a_mend_is_seen_where_an_error_of_a_caller_hides_it() -> None
 """
     (mends,) = [found for diagnostic, found in offered(text) if diagnostic.severity == "warning"]
     assert mends and not any("permute_dims" in edit.text for mend in mends for edit in mend.edits)
+
+
+@pytest.mark.parametrize(
+    ("body", "found", "mistakes"),
+    [
+        ("for i in range(l + 1) with (s = x) { @matmul(s, ws[i]) + bs[i] }", 2, 1),
+        ("for i in range(l) with (s = x) { @matmul(s, ws[i + 1]) + bs[i] }", 1, 1),
+        ("let w = @concat([ws[0], ws[0]], axis=1)\n  @matmul(x, w) + @sum(w, axis=0)", 1, 1),
+        ("let a = @matmul(ws[0], bs)\n  let b = bs + x\n  x", 2, 2),
+    ],
+)
+def test_what_the_same_edit_settles_is_told_once(body: str, found: int, mistakes: int) -> None:
+    text = (
+        "@f = fn(x : Tensor([n, d], float32), ws : Tensor([l, d, d], float32), bs : Tensor([l, d], float32)) "
+        f": Tensor([n, d], float32) where l >= 1 {{\n  {body}\n}}\n"
+    )
+    report = check_text(text, "p.rx", Path())
+    alone = [d for d in report.diagnostics if d.is_wrong]
+    told = [d for d in with_helps(report, Path()).diagnostics if d.is_wrong]
+    assert (len(alone), len(told)) == (found, mistakes)
+    either = {label.span for d in told for label in d.labels if label.message == "this does not fit either"}
+    assert len(either) == found - mistakes and {d.span for d in alone} >= either

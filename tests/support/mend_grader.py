@@ -17,7 +17,7 @@ import numpy as np
 import rxlang as rx
 from rxlang.helps.edits import applied
 from rxlang.helps.fix import fixed, why_left
-from rxlang.helps.offer import offers, told
+from rxlang.helps.offer import mistakes, offers, told_once
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.parser import parse
@@ -273,7 +273,7 @@ def judged(original: str, mutant: str, line: int) -> Verdict:
     every.sort(key=lambda o: (o.diagnostic.severity, o.span.start))  # errors first, as they are told
     found = [o for o in every if o.mends]
     first = found[0].mends[0] if found else None
-    wrong = tuple(map(told, every))
+    wrong = tuple(map(told_once, mistakes(every)))
     mend = applied(mutant, first.edits) if first is not None else None
     # where no help stands alone, --fix leaves the file as it is
     source = Source("program.rx", mutant)
