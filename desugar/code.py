@@ -101,8 +101,10 @@ class Code:
     def fresh(self, base: str) -> str:
         """A name that nothing else in the function has."""
         primes, name = 0, base
+        if (before := self._primed.get(base, 0)) > _MOST_PRIMES:  # those below are gone
+            primes, name = before, f"{base}{before}'"
         while name in self.taken or self.scope.find(name) is not None:
-            primes = primes + 1 if primes < _MOST_PRIMES else max(primes, self._primed.get(base, 0)) + 1
+            primes += 1
             name = f"{base}{primes}'" if primes > _MOST_PRIMES else base + "'" * primes
         self._primed[base] = primes
         self.taken.add(name)

@@ -10,6 +10,7 @@ from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES, HOLDERS, DType, dtype_named
 from ..lang.node import Node, replace
 from ..lang.printer import print_expr, print_type
+from ..lang.stored import MAX_RANK
 from ..lang.walk import rewrite, walk
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.model import Primitive
@@ -71,7 +72,17 @@ def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...], depth: int) 
             params = tuple(_expanded(unit, t, seen, inner) for t in type_.params)
             return replace(type_, params=params, result=_expanded(unit, type_.result, seen, inner))
         case sweet.TensorType():
-            return type_
+            return _of_some_rank(type_)
+
+
+def _of_some_rank(type_: sweet.TensorType) -> sweet.TensorType:
+    """The type of a tensor, where an array may have as many axes."""
+    items = type_.shape.items if isinstance(type_.shape, sweet.ListExpr) else ()
+    rank = sum(not isinstance(item, sweet.Splice | sweet.Dots) for item in items)
+    if rank > MAX_RANK:
+        more = "at least " if rank < len(items) else ""
+        fail(codes.E216, f"a tensor has at most {MAX_RANK} axes; this type has {more}{rank}", type_.span)
+    return type_
 
 
 def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...], depth: int) -> sweet.Type:

@@ -21,7 +21,7 @@ from .compile import ExternError
 from .dispatch import NoneFits
 from .dtypes import numpy_dtype
 from .failure_words import assertion, found_and_wanted, values
-from .guards import Failed, Undefined, Violation, describe, dtype_name
+from .guards import Failed, Undefined, Violation, describe, dtype_name, guard
 from .kernels.registry import BadValue
 from .names import unmangled
 from .steps import Bind, Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
@@ -93,8 +93,9 @@ def _diagnosed(failure: Failure) -> Diagnostic:
     if isinstance(step, Check | Match):
         return _check(failure, step)
     if isinstance(step, Compute):
-        return _violation(failure, problem, step) if isinstance(problem, Violation) else _kernel(failure, step)
-    if isinstance(step, Stack):
+        broken = problem if isinstance(problem, Violation) else _broken(failure, step)
+        return _kernel(failure, step) if broken is None else _violation(failure, broken, step)
+    if isinstance(step, Stack) and not isinstance(problem, Undefined):
         return _stack(failure, step)
     if isinstance(step, Branch) and not isinstance(step.cond, core.BoolExpr):
         return _kernel(failure, step)
@@ -266,6 +267,20 @@ def _kernel(failure: Failure, step: Compute | Branch | Loop) -> Diagnostic:
     )  # fmt: skip
 
 
+def _broken(failure: Failure, step: Compute) -> Violation | None:
+    """What a call breaks that nobody asked for, as that is so rare: its result has more axes than an array may have."""
+    args = [None if o is None else _value(o, failure.values) for o in step.inputs]
+    if not isinstance(failure.problem, ValueError) or any(
+        a is None and o is not None for a, o in zip(args, step.inputs, strict=True)
+    ):
+        return None
+    try:
+        guard(step.row, args)
+    except Violation as problem:
+        return problem
+    return None
+
+
 def _taken_apart(failure: Failure, step: Bind) -> Diagnostic:
     """A tuple of another number of parts than it is taken apart into."""
     [whole] = failure.values.values()
@@ -317,8 +332,12 @@ def _value(operand: core.Value, slots: Mapping[str, object]) -> Any:
             return numpy_dtype(dtype)
         case core.Var(name=slot) | core.SizeVar(name=slot) | core.ShapeVar(name=slot) | core.DTypeVar(name=slot):
             return slots.get(slot)
-        case core.ShapeLit(dims=items) | core.ListValue(items=items) | core.TupleValue(items=items):
-            values = tuple(_value(item, slots) for item in items)  # type: ignore[arg-type]
+        case core.ShapeLit(dims=items):
+            parts = [slots.get(d.name) if isinstance(d, core.Splice) else (_value(d, slots),) for d in items]
+            sizes = tuple(size for part in parts for size in (part if isinstance(part, tuple) else (None,)))
+            return None if None in sizes else sizes
+        case core.ListValue(items=items) | core.TupleValue(items=items):
+            values = tuple(_value(item, slots) for item in items)
             return None if any(value is None for value in values) else values
         case (
             core.FnRef()

@@ -7,16 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from ..lang.stored import MAX_RANK
 from .guards import Undefined
 
 
 def buffer_for(total: int, first: Any) -> Any:
     """Memory for what all turns leave, which is like what the first one left."""
-    shape = (total, *first.shape)
+    shape = _of_some_rank((total, *first.shape))
     try:
         return np.empty(shape, first.dtype)
     except (OverflowError, ValueError):
         raise MemoryError(f"Unable to allocate an array with shape {shape}") from None
+
+
+def _of_some_rank(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape, where an array may have as many axes."""
+    if len(shape) > MAX_RANK:
+        raise Undefined(f"a tensor has at most {MAX_RANK} axes, and what is stacked here would have {len(shape)}")
+    return shape
 
 
 def owned(value: Any) -> Any:
@@ -30,7 +38,7 @@ def stacked(shape: tuple[int, ...], dtype: Any, values: Sequence[Any] = ()) -> A
     if not values and dtype is None:
         raise Undefined("no turn ran, and only a turn tells the shape and the dtype of what is stacked here")
     if not values:
-        return np.empty([max(size, 0) for size in shape], dtype)
+        return np.empty([max(size, 0) for size in _of_some_rank(shape)], dtype)
     made = buffer_for(len(values), values[0])
     for number, value in enumerate(values):
         made[number] = value

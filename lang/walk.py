@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any, TypeVar, cast
 
 from .node import PROVENANCE, Node, replace
@@ -73,6 +73,27 @@ def _nothing(item: object) -> tuple[object, ...]:
     return ()
 
 
+class _Inside(dict[type, tuple[str, ...] | None]):
+    """For each class the fields that may hold nodes; None for tuples of some, `_NOTHING` for what is no node."""
+
+    def __init__(self, fields: frozenset[str]) -> None:
+        super().__init__()
+        self.left_out = fields
+
+    def __missing__(self, kind: type) -> tuple[str, ...] | None:
+        self[kind] = found = self._fields(kind)
+        return found
+
+    def _fields(self, kind: type) -> tuple[str, ...] | None:
+        if issubclass(kind, Node):
+            return tuple(f for f in kind._fields if f not in self.left_out and _may_hold_nodes(kind, f))
+        return None if issubclass(kind, tuple) and not issubclass(kind, Span) else _NOTHING
+
+
+_NOTHING = ("nothing",)
+_inside = cache(_Inside)
+
+
 class _Below(dict[type, Callable[[Any], Any] | None]):
     """For each class what reads what is below one of its objects, backwards; None where nothing is, `_nothing` for what is no
     node. This is looked up for every node of every tree."""
@@ -87,7 +108,7 @@ class _Below(dict[type, Callable[[Any], Any] | None]):
 
     def _reader(self, kind: type) -> Callable[[Any], Any] | None:
         if issubclass(kind, Node):
-            names = [f for f in reversed(kind._fields) if f not in self.left_out and _may_hold_nodes(kind, f)]
+            names = (_inside(self.left_out)[kind] or ())[::-1]
             if len(names) == 1:
                 only = attrgetter(names[0])
                 return lambda node: (only(node),)
@@ -110,14 +131,16 @@ def rewrite(
 ) -> T:
     """A tree (or a tuple of trees) with every node changed, what is below a node before it. What stays is not copied."""
 
-    def new(item: object) -> Any:
-        if isinstance(item, Node) and (without is None or not without(item)):
-            values = {f: getattr(item, f) for f in item._fields if f not in fields}
-            changed = {f: after for f, before in values.items() if (after := new(before)) is not before}
-            return change(replace(item, **changed) if changed else item)
-        if isinstance(item, tuple) and not isinstance(item, Span):
+    inside = _inside(fields)
+
+    def new(item: Any) -> Any:
+        names = inside[type(item)]
+        if names is None:
             after = tuple(map(new, item))
-            return item if all(a is b for a, b in zip(after, item, strict=True)) else after
-        return item
+            return item if all(map(is_, after, item)) else after
+        if names is _NOTHING or (without is not None and without(item)):
+            return item
+        changed = {f: after for f in names if (after := new(before := getattr(item, f))) is not before}
+        return change(replace(item, **changed) if changed else item)
 
     return cast(T, new(tree))

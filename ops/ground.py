@@ -12,7 +12,7 @@ from ..lang.node import Node
 from .dtypes_column import Word, belongs, parse_dtypes, part_of
 from .holds import condition
 from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth
-from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken
+from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, of_some_rank
 from .tracked import kept
 from .wording import plain
 
@@ -137,6 +137,8 @@ def evaluate(row: Primitive, values: Mapping[str, Any], ctx: GroundCtx | None = 
     if row.results == "size":
         return GroundResult((), answer)
     outs = outcomes(row, answer)
+    if (asked := of_some_rank(max((len(o.shape) for o in outs), default=0))) is not None:
+        raise Violation(asked)
     attributes = {p.name: a for p, a in zip(row.params, args, strict=True) if p.kind == "dtype"}
     dtypes = tuple(_result(word, known, attributes) for word in words)
     if words[0].many:

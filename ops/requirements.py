@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..lang.node import Node
+from ..lang.stored import MAX_RANK
 from .dims import AnyDType, Dim
 
 # The places whose sizes conflict: a parameter and an axis of it, or None for the whole.
@@ -238,6 +239,12 @@ class Other(Node):
     of: tuple[Quantity, ...] = ()
     but: str = ""
     blamed: At | None = None
+
+
+def of_some_rank(rank: int) -> Other | None:
+    """What is asked of a result that has so many axes, if no array may have as many."""
+    most, but = f"its result to have at most {MAX_RANK} axes", f"it would have {rank}"
+    return Other(most, but=but) if rank > MAX_RANK else None
 
 
 class OfRank(Node):

@@ -21,6 +21,14 @@ from .visitor import Part, Visitor
 from .voice.claims import endless
 
 
+def left_open(part: Part, frame: Frame, loop: core.Loop) -> Entry:
+    """What a loop gives that there are no steps for."""
+    part.prover.hinder(frame)
+    values = [unknown(part.state, c.sort, "?") for c in loop.carries]
+    values += [unknown(part.state, core.TENSOR, "?") for _ in loop.stacked]
+    return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
+
+
 class BehindLoop(Part):
     """Gives what is known once a loop has ended."""
 
@@ -41,7 +49,7 @@ class BehindLoop(Part):
     ) -> Entry:
         """What the loop gives: of its carries the invariant is known, with the index that would come next; then the stacks."""
         if over():
-            return self._unread(frame, loop)
+            return left_open(self, frame, loop)
         count = self._count(loop, turns)
         after = dict(env)
         for carry in loop.carries:
@@ -62,13 +70,6 @@ class BehindLoop(Part):
         values += [
             self.stacks.stack(frame, s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)
         ]
-        return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
-
-    def _unread(self, frame: Frame, loop: core.Loop) -> Entry:
-        """What a loop gives that there are no steps for."""
-        self.prover.hinder(frame)
-        values = [unknown(self.state, c.sort, "?") for c in loop.carries]
-        values += [unknown(self.state, core.TENSOR, "?") for _ in loop.stacked]
         return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
 
     def _count(self, loop: core.Loop, turns: Turns) -> Size:

@@ -103,6 +103,9 @@ class Bodies(Part):
         if known is None:
             newest, number = self.state.serial(), self.bindings.number()
             entry, block = known = self._walk_inlined(frame, function, identity, inner, span)
+            if over():  # it was not walked to its end
+                self.may_not_end(frame, function)
+                return entry, None
             if _is_older_value(entry.value, newest):
                 # What the body makes it may make differently the next time: an extern does.
                 is_older = entry.number is not None and entry.number < number
@@ -110,8 +113,9 @@ class Bodies(Part):
         return replace(known[0], span=span), known[1]
 
     def _is_entered(self, frame: Frame, identity: str, function: core.Function) -> bool:
-        """Whether a body is walked where it is called."""
-        if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel <= 0:
+        """Whether a body is walked where it is called: where others took what there was, only if it is short."""
+        least = 1 if self.program.fuel > 0 else self.program.fuel_for(identity, function)
+        if len(frame.inlined) >= _MAX_INLINED or identity in frame.inlined or self.fuel < least:
             return False
         return self.visitor.depth + frame.depth + self.program.depth_of(identity, function) <= _DEEPEST
 

@@ -41,6 +41,8 @@ class Log:
         self._counted = dict.fromkeys(Status, 0)
         self.findings: list[Finding] = []
         self.errors = 0
+        # The places of doubts of which nothing else is kept, behind very many and the end of the steps.
+        self.left: dict[Span, None] = {}
         # Annotations that always fail.
         self.broken: list[Span] = []
 

@@ -30,16 +30,16 @@ from .known.values import (
     Env,
     NumberValue,
     SizeValue,
-    TupleValue,
     Value,
     is_wrong,
 )
-from .opaque import Carried, may_hold, no_holder
+from .opaque import Carried
 from .solver.conditions import ge, lt
 from .solver.sizes import is_older, single_var
 from .solver.terms import A_FACT, A_TURN, Size, Var, over, stride, variables
 from .stacks import Shared, Stacks
-from .turns import AnyTurn, assertion, at
+from .turns import AFTER, BEFORE, AnyTurn, assertion, at
+from .unread import UnreadLoop
 from .visitor import Part, Visitor
 from .voice.claims import Claim, never_run
 from .wildcards import Sayable
@@ -48,7 +48,6 @@ from .wildcards import Sayable
 _MOST_TRIES = 4
 # A loop with its body simplified, what its stacks share, and whether no turn is the last.
 Walked = tuple[core.Loop, tuple[Shared, ...], bool]
-BEFORE, AFTER = "before the first turn", "after a turn"
 
 
 class Loops(Part):
@@ -59,6 +58,7 @@ class Loops(Part):
         self.any_turn = AnyTurn(visitor, branches)
         self.stacks, self.growth = Stacks(visitor), Growth(visitor)
         self.behind = BehindLoop(visitor, self.stacks)
+        self.unread = UnreadLoop(visitor, self.any_turn)
         # By the loop's place, what its sequences hold, and what a turn ended with when it was walked last.
         self.carried: dict[Span, Carried] = {}
         self.ends: dict[Span, dict[str, Value]] = {}
@@ -72,16 +72,12 @@ class Loops(Part):
         if frame.inlined:
             loop = replace(loop, stacked=tuple(map(self.program.solutions.stacked, loop.stacked)))
         turns = self._range(frame, loop, env)
-        found = self.visitor.values(frame, [c.init for c in loop.carries], env)
-        known_as = self.bindings.known_as
-        found = [(known_as(frame, env, e, v, c.sort), v) for c, (e, v) in zip(loop.carries, found, strict=True)]
-        found = [self._typed(loop, c, e, v, env) for c, (e, v) in zip(loop.carries, found, strict=True)]
-        carries = tuple(replace(c, init=v) for c, (_, v) in zip(loop.carries, found, strict=True))
-        loop = replace(loop, carries=carries)
-        firsts = {c.name: e for c, (e, _) in zip(carries, found, strict=True)}
+        loop, firsts = self._begun(frame, loop, env)
         if turns is None or any(is_wrong(e.value) for e in firsts.values()):
             self.prover.hinder(frame)  # nobody looks at its turns
             return Entry(POISON, loop.span), loop
+        if over():
+            return self.unread.entry(frame, loop, firsts, env)
         at_entry = at(loop, {**env, **firsts}, turns.start)
         self.carried[loop.span] = Carried(self.state, {n: e.value for n, e in firsts.items()})
         kept, walked = self._kept(frame, loop, turns, env, at_entry)
@@ -99,6 +95,15 @@ class Loops(Part):
         if any(s.status is Status.REFUTED for s in loop.stacked) or loop.span in self.wrong and _is_told_by_turns(loop):
             return Entry(POISON, loop.span), loop
         return self.behind.entry(frame, loop, turns, env, shared, self.carried[loop.span], never_ends=never_ends), loop
+
+    def _begun(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Loop, Env]:
+        """The loop with its first values simplified, and what they are."""
+        found = self.visitor.values(frame, [c.init for c in loop.carries], env)
+        known_as = self.bindings.known_as
+        found = [(known_as(frame, env, e, v, c.sort), v) for c, (e, v) in zip(loop.carries, found, strict=True)]
+        found = [self._typed(loop, c, e, v, env) for c, (e, v) in zip(loop.carries, found, strict=True)]
+        carries = tuple(replace(c, init=v) for c, (_, v) in zip(loop.carries, found, strict=True))
+        return replace(loop, carries=carries), {c.name: e for c, (e, _) in zip(carries, found, strict=True)}
 
     def _range(self, frame: Frame, loop: core.Loop, env: Env) -> Turns | None:
         """The range's sizes; None where one of them has no value, or the step is told to be wrong. A `while` counts its turns
@@ -230,7 +235,7 @@ class Loops(Part):
         turns, inner = self.any_turn.begin(frame, loop, turns, env, self.carried[loop.span])
         frame = replace(frame, turn=self.any_turn.place(frame, loop, turns, inner, at_entry, older))
         known = self.bindings.written.known
-        self._hold_tensors(frame, loop, inner, at_entry)
+        self.any_turn.hold_tensors(frame, loop, inner, at_entry)
         carries = tuple(replace(c, known=known(inner[c.name].value)) for c in loop.carries)
         loop = replace(loop, carries=carries, known=known(SizeValue(turns.index)))
         cond, goes_on = self.any_turn.condition(frame, loop, dict(inner))
@@ -261,7 +266,7 @@ class Loops(Part):
         block, own = frame.block(), dict(env)  # what the body binds ends with it: the invariant does not speak of that
         for stmt in loop.body.stmts:
             self.visitor.stmt(block, stmt, own)
-        entries, result = self._results(block, loop, own)
+        entries, result = self.any_turn.results(block, loop, own)
         carried = {c.name: e for c, e in zip(loop.carries, entries, strict=False)}
         at_end = at(loop, {**env, **carried}, turns.index + turns.step)
         wrong = len(entries) != len(loop.carries) + len(loop.stacked) or any(is_wrong(e.value) for e in entries)
@@ -272,7 +277,7 @@ class Loops(Part):
             grown = [self.growth.grown(loop, turns, i, env, at_end, older) for i in loop.invariant]
             status = [self._after(block, i, at_end, g) for i, g in zip(loop.invariant, grown, strict=True)]
         if not wrong:
-            self._hold_tensors(block, loop, env, carried)
+            self.any_turn.hold_tensors(block, loop, env, carried)
             self.ends[loop.span] = {name: settle(self.state, e).value for name, e in carried.items()}
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
         types = [self.stacks.told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
@@ -281,23 +286,6 @@ class Loops(Part):
         stacked = tuple(self.stacks.same(block, loop, s, g, turns, following, older) for s, g in pairs)
         shared = tuple(self.stacks.shared(s, g, older) for s, g in pairs)
         return status, shared, core.Block(loop.body.span, tuple(block.out.stmts), result), stacked
-
-    def _hold_tensors(self, frame: Frame, loop: core.Loop, inner: Env, given: Env) -> None:
-        """What is carried, or carried on, holds others only where its type says so."""
-        for carry in loop.carries:
-            if may_hold(self.state, given[carry.name].value) and not may_hold(self.state, inner[carry.name].value):
-                self.prover.judge(frame, False, Claim(no_holder(carry.name, carry.span), given), claim=True)
-
-    def _results(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[list[Entry], core.Value]:
-        """The values that a turn ends with, each where it is written."""
-        result = loop.body.result
-        if isinstance(result, core.TupleValue) and len(loop.carries) + len(loop.stacked) > 1:
-            found = self.visitor.values(frame, result.items, env)
-            return [e for e, _ in found], replace(result, items=tuple(v for _, v in found))
-        entry, value = self.visitor.value(frame, result, env)
-        if len(loop.carries) + len(loop.stacked) > 1 and isinstance(entry.value, TupleValue):
-            return [Entry(item, entry.span) for item in entry.value.items], value
-        return [entry], value
 
     # What is stacked
 

@@ -109,6 +109,11 @@ def pinned(stmts: Iterable[core.Stmt]) -> dict[str, DType]:
     return found
 
 
+def typed(value: Value, dtype: DType) -> Value:
+    """A tensor that is said to have a dtype."""
+    return replace(value, dtype=dtype) if isinstance(value, TensorInfo) else value
+
+
 def no_holder(name: str, span: Span) -> core.Assert:
     """That a value holds no others."""
     cond = core.InClass(span, core.DTypeOf(span, name), ("any",), False)

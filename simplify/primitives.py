@@ -10,13 +10,12 @@ from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.dtypes import DType
 from ..lang.node import replace
-from ..lang.stored import MAX_RANK
 from ..ops.axes import indices
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.elements import count
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo, Trait
-from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken
+from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken, of_some_rank
 from ..ops.tracked import kept
 from . import lint
 from .arguments import BadArgument, NotLiteral, argument
@@ -39,6 +38,7 @@ from .known.values import (
     TupleValue,
     Unknown,
     Value,
+    least_rank,
     plain,
 )
 from .opaque import holds
@@ -110,6 +110,8 @@ def _applied(
     if any(_has_poison(e.value) for e in operands.values()):
         return Entry(POISON, call.span), replace(after, guard=True)
     info = CallInfo(call.span, row, entries, tuple(v for _, v in given))
+    if over():
+        return _left_to_the_run(SymbolicCtx(prover, frame, info), after, operands)
     number = bindings.number_of_call(row.name, entries)
     ctx = SymbolicCtx(prover, frame, info, _counted(row, operands, number))
     ctx.count = _count(bindings, row, operands)
@@ -128,10 +130,31 @@ def _applied(
         after = visitor.program.solutions.put(after)
     value = _with_range(ctx, row, operands, value)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row), number=number)
+    return entry, _as_it_stays(ctx, after, operands)
+
+
+def _as_it_stays(ctx: SymbolicCtx, call: core.Call, operands: Mapping[str, Entry]) -> core.Call:
+    """The call guarded where a precondition was not proved, and sure where nothing can fail."""
     if ctx.residual:
-        return entry, replace(after, guard=True)
-    sure = not _may_refuse(row, operands, state)
-    return entry, after if after.sure == sure else replace(after, sure=sure)
+        return replace(call, guard=True)
+    sure = not _may_refuse(ctx.info.row, operands, ctx.state)
+    return call if call.sure == sure else replace(call, sure=sure)
+
+
+def _left_to_the_run(ctx: SymbolicCtx, call: core.Call, operands: dict[str, Entry]) -> tuple[Entry, core.Value]:
+    """A call that there are no steps for: only the dtypes are looked at."""
+    row, span = ctx.info.row, call.span
+    column = parse_dtypes(row.dtypes)
+    try:
+        arguments = _arguments(row, ctx, operands)
+        dtypes = result_dtypes(row, column, ctx, arguments)
+        if row.rule is not None:
+            ctx.leave_open(_fitting(ctx.state, row, arguments))
+    except Refuted:
+        return Entry(POISON, span), replace(call, guard=True)
+    same = TensorInfo(arguments[0].shape, dtypes[0]) if row.elementwise and arguments[0] is not _UNREADABLE else None
+    value = same or _unknown_result(ctx.state, row, column, dtypes)
+    return Entry(value, span), replace(call, guard=ctx.residual)
 
 
 def _scope(visitor: Visitor, env: Env, operand: core.Value) -> Sayable:
@@ -227,10 +250,7 @@ def _weight(value: Value) -> int:
 
 def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tuple[int, ...]) -> Value:
     _check_sizes_in_tensors(row, ctx, entries)
-    try:
-        arguments = [_read(p, entries, ctx.state) for p in row.params]
-    except BadArgument as problem:
-        (ctx.needs_literal if isinstance(problem, NotLiteral) else ctx.fail)(problem.asked)
+    arguments = _arguments(row, ctx, entries)
     column = parse_dtypes(row.dtypes)
     dtypes = result_dtypes(row, column, ctx, arguments)
     unread = next((p for p, a in zip(row.params, arguments, strict=True) if a is _UNREADABLE), None)
@@ -256,6 +276,14 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
     return _of_some_rank(ctx, _results(row, result, dtypes))
 
 
+def _arguments(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> list[Any]:
+    """The arguments as the rule wants them."""
+    try:
+        return [_read(p, entries, ctx.state) for p in row.params]
+    except BadArgument as problem:
+        (ctx.needs_literal if isinstance(problem, NotLiteral) else ctx.fail)(problem.asked)
+
+
 def _without_its_rule(
     row: Primitive, ctx: SymbolicCtx, arguments: list[Any], dtypes: list[AnyDType | None], why: Exception
 ) -> Value | None:
@@ -273,9 +301,9 @@ def _without_its_rule(
 def _of_some_rank(ctx: SymbolicCtx, value: Value) -> Value:
     """What a call gives, where an array may have as many axes."""
     parts = value.items if isinstance(value, TupleValue) else (value,)
-    rank = max((len(part.shape) for part in parts if isinstance(part, TensorInfo)), default=0)
-    if rank > MAX_RANK:
-        ctx.fail(Other(f"its result to have at most {MAX_RANK} axes", but=f"it would have {rank}"))
+    asked = of_some_rank(max((least_rank(part.shape) for part in parts if isinstance(part, TensorInfo)), default=0))
+    if asked is not None:
+        ctx.fail(asked)
     return value
 
 

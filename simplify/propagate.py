@@ -135,8 +135,9 @@ class Checker:
         in_words = [f for f in chosen if f.is_whole][:IN_WORDS]
         said = set(in_words)
         others = [f for f in chosen if f not in said]
+        unsaid = () if self.options.errors_only else self.log.left
         return Checked(
-            (*map(told, in_words), *in_short(others), *unread(left)),
+            (*map(told, in_words), *in_short(others, unsaid), *unread(left)),
             self.log.counts,
             self.program.solutions.put(self.before),
             after,

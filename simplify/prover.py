@@ -109,7 +109,9 @@ class Prover:
         cond = None if isinstance(truth, Undecided) else truth
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
             self.demands.append(OpenCheck(cond, frame.path, asked.span))
-        if not frame.quiet:
+        if not frame.quiet and claim and self.log.is_long and over():
+            self.log.left[asked.span] = None
+        elif not frame.quiet:
             only_empty = empty_rule and cond is not None and not spent() and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 found = self._doubted(frame, truth, asked, sizes, only_empty=only_empty)

@@ -36,6 +36,7 @@ from .solver.terms import (
     size_key,
     smax,
     smin,
+    spent,
     stride,
     var,
 )
@@ -105,9 +106,10 @@ class SymbolicCtx:
             return self.prover.plain(self.frame)
         of_dtypes = isinstance(asked, DTypeRequirement)
         needs = Precondition(self.info, asked, codes.E313 if of_dtypes else code, open_at)
+        sizes = () if spent() else self._sizes  # nobody looks at them any more
         with Apart():
             status, found = self.prover.judge(
-                self.frame, cond, needs, claim=not self.residual, sizes=self._sizes, demand=not of_dtypes
+                self.frame, cond, needs, claim=not self.residual, sizes=sizes, demand=not of_dtypes
             )
         if status is Status.REFUTED:
             raise Refuted

@@ -7,15 +7,16 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import AnyDType, Segment, TensorInfo
+from ..ops.requirements import of_some_rank
 from .assertions import with_needs
 from .frame import Frame, Turns
 from .known.shape_level import Poisoned, ShapeLevel, Truth
-from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value, is_wrong
+from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value, is_wrong, least_rank
 from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
 from .solver.sizes import is_older, only_var
 from .solver.terms import Size, Var, over, smax, substitute, variables
 from .visitor import Part, Visitor
-from .voice.claims import SharedBy, ToldBy, Valued
+from .voice.claims import NoArray, SharedBy, ToldBy, Valued
 from .wildcards import Sayable
 
 # Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
@@ -142,6 +143,9 @@ class Stacks(Part):
                 asked = with_needs(True, level.needs)
                 truth = asked if isinstance(asked, Undecided) else any_of(ge(count, 1), asked)
                 self.prover.judge(frame, truth, Valued(stacked.span, level.needs), claim=False)
+            if (many := of_some_rank(least_rank(tuple(found)))) is not None:
+                self.prover.judge(frame, False, NoArray(stacked.span, many), claim=True)
+                return POISON
             return TensorInfo(tuple(found), level.dtype(stacked.dtype), None)
         except Poisoned:
             return POISON

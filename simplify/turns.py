@@ -9,12 +9,15 @@ from .branches import Branches
 from .frame import Frame, Turn, Turns
 from .known.fresh import unknown
 from .known.shape_level import Poisoned, ShapeLevel
-from .known.values import Entry, Env, NumberValue, Shape, SizeValue, Undecided, plain
-from .opaque import Carried
+from .known.values import Entry, Env, NumberValue, Shape, SizeValue, TupleValue, Undecided, plain
+from .opaque import Carried, may_hold, no_holder
 from .solver.conditions import Cond, all_of, eq, ge, lt
 from .solver.rendering import render
 from .solver.terms import Size, ceildiv, mod, over
 from .visitor import Part, Visitor
+from .voice.claims import Claim
+
+BEFORE, AFTER = "before the first turn", "after a turn"
 
 
 class AnyTurn(Part):
@@ -105,6 +108,23 @@ class AnyTurn(Part):
         self.state.unsure = True
         level.learn(cond, reason=cond)
         return known
+
+    def results(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[list[Entry], core.Value]:
+        """The values that a turn ends with, each where it is written."""
+        result = loop.body.result
+        if isinstance(result, core.TupleValue) and len(loop.carries) + len(loop.stacked) > 1:
+            found = self.visitor.values(frame, result.items, env)
+            return [e for e, _ in found], replace(result, items=tuple(v for _, v in found))
+        entry, value = self.visitor.value(frame, result, env)
+        if len(loop.carries) + len(loop.stacked) > 1 and isinstance(entry.value, TupleValue):
+            return [Entry(item, entry.span) for item in entry.value.items], value
+        return [entry], value
+
+    def hold_tensors(self, frame: Frame, loop: core.Loop, inner: Env, given: Env) -> None:
+        """What is carried, or carried on, holds others only where its type says so."""
+        for carry in loop.carries:
+            if may_hold(self.state, given[carry.name].value) and not may_hold(self.state, inner[carry.name].value):
+                self.prover.judge(frame, False, Claim(no_holder(carry.name, carry.span), given), claim=True)
 
     def sizes(self, env: Env, carry: core.Carry) -> Shape:
         """What a carry has of sizes."""

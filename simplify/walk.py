@@ -26,6 +26,7 @@ from .known.shape_level import Poisoned, ShapeLevel
 from .known.state import State
 from .known.values import (
     POISON,
+    UNKNOWN,
     BoolValue,
     DTypeValue,
     Entry,
@@ -47,7 +48,7 @@ from .program import Program
 from .prover import Prover
 from .solver.conditions import eq
 from .solver.sizes import single_var
-from .solver.terms import Size, Var, variables
+from .solver.terms import Size, Var, over, variables
 from .voice.claims import Claim, Fits, Valued
 
 
@@ -269,6 +270,8 @@ class Walk:
                 assert_never(expr)
 
     def _call(self, frame: Frame, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
+        if frame.inlined and over():  # what is found there is told of nobody
+            return Entry(UNKNOWN, expr.span), expr
         callee = self.calls.callee(expr, env)
         if isinstance(callee, FnValue) and callee.closure is None and callee.function is None:
             impls = self.program.impls.get(callee.name)

@@ -9,7 +9,7 @@ import pytest
 from rxlang import pipeline
 from rxlang.helps import trials
 from rxlang.helps.offer import with_helps
-from rxlang.simplify import implementations, program
+from rxlang.simplify import implementations, program, turns, walk
 from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
@@ -536,3 +536,49 @@ def test_of_a_list_that_is_called_often_the_run_chooses_and_no_check_is_lost(mon
     some = check(text).counts
     assert (some.refuted, some.total) == (every.refuted, every.total)
     assert some.residual >= every.residual >= 1
+
+
+def _walked(monkeypatch, text):
+    """How many calls are walked for a program: its own, and those of bodies that are looked into."""
+    own, inlined = [0], [0]
+    call = walk.Walk._call
+
+    def counted(self, frame, *given):
+        (inlined if frame.inlined else own)[0] += 1
+        return call(self, frame, *given)
+
+    monkeypatch.setattr(walk.Walk, "_call", counted)
+    report = check(text)
+    assert report.ok
+    return own[0], inlined[0]
+
+
+def test_bodies_are_looked_into_no_oftener_than_what_is_written(monkeypatch):
+    calls = " + ".join(f"@f{{next}}(x[{k}:])" for k in range(70))
+    functions = [f"@f{i} = fn(x : Tensor([n], float32)) {{ {calls.format(next=i + 1)} }}\n" for i in range(24)]
+    own, inlined = _walked(monkeypatch, "".join(functions) + "@f24 = fn(x : Tensor([n], float32)) { x }\n")
+    assert own > 24 * 70 and inlined < own
+
+
+def test_a_loop_behind_the_end_of_the_steps_is_read_once(monkeypatch):
+    """A turn is begun for all turns together only where something can still be found out of it."""
+    begun = [0]
+    begin = turns.AnyTurn.begin
+    monkeypatch.setattr(
+        turns.AnyTurn, "begin", lambda self, *given: (begun.__setitem__(0, begun[0] + 1), begin(self, *given))[1]
+    )
+
+    def count(lines):
+        begun[0] = 0
+        assert check(long_programs.program("maps of functions", lines)).ok
+        return begun[0]
+
+    assert count(12) < 1.2 * count(6)
+
+
+def test_of_very_many_doubts_behind_the_end_the_places_are_counted():
+    report = check(long_programs.program("maps of functions", 12))
+    [more] = [d.message for d in report.diagnostics if "more checks could not be proved" in d.message]
+    told = sum(d.severity == "warning" for d in report.diagnostics) - 1
+    assert report.checked.ended
+    assert told + int(more.split()[0]) <= report.counts.residual < 2 * (told + int(more.split()[0]))

@@ -147,6 +147,11 @@ def tensors_in(*values: Value | None) -> Iterator[TensorInfo]:
     return (leaf for leaf in found if isinstance(leaf, TensorInfo))
 
 
+def least_rank(shape: Shape) -> int:
+    """How many dimensions a shape has, whatever its open stretches are."""
+    return sum(not isinstance(part, Segment) for part in shape)
+
+
 def plain(shape: Shape) -> bool:
     """Whether every dimension is there."""
     return Segment not in map(type, shape)

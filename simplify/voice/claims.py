@@ -12,6 +12,7 @@ from ...lang.expressions import names_in
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
+from ...ops.requirements import Other
 from ..known.finding import About, Asked, Finding
 from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
 from ..known.state import State
@@ -317,6 +318,16 @@ class ToldBy(Asked):
     def said(self, finding: Finding) -> Diagnostic:
         needs = f"the {self.what} of {_stacked(self.span, self.name)} to be known even where no turn runs"
         return finish(finding, codes.E302, f"the stack needs {needs}")
+
+
+class NoArray(Asked):
+    """That a stack has no more axes than an array may have: never so."""
+
+    span: Span
+    asked: Other
+
+    def said(self, finding: Finding) -> Diagnostic:
+        return finish(finding, codes.E302, f"the stack needs {self.asked.phrase}", self.asked.but)
 
 
 def _stacked(span: Span, name: str) -> str:

@@ -89,7 +89,7 @@ def rank_of(state: State, entry: Entry) -> Entry:
 
 def is_open(state: State, entry: Entry) -> bool:
     """Whether it is a tensor whose rank is not known."""
-    return isinstance(entry.value, TensorInfo) and not plain(state.resolve(entry.value.shape))
+    return isinstance(entry.value, TensorInfo) and not plain(state.spread(entry.value.shape))
 
 
 def _dims(state: State, entry: Entry) -> tuple[Any, ...] | None:

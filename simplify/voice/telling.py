@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...lang import codes, core
 from ...lang.codes import Code
@@ -47,12 +47,12 @@ def _alone(finding: Finding) -> Diagnostic:
     return with_others(_in_one_arm(finding, said), finding)
 
 
-def in_short(findings: Sequence[Finding]) -> tuple[Diagnostic, ...]:
-    """Of very many findings the errors, what and where, and how many doubts there are."""
-    doubts = [f for f in findings if f.is_doubt]
+def in_short(findings: Sequence[Finding], left: Iterable[Span]) -> tuple[Diagnostic, ...]:
+    """Of very many findings the errors, what and where, and how many doubts there are, with those that are `left`."""
+    doubts = [*(f.span for f in findings if f.is_doubt), *left]
     more = f"{len(doubts)} more checks could not be proved and are done at run time, the first of them here"
     said = tuple(_in_short(f) for f in findings if not f.is_doubt)
-    return (*said, warning(codes.W311, more, doubts[0].span)) if doubts else said
+    return (*said, warning(codes.W311, more, doubts[0])) if doubts else said
 
 
 def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:

@@ -55,6 +55,7 @@ KINDS = {
     "maps": (_TENSOR, "let a{j} = @map(fn(r) {{ r + r }}, a0)", "a0"),
     "maps of maps": (_IMAGE, "let a{j} = @map(fn(r) {{ @map(fn(q) {{ q[1:] }}, r) }}, a0)", "a0"),
     "maps of two": (_TENSOR, "let a{j} = @map(fn(r, s) {{ r + s }}, a{i}, a0)", "a0"),
+    "maps of functions": (_TENSOR, "@map(@relu, a0)", "a0"),
     "folds": (_TENSOR, "let a{j} = @fold(@add, a0[0], a0)", "a0"),
     "stacks of stacks": (_ROW, "let a{j} = for i in range(b) stack (y : Tensor(?, ?)) {{ a{i}[i:] }}", "a0"),
     "splits into many": (_TENSOR, "let t{j} = @split(a0, 500)", "a0"),
