@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from ..desugar.world import Kept, Part
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
@@ -294,6 +295,8 @@ class Analyst:
         self.weights: dict[Path, tuple[int, int]] = {}
         self.files: dict[Path, Pieces] = {}
         self._found: dict[Path, Found] = {}
+        # The pieces that something rests on: a text that comes back has them anew, and none is held twice.
+        self._pieces: WeakValueDictionary[tuple[Path, str, str], Piece] = WeakValueDictionary()
 
     def edit(self, path: Path, text: str) -> None:
         self.edited[path] = text
@@ -323,7 +326,7 @@ class Analyst:
     def pieces(self, path: Path, text: str) -> Pieces:
         known = self.files.get(path)
         if known is None or known.text != text:
-            self.files[path] = known = split(path, text, known)
+            self.files[path] = known = split(path, text, self._pieces)
         return known
 
     def program(self, path: Path, settings: Settings) -> Program:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from contextlib import suppress
 from pathlib import Path, PureWindowsPath
+from types import FunctionType, ModuleType
 
 import pytest
-from rxlang.editor.analysis import Analyst, Facts, Settings
+from rxlang.editor.analysis import Analyst, Facts, Settings, Verdict
 from rxlang.editor.completion import completions, signature
 from rxlang.editor.lookup import Lookup
-from rxlang.editor.pieces import split
+from rxlang.editor.pieces import Piece, Pieces, split
 from rxlang.editor.positions import UTF8, UTF16, UTF32, Lines, Position, changed, path_of, uri_of
 from rxlang.editor.rename import Refused, edited, renamed
 from rxlang.editor.symbols import folds, symbols, tokens
@@ -196,6 +198,41 @@ def test_only_what_changed_and_who_sees_it_is_checked_again() -> None:
     assert new(text) == {"a#1"}
     wider = text.replace("@a = fn(x : Tensor([n], int8))", "@a = fn(x : Tensor([n], int8), y : Size = 2)")
     assert new(wider) == {"a#1", "b#1", "d#1", "let#1"}, "@d says nothing of its result"
+
+
+def test_however_much_is_typed_as_much_is_held() -> None:
+    """Calls are typed and taken back, one keystroke after the other: nothing of what stood there meanwhile stays."""
+    path, analyst, chance = ROOT / "tests" / "new.rx", Analyst(), random.Random(5)
+    head = "fn(x : Tensor([n], int8)) : Tensor([n], int8)"
+    text = "".join(f"@f{i} = {head} {{\n  let y = @f{max(i - 1, 1)}(x)\n  y\n}}\n" for i in range(2, 12))
+    text = f"@f1 = {head} {{ x }}\n{text}"
+    places = [i for i in range(len(text)) if text.startswith("  let y", i)]
+    held = set()
+    for _ in range(6):
+        analyst.edit(path, text)
+        analyst.facts(path)
+        held.add(tuple(reached(analyst, kind) for kind in (Piece, Pieces, Verdict)))
+        for _ in range(8):
+            at = chance.choice(places)
+            for typed in ("@", "@re", "@relu(x)"):
+                analyst.edit(path, text[:at] + typed + text[at:])
+                next(analyst.steps(path, Settings()))
+            analyst.edit(path, text)
+            next(analyst.steps(path, Settings()))
+    assert held == {(11, 1, 11)}
+
+
+def reached(one: object, kind: type) -> int:
+    """How many objects of a kind something holds."""
+    seen, todo, count = {id(one)}, [one], 0
+    while todo:
+        now = todo.pop()
+        count += type(now) is kind
+        if not isinstance(now, type | ModuleType | FunctionType):
+            new = [o for o in gc.get_referents(now) if id(o) not in seen]
+            seen.update(map(id, new))
+            todo.extend(new)
+    return count
 
 
 # Places
