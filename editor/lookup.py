@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..lang import sweet
+from ..lang.modules import called
 from ..lang.source import Span
 from ..ops.registry import lookup as primitive
 from .analysis import Program
@@ -110,8 +111,7 @@ class Lookup:
         piece, within = self.program.units[""].at(offset)
         for item in piece.items:
             if isinstance(item, sweet.Import) and item.path.span.start <= within <= item.path.span.end:
-                alias = item.alias.name if item.alias is not None else Path(item.path.value).stem
-                target = self.program.units.get(self.program.links[""].get(alias, "?"))
+                target = self.program.units.get(self.program.links[""].get(called(item), "?"))
                 return None if target is None else Place(target.path, 0, 0)
         return None
 

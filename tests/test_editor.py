@@ -16,6 +16,7 @@ from rxlang.editor.pieces import Piece, Pieces, split
 from rxlang.editor.positions import UTF8, UTF16, UTF32, Lines, Position, changed, path_of, uri_of
 from rxlang.editor.rename import Refused, edited, renamed
 from rxlang.editor.symbols import folds, symbols, tokens
+from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_source
 from support import fuzz, hard_programs
@@ -45,8 +46,9 @@ def sample(count: float, longest: int = 100_000) -> list[Path]:
 
 @pytest.mark.parametrize("path", sample(1200), ids=lambda p: p.name)
 def test_piece_by_piece_the_same_is_said_as_of_the_whole(path: Path) -> None:
-    text = path.read_text()
-    assert known(Analyst().facts(path)) == checked(path, text)
+    text, facts = path.read_text(), Analyst().facts(path)
+    assert known(facts) == checked(path, text)
+    assert is_wrong(facts.told) != check_source(Source(str(path), text), path.parent).ok
 
 
 @pytest.mark.parametrize("path", sample(300, 4_000), ids=lambda p: p.name)
@@ -68,6 +70,35 @@ def test_what_is_wrong_with_a_type_where_it_is_used_is_told() -> None:
     text = "type A = Tensor([x, 2], int8)\n" + "".join(f"@{f} = fn(x : A) : Tensor {{ x }}\n" for f in "fg")
     assert [said[0] for said in known(fresh(path, text))] == ["E206"]
     assert known(fresh(path, text)) == checked(path, text)
+
+
+def is_wrong(said: tuple[Diagnostic, ...]) -> bool:
+    return any(d.severity == "error" for d in said)
+
+
+def test_what_is_wrong_with_an_import_is_told_where_it_is_imported(tmp_path: Path) -> None:
+    """Be it wrong by itself, or where it is used, in a file behind it, while it is edited, or no more."""
+    paths = [tmp_path / name for name in ("top.rx", "middle.rx", "base.rx")]
+    types = {
+        "type A = Tensor([n, 2], int8)\n": (),
+        "type A = Tensor([n * k], int8)\n": ("E208",),
+        "\n\ntype B = Tensor([n], int9)\ntype A = Tensor([n + ], int8)\n": ("E225", "E101"),
+        "type A = Tensor([n, 2], int8)\n@f = fn(x : A) : Tensor([n], int8) { x }\n": ("E302",),
+    }
+    paths[0].write_text('import "middle.rx" as m\n@f = fn(x : Tensor([3, 2], int8)) : Tensor { @m.f(x) }\n')
+    paths[1].write_text('\nimport "base.rx"\n@f = fn(x : base.A) : Tensor { x }\n')
+    analyst = Analyst()
+    for text, codes in [*types.items(), *reversed(types.items())]:
+        analyst.edit(paths[2], text)
+        for path in paths[:2]:
+            told = [d for d in analyst.facts(path).told if d.severity == "error"]
+            assert [str(d.code) for d in told[:1]] == list(codes[:1]), (path.name, text)
+            if codes:
+                assert told[0].span.text.endswith('.rx"') and "base.rx has " in told[0].message
+                assert [label.span.text != "" for label in told[0].labels] == [True] * len(codes)
+    paths[2].write_text("type A = Tensor([n, 2], int8)\n")
+    analyst.close(paths[2])
+    assert not is_wrong(analyst.facts(paths[0]).told)
 
 
 def fresh(path: Path, text: str) -> Facts:
