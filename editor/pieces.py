@@ -206,6 +206,11 @@ class Pieces:
         return frozenset(set[str]().union(*(a for a, _ in both)) - set[str]().union(*(b for _, b in both)))
 
     @cached_property
+    def consts(self) -> frozenset[str]:
+        """The consts: a size of an annotation that is called like one is that one."""
+        return frozenset(i.name.name for p in self.pieces for i in p.seen.items if isinstance(i, sweet.Const))
+
+    @cached_property
     def by_name(self) -> Mapping[str, tuple[Piece, ...]]:
         """The pieces that define a name, and the lists of implementations that have it: they decide what it asks for."""
         found: dict[str, tuple[Piece, ...]] = {}

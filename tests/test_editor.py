@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import gc
 import random
-from contextlib import suppress
+import re
+from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
 from types import FunctionType, ModuleType
 
 import pytest
 from rxlang.editor.analysis import Analyst, Facts, Settings, Verdict
 from rxlang.editor.completion import completions, signature
-from rxlang.editor.lookup import Lookup
+from rxlang.editor.lookup import Lookup, Symbol
 from rxlang.editor.pieces import Piece, Pieces, split
 from rxlang.editor.positions import UTF8, UTF16, UTF32, Lines, Position, changed, path_of, uri_of
 from rxlang.editor.rename import Refused, edited, renamed
 from rxlang.editor.symbols import folds, symbols, tokens
 from rxlang.lang.diagnostics import Diagnostic
+from rxlang.lang.dtypes import DTYPES
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_source
-from support import fuzz, hard_programs
+from support import fuzz, hard_programs, plain_scopes, random_programs, small_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = sorted([*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/**/*.rx"), *ROOT.glob("benchmarks/**/*.rx")])
@@ -361,23 +363,72 @@ def typed(chance: random.Random) -> str:
     return "\n".join([*types, f"@f = fn({head}) : Tensor {{", f"  let w = {loop}", "  w", "}\n"])
 
 
-def test_a_rename_in_a_random_program_leaves_what_is_asked_and_known() -> None:
-    path, settings, changes = ROOT / "tests" / "renamed.rx", Settings(), 0
+def random_program(seed: int) -> str:
+    made: tuple[Callable[[], str], ...] = (
+        lambda: typed(random.Random(seed)),
+        lambda: hard_programs.program(seed, 2),
+        lambda: plain_scopes.program(seed)[0],
+        lambda: random_programs.Maker(seed).source,
+        lambda: small_programs.Maker(seed).program() + small_programs.LIBRARY,
+    )
+    return made[seed % len(made)]()
+
+
+def using(text: str) -> str:
+    """A file with a function for each that another has with parameters which it can spell."""
+    own = set(re.findall(r"^(?:type|const) (\w+)", text, re.MULTILINE))
+    heads = re.findall(r"^@(\w+) = fn\((\w+ : Tensor\(\[[\w, ]*\], \w+\))\)", text, re.MULTILINE)
+    there = [(f, param) for f, param in heads if own.isdisjoint(re.findall(r"\w+", param))]
+    calls = (f"@{f} = fn({param}) {{ @lib.{f}({param.split(' ')[0]}) }}\n" for f, param in there)
+    return 'import "lib.rx" as lib\n' + "".join(calls)
+
+
+def test_a_rename_in_random_files_leaves_what_is_asked_and_known(tmp_path: Path) -> None:
+    """A new name is refused only where it stands already, where the old one does."""
+    lib, use, settings, changes, refusals = tmp_path / "lib.rx", tmp_path / "use.rx", Settings((tmp_path,)), 0, 0
     for case in fuzz.cases("renames"):
         with case as seed:
             chance = random.Random(seed)
-            text = chance.choice((typed, lambda chance: hard_programs.program(seed, 8)))(chance)
-            analyst = Analyst()
-            analyst.edit(path, text)
-            lookup = Lookup(analyst.facts(path).program)
+            text = random_program(seed)
+            texts = {lib: text, use: using(text)}
+            before, analyst = written(texts), Analyst()
+            lookup = Lookup(analyst.facts(lib, settings).program)
             there = [(o.name, s) for o in lookup.occurrences() for s in (lookup.symbol(o),) if s is not None and s.path]
             for _, symbol in chance.sample(there, min(len(there), 3)):
-                name = chance.choice([*(n for n, _ in there), "fresh", "_", "_x", "out", "main"])
-                with suppress(Refused):
-                    changed = edited(text, renamed(analyst, [path], symbol, name, settings), name)
-                    assert meant(path, changed) == meant(path, text), (symbol, name, text)
-                    changes += 1
-    assert changes
+                name = chance.choice([*(n for n, _ in there), *WORDS])
+                try:
+                    places = renamed(analyst, [lib, use], symbol, name, settings)
+                except Refused:
+                    refusals += 1
+                    assert may_clash(lookup, symbol, name), (symbol, name, text)
+                    continue
+                now = {p: edited(t, [q for q in places if q.path == p], name) for p, t in texts.items()}
+                assert written(now) == before, (symbol, name, text)
+                written(texts)
+                changes += 1
+    assert changes and refusals
+
+
+WORDS = ("fresh", "_", "_x", "out", "main", "min", "load", "floating", "Tensor", "int8", "relu", "lib")
+
+
+def written(texts: dict[Path, str]) -> list[object]:
+    """What files mean that are on disk from here on."""
+    for path, text in texts.items():
+        path.write_text(text)
+    return [meant(path, text) for path, text in texts.items()]
+
+
+def may_clash(lookup: Lookup, symbol: Symbol, name: str) -> bool:
+    """Whether a name stands where a symbol is known, in the same sort of names, or is one that the language has there."""
+    unit = lookup.program.units[""]
+    if symbol.kind in ("function", "import"):
+        return "main" in (symbol.name, name) or f"@{name}" in unit.text
+    # What types speak of is seen wherever they are used.
+    types = [p for p in unit.pieces if re.match("type|const", p.text)]
+    around = [p for p in unit.pieces if symbol.key.startswith(p.key) or symbol.kind in ("type", "const")]
+    in_types, there = (re.findall(r"(?<![\w@])[\w']+", "".join(p.text for p in ps)) for ps in (types, around))
+    return symbol.name in in_types or name in {*in_types, *there, *DTYPES, "_"}
 
 
 def meant(path: Path, text: str) -> object:
@@ -424,3 +475,27 @@ def test_users_of_a_function_that_is_being_typed_see_its_signature() -> None:
         codes = [str(d.code) for d in facts.diagnostics]
         assert "E301" in codes and any(c.startswith("E1") for c in codes), (typed, codes)
         assert next(v for p, v in facts.verdicts.items() if p.key == "b#1") is before["b#1"], typed
+
+
+def test_a_size_may_be_called_like_a_function_a_type_or_an_import(tmp_path: Path) -> None:
+    """They are names of other sorts: wherever the size stands it is the size that is found."""
+    path = tmp_path / "k.rx"
+    (tmp_path / "lib.rx").write_text("@g = fn(x : Tensor([n], int8)) : Tensor([n], int8) { x }\n")
+    size = "fn(x : Tensor([k, min(k, 3)], int8)) : Tensor([k, ?], int8) { x }\n"
+    for others in ("@k = ", "type k = Tensor([k], int8)\n@f = ", 'import "lib.rx" as k\n@f = ', "@f = "):
+        text = others + size
+        analyst = Analyst()
+        analyst.edit(path, text)
+        found = Lookup(analyst.facts(path).program)
+        at = text.index("[k, min") + 1
+        occurrence = found.at(at)
+        symbol = found.symbol(occurrence) if occurrence is not None else None
+        assert symbol is not None and symbol.kind == "size"
+        for name in ("rows", "min", "Tensor", "floating", "f", "g"):
+            try:
+                changed = edited(text, renamed(analyst, [path], symbol, name, Settings()), name)
+            except Refused:
+                assert name == "min" and "min(k" in text
+                continue
+            assert changed == others + re.sub(r"\bk\b", name, size)
+            assert meant(path, changed) == meant(path, text)
