@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # to load typing takes long, and nobody would catch an interrupt of `rx` there
 if TYPE_CHECKING:
+    from typing import Any
+
     from .api import CheckError as CheckError
     from .api import ShapeError as ShapeError
     from .api import check_source as check_source
@@ -42,6 +42,8 @@ __all__ = [name for name in _PUBLIC if name not in ("max", "min")]
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name == "onnx":
         return import_module(".model.api", __name__)
     if name not in _PUBLIC:

@@ -228,7 +228,20 @@ class Module(Displayed):
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
         )
         self._made: dict[str, Function] = {}
+        self.__doc__ = self._help()
         MODULES.add(self)
+
+    def _help(self) -> str:
+        """What `help` shows: what a module is, and its functions."""
+        main = "main() runs the script, and gives its names with their values"
+        heads = [*map(self._head, self._names), *([main] if self._checked.program.main is not None else ())]
+        return "\n\n".join((type(self).__doc__ or "", *heads))
+
+    def _head(self, name: str) -> str:
+        """A function's signature under the name that it is called by."""
+        function = self._machine.function(name)
+        _, _, type_ = (function.signature if function is not None else "").partition(" = ")
+        return f"@{name} = {type_}" if type_ else f"@{name}"
 
     def _checks(self) -> Iterator[tuple[str, Check]]:
         """What is left to check in its functions and its script, each with the name of the function."""
@@ -282,7 +295,7 @@ class Module(Displayed):
     def _lines(self) -> list[Line]:
         """The signatures of its functions; those of a large program up to a number."""
         names, left = self._names[:_MOST_SHOWN], len(self._names) - _MOST_SHOWN
-        lines = [line for name in names for line in said(self[name].signature or f"@{name}", "title")]
+        lines = [line for name in names for line in said(self._head(name), "title")]
         return [*(lines or said("a script")), *(said(f"and {plural(left, 'function')} more") if left > 0 else ())]
 
 

@@ -64,9 +64,23 @@ def read_program(path: str) -> Program:
     try:
         if path == STDIN:
             return Program("<stdin>", _bounded(sys.stdin.buffer), Path.cwd())
-        return Program(path, _data(path), Path(path).parent)
+        data = _data(path)
     except (OSError, ValueError) as wrong:
         raise Unusable(_unreadable(path, wrong)) from wrong
+    if os.path.isfile(path) and Path(path).suffix != ".rx" and not is_model(path):
+        _is_one_all_the_same(path, data)
+    return Program(path, data, Path(path).parent)
+
+
+def _is_one_all_the_same(path: str, data: bytes) -> None:
+    """What is called otherwise may be a program; Unusable where it cannot be read as one."""
+    from ..lang.parser import decode, parse  # few programs are called otherwise
+
+    source, problems = decode(data, path)
+    wrong = [d for d in (*problems, *parse(source)[1]) if d.severity == "error"]
+    if wrong:
+        why = f"{source.place(wrong[0].span.start)}: {wrong[0].message}"
+        raise Unusable(f"{path!r} is no program ({why}): programs are called .rx, ONNX models .onnx")
 
 
 def _data(path: str) -> bytes:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from ..desugar.world import Kept, Part
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
-from ..lang.diagnostics import Diagnostic, RxError, in_order
+from ..lang.diagnostics import Diagnostic, Label, RxError, error, in_order
 from ..lang.files import Files
-from ..lang.modules import Modules, load_program
+from ..lang.modules import Modules, called, load_program
 from ..lang.node import Node
 from ..lang.source import NOWHERE, Source, Span
 from ..lang.stored import Header
@@ -54,9 +55,7 @@ class Slice(Node):
 
     def tells(self, said: Diagnostic) -> bool:
         """Whether it is told of these pieces: of others what is wrong with them here, as with a type where it is used."""
-        source, own = said.span.source, self.pieces[0].path
-        is_used = isinstance(source, Piece) and source.path == own and source in self.whole
-        return source in self.pieces or (is_used and said.severity == "error")
+        return said.span.source in self.pieces or (said.span.source in self.whole and said.severity == "error")
 
     @property
     def grounds(self) -> Grounds:
@@ -103,30 +102,63 @@ class Verdict:
 
 
 class Facts:
-    """A file as it is now, with its imports, and what is known of its pieces; of some nothing may be known yet."""
+    """A file as it is now, with its imports, and what is known of its pieces; of some nothing may be known yet. `errors` are
+    those of the imports, each by itself."""
 
-    def __init__(self, pieces: Pieces, program: Program, verdicts: Mapping[Piece, Verdict]) -> None:
+    def __init__(
+        self,
+        pieces: Pieces,
+        program: Program,
+        verdicts: Mapping[Piece, Verdict],
+        errors: tuple[Diagnostic, ...] = (),
+    ) -> None:
         self.pieces = pieces
         self.program = program
         self.verdicts = verdicts
+        self.errors = errors
+
+    @cached_property
+    def found(self) -> list[Diagnostic]:
+        """What is said of the file, and the errors of others that are seen where they are used."""
+        verdicts = list(dict.fromkeys(self.verdicts.values()))
+        silent = {said for verdict in verdicts for said in verdict.silent}
+        found = (d for v in verdicts for d in v.diagnostics if (d.code, d.span) not in silent)
+        return in_order([*self.program.problems, *found])
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Those of the file itself, in its order."""
-        verdicts = list(dict.fromkeys(self.verdicts.values()))
-        silent = {said for verdict in verdicts for said in verdict.silent}
-        found = [
-            *self.program.problems,
-            *(d for v in verdicts for d in v.diagnostics if (d.code, d.span) not in silent),
-        ]
-        own = [d for d in in_order(found) if self.pieces.place(d.span) is not None]
+        own = [d for d in self.found if self.pieces.place(d.span) is not None]
         ordered = sorted(own, key=lambda d: self.pieces.place(d.span) or (0, 0))
         absent = {d.message: d for d in reversed(ordered) if d.code.is_absent}
         return tuple(d for d in ordered if absent.get(d.message, d) is d)
 
+    @property
+    def told(self) -> tuple[Diagnostic, ...]:
+        """Those with the errors of its imports."""
+        by_import: dict[str, list[tuple[Path, tuple[int, int], Diagnostic]]] = {}
+        for said in in_order([d for d in (*self.errors, *self.found) if d.severity == "error"]):
+            place = related(self, said.span)
+            if place is not None and place[0] != self.pieces.path:
+                by_import.setdefault(self.program.paths[place[0]].split(".")[0], []).append((*place, said))
+        items = [item for piece in self.pieces.pieces for item in piece.items if isinstance(item, Import)]
+        return (*(_of_import(i, by_import[called(i)]) for i in items if called(i) in by_import), *self.diagnostics)
+
     def verdict(self, offset: int) -> Verdict | None:
         """What is known of the piece at an offset."""
         return self.verdicts.get(self.pieces.at(offset)[0])
+
+
+# So many errors of an import are shown.
+_MOST_ERRORS = 8
+
+
+def _of_import(item: Import, found: list[tuple[Path, tuple[int, int], Diagnostic]]) -> Diagnostic:
+    """What is wrong with an import, where it is imported."""
+    (path, _, first), *others = ordered = sorted(found, key=lambda f: f[:2])
+    count = f"{len(ordered)} errors" if others else "an error"
+    labels = tuple(Label(d.span, d.message) for *_, d in ordered[:_MOST_ERRORS])
+    return error(first.code, f"{path.name} has {count}: {first.message}", item.path.span, labels=labels)
 
 
 class Texts(Files):
@@ -267,6 +299,13 @@ class Found:
         # What was made of consts and signatures that its pieces use, with what that rests on.
         self.kept: dict[Piece, tuple[frozenset[Piece], Kept]] = {}
         self.consts: KnownConsts = {}
+        # The imports that were looked at, and what is wrong with them.
+        self.imports: tuple[Pieces, ...] = ()
+        self.errors: tuple[Diagnostic, ...] = ()
+
+    def forget(self) -> None:
+        """What rests on settings and on files that are no text."""
+        self.verdicts, self.consts, self.imports, self.errors = {}, {}, (), ()
 
     def keep(self, rests: Sequence[tuple[Piece, frozenset[Piece]]]) -> dict[Source, Kept]:
         """What was made before of pieces that rest on the same, with room for what is made of the others."""
@@ -294,6 +333,8 @@ class Analyst:
         self.weights: dict[Path, tuple[int, int]] = {}
         self.files: dict[Path, Pieces] = {}
         self._found: dict[Path, Found] = {}
+        # The pieces that something rests on: a text that comes back has them anew, and none is held twice.
+        self._pieces: WeakValueDictionary[tuple[Path, str, str], Piece] = WeakValueDictionary()
 
     def edit(self, path: Path, text: str) -> None:
         self.edited[path] = text
@@ -318,12 +359,12 @@ class Analyst:
         """What rests on files that are no text, as weights are."""
         self.weights.clear()
         for found in self._found.values():
-            found.verdicts, found.consts = {}, {}
+            found.forget()
 
     def pieces(self, path: Path, text: str) -> Pieces:
         known = self.files.get(path)
         if known is None or known.text != text:
-            self.files[path] = known = split(path, text, known)
+            self.files[path] = known = split(path, text, self._pieces)
         return known
 
     def program(self, path: Path, settings: Settings) -> Program:
@@ -347,12 +388,42 @@ class Analyst:
         return Facts(program.units[""], program, found)
 
     def steps(self, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None) -> Iterator[Facts]:
-        """What is known, more with each step: pieces whose text has changed come first. Raises GivenUp where `stopped` says so,
-        and RxError where there is no such file."""
+        """What is known, more with each step: pieces whose text has changed come first, imports last. Raises GivenUp where
+        `stopped` says so, and RxError where there is no such file."""
+        found = self._found_of(path, settings)
+        program = self.program(path, settings)
+        imports = tuple(unit for alias, unit in program.units.items() if alias)
+        if found.imports != imports:
+            found.imports, found.errors = (), ()
+        yield from self._steps(program, found, settings, stopped)
+        if found.imports != imports:
+            found.errors = self._errors(program, settings, stopped)
+            found.imports = imports
+            yield self._facts(program, found)
+
+    def _found_of(self, path: Path, settings: Settings) -> Found:
         found = self._found.setdefault(path, Found(settings))
         if found.settings != settings:
-            found.settings, found.verdicts = settings, {}
-        program = self.program(path, settings)
+            found.settings = settings
+            found.forget()
+        return found
+
+    def _errors(
+        self, program: Program, settings: Settings, stopped: Callable[[], bool] | None
+    ) -> tuple[Diagnostic, ...]:
+        """What is wrong with the imports of a program, each looked at as a file of its own."""
+        errors: list[Diagnostic] = []
+        for alias, unit in program.units.items():
+            if alias:
+                found = self._found_of(unit.path, settings)
+                *_, last = self._steps(self.program(unit.path, settings), found, settings, stopped)
+                errors += (d for d in last.found if d.severity == "error")
+        return tuple(errors)
+
+    def _steps(
+        self, program: Program, found: Found, settings: Settings, stopped: Callable[[], bool] | None
+    ) -> Iterator[Facts]:
+        """The same of the file itself."""
         before = found.verdicts
         slices = list(program.slices())
         now = {one.pieces: before[one.pieces] for one in slices if one.pieces in before}
@@ -361,12 +432,12 @@ class Analyst:
         found.verdicts = now
         found.only(program)
         if not waiting or waiting[0].pieces in before:  # the text that changed is known, or cannot be read
-            yield self._facts(program, now)
+            yield self._facts(program, found)
         for one in waiting:
             verdict = self._verdict(program, one, found, Options(strict=settings.strict, stopped=stopped))
             now[one.pieces] = (one.grounds, verdict)
             found.last.update((piece.key, verdict) for piece in one.pieces)
-            yield self._facts(program, now)
+            yield self._facts(program, found)
 
     def _verdict(self, program: Program, one: Slice, found: Found, options: Options) -> Verdict:
         kept = found.keep(list(program.rests(one)))
@@ -380,8 +451,9 @@ class Analyst:
         *_, last = self.steps(path, settings or Settings())
         return last
 
-    def _facts(self, program: Program, now: Mapping[tuple[Piece, ...], tuple[Grounds, Verdict]]) -> Facts:
-        return Facts(program.units[""], program, {p: v for own, (_, v) in now.items() for p in own})
+    def _facts(self, program: Program, found: Found) -> Facts:
+        verdicts = {piece: verdict for own, (_, verdict) in found.verdicts.items() for piece in own}
+        return Facts(program.units[""], program, verdicts, found.errors)
 
 
 def related(facts: Facts, span: Span) -> tuple[Path, tuple[int, int]] | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..lang import sweet
+from ..lang.modules import called
 from ..lang.source import Span
 from ..ops.registry import lookup as primitive
 from .analysis import Program
@@ -43,16 +44,18 @@ class Lookup:
 
     def by_scope(self, alias: str = "") -> Iterator[tuple[tuple[Piece, ...], tuple[Occurrence, ...]]]:
         """The pieces that share a scope, with their names."""
-        known = frozenset(self.program.names(alias).keys() | self.program.links[alias].keys())
         for pieces in self.program.scopes(alias):
-            yield pieces, occurrences(pieces, known)
+            yield pieces, self._occurrences(pieces, alias)
+
+    def _occurrences(self, pieces: tuple[Piece, ...], alias: str) -> tuple[Occurrence, ...]:
+        known = frozenset(self.program.names(alias).keys() | self.program.links[alias].keys())
+        return occurrences(pieces, known, self.program.units[alias].consts)
 
     def at(self, offset: int) -> Occurrence | None:
         """The name at an offset of the program's own file, or the one that ends there."""
         piece, within = self.program.units[""].at(offset)
         pieces = next((p for p in self.program.scopes("") if piece in p), None)
-        known = frozenset(self.program.names("").keys() | self.program.links[""].keys())
-        there = occurrences(pieces, known) if pieces is not None else ()
+        there = self._occurrences(pieces, "") if pieces is not None else ()
         found = [o for o in there if o.span.source is piece and o.span.start <= within <= o.span.end]
         return max(found, key=lambda o: (within < o.span.end, o.span.start)) if found else None
 
@@ -110,8 +113,7 @@ class Lookup:
         piece, within = self.program.units[""].at(offset)
         for item in piece.items:
             if isinstance(item, sweet.Import) and item.path.span.start <= within <= item.path.span.end:
-                alias = item.alias.name if item.alias is not None else Path(item.path.value).stem
-                target = self.program.units.get(self.program.links[""].get(alias, "?"))
+                target = self.program.units.get(self.program.links[""].get(called(item), "?"))
                 return None if target is None else Place(target.path, 0, 0)
         return None
 

@@ -14,6 +14,7 @@ from .pieces import Piece
 SORTS = frozenset({"Tensor", "Size", "Shape", "DType", "Bool"})
 # What looks like a call of a name and is none.
 FORMS = ("match_shape", "tensor", "load", "min", "max", "ceildiv", "range")
+# What a name means that nothing binds. Sizes may be called like all but the dtypes, and hide the others.
 _GIVEN = SORTS | DTYPES.keys() | CLASSES.keys() | {"any", *FORMS}
 
 
@@ -59,18 +60,20 @@ class Occurrence(NamedTuple):
 Env = dict[str, Local]
 
 
-def occurrences(pieces: tuple[Piece, ...], known: frozenset[str]) -> tuple[Occurrence, ...]:
+def occurrences(pieces: tuple[Piece, ...], known: frozenset[str], consts: frozenset[str]) -> tuple[Occurrence, ...]:
     """The names in pieces that share a scope (one piece, or those of a script), in order; `known` are those that the program
-    defines, imports included."""
-    around = frozenset(known & frozenset[str]().union(*(p.words for p in pieces)))
-    return pieces[0].kept("names", (pieces, around), lambda: tuple(_Reader(around).read(pieces)))
+    defines, imports included, `consts` those of the file's own that a size cannot have besides."""
+    words = frozenset[str]().union(*(p.words for p in pieces))
+    around, held = known & words, consts & words
+    return pieces[0].kept("names", (pieces, around, held), lambda: tuple(_Reader(around, held).read(pieces)))
 
 
 class _Reader:
     """What stands in some pieces."""
 
-    def __init__(self, known: frozenset[str]) -> None:
+    def __init__(self, known: frozenset[str], consts: frozenset[str]) -> None:
         self.known = known
+        self.consts = consts
         self.found: list[Occurrence] = []
 
     def read(self, pieces: tuple[Piece, ...]) -> list[Occurrence]:
@@ -151,12 +154,12 @@ class _Reader:
             self.type(type_, env)
 
     def _is_new(self, name: str, env: Env) -> bool:
-        return name not in env and name not in self.known and name not in _GIVEN
+        return name not in env and name not in self.consts and name not in DTYPES
 
     def type(self, type_: sweet.Type, env: Env) -> None:
         match type_:
             case sweet.NamedType():
-                if type_.name not in _GIVEN:
+                if type_.name not in SORTS and type_.name not in DTYPES:
                     self.dotted(type_.span, type_.name, "")
                 for arg in type_.args:
                     self.expr(arg, env)
@@ -277,7 +280,7 @@ class _Reader:
         if local is not None:
             defines = local.piece is span.source and local.start == span.start
             self.found.append(Occurrence(span, name, local, defines))
-        elif name not in _GIVEN or name in self.known:
+        elif name not in _GIVEN or name in self.consts:
             self.found.append(Occurrence(span, name, Global(name)))
 
     def dotted(self, span: Span, name: str, sign: str) -> None:
@@ -318,4 +321,5 @@ def _names_in(part: sweet.Expr) -> Iterator[tuple[Placed, str, bool]]:
         elif isinstance(item, sweet.Splice):
             yield item.name, item.name.name, True
         else:
-            yield from ((n, n.name, False) for n in walk(item) if isinstance(n, sweet.Name))
+            called = {id(n.callee) for n in walk(item) if isinstance(n, sweet.Call)}
+            yield from ((n, n.name, False) for n in walk(item) if isinstance(n, sweet.Name) and id(n) not in called)

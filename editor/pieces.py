@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,7 +37,7 @@ _STATEMENTS = (sweet.Let, sweet.Assert, sweet.ExprStmt)
 class Piece(Source):
     """The text of one or few items. `path` is the file, `key` what the piece is called there."""
 
-    __slots__ = ("path", "key", "__dict__")
+    __slots__ = ("path", "key", "__dict__", "__weakref__")
 
     def __init__(self, path: Path, key: str, text: str) -> None:
         super().__init__(f"{path}#{key}", text)  # diagnostics are known by the names of their sources
@@ -206,6 +206,11 @@ class Pieces:
         return frozenset(set[str]().union(*(a for a, _ in both)) - set[str]().union(*(b for _, b in both)))
 
     @cached_property
+    def consts(self) -> frozenset[str]:
+        """The consts: a size of an annotation that is called like one is that one."""
+        return frozenset(i.name.name for p in self.pieces for i in p.seen.items if isinstance(i, sweet.Const))
+
+    @cached_property
     def by_name(self) -> Mapping[str, tuple[Piece, ...]]:
         """The pieces that define a name, and the lists of implementations that have it: they decide what it asks for."""
         found: dict[str, tuple[Piece, ...]] = {}
@@ -228,16 +233,20 @@ class Pieces:
         return (span.start, span.end) if span.source is self.source else None
 
 
-def split(path: Path, text: str, before: Pieces | None = None) -> Pieces:
-    """The pieces of a text; those that have not changed are the ones from before."""
-    known = {(p.key, p.text): p for p in before.pieces} if before is not None else {}
+# By file, key and text.
+Known = MutableMapping[tuple[Path, str, str], Piece]
+
+
+def split(path: Path, text: str, known: Known | None = None) -> Pieces:
+    """The pieces of a text; those that are known already are the same ones, be they of this text or of one before."""
+    known = {} if known is None else known
     count: dict[str, int] = {}
     pieces = []
     for part in _closed(path, list(_parts(text))):
         name = _called(part)
         count[name] = count.get(name, 0) + 1
         key = f"{name}#{count[name]}"
-        pieces.append(known.get((key, part)) or Piece(path, key, part))
+        pieces.append(known.get((path, key, part)) or known.setdefault((path, key, part), Piece(path, key, part)))
     return Pieces(path, text, tuple(pieces))
 
 

@@ -12,13 +12,11 @@ from pathlib import Path
 
 from ..lang import core
 from ..lang.diagnostics import RxError
-from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.lexer import KIND, scan
 from ..lang.node import Node
 from ..lang.source import Source
 from .analysis import Analyst, Facts, Settings
 from .lookup import Lookup, Place, Symbol, placed, text_order
-from .names import FORMS, SORTS
 
 
 class Refused(Exception):
@@ -60,8 +58,6 @@ def _spelled(name: str) -> None:
     tokens = scan(Source("", name))
     if tokens.kinds != [KIND["NAME"]] or tokens.problems or tokens.ends != [len(name)]:
         raise Refused(f"`{name}` cannot be a name")
-    if name in SORTS or name in DTYPES or name in CLASSES or name in FORMS:
-        raise Refused(f"`{name}` means something in the language")
 
 
 def _tried(
@@ -143,19 +139,22 @@ def _alike(before: object, after: object, same: Same) -> bool:
     """Whether two trees are one but for names: what a type abbreviates binds names where the type is used."""
     if isinstance(before, str) and isinstance(after, str):
         return same(before, after)
+    if isinstance(before, core.SizeVar | core.DimOf) and type(before) is not type(after):
+        return isinstance(after, core.SizeVar | core.DimOf)  # a size is that of a tensor which nothing hides there
     if isinstance(before, Node) and type(before) is type(after):
         before, after = type(before)._value(before), type(after)._value(after)
     if isinstance(before, tuple) and isinstance(after, tuple):
-        one, other = ([x for x in items if not _is_another_name(x)] for items in (before, after))
+        one, other = ([x for x in items if not _is_another_name(x, same)] for items in (before, after))
         return len(one) == len(other) and all(_alike(a, b, same) for a, b in zip(one, other, strict=True))
     return before == after
 
 
-def _is_another_name(part: object) -> bool:
-    """Whether desugaring calls a value otherwise, because something is called like it."""
-    if not isinstance(part, core.Let) or not isinstance(part.value, core.Var):
+def _is_another_name(part: object, same: Same) -> bool:
+    """Whether a value is only called otherwise, by desugaring because something is called like it, or by the two names."""
+    if not isinstance(part, core.Let) or not isinstance(part.value, core.Var) or len(part.names) != 1:
         return False
-    return [name.rstrip("'") for name in part.names] == [part.value.name.rstrip("'")]
+    name, value = part.names[0].rstrip("'"), part.value.name.rstrip("'")
+    return same(name, value) or same(value, name)
 
 
 def edited(text: str, places: Iterable[Place], name: str) -> str:

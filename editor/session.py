@@ -127,6 +127,7 @@ class Session:
         document = self.documents.pop(self.path(uri), None)
         self._paths.pop(uri, None)
         if document is not None:
+            self._lines.pop(document.path, None)
             document.outdate()
             self.edition += 1
             self._worker.submit(self.analyst.close, document.path)

@@ -51,7 +51,7 @@ def location(session: Session, place: Place) -> lsp.Location:
 
 def diagnostics(session: Session, facts: Facts) -> list[lsp.Diagnostic]:
     lines = session.lines(facts.pieces.path, facts.pieces.text)
-    return [_diagnostic(session, facts, lines, said) for said in facts.diagnostics]
+    return [_diagnostic(session, facts, lines, said) for said in facts.told]
 
 
 def _diagnostic(session: Session, facts: Facts, lines: Lines, said: Diagnostic) -> lsp.Diagnostic:

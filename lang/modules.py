@@ -42,6 +42,11 @@ class Modules(Node):
     imports: tuple[Loaded, ...] = ()
 
 
+def called(item: sweet.Import) -> str:
+    """The alias of an import."""
+    return item.alias.name if item.alias else Path(item.path.value).stem
+
+
 def _read(source: Source, path: Path | None) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     return parse(source)
 
@@ -114,7 +119,7 @@ class _Loader:
             self.diagnostics.extend(problem.diagnostics)
 
     def _alias(self, file: _File, item: sweet.Import) -> str:
-        alias = item.alias.name if item.alias else Path(item.path.value).stem
+        alias = called(item)
         span = item.alias.span if item.alias else item.path.span
         if not alias.isidentifier():
             raise RxError(

@@ -159,6 +159,18 @@ def test_missing_files_are_one_line_each_and_status_2(rx: Any) -> None:
     assert (status, out, err.count("\n")) == (2, "", 2)
 
 
+@pytest.mark.parametrize("name", ["a.py", "a.json", "a.txt", "notes", "a.bin"])
+@pytest.mark.parametrize("command", ["check", "run", "shapes", "desugar", "fmt"])
+def test_what_is_no_program_is_told_once_with_what_is_one(rx: Any, tmp_path: Path, command: str, name: str) -> None:
+    texts = {"a.json": b'{"a": [1]}\n' * 9, "a.bin": bytes(range(256)) * 9}
+    (tmp_path / name).write_bytes(texts.get(name, b"import os\n\n\nclass A:\n    b = {1: 'c'}\n" * 9))
+    status, out, err = rx(command, name)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"rx: '{name}' is no program ({name}:1:") and ".rx" in err and ".onnx" in err
+    (tmp_path / name).write_text("let a = 3\n")  # however a program is called
+    assert rx("check", name)[0] == 0
+
+
 def test_a_file_that_cannot_be_read_keeps_no_other_from_being_checked(rx: Any) -> None:
     for name in ("lib/wrong.rx", "lib/ff.rx"):
         Path(name).parent.mkdir(exist_ok=True)
@@ -381,6 +393,15 @@ def test_ctrl_c_while_the_command_is_loaded_is_quiet_too() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_nothing_that_takes_long_is_loaded_before_an_interrupt_is_quiet() -> None:
+    program = (
+        "import sys, __future__; before = set(sys.modules); import rxlang.cli.start\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["rxlang", "rxlang.cli", "rxlang.cli.start", "rxlang.cli.status"]
 
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:

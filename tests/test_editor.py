@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import random
-from contextlib import suppress
+import re
+from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
+from types import FunctionType, ModuleType
 
 import pytest
-from rxlang.editor.analysis import Analyst, Facts, Settings
+from rxlang.editor.analysis import Analyst, Facts, Settings, Verdict
 from rxlang.editor.completion import completions, signature
-from rxlang.editor.lookup import Lookup
-from rxlang.editor.pieces import split
+from rxlang.editor.lookup import Lookup, Symbol
+from rxlang.editor.pieces import Piece, Pieces, split
 from rxlang.editor.positions import UTF8, UTF16, UTF32, Lines, Position, changed, path_of, uri_of
 from rxlang.editor.rename import Refused, edited, renamed
 from rxlang.editor.symbols import folds, symbols, tokens
+from rxlang.lang.diagnostics import Diagnostic
+from rxlang.lang.dtypes import DTYPES
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_source
-from support import fuzz, hard_programs
+from support import fuzz, hard_programs, plain_scopes, random_programs, small_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = sorted([*ROOT.glob("examples/**/*.rx"), *ROOT.glob("tests/**/*.rx"), *ROOT.glob("benchmarks/**/*.rx")])
@@ -43,8 +48,9 @@ def sample(count: float, longest: int = 100_000) -> list[Path]:
 
 @pytest.mark.parametrize("path", sample(1200), ids=lambda p: p.name)
 def test_piece_by_piece_the_same_is_said_as_of_the_whole(path: Path) -> None:
-    text = path.read_text()
-    assert known(Analyst().facts(path)) == checked(path, text)
+    text, facts = path.read_text(), Analyst().facts(path)
+    assert known(facts) == checked(path, text)
+    assert is_wrong(facts.told) != check_source(Source(str(path), text), path.parent).ok
 
 
 @pytest.mark.parametrize("path", sample(300, 4_000), ids=lambda p: p.name)
@@ -66,6 +72,35 @@ def test_what_is_wrong_with_a_type_where_it_is_used_is_told() -> None:
     text = "type A = Tensor([x, 2], int8)\n" + "".join(f"@{f} = fn(x : A) : Tensor {{ x }}\n" for f in "fg")
     assert [said[0] for said in known(fresh(path, text))] == ["E206"]
     assert known(fresh(path, text)) == checked(path, text)
+
+
+def is_wrong(said: tuple[Diagnostic, ...]) -> bool:
+    return any(d.severity == "error" for d in said)
+
+
+def test_what_is_wrong_with_an_import_is_told_where_it_is_imported(tmp_path: Path) -> None:
+    """Be it wrong by itself, or where it is used, in a file behind it, while it is edited, or no more."""
+    paths = [tmp_path / name for name in ("top.rx", "middle.rx", "base.rx")]
+    types = {
+        "type A = Tensor([n, 2], int8)\n": (),
+        "type A = Tensor([n * k], int8)\n": ("E208",),
+        "\n\ntype B = Tensor([n], int9)\ntype A = Tensor([n + ], int8)\n": ("E225", "E101"),
+        "type A = Tensor([n, 2], int8)\n@f = fn(x : A) : Tensor([n], int8) { x }\n": ("E302",),
+    }
+    paths[0].write_text('import "middle.rx" as m\n@f = fn(x : Tensor([3, 2], int8)) : Tensor { @m.f(x) }\n')
+    paths[1].write_text('\nimport "base.rx"\n@f = fn(x : base.A) : Tensor { x }\n')
+    analyst = Analyst()
+    for text, codes in [*types.items(), *reversed(types.items())]:
+        analyst.edit(paths[2], text)
+        for path in paths[:2]:
+            told = [d for d in analyst.facts(path).told if d.severity == "error"]
+            assert [str(d.code) for d in told[:1]] == list(codes[:1]), (path.name, text)
+            if codes:
+                assert told[0].span.text.endswith('.rx"') and "base.rx has " in told[0].message
+                assert [label.span.text != "" for label in told[0].labels] == [True] * len(codes)
+    paths[2].write_text("type A = Tensor([n, 2], int8)\n")
+    analyst.close(paths[2])
+    assert not is_wrong(analyst.facts(paths[0]).told)
 
 
 def fresh(path: Path, text: str) -> Facts:
@@ -198,6 +233,41 @@ def test_only_what_changed_and_who_sees_it_is_checked_again() -> None:
     assert new(wider) == {"a#1", "b#1", "d#1", "let#1"}, "@d says nothing of its result"
 
 
+def test_however_much_is_typed_as_much_is_held() -> None:
+    """Calls are typed and taken back, one keystroke after the other: nothing of what stood there meanwhile stays."""
+    path, analyst, chance = ROOT / "tests" / "new.rx", Analyst(), random.Random(5)
+    head = "fn(x : Tensor([n], int8)) : Tensor([n], int8)"
+    text = "".join(f"@f{i} = {head} {{\n  let y = @f{max(i - 1, 1)}(x)\n  y\n}}\n" for i in range(2, 12))
+    text = f"@f1 = {head} {{ x }}\n{text}"
+    places = [i for i in range(len(text)) if text.startswith("  let y", i)]
+    held = set()
+    for _ in range(6):
+        analyst.edit(path, text)
+        analyst.facts(path)
+        held.add(tuple(reached(analyst, kind) for kind in (Piece, Pieces, Verdict)))
+        for _ in range(8):
+            at = chance.choice(places)
+            for typed in ("@", "@re", "@relu(x)"):
+                analyst.edit(path, text[:at] + typed + text[at:])
+                next(analyst.steps(path, Settings()))
+            analyst.edit(path, text)
+            next(analyst.steps(path, Settings()))
+    assert held == {(11, 1, 11)}
+
+
+def reached(one: object, kind: type) -> int:
+    """How many objects of a kind something holds."""
+    seen, todo, count = {id(one)}, [one], 0
+    while todo:
+        now = todo.pop()
+        count += type(now) is kind
+        if not isinstance(now, type | ModuleType | FunctionType):
+            new = [o for o in gc.get_referents(now) if id(o) not in seen]
+            seen.update(map(id, new))
+            todo.extend(new)
+    return count
+
+
 # Places
 
 
@@ -293,23 +363,72 @@ def typed(chance: random.Random) -> str:
     return "\n".join([*types, f"@f = fn({head}) : Tensor {{", f"  let w = {loop}", "  w", "}\n"])
 
 
-def test_a_rename_in_a_random_program_leaves_what_is_asked_and_known() -> None:
-    path, settings, changes = ROOT / "tests" / "renamed.rx", Settings(), 0
+def random_program(seed: int) -> str:
+    made: tuple[Callable[[], str], ...] = (
+        lambda: typed(random.Random(seed)),
+        lambda: hard_programs.program(seed, 2),
+        lambda: plain_scopes.program(seed)[0],
+        lambda: random_programs.Maker(seed).source,
+        lambda: small_programs.Maker(seed).program() + small_programs.LIBRARY,
+    )
+    return made[seed % len(made)]()
+
+
+def using(text: str) -> str:
+    """A file with a function for each that another has with parameters which it can spell."""
+    own = set(re.findall(r"^(?:type|const) (\w+)", text, re.MULTILINE))
+    heads = re.findall(r"^@(\w+) = fn\((\w+ : Tensor\(\[[\w, ]*\], \w+\))\)", text, re.MULTILINE)
+    there = [(f, param) for f, param in heads if own.isdisjoint(re.findall(r"\w+", param))]
+    calls = (f"@{f} = fn({param}) {{ @lib.{f}({param.split(' ')[0]}) }}\n" for f, param in there)
+    return 'import "lib.rx" as lib\n' + "".join(calls)
+
+
+def test_a_rename_in_random_files_leaves_what_is_asked_and_known(tmp_path: Path) -> None:
+    """A new name is refused only where it stands already, where the old one does."""
+    lib, use, settings, changes, refusals = tmp_path / "lib.rx", tmp_path / "use.rx", Settings((tmp_path,)), 0, 0
     for case in fuzz.cases("renames"):
         with case as seed:
             chance = random.Random(seed)
-            text = chance.choice((typed, lambda chance: hard_programs.program(seed, 8)))(chance)
-            analyst = Analyst()
-            analyst.edit(path, text)
-            lookup = Lookup(analyst.facts(path).program)
+            text = random_program(seed)
+            texts = {lib: text, use: using(text)}
+            before, analyst = written(texts), Analyst()
+            lookup = Lookup(analyst.facts(lib, settings).program)
             there = [(o.name, s) for o in lookup.occurrences() for s in (lookup.symbol(o),) if s is not None and s.path]
             for _, symbol in chance.sample(there, min(len(there), 3)):
-                name = chance.choice([*(n for n, _ in there), "fresh", "_", "_x", "out", "main"])
-                with suppress(Refused):
-                    changed = edited(text, renamed(analyst, [path], symbol, name, settings), name)
-                    assert meant(path, changed) == meant(path, text), (symbol, name, text)
-                    changes += 1
-    assert changes
+                name = chance.choice([*(n for n, _ in there), *WORDS])
+                try:
+                    places = renamed(analyst, [lib, use], symbol, name, settings)
+                except Refused:
+                    refusals += 1
+                    assert may_clash(lookup, symbol, name), (symbol, name, text)
+                    continue
+                now = {p: edited(t, [q for q in places if q.path == p], name) for p, t in texts.items()}
+                assert written(now) == before, (symbol, name, text)
+                written(texts)
+                changes += 1
+    assert changes and refusals
+
+
+WORDS = ("fresh", "_", "_x", "out", "main", "min", "load", "floating", "Tensor", "int8", "relu", "lib")
+
+
+def written(texts: dict[Path, str]) -> list[object]:
+    """What files mean that are on disk from here on."""
+    for path, text in texts.items():
+        path.write_text(text)
+    return [meant(path, text) for path, text in texts.items()]
+
+
+def may_clash(lookup: Lookup, symbol: Symbol, name: str) -> bool:
+    """Whether a name stands where a symbol is known, in the same sort of names, or is one that the language has there."""
+    unit = lookup.program.units[""]
+    if symbol.kind in ("function", "import"):
+        return "main" in (symbol.name, name) or f"@{name}" in unit.text
+    # What types speak of is seen wherever they are used.
+    types = [p for p in unit.pieces if re.match("type|const", p.text)]
+    around = [p for p in unit.pieces if symbol.key.startswith(p.key) or symbol.kind in ("type", "const")]
+    in_types, there = (re.findall(r"(?<![\w@])[\w']+", "".join(p.text for p in ps)) for ps in (types, around))
+    return symbol.name in in_types or name in {*in_types, *there, *DTYPES, "_"}
 
 
 def meant(path: Path, text: str) -> object:
@@ -356,3 +475,27 @@ def test_users_of_a_function_that_is_being_typed_see_its_signature() -> None:
         codes = [str(d.code) for d in facts.diagnostics]
         assert "E301" in codes and any(c.startswith("E1") for c in codes), (typed, codes)
         assert next(v for p, v in facts.verdicts.items() if p.key == "b#1") is before["b#1"], typed
+
+
+def test_a_size_may_be_called_like_a_function_a_type_or_an_import(tmp_path: Path) -> None:
+    """They are names of other sorts: wherever the size stands it is the size that is found."""
+    path = tmp_path / "k.rx"
+    (tmp_path / "lib.rx").write_text("@g = fn(x : Tensor([n], int8)) : Tensor([n], int8) { x }\n")
+    size = "fn(x : Tensor([k, min(k, 3)], int8)) : Tensor([k, ?], int8) { x }\n"
+    for others in ("@k = ", "type k = Tensor([k], int8)\n@f = ", 'import "lib.rx" as k\n@f = ', "@f = "):
+        text = others + size
+        analyst = Analyst()
+        analyst.edit(path, text)
+        found = Lookup(analyst.facts(path).program)
+        at = text.index("[k, min") + 1
+        occurrence = found.at(at)
+        symbol = found.symbol(occurrence) if occurrence is not None else None
+        assert symbol is not None and symbol.kind == "size"
+        for name in ("rows", "min", "Tensor", "floating", "f", "g"):
+            try:
+                changed = edited(text, renamed(analyst, [path], symbol, name, Settings()), name)
+            except Refused:
+                assert name == "min" and "min(k" in text
+                continue
+            assert changed == others + re.sub(r"\bk\b", name, size)
+            assert meant(path, changed) == meant(path, text)

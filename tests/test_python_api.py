@@ -27,3 +27,23 @@ def test_a_function_has_a_signature_of_python_s() -> None:
         "(x: 'Tensor([n], int8)', lambda_: 'Size' = 2, y_: 'float32' = 1.5) -> 'Tensor([n], int8)'"
     )
     assert str(inspect.signature(module.g)) == "()" and module.f.signature in pydoc.plain(pydoc.render_doc(module.f))
+
+
+def test_help_of_a_module_has_its_functions_by_the_names_that_they_are_called_by(tmp_path: Path) -> None:
+    (tmp_path / "lib.rx").write_text("@g = fn(x : Tensor([n], int8)) : Tensor([n], int8) { x }\n")
+    file = tmp_path / "f.rx"
+    file.write_text(
+        'import "lib.rx" as lib\n@f = fn(x : Tensor([k], int8), m : Size = 3) { @lib.g(x) }\n@h = fn() { 1 }\n@i = [@f]\n'
+        "private @p = fn(x : Tensor) { x }\nlet y = 3\n"
+    )
+    shown = pydoc.plain(pydoc.render_doc(rx.load(str(file))))
+    heads = [line.strip() for line in shown.splitlines() if line.startswith("    @") or "main()" in line]
+    assert heads == [
+        "@lib.g = fn(x : Tensor([n], int8)) : Tensor([n], int8)",
+        "@f = fn(x : Tensor([k], int8), m : Size = 3)",
+        "@h = fn()",
+        "@i = fn(x : Tensor([k], int8), m : Size = 3)",
+        "main() runs the script, and gives its names with their values",
+    ]
+    assert "module.ff(x)" in shown and "__init__" not in shown
+    assert "@h" not in pydoc.plain(pydoc.render_doc(rx.loads("let a = 3")))
