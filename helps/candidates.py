@@ -43,7 +43,7 @@ def candidates(case: Case) -> list[Mend]:
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
             changes = any(e.text != e.span.text for e in mend.edits)
-            if changes and not overlap(mend.edits) and key not in found and not _empties(case.tree, mend):
+            if changes and not overlap(mend.edits) and key not in found and not _empties(case, mend):
                 found[key] = mend
     unsure = [m.kind == "slip" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
     ordered = [
@@ -56,9 +56,12 @@ def candidates(case: Case) -> list[Mend]:
     return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
 
 
-def _empties(tree: Tree, mend: Mend) -> bool:
-    """Whether it writes 0 for a size that is written in a shape: of empty tensors most things are right."""
-    return any(e.text.strip() == "0" and _in_shape(tree, e.span) for e in mend.edits)
+def _empties(case: Case, mend: Mend) -> bool:
+    """Whether it writes 0 for a size that is written in a shape, where not just that is asked for: of empty tensors most
+    things are right."""
+    if case.subject.wanted == (0,):
+        return False
+    return any(e.text.strip() == "0" and _in_shape(case.tree, e.span) for e in mend.edits)
 
 
 def _in_shape(tree: Tree, span: Span) -> bool:

@@ -92,6 +92,11 @@ class Tree:
         """The nodes of a kind around a place."""
         return (node for node in self._of_kind.get(kind, ()) if isinstance(node, kind) and _holds(node, span))
 
+    def loop_of(self, carry: sweet.Carry) -> sweet.For | sweet.While | None:
+        """The loop that carries it."""
+        found = (self.enclosing(carry.span, sweet.For), self.enclosing(carry.span, sweet.While))
+        return next((loop for loop in found if loop is not None and carry in loop.carries), None)
+
     def function(self, name: str) -> sweet.FnDecl | None:
         """A function of the program, or of a file that it imports."""
         if name in self.imported:

@@ -327,6 +327,8 @@ def together(first: Mend, second: Mend, edits: tuple[Edit, ...]) -> Mend:
     if first.what == second.what and first.lines and second.lines and first.lines != second.lines:
         shown = first.shown if first.shown == second.shown else ""
         return replace(first, lines=first.lines + second.lines, shown=shown, edits=edits, rank=rank, guess=True)
+    if first.what == second.what and first.gives_way and second.gives_way:
+        return Mend(f"{first.what}, twice", edits, rank, second.text, guess=True)
     if first.asks and second.asks:
         return Mend(f"{first.what} and {second.what}", edits, rank, second.text, guess=True, asks=True)
     shown_again = first.shown.strip("`") in second.shown

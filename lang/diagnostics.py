@@ -53,7 +53,7 @@ class Subject(Placed):
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
     alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
     requirement of a primitive (see ops/requirements.py) or the condition of a signature; `grown` what the annotation of a
-    loop's carry would say of an axis that grows, over the loop's index.
+    loop's carry would say of an axis that grows, over the loop's index; `is_first`: it is about the carry's first value.
     """
 
     callee: str
@@ -66,6 +66,7 @@ class Subject(Placed):
     also: tuple[str, ...] = ()
     asked: object = None
     grown: str = ""
+    is_first: bool = False
 
 
 class Met(Node):

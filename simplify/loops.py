@@ -38,10 +38,10 @@ from .solver.conditions import ge, lt
 from .solver.sizes import is_older, single_var
 from .solver.terms import A_FACT, A_TURN, Size, Var, over, stride, variables
 from .stacks import Shared, Stacks
-from .turns import AFTER, BEFORE, AnyTurn, assertion, at
+from .turns import AnyTurn, assertion, at
 from .unread import UnreadLoop
 from .visitor import Part, Visitor
-from .voice.claims import Claim, never_run
+from .voice.claims import AFTER, BEFORE, Claim, never_run
 from .wildcards import Sayable
 
 # So often a set of conditions that a turn may keep is made smaller.

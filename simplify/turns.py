@@ -17,8 +17,6 @@ from .solver.terms import Size, ceildiv, mod, over
 from .visitor import Part, Visitor
 from .voice.claims import Claim
 
-BEFORE, AFTER = "before the first turn", "after a turn"
-
 
 class AnyTurn(Part):
     """Begins a turn that stands for all of them."""

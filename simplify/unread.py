@@ -11,9 +11,9 @@ from .known.fresh import unknown
 from .known.values import UNDECIDED, Entry, Env, SizeValue, is_wrong
 from .opaque import pinned, typed
 from .solver.terms import A_TURN, stride
-from .turns import AFTER, BEFORE, AnyTurn, assertion, at
+from .turns import AnyTurn, assertion, at
 from .visitor import Part, Visitor
-from .voice.claims import Claim, SharedBy, ToldBy
+from .voice.claims import AFTER, BEFORE, Claim, SharedBy, ToldBy
 
 
 class UnreadLoop(Part):

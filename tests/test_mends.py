@@ -705,3 +705,26 @@ def test_what_the_same_edit_settles_is_told_once(body: str, found: int, mistakes
     assert (len(alone), len(told)) == (found, mistakes)
     either = {label.span for d in told for label in d.labels if label.message == "this does not fit either"}
     assert len(either) == found - mistakes and {d.span for d in alone} >= either
+
+
+@pytest.mark.parametrize(
+    ("body", "mend"),
+    [
+        ("for i in range(n) with (s : Tensor([m, d], float32) = r * 2.0) { s }", "@broadcast_to(r * 2.0, [m, d])"),
+        ("for i in range(n) with (s : Tensor([m, d], float32) = y) { s }", "@matrix_transpose(y)"),
+        ("for i in range(n) with (s : Tensor([m, d], float32) = x) { @matrix_transpose(@exp(s)) }",
+         "@matrix_transpose(@matrix_transpose(@exp(s)))"),
+        ("(while (k < n) with (k : Size = 0, s : Tensor([m, d], float32) = y) { (k + 1, s) })[1]", "@matrix_transpose(y)"),
+        ("let z : Tensor([m, d], float32) = r\\n  z", "@broadcast_to(r, [m, d])"),
+        ("let t = for i in range(n) with (t : Tensor([i], float32) = @zeros([1], float32)) "
+         "{ @concat([t, @ones([1], float32)], axis=0) }\\n  x", "`[0]`"),
+    ],
+)  # fmt: skip
+def test_what_a_loop_begins_with_and_what_a_turn_gives_are_mended_as_other_values(body: str, mend: str) -> None:
+    text = (
+        "@f = fn(x : Tensor([m, d], float32), y : Tensor([d, m], float32), r : Tensor([d], float32), n : Size) "
+        f": Tensor([m, d], float32) where n >= 0 {{\\n  {body}\\n}}\\n"
+    ).replace("\\n", "\n")
+    [found] = [d for d in with_helps(check_text(text, "p.rx", Path()), Path()).diagnostics if d.is_wrong]
+    assert any(mend in help_.text for help_ in found.helps[:2]), [help_.text for help_ in found.helps]
+    assert "broadcast" not in mend or fixed_and_left(Source("p.rx", text), Path()).text == text

@@ -76,10 +76,23 @@ def value_of(case: Case) -> sweet.Expr | None:
     let = case.tree.enclosing(declared, sweet.Let)
     if let is not None and let.type is not None and declared.within(let.type.span) and not let.is_tuple:
         return let.value
+    carry = case.tree.enclosing(declared, sweet.Carry)
+    if carry is not None and carry.type is not None and declared.within(carry.type.span):
+        return carry.init if case.subject.is_first else _next(case, carry)
     decl = case.tree.enclosing(declared, sweet.FnDecl)
     if decl is not None and decl.fn.result is not None and declared.within(decl.fn.result.span):
         return decl.fn.body.result if decl.fn.body is not None else None
     return None
+
+
+def _next(case: Case, carry: sweet.Carry) -> sweet.Expr | None:
+    """What a turn gives a carry for the next one, where that stands in its last line."""
+    loop = case.tree.loop_of(carry)
+    if loop is None:
+        return None
+    many, result = len(loop.carries) + len(loop.stack) > 1, loop.body.result
+    parts = result.items if isinstance(result, sweet.TupleExpr) and many else () if many else (result,)
+    return next((p for c, p in zip(loop.carries, parts, strict=False) if c is carry), None)
 
 
 def _matched(case: Case) -> tuple[sweet.ExprStmt, sweet.Name] | None:

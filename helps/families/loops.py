@@ -38,7 +38,7 @@ def mends(case: Case) -> Iterator[Mend]:
         return
     found = case.tree.of(asked.source).find(asked, sweet.TensorType)
     dims = found.shape if isinstance(found, sweet.TensorType) else None
-    loop = _around(case, carry)
+    loop = case.tree.loop_of(carry)
     axis = case.subject.at[0][1]
     if (
         not isinstance(dims, sweet.ListExpr)
@@ -92,7 +92,7 @@ def _backwards(case: Case) -> Iterator[Mend]:
 
 def _annotated(case: Case, carry: sweet.Carry) -> Iterator[Mend]:
     """A carry without annotation keeps the shape of its first value: one that says how it grows, or that it changes."""
-    loop, kept = _around(case, carry), case.subject.wanted
+    loop, kept = case.tree.loop_of(carry), case.subject.wanted
     made = next((o for o in case.subject.operands if o.shape is not None and len(o.shape) == len(kept)), None)
     if loop is None or made is None or made.shape is None or made.dtype == "?":
         return
@@ -124,11 +124,6 @@ def _free(case: Case) -> Iterator[str]:
     """Names for sizes that the file has no use for."""
     taken = {n.name for n in walk(case.tree.module) if isinstance(n, sweet.Ident | sweet.Name)}
     return (n for n in (*_NAMES, *(f"{n}{k}" for k in range(2, 9) for n in _NAMES)) if n not in taken)
-
-
-def _around(case: Case, carry: sweet.Carry) -> Loop | None:
-    found = (case.tree.enclosing(carry.span, sweet.For), case.tree.enclosing(carry.span, sweet.While))
-    return next((loop for loop in found if loop is not None and carry in loop.carries), None)
 
 
 def _with_result(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, axis: int) -> Iterator[Mend]:

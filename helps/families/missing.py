@@ -141,10 +141,9 @@ def _declared(case: Case) -> Iterator[Mend]:
     shape = found.shape if isinstance(found, sweet.TensorType) else found
     if not isinstance(shape, sweet.ListExpr) or any(isinstance(i, sweet.Splice | sweet.Dots) for i in shape.items):
         return
-    text = shape.span.text
-    if 1 in dims and len(dims) == len(shape.items):
-        yield wrap(case, value, shapes.broadcast(text))
-    sizes = [item.span.text for item in shape.items]
+    text, sizes = shape.span.text, [item.span.text for item in shape.items]
+    if 1 in dims and len(dims) == len(sizes) or _lacks_the_first(dims, sizes):
+        yield replace(wrap(case, value, shapes.broadcast(text)), guess=len(dims) < len(sizes))
     as_many = _quotient(_times(dims), _times(sizes)) == "1"
     if len(dims) == len(sizes) and not (as_many and 1 in dims) or len(dims) < 2:
         return
@@ -152,6 +151,12 @@ def _declared(case: Case) -> Iterator[Mend]:
         # An axis of one element is rather added or dropped.
         rank = 14 if as_many and 1 not in dims and "1" not in sizes else 23
         yield wrap(case, value, shapes.reshaped(text, rank))
+
+
+def _lacks_the_first(dims: Dims, sizes: list[str]) -> bool:
+    """Whether some sizes are the last of others, or 1."""
+    last = sizes[len(sizes) - len(dims) :]
+    return 0 < len(dims) < len(sizes) and all(d == 1 or str(d) == size for d, size in zip(dims, last, strict=True))
 
 
 def _times(sizes: Iterable[int | str]) -> str:

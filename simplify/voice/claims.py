@@ -27,6 +27,9 @@ from .subject import of_check
 from .telling import distinct, finish
 from .wording import Ranges, comes_from_here, compared, known_names, ranges_of, size_label, values_text, wording
 
+# When a loop's invariant is asked for.
+BEFORE, AFTER = "before the first turn", "after a turn"
+
 
 class Claim(Asked):
     """A claim, an assertion or a declared result. `ranges` are those of the sizes that it speaks of; `open_at` and `behind` are
@@ -79,7 +82,7 @@ class Claim(Asked):
         return ((self.entry, self.stmt.origin.axis),)
 
     def subject(self, state: State) -> Subject:
-        return replace(of_check(state, self.stmt, self.env), grown=self.grown)
+        return replace(of_check(state, self.stmt, self.env), grown=self.grown, is_first=self.when == BEFORE)
 
     def said(self, finding: Finding) -> Diagnostic:
         said = self._said(finding)
