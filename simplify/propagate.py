@@ -155,18 +155,26 @@ class Checker:
         options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
         again = Checker(self.before, self.program.lookup, options, self.program.header)
         again.program.explained = name
-        again.run()
+        with self._asked_later():
+            again.run()
         told = [e for n in again._in_order(again.walks) for e in again.walks[n].bindings.explained(name)]
         return (*(work() for const, work in again.consts if const == name), *told)
 
     def demanded(self) -> tuple[Demands, ...]:
-        return tuple(self.wanted[name]() for name in self._in_order(self.wanted))
+        with self._asked_later():
+            return tuple(self.wanted[name]() for name in self._in_order(self.wanted))
 
     def required(self) -> tuple[Conditions, ...]:
-        return tuple(self.asked[name]() for name in self._in_order(self.asked))
+        with self._asked_later():
+            return tuple(self.asked[name]() for name in self._in_order(self.asked))
 
     def takes(self, function: str) -> Takes | None:
-        return self.taking[function]() if function in self.taking else None
+        with self._asked_later():
+            return self.taking[function]() if function in self.taking else None
+
+    def _asked_later(self) -> Purse:
+        """The steps for what somebody asks of a program that was checked: as many as the check had."""
+        return Purse(self.program.purse, self.program.walks)
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
