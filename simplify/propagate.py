@@ -66,6 +66,7 @@ def check(
     checker = Checker(program, lookup, options, header, consts)
     with Purse(checker.program.purse, checker.program.walks) as purse:
         checked = checker.run()
+    checker.ended = purse.ended
     return replace(checked, steps=purse.spent, walked=purse.walked, ended=purse.ended, length=checker.program.length)
 
 
@@ -98,6 +99,8 @@ class Checker:
         self.asked: dict[str, Callable[[], Conditions]] = {}
         self.taking: dict[str, Callable[[], Takes | None]] = {}
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
+        # Whether the steps did not last for the program: then there are none for what is asked of it later.
+        self.ended = False
 
     def run(self) -> Checked:
         consts = [self.const(c) for c in self.before.consts]
@@ -155,7 +158,7 @@ class Checker:
         options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
         again = Checker(self.before, self.program.lookup, options, self.program.header)
         again.program.explained = name
-        with self._asked_later():
+        with Purse(self.program.purse, self.program.walks):
             again.run()
         told = [e for n in again._in_order(again.walks) for e in again.walks[n].bindings.explained(name)]
         return (*(work() for const, work in again.consts if const == name), *told)
@@ -174,7 +177,7 @@ class Checker:
 
     def _asked_later(self) -> Purse:
         """The steps for what somebody asks of a program that was checked: as many as the check had."""
-        return Purse(self.program.purse, self.program.walks)
+        return Purse(0, 0) if self.ended else Purse(self.program.purse, self.program.walks)
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
