@@ -21,6 +21,9 @@ from .open_checks import OpenChecks
 _MOST_ROUNDS = 6
 _RANKS = range(8)
 _MOST_RANKS_TRIED = 64
+# What checking with signatures may take in all, in steps of reasoning: this, or so many times as much as one check. Where the
+# steps did not last for the program nothing is tried.
+_ROOM, _CHECKS, _STEPS_OF_A_LETTER = 1_000_000, 8, 4
 
 
 def signatures(
@@ -50,12 +53,16 @@ class _Search:
         self.report = report
         self.source = source
         self.base, self.roots, self.options = base, roots, options
+        ended = report.checked is not None and report.checked.ended
+        self.room = 0 if ended else max(_ROOM, _CHECKS * self._cost(report))
 
     def settled(self, found: list[Demands]) -> tuple[Demands, ...] | None:
         """The signatures that are their own signatures; None where they do not fit together."""
         places = [d.place for d in found]
         first = found
         for _ in range(_MOST_ROUNDS):
+            if self.room <= 0:
+                return None
             after = self.checked_with(found)
             if not self._is_as_good(after):
                 return None
@@ -76,12 +83,12 @@ class _Search:
         """Each signature with which the program is as good as before; the others as they stand in it."""
         kept: list[Demands] = []
         for demands in wanted:
-            if self._is_as_good(self.checked_with([*kept, demands])):
+            if self.room > 0 and self._is_as_good(self.checked_with([*kept, demands])):
                 kept.append(demands)
         assert self.report.checked is not None
         functions = {f"@{f.name}": f for f in self.report.checked.program.functions}
         shown = [d if d in kept else _declared(d, functions[d.name]) for d in wanted]
-        return _judged(shown, self.checked_with(kept))
+        return _judged(shown, self.checked_with(kept) if kept else self.report)
 
     def with_ranks(self, found: Sequence[Demands]) -> list[Demands]:
         """Where one rank of a parameter is the only one with which nothing goes wrong, it is that."""
@@ -89,7 +96,7 @@ class _Search:
         for i, demands in enumerate(found):
             for j, (name, type_) in enumerate(demands.params if not demands.complete else ()):
                 read = _of_any_rank(type_)
-                if read is None or left < len(_RANKS):
+                if read is None or left < len(_RANKS) or self.room <= 0:
                     continue
                 left -= len(_RANKS)
                 dtype = None if read.dtype is None else read.dtype.span.text
@@ -101,7 +108,15 @@ class _Search:
     def checked_with(self, demands: Iterable[Demands]) -> Report:
         edits = [Edit(d.place, f"{d} ") for d in demands]
         text = Source(self.source.name, applied(self.source.text, edits))
-        return check_source(text, self.base, self.roots, self.options)
+        after = check_source(text, self.base, self.roots, self.options)
+        self.room -= self._cost(after)
+        return after
+
+    def _cost(self, report: Report) -> int:
+        """What a check took, in steps of reasoning."""
+        checked = report.checked
+        walked = 0 if checked is None else checked.steps + checked.walked
+        return walked + _STEPS_OF_A_LETTER * len(self.source.text)
 
     def _is_as_good(self, after: Report) -> bool:
         """Whether nothing is wrong that was not before."""

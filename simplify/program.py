@@ -79,7 +79,7 @@ class Program:
         self.explained: str | None = None
 
     def consts_used(self, user: User) -> list[str]:
-        """The consts that something names, or what it names does, in their order."""
+        """The consts that something names, or what it calls does, in their order."""
         if not self.consts:
             return []
         found: set[str] = set()
@@ -87,7 +87,7 @@ class Program:
         while todo:
             uses = self.uses_of(todo.pop())
             found |= uses.consts
-            for used in (*map(self._const_defs.__getitem__, uses.consts), *map(self._callable, uses.functions)):
+            for used in map(self._callable, uses.functions):  # what a const is made of is known by then
                 if id(used) not in seen:
                     seen.add(id(used))
                     todo.append(used)

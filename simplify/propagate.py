@@ -66,6 +66,7 @@ def check(
     checker = Checker(program, lookup, options, header, consts)
     with Purse(checker.program.purse, checker.program.walks) as purse:
         checked = checker.run()
+    checker.ended = purse.ended
     return replace(checked, steps=purse.spent, walked=purse.walked, ended=purse.ended, length=checker.program.length)
 
 
@@ -98,6 +99,8 @@ class Checker:
         self.asked: dict[str, Callable[[], Conditions]] = {}
         self.taking: dict[str, Callable[[], Takes | None]] = {}
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
+        # Whether the steps did not last for the program: then there are none for what is asked of it later.
+        self.ended = False
 
     def run(self) -> Checked:
         consts = [self.const(c) for c in self.before.consts]
@@ -155,18 +158,26 @@ class Checker:
         options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
         again = Checker(self.before, self.program.lookup, options, self.program.header)
         again.program.explained = name
-        again.run()
+        with Purse(self.program.purse, self.program.walks):
+            again.run()
         told = [e for n in again._in_order(again.walks) for e in again.walks[n].bindings.explained(name)]
         return (*(work() for const, work in again.consts if const == name), *told)
 
     def demanded(self) -> tuple[Demands, ...]:
-        return tuple(self.wanted[name]() for name in self._in_order(self.wanted))
+        with self._asked_later():
+            return tuple(self.wanted[name]() for name in self._in_order(self.wanted))
 
     def required(self) -> tuple[Conditions, ...]:
-        return tuple(self.asked[name]() for name in self._in_order(self.asked))
+        with self._asked_later():
+            return tuple(self.asked[name]() for name in self._in_order(self.asked))
 
     def takes(self, function: str) -> Takes | None:
-        return self.taking[function]() if function in self.taking else None
+        with self._asked_later():
+            return self.taking[function]() if function in self.taking else None
+
+    def _asked_later(self) -> Purse:
+        """The steps for what somebody asks of a program that was checked: as many as the check had."""
+        return Purse(0, 0) if self.ended else Purse(self.program.purse, self.program.walks)
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}

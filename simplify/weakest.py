@@ -25,7 +25,7 @@ from .solver.conditions import (
 )
 from .solver.facts import Facts
 from .solver.shorter import entails, needed, shorter
-from .solver.terms import Size, TooLarge, Var, of_atom, variables
+from .solver.terms import A_FACT, Size, TooLarge, Var, of_atom, over, stride, variables
 
 # What is longer than this nobody wants to read in a signature.
 _LONGEST = 160
@@ -80,9 +80,12 @@ def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck]) -> Weakes
     asked: list[Cond] = []
     complete = True
     for check in checks:
-        cond = said(state, inputs, check)
+        cond = None if over() else said(state, inputs, check)
+        if cond is not None and cond in asked:
+            continue
         asked.append(True if cond is None else cond)
         if cond is not None:
+            stride(A_FACT * len(found))
             found, cond = _added(found, cond, inputs)
         complete = complete and cond is not None and cond is not False
     found = _again(needed(found, inputs.door), inputs)

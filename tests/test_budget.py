@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from rxlang import pipeline
-from rxlang.helps import trials
+from rxlang.helps import signatures, trials
 from rxlang.helps.offer import with_helps
-from rxlang.simplify import implementations, program, turns, walk
+from rxlang.simplify import implementations, program, turns, walk, weakest
 from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.sizes import only_var as var_of
@@ -582,3 +582,47 @@ def test_of_very_many_doubts_behind_the_end_the_places_are_counted():
     told = sum(d.severity == "warning" for d in report.diagnostics) - 1
     assert report.checked.ended
     assert told + int(more.split()[0]) <= report.counts.residual < 2 * (told + int(more.split()[0]))
+
+
+def test_consts_of_consts_cost_what_they_are_many():
+    def cost(count):
+        made = "".join(f"const c{i + 1} = c{i} + c0\n" for i in range(count))
+        return nested_sizes.entered("const c0 : Tensor([2], int64) = tensor([1, 2], int64)\n" + made)
+
+    cost(1)
+    assert cost(400) < 2.5 * cost(200)
+
+
+@pytest.mark.parametrize("asked", ["demands", "conditions"])
+def test_what_is_asked_of_a_program_later_has_an_end_too(monkeypatch, asked):
+    """Of many checks that ask for the same that is looked at once, and of others as many as there are steps for."""
+    looked = [0]
+    added = weakest._added
+    monkeypatch.setattr(weakest, "_added", lambda *given: (looked.__setitem__(0, looked[0] + 1), added(*given))[1])
+
+    def count(lines):
+        looked[0] = 0
+        getattr(check(f"@f = fn(x : Tensor([n, m]), k : Size) : Tensor {{\n{lines}\n x\n}}\n").checked, asked)
+        return looked[0]
+
+    assert count("\n".join(["assert k * n >= m + 2"] * 300)) < 10
+    assert count("\n".join(f"assert k * {i + 2} != n * m + {i}" for i in range(300))) < 200
+
+
+def test_a_name_is_explained_within_the_steps_of_the_program():
+    checked = check(long_programs.program("known rows", 3)).checked
+    with Purse(1 << 40) as purse:
+        checked.explain("t1")
+    assert purse.spent < STEPS
+    assert purse.spent + purse.walked < 2 * (checked.steps + checked.walked)
+
+
+@pytest.mark.parametrize("kind", ["known rows", "maps", "wrong functions"])
+def test_signatures_of_a_program_without_steps_are_not_tried_in_it(monkeypatch, kind):
+    tried = [0]
+    text = long_programs.program(kind, 12)
+    report = check(text)
+    monkeypatch.setattr(signatures, "check_source", lambda *_: tried.__setitem__(0, tried[0] + 1) or report)
+    found = signatures.signatures(report, Path("."))
+    assert len(found) >= 1
+    assert tried[0] <= 8 * (not report.checked.ended)
