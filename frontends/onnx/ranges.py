@@ -16,6 +16,12 @@ _INDEXED = {
     **{("", name): ((1, 0),) for name in ("Gather", "GatherElements", "ScatterElements", "Scatter")},
     ("com.microsoft", "EmbedLayerNormalization"): ((0, 2), (1, 4)),
 }
+# The operators that are told how much of an axis each sequence has: which input says so.
+_LENGTHS = {
+    **{("", name): 4 for name in ("LSTM", "GRU", "RNN")},
+    ("com.microsoft", "DynamicQuantizeLSTM"): 4,
+    ("", "ReverseSequence"): 1,
+}
 # Those whose indices are of several axes at once, or of one.
 _MANY = frozenset({"GatherND", "ScatterND"})
 # What leaves the elements as they are, all of them; what may repeat them, or leave none.
@@ -24,10 +30,16 @@ _REPEATED = frozenset({*_SAME, "Expand", "Tile", "Cast"})
 _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
 
 
+def told_lengths(operation: Operation) -> int | None:
+    """Which input of a node holds lengths of sequences, if one does."""
+    at = _LENGTHS.get((operation.domain, operation.op_type))
+    return at if at is not None and at < len(operation.inputs) and operation.inputs[at] else None
+
+
 class Range(Node):
     """The elements of `input` are made into indices into the axis of a table, which has `size` entries. They are from
     `least` to `most`, both so many times the size and so much more, as integers of the dtype `cast` where that has fewer bits
-    than they have."""
+    than they have. With `is_length` they are lengths along that axis instead."""
 
     input: str
     operation: Operation
@@ -37,6 +49,13 @@ class Range(Node):
     least: tuple[int, int] = (-1, 0)
     most: tuple[int, int] = (1, -1)
     cast: str | None = None
+    is_length: bool = False
+
+    @property
+    def is_as_given(self) -> bool:
+        """Whether the elements are used as they are."""
+        ends = ((0, 0), (1, 0)) if self.is_length else ((-1, 0), (1, -1))
+        return (self.least, self.most) == ends
 
     def moved(self, source: str, by: int) -> Range:
         """The same of what is made into these elements by adding a number."""
@@ -86,7 +105,7 @@ class Indices:
         decided = {(id(s.range.operation), s.range.input) for s in self.spread()}
         decided |= {(id(u.operation), u.input) for u in self._used() if None not in self._ends(u)}
         for operation in self.graph.operations:
-            for name in (operation.inputs[at] for at, _ in self._places(operation)):
+            for name in (operation.inputs[at] for at, _ in (*self._places(operation), *self._lengths(operation))):
                 if (id(operation), name) not in decided and name not in self.held and self._data(name) is None:
                     yield operation, name
 
@@ -105,6 +124,17 @@ class Indices:
                 shape = self.shape(table)
                 if shape and axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != "?":
                     yield Range(operation.inputs[at], operation, table, axis % len(shape), shape[axis])
+            for at, axis in self._lengths(operation):
+                shape = self.shape(operation.inputs[0])
+                if shape and -len(shape) <= axis < len(shape) and shape[axis] != "?":
+                    used = Range(operation.inputs[at], operation, operation.inputs[0], axis % len(shape), shape[axis])
+                    yield replace(used, least=(0, 0), most=(1, 0), is_length=True)
+
+    def _lengths(self, operation: Operation) -> Iterator[tuple[int, int]]:
+        """The input of a node that holds lengths, and the axis that they are of."""
+        at = told_lengths(operation)
+        if at is not None:
+            yield at, operation.attributes.get("time_axis" if at == 1 else "layout", 0)
 
     def _axis(self, operation: Operation, indices: str) -> int | None:
         """The axis of the table; None where there are several."""
@@ -148,7 +178,7 @@ class Indices:
         """Negative indices, to which the size of the table is added: Where(x < 0, x + size, x)."""
         cond, moved, source = maker.inputs
         less, added = self.givers.get(cond), self.givers.get(moved)
-        if less is None or added is None or (used.least, used.most) != ((-1, 0), (1, -1)):
+        if less is None or added is None or used.is_length or not used.is_as_given:
             return
         zero = less.op_type == "Less" and less.inputs[0] == source and self.constant(less.inputs[1]) == 0
         size = [self._one(n) for n in added.inputs if n != source] if source in added.inputs else []

@@ -119,7 +119,8 @@ def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
 )
 def split_to_sequence(ctx: Ctx, x: TensorInfo, split: TensorInfo | None, axis: int, keepdims: bool) -> Out:
     """The parts of a tensor along an axis, each as long as `split` says; one number is the length of all but the last one.
-    Without it each has one entry, and without `keepdims` not that axis. ONNX SplitToSequence."""
+    Without it each has one entry, and without `keepdims` not that axis; the number 1 is as good as none. ONNX
+    SplitToSequence."""
     dims = ctx.dims(x)
     at = place(ctx, dims, axis)
     if split is None:
@@ -129,6 +130,10 @@ def split_to_sequence(ctx: Ctx, x: TensorInfo, split: TensorInfo | None, axis: i
         ctx.fail(OfRank("{0} to be a number or a row of them", (Argument("split"),), f"its rank is {len(lengths)}"))
     if lengths == ():
         length = _element(split)
+        if not keepdims and type(length) is not int:
+            return out(Held(None, None))
+        if not keepdims and length == 1:
+            return out(_entries(dims[at], without(dims, at)))
         return out(_chunks(ctx, dims, at, ctx.fresh("length", None) if length is None else length))
     return out(_parts(ctx, dims, at, split, lengths))
 
