@@ -226,7 +226,7 @@ def optional_has(ctx: Ctx, x: TensorInfo) -> Out:
     if not isinstance(x.dtype, DType):
         return Out(())
     count = _count(ctx, "x", x) if x.dtype.kind == "optional" else 1
-    return Out((), (decided(ctx, ctx.eq(count, 1), ctx.eq(count, 0)),))
+    return Out((), (decided(ctx, ctx.eq(count, 1), ctx.ne(count, 1)),))
 
 
 @primitive("onnx.optional_get", "x: tensor", "T -> value(T)", refuses="x")
