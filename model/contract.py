@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..frontends.onnx.inference import Inferred, inference
 from ..frontends.onnx.model import Model, Operation
 from ..frontends.onnx.paths import Paths
-from ..frontends.onnx.ranges import Indices, Range, Spread, told_lengths
+from ..frontends.onnx.ranges import Indices, Range, Spread
 from ..frontends.onnx.translate import Translation
 from ..lang.checked import Asked, Checked, Condition, Conditions
 from ..lang.diagnostics import Diagnostic
@@ -225,10 +225,9 @@ class Writer:
         least, most = _end(found.least, size), _end(found.most, size)
         return IndexRange(found.input, least, most, Demand(node, needs, found.operation.trace, way))
 
-    def looked_up(self, operation: Operation, name: str) -> Demand:
-        """Indices that only data decides."""
+    def looked_up(self, operation: Operation, name: str, what: str) -> Demand:
+        """What only data decides of the elements of a value."""
         node = str(operation)
-        what = f"be {'a length within the axis' if told_lengths(operation) else 'an index'}"
         return Demand(node, f"every element of `{name}` has to {what}", operation.trace, self.paths.to(node))
 
     def spread(self, known: tuple[Clause, ...], found: Spread) -> Iterator[Clause]:

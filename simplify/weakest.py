@@ -236,7 +236,7 @@ def _says_empty(cond: Cond) -> bool:
 
 
 def _known(state: State, variable: Var) -> Size:
-    """What a size is known to be. Of one that only the run decides nothing is taken that was learnt: it may rest on the check."""
+    """What a size is known to be; of one that only the run decides nothing that was learnt, which may rest on the check."""
     size = state.settled(of_atom(variable))
     return size if variable not in variables(size) or variable in state.opaque else state.facts.simplify(size)
 

@@ -22,18 +22,22 @@ _LENGTHS = {
     ("com.microsoft", "DynamicQuantizeLSTM"): 4,
     ("", "ReverseSequence"): 1,
 }
+# Those that refuse some elements of an input for another reason; of what they take for a shape where that is not known then.
+_REDUCED = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
+_LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+_REFUSING = {
+    **{("", f"Reduce{name}"): 1 for name in _REDUCED},
+    **{("", name): 0 for name in ("HannWindow", "HammingWindow", "BlackmanWindow")},
+    **{("", name): 1 for name in ("Unsqueeze", "CenterCropPad", "DFT", "MaxUnpool", *_LOSSES)},
+    **{("", name): 2 for name in ("Range", "RoiAlign")},
+}
+_SHAPED = {("", "Resize"): 2, ("", "Upsample"): 1}
 # Those whose indices are of several axes at once, or of one.
 _MANY = frozenset({"GatherND", "ScatterND"})
 # What leaves the elements as they are, all of them; what may repeat them, or leave none.
 _SAME = frozenset({"Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose"})
 _REPEATED = frozenset({*_SAME, "Expand", "Tile", "Cast"})
 _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
-
-
-def told_lengths(operation: Operation) -> int | None:
-    """Which input of a node holds lengths of sequences, if one does."""
-    at = _LENGTHS.get((operation.domain, operation.op_type))
-    return at if at is not None and at < len(operation.inputs) and operation.inputs[at] else None
 
 
 class Range(Node):
@@ -100,14 +104,25 @@ class Indices:
             if found is not None:
                 yield found
 
-    def undecided(self) -> Iterator[tuple[Operation, str]]:
-        """The nodes whose indices only data decides, with what holds these."""
+    def undecided(self) -> Iterator[tuple[Operation, str, str]]:
+        """The nodes of which only data decides whether they take elements of an input: that, and what these have to do."""
         decided = {(id(s.range.operation), s.range.input) for s in self.spread()}
         decided |= {(id(u.operation), u.input) for u in self._used() if None not in self._ends(u)}
         for operation in self.graph.operations:
-            for name in (operation.inputs[at] for at, _ in (*self._places(operation), *self._lengths(operation))):
+            for at, what in self._asked(operation):
+                name = operation.inputs[at]
                 if (id(operation), name) not in decided and name not in self.held and self._data(name) is None:
-                    yield operation, name
+                    yield operation, name, what
+
+    def _asked(self, operation: Operation) -> Iterator[tuple[int, str]]:
+        """The inputs of a node whose elements it may refuse, and what it asks of each."""
+        kind = (operation.domain, operation.op_type)
+        yield from ((at, "be an index") for at, _ in self._places(operation))
+        yield from ((at, "be a length within the axis") for at, _ in self._lengths(operation))
+        is_open = any("?" in (self.shape(name) or "?") for name in operation.outputs)
+        at = _REFUSING.get(kind, _SHAPED.get(kind) if is_open else None)
+        if at is not None and at < len(operation.inputs) and operation.inputs[at]:
+            yield at, "fit"
 
     def _places(self, operation: Operation) -> Iterator[tuple[int, int]]:
         """Which inputs of a node are indices, each with its table."""
@@ -132,8 +147,8 @@ class Indices:
 
     def _lengths(self, operation: Operation) -> Iterator[tuple[int, int]]:
         """The input of a node that holds lengths, and the axis that they are of."""
-        at = told_lengths(operation)
-        if at is not None:
+        at = _LENGTHS.get((operation.domain, operation.op_type))
+        if at is not None and at < len(operation.inputs) and operation.inputs[at]:
             yield at, operation.attributes.get("time_axis" if at == 1 else "layout", 0)
 
     def _axis(self, operation: Operation, indices: str) -> int | None:
