@@ -33,7 +33,10 @@ def by_dynamo(made: Export, path: Path) -> None:
 
 
 def by_script(made: Export, path: Path) -> None:
-    axes = {name: {at: re.sub(r"\W+", "_", n) for at, n in found.items()} for name, found in made.axes.items()}
+    axes = {
+        name: {at: n if n.isidentifier() else re.sub(r"\W+", "_", f"s{n}") for at, n in found.items()}
+        for name, found in made.axes.items()
+    }
     torch.onnx.export(
         made.module, tuple(made.inputs.values()), str(path), dynamo=False, dynamic_axes=axes,
         input_names=list(made.inputs), output_names=made.outputs, opset_version=17,

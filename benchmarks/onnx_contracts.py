@@ -77,7 +77,7 @@ ROWS = (
     ),
     Row(("DFT",), accepts=True, only_empty=False),
     Row(("ConvInteger", "MatMulInteger"), accepts=False, only_empty=False, says="(?i)per-tensor|zero_?point"),
-    Row(("Concat",), accepts=True, only_empty=True),
+    Row(("Concat", "ConcatFromSequence"), accepts=True, only_empty=True),
     Row(("Reshape",), accepts=False, only_empty=True, says=r"requested shape:\{[^}]*-1"),
     Row(("Reshape",), accepts=True, only_empty=True),
     Row(("Pad",), accepts=True, only_empty=True),
@@ -359,9 +359,10 @@ def _outcome(
     if problem is None:
         operator = subject.blamed(binding)
     else:
-        name = _NODE.search(problem)
-        operator = subject.refusing(name[1] if name else "", name[2] if name else "")
-        if name and any(f" {name[2]} (" in f" {d.node.removeprefix('node ')}" for d in subject.contract.undecided):
+        names = _NODE.findall(problem)  # a node inside of others last
+        operator = subject.refusing(*(names[-1] if names else ("", "")))
+        left = [f" {d.node.removeprefix('node ')}" for d in subject.contract.undecided]
+        if any(f" {name} (" in node for _, name in names for node in left):
             return "left to the run"
     rows = (r for r in ROWS if operator in r.operators and r.accepts == (problem is None) and r.only_empty <= empty)
     row = next((r for r in rows if re.search(r.says, problem or "")), None)

@@ -271,7 +271,8 @@ def _broken(failure: Failure, step: Compute) -> Violation | None:
     """What a call breaks that nobody asked for, as that is so rare: its result has more axes than an array may have."""
     if isinstance(failure.problem, BadValue) or not isinstance(failure.problem, ValueError):
         return None  # its elements are wrong
-    args = [None if o is None else _value(o, failure.values) for o in step.inputs]
+    pairs = list(zip(step.row.params, step.inputs, strict=True))
+    args = [p.default if o is None else _value(o, failure.values) for p, o in pairs]
     if any(a is None and o is not None for a, o in zip(args, step.inputs, strict=True)):
         return None
     try:

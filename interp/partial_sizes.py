@@ -102,6 +102,9 @@ class PartialCtx(GroundCtx):
     def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> Any:
         return Unknown()
 
+    def held_in(self, param: str) -> Any:
+        return Unknown()
+
     def fits(self, value: Any, dtype: AnyDType | None) -> bool:
         return isinstance(value, int) and super().fits(value, dtype)
 

@@ -79,7 +79,7 @@ def arrival(
     """What a model does at some sizes, where those that it accepts are preferred for the others. Raises ValueError where there
     are none."""
     params = parameters(translation, contract.inputs)
-    sizes = _others(params, [*asked.equations, *given], [c.condition for c in contract.conditions])
+    sizes = smallest(params, [c.condition for c in contract.conditions], [*asked.equations, *given])
     if any(holds_at(text, sizes) is False for text in (*asked.named, *given)):
         raise ValueError(f"there are no sizes with {' and '.join((*asked.equations, *given))}")
     try:
@@ -93,7 +93,7 @@ def arrival(
     )
 
 
-def _others(params: Iterable[Parameter], equations: list[str], conditions: list[str]) -> dict[str, int]:
+def smallest(params: Iterable[Parameter], conditions: Sequence[str], equations: Sequence[str] = ()) -> dict[str, int]:
     """The smallest sizes that satisfy the equations, and as many of the conditions as there can be."""
     sizes = [size for p in params for size in p.shape or ()]
     names = names_in(*sizes)

@@ -24,6 +24,7 @@ from ..simplify.known.outcome import Options
 from .arms import Check, Tried, with_arms
 from .at_sizes import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
+from .longest import longest
 from .mends import ModelMend, mends
 from .under_demands import joined, with_demands
 
@@ -94,12 +95,23 @@ def _tried(
 
 
 def _with_demands(first: Tried, made: Contract, check: Callable[[Given], Tried]) -> Contract:
-    """The contract with what is known where its conditions hold."""
+    """The contract with what is known where its conditions hold, and with the longest inputs that pass the checks that are
+    left."""
     second = with_demands(first, check)
-    if second is None:
+    if second is not None:
+        made = _joined(made, second)
+    more = tuple(longest(first if second is None else second, made, check))
+    if not more:
         return made
-    values = known_of(second.model, second.translation, second.report)
-    more = contract_of(second.model, second.translation, second.report, values)
+    made = replace(made, conditions=(*made.conditions, *more))
+    third = with_demands(first, check, [c.condition for c in made.conditions])
+    return made if third is None else _joined(made, third)
+
+
+def _joined(made: Contract, tried: Tried) -> Contract:
+    """The contract with that of the model where its conditions hold."""
+    values = known_of(tried.model, tried.translation, tried.report)
+    more = contract_of(tried.model, tried.translation, tried.report, values)
     return made if more is None else joined(made, more)
 
 

@@ -99,7 +99,7 @@ def contract_of(
         return None
     said = conditions_of(report.checked)
     inputs = inputs_of(model, values)
-    writer = _Writer(model, translation, inputs, report.checked, said.door)
+    writer = Writer(model, translation, inputs, report.checked)
     clauses = tuple(map(writer.clause, said.conditions))
     indices = Indices(model, values)
     for one in indices.spread():
@@ -168,7 +168,7 @@ def failed(said: Diagnostic) -> Asked:
     return Asked(said.sentence.claim if said.sentence is not None else said.message, said.span)
 
 
-class _Writer:
+class Writer:
     """What a model demands, by the names of its nodes."""
 
     def __init__(
@@ -177,13 +177,12 @@ class _Writer:
         translation: Translation,
         inputs: tuple[Typed, ...],
         checked: Checked,
-        door: tuple[str, ...] = (),
     ) -> None:
         self.made = translation.source.made
         self.paths = Paths(model.graph)
         self.inputs = inputs
         self.checked = checked
-        self.door = door
+        self.door = conditions_of(checked).door
         self.params = parameters(translation, inputs)
 
     def clause(self, condition: Condition) -> Clause:
@@ -217,21 +216,25 @@ class _Writer:
     def range(self, found: Range) -> IndexRange:
         node, size = str(found.operation), found.size
         cast = f", as {found.cast}" if found.cast else ""
-        made = "" if (found.least, found.most) == ((-1, 0), (1, -1)) else "what is made of "
-        needs = f"{made}`{found.input}` holds indices into axis {found.axis} of `{found.table}`, which has {size} entries{cast}"
+        made = "" if found.is_as_given else "what is made of "
+        what = "lengths along" if found.is_length else "indices into"
+        needs = (
+            f"{made}`{found.input}` holds {what} axis {found.axis} of `{found.table}`, which has {size} entries{cast}"
+        )
         way = self.paths.to(node, [found.input])
         least, most = _end(found.least, size), _end(found.most, size)
         return IndexRange(found.input, least, most, Demand(node, needs, found.operation.trace, way))
 
-    def looked_up(self, operation: Operation, name: str) -> Demand:
-        """Indices that only data decides."""
+    def looked_up(self, operation: Operation, name: str, what: str) -> Demand:
+        """What only data decides of the elements of a value."""
         node = str(operation)
-        return Demand(node, f"every element of `{name}` has to be an index", operation.trace, self.paths.to(node))
+        return Demand(node, f"every element of `{name}` has to {what}", operation.trace, self.paths.to(node))
 
     def spread(self, known: tuple[Clause, ...], found: Spread) -> Iterator[Clause]:
         """What sizes decide of indices: where there are any, the first and the last of them are in the table."""
         one, texts = found.range, [*self.door, *(c.condition for c in known)]
-        for text in (f"{found.last} < {one.size}", f"-({one.size}) <= {found.first}"):
+        ends = (f"{found.last} < {one.size}", f"-({one.size}) <= {found.first}")
+        for text in (f"{found.last} <= {one.size}", f"0 <= {found.first}") if one.is_length else ends:
             some = [f"{count} >= 1" for count in found.counts]
             if not self._follows([*texts, *some], text):
                 empty = [f"{c} == 0" for c in found.counts]
@@ -246,7 +249,8 @@ class _Writer:
     def _spread(self, texts: list[str], found: Spread, text: str) -> Clause:
         one, sizes = found.range, tuple(names_in(text))
         node = str(one.operation)
-        indices = f"its indices go from {_plain_size(found.first)} to {_plain_size(found.last)}"
+        what = "lengths" if one.is_length else "indices"
+        indices = f"its {what} go from {_plain_size(found.first)} to {_plain_size(found.last)}"
         needs = f"{indices}, and axis {one.axis} of `{one.table}` has {one.size} entries"
         demand = Demand(node, needs, one.operation.trace, self.paths.to(node, self._with(sizes)))
         point = self._point(prove(texts, text).get("witness"))
@@ -254,7 +258,7 @@ class _Writer:
             return Clause(text, sizes, (demand,), None)
         ends = size_at(found.first, point), size_at(found.last, point)
         entries = f"and axis {one.axis} of `{one.table}` has {size_at(one.size, point)} entries"
-        fails = replace(demand, needs=f"its indices go from {ends[0]} to {ends[1]}, {entries}")
+        fails = replace(demand, needs=f"its {what} go from {ends[0]} to {ends[1]}, {entries}")
         return Clause(text, sizes, (demand,), point, fails)
 
     def _point(self, found: Mapping[str, int] | None) -> dict[str, int] | None:
@@ -266,6 +270,8 @@ class _Writer:
 def _end(end: tuple[int, int], size: int | str) -> int | str:
     """So many times a size, and so much more."""
     times, more = end
+    if not times:
+        return more
     if isinstance(size, int):
         return times * size + more
     text = {1: size, -1: f"-({size})"}.get(times, f"{times} * {size if size.isidentifier() else f'({size})'}")

@@ -44,11 +44,12 @@ class IndexChecks:
 
     def _refused(self, found: Range, ends: tuple[int, int], size: int, element: int) -> Diagnostic:
         place = Span(Source(str(self.path), ""), 0, 0)
-        if not size:
+        if not size and not found.is_length:
             asks = f"{found.operation} needs `{found.input}` to have no elements, because axis {found.axis} of"
             return error(codes.R402, f"{asks} `{found.table}` has no entries to index, but one is {element}", place)
         asks = f"{found.operation} needs every element of `{found.input}` to be from {ends[0]} to {ends[1]}"
-        table = f"an index into the {size} entries of axis {found.axis} of `{found.table}`"
+        what = "a length within" if found.is_length else "an index into"
+        table = f"{what} the {size} entries of axis {found.axis} of `{found.table}`"
         return error(codes.R402, f"{asks}, {table}, but one is {element}", place)
 
 

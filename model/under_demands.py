@@ -3,7 +3,7 @@ nodes that demand it finds it so."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..lang.diagnostics import RxError
 from ..lang.given import Given, read_given
@@ -15,16 +15,18 @@ from .contract import Contract, conditions_of
 _MOST_NODES = 5_000
 
 
-def with_demands(first: Tried, check: Callable[[Given], Tried]) -> Tried | None:
-    """`check` checks the model with something given; None where nothing more is to be known by it."""
+def with_demands(first: Tried, check: Callable[[Given], Tried], more: Sequence[str] = ()) -> Tried | None:
+    """`check` checks the model with something given: what it demands, and `more` conditions; None where nothing more is to be
+    known by it."""
     checked = first.report.checked
-    if not first.report.ok or checked is None or not _is_open(first):
+    if not first.report.ok or checked is None or not (more or _is_open(first)):
         return None
     said = conditions_of(checked)
-    if not said.conditions or not said.exact:
+    conditions = (*(c.text for c in said.conditions), *more)
+    if not conditions or not said.exact:
         return None
     try:
-        second = check(read_given(f"@main: {', '.join(c.text for c in said.conditions)}"))
+        second = check(read_given(f"@main: {', '.join(conditions)}"))
     except RxError:  # a condition that no signature can say
         return None
     return second if second.report.ok and not second.report.unmet else None

@@ -98,6 +98,9 @@ class GroundCtx:
     def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> NoReturn:
         raise NeedsData(name)
 
+    def held_in(self, param: str) -> NoReturn:
+        raise NeedsData(param)
+
     def element(self, at_least: int, at_most: int) -> int | None:
         return None
 

@@ -12,14 +12,16 @@ from .model import Ctx, Out, ResultOpen, Segment, TensorInfo
 
 
 class Held(Node):
-    """What a sequence, an optional value or a map holds: what is known of each of the `items` where their number is known, and
-    of every one of them (`each`). It is the one element of a tensor of rank 0 (`TensorInfo.data`).
+    """What a sequence, an optional value or a map holds: what is known of each of the `items` where they are known one by one,
+    and of every one of them (`each`); a size that is their number (`count`) where only that is known. It is the one element of
+    a tensor of rank 0 (`TensorInfo.data`).
 
     Of a tensor inside its sizes are known, None of one that is not; of what holds something else again that; else None.
     """
 
     items: tuple[Inside, ...] | None
     each: Inside
+    count: Any = None
 
 
 Inside = tuple[Any, ...] | Held | None
@@ -31,6 +33,11 @@ def held(x: TensorInfo) -> Held:
     """What an opaque value holds."""
     found = x.data[0] if x.data else None
     return found if isinstance(found, Held) else NOTHING
+
+
+def how_many(value: Held) -> Any:
+    """How many values something holds, None where that is not known."""
+    return value.count if value.items is None else len(value.items)
 
 
 def inside(x: TensorInfo) -> Inside:
@@ -49,10 +56,12 @@ def common(a: Inside, b: Inside, is_same: Same) -> Inside:
     """What two values have in common."""
     match a, b:
         case Held(), Held():
-            items = None
+            items, count = None, how_many(a)
             if a.items is not None and b.items is not None and len(a.items) == len(b.items):
                 items = tuple(common(x, y, is_same) for x, y in zip(a.items, b.items, strict=True))
-            return Held(items, _each(a, b, is_same))
+            elif count is None or how_many(b) is None or not is_same(count, how_many(b)):
+                count = None
+            return Held(items, _each(a, b, is_same), count if items is None else None)
         case tuple(), tuple() if len(a) == len(b):
             return tuple(
                 x if x is not None and y is not None and is_same(x, y) else None for x, y in zip(a, b, strict=True)
@@ -90,5 +99,6 @@ def taken(ctx: Ctx, x: TensorInfo, value: Inside) -> Out:
 def sizes_held(value: Inside) -> list[Any]:
     """The sizes that it speaks of."""
     if isinstance(value, Held):
-        return [size for part in (*(value.items or ()), value.each) for size in sizes_held(part)]
+        inside = [size for part in (*(value.items or ()), value.each) for size in sizes_held(part)]
+        return inside if value.count is None else [*inside, value.count]
     return [size for size in value or () if size is not None]

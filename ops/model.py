@@ -166,6 +166,10 @@ class Ctx(Protocol[D, C]):
     def fresh(self, name: str, at_least: D | int | None = 0, at_most: D | None = None) -> D:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 
+    def held_in(self, param: str) -> D:
+        """How many values the one that is given for a parameter holds, where only the data decides that: the same size for the
+        same value."""
+
     def element(self, at_least: D | int, at_most: D) -> D | None:
         """An integer that stands in the result, of which only its range is known; None where elements are not tracked."""
 

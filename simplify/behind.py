@@ -45,12 +45,13 @@ class BehindLoop(Part):
         shared: tuple[Shared, ...],
         carried: Carried,
         *,
+        begins: bool,
         never_ends: bool,
     ) -> Entry:
         """What the loop gives: of its carries the invariant is known, with the index that would come next; then the stacks."""
         if over():
             return left_open(self, frame, loop)
-        count = self._count(loop, turns)
+        count = self._count(loop, turns, begins)
         after = dict(env)
         for carry in loop.carries:
             after[carry.name] = Entry(unknown(self.state, carry.sort, "?"), loop.span)
@@ -66,14 +67,14 @@ class BehindLoop(Part):
             self.prover.hinder(frame)  # it may run for ever, or fail in a turn
         if never_ends and loop.range is None and not frame.quiet:
             self.prover.log.remark(endless(self.prover.function, loop))
-        values = [carried.at(c.name, settle(self.state, after[c.name]).value) for c in loop.carries]
+        values = [carried.at(c.name, settle(self.state, after[c.name]).value, count) for c in loop.carries]
         values += [
             self.stacks.stack(frame, s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)
         ]
         return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
 
-    def _count(self, loop: core.Loop, turns: Turns) -> Size:
-        """How many turns there are: what the range says, or what only the run decides."""
+    def _count(self, loop: core.Loop, turns: Turns, begins: bool) -> Size:
+        """How many turns there are: what the range says, or what only the run decides; one at least where it `begins`."""
         most = self._most(turns)
         if loop.range is not None and loop.cond is None:
             return most
@@ -81,6 +82,8 @@ class BehindLoop(Part):
         self.state.opaque.begin(only_var(count), most if loop.range is not None else None)
         if loop.range is not None:
             self.state.assume(le(count, most))
+        if begins:
+            self.state.assume(ge(count, 1) if loop.range is None else any_of(ge(count, 1), le(most, 0)))
         return count
 
     def _most(self, turns: Turns) -> Size:

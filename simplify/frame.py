@@ -49,13 +49,14 @@ class Emitter:
 class Turn(Node):
     """A turn of a loop, whichever it is. What is newer than `since` changes from turn to turn; `path` leads to it; in the first
     turn its sizes are what `firsts` say. Where nothing but the range ends the loop, `ends` are its index in the first turn and
-    in the last."""
+    in the last. `outer` is that of the loop around."""
 
     since: int
     path: tuple[Cond | None, ...]
     firsts: tuple[Cond, ...]
     index: Size = 0
     ends: tuple[tuple[str, Size], ...] = ()
+    outer: Turn | None = None
 
 
 class Turns(Node):

@@ -94,7 +94,9 @@ class Loops(Part):
             return Entry(POISON, loop.span), loop
         if any(s.status is Status.REFUTED for s in loop.stacked) or loop.span in self.wrong and _is_told_by_turns(loop):
             return Entry(POISON, loop.span), loop
-        return self.behind.entry(frame, loop, turns, env, shared, self.carried[loop.span], never_ends=never_ends), loop
+        begins = self.any_turn.begins(loop, at_entry)
+        carried = self.carried[loop.span]
+        return self.behind.entry(frame, loop, turns, env, shared, carried, begins=begins, never_ends=never_ends), loop
 
     def _begun(self, frame: Frame, loop: core.Loop, env: Env) -> tuple[core.Loop, Env]:
         """The loop with its first values simplified, and what they are."""

@@ -11,10 +11,11 @@ from ..lang import core
 from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
-from ..ops.held import NOTHING, Held, Inside, common, held
+from ..ops.held import NOTHING, Held, Inside, common, held, how_many
 from ..ops.model import AnyDType, TensorInfo
 from .known.state import State
 from .known.values import Value, leaves
+from .solver.sizes import only_var
 
 
 def may_hold(state: State, value: Value) -> bool:
@@ -46,30 +47,57 @@ def unsaid(
 
 class Carried:
     """What the sequences that a loop carries hold, in any turn: each carry's elements as far as they are known, from what the
-    first values have on until a turn changes nothing more."""
+    first values have on until a turn changes nothing more; and their number, where each turn adds as many."""
 
     def __init__(self, state: State, firsts: Mapping[str, Value]) -> None:
         self.state = state
         opaque = {n: held(v) for n, v in firsts.items() if isinstance(v, TensorInfo) and may_hold(state, v)}
         self.each: dict[str, Inside | Nothing] = {n: NO_ELEMENT if h.items == () else h.each for n, h in opaque.items()}
+        self.firsts = opaque
+        # How many more there are after a turn: GROWS before one was seen, None where that is not the same in all of them.
+        self.more: dict[str, Any] = dict.fromkeys(opaque, GROWS)
+        self.now: dict[str, Any] = {}
 
-    def at(self, name: str, value: Value) -> Value:
-        """A carry's value with what it holds."""
-        if not isinstance(value, TensorInfo) or name not in self.each:
+    def at(self, name: str, value: Value, passed: Any) -> Value:
+        """A carry's value with what it holds when so many turns have passed."""
+        if not isinstance(value, TensorInfo) or name not in (self.each if passed != 0 else self.firsts):
             return value
-        each = self.each[name]
-        return replace(value, data=(Held((), None) if isinstance(each, Nothing) else Held(None, each),))
+        if passed == 0:
+            return replace(value, data=(self.firsts[name],))
+        each, count = self.each[name], self._count(name, passed)
+        self.now[name] = count
+        return replace(value, data=(Held((), None) if isinstance(each, Nothing) else Held(None, each, count),))
+
+    def _count(self, name: str, passed: Any) -> Any:
+        """How many values a carry holds; where that is not known, a size of its own."""
+        first, more = how_many(self.firsts[name]), self.more[name]
+        if more == 0 and first is not None:
+            return first
+        if more is None or isinstance(more, Nothing) or first is None:
+            count = self.state.size("?count")
+            self.state.opaque.begin(only_var(count), None)
+            return count
+        return first + more * passed
 
     def joined(self, ends: Mapping[str, Value], is_outer: Callable[[Any], bool]) -> bool:
         """Take in what a turn ends with, of whose sizes those count that are from outside; whether that changes nothing."""
-        before = dict(self.each)
+        before, more = dict(self.each), dict(self.more)
         for name, each in before.items():
             end = ends.get(name)
             known = held(end) if isinstance(end, TensorInfo) else NOTHING
             last = _outer(known.each, is_outer)
+            self._grow(name, 0 if isinstance(each, Nothing) else self.now.get(name), how_many(known), is_outer)
             if known.items != ():
                 self.each[name] = last if isinstance(each, Nothing) else common(each, last, self._same)
-        return self.each == before
+        return self.each == before and self.more == more
+
+    def _grow(self, name: str, before: Any, after: Any, is_outer: Callable[[Any], bool]) -> None:
+        """Take in how many values a carry holds before a turn and after it."""
+        if self.more[name] is None:
+            return
+        more = None if before is None or after is None else self.state.settled(after) - self.state.settled(before)
+        is_same = isinstance(self.more[name], Nothing) or self.more[name] == more
+        self.more[name] = more if is_same and more is not None and is_outer(more) else None
 
     def _same(self, a: Any, b: Any) -> bool:
         return bool(self.state.settled(a) == self.state.settled(b))
@@ -82,7 +110,7 @@ class Nothing(Node):
     """What an empty sequence has."""
 
 
-NO_ELEMENT = Nothing()
+NO_ELEMENT = GROWS = Nothing()
 
 
 def _outer(value: Inside, is_outer: Callable[[Any], bool]) -> Inside:

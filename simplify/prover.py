@@ -108,7 +108,7 @@ class Prover:
                     return refuted
         cond = None if isinstance(truth, Undecided) else truth
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
-            self.demands.append(OpenCheck(cond, frame.path, asked.span))
+            self.demands.append(OpenCheck(cond, frame.path, asked.span, frame.turn))
         if not frame.quiet and claim and self.log.is_long and over():
             self.log.left[asked.span] = None
         elif not frame.quiet:

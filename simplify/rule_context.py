@@ -270,6 +270,15 @@ class SymbolicCtx:
             state.assume(le(size, at_most))
         return size
 
+    def held_in(self, param: str) -> Size:
+        number = next(entry.number for name, entry in self.info.entries if name == param)
+        key, known = ("held", number), self.state.counted
+        if number is None:
+            return self._new("count", 0, None)
+        if key not in known:
+            known[key] = self._new("count", 0, None)
+        return known[key]
+
     def element(self, at_least: Size, at_most: Size) -> Size | None:
         state = self.state
         size = state.size("?item", nonneg=True)

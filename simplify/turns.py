@@ -38,11 +38,16 @@ class AnyTurn(Part):
             inner[carry.name] = Entry(unknown(self.state, carry.sort, carry.name), carry.span)
         inner = at(loop, inner, turns.index)
         self.visitor.assume_all(frame.block(), map(assertion, loop.invariant), inner, name_dims=True)
+        passed = self._passed(loop, turns)
         for carry in loop.carries:
             entry = inner[carry.name]
-            entry = replace(entry, value=carried.at(carry.name, entry.value))
+            entry = replace(entry, value=carried.at(carry.name, entry.value, passed))
             self.bindings.bind(frame, inner, carry.name, entry, carry.span)
         return turns, inner
+
+    def _passed(self, loop: core.Loop, turns: Turns) -> Size:
+        """How many turns there were before this one."""
+        return self.state.size("?") if loop.index is None else (turns.index - turns.start) // turns.step
 
     def surely(self, loop: core.Loop, turns: Turns, at_entry: Env) -> Cond | None:
         """The condition on sizes under which there is a turn; None where something else decides it."""
@@ -60,13 +65,21 @@ class AnyTurn(Part):
             conds.append(truth)
         return all_of(*conds)
 
+    def begins(self, loop: core.Loop, at_entry: Env) -> bool:
+        """Whether a loop's condition surely holds before its first turn."""
+        if loop.cond is None:
+            return True
+        cond = loop.cond.result
+        first = at_entry[cond.name].value if isinstance(cond, core.Var) and cond.name in at_entry else None
+        return not loop.cond.stmts and isinstance(first, TensorInfo) and first.data == (1,)
+
     def place(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env, older: int) -> Turn:
         """What is known of a turn by its place in the loop."""
         if over():
             return Turn(older, frame.path, (), turns.index)
         outer = frame.turn.firsts if frame.turn is not None else ()
         firsts = (*outer, *self._firsts(loop, turns, env, at_entry))
-        return Turn(older, frame.path, firsts, turns.index, _ends(loop, turns))
+        return Turn(older, frame.path, firsts, turns.index, _ends(loop, turns), frame.turn)
 
     def _firsts(self, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> list[Cond]:
         """What the sizes that change from turn to turn are in the first one."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from ..lang.source import NOWHERE, Span
 from ..ops.model import AnyDType
+from .frame import Turn
 from .known.finding import Finding
 from .known.state import State
 from .solver.conditions import (
@@ -14,6 +16,7 @@ from .solver.conditions import (
     AnyOf,
     Cond,
     Eq0,
+    Ge0,
     all_of,
     any_of,
     cond_variables,
@@ -25,7 +28,8 @@ from .solver.conditions import (
 )
 from .solver.facts import Facts
 from .solver.shorter import entails, needed, shorter
-from .solver.terms import A_FACT, Size, TooLarge, Var, of_atom, over, stride, variables
+from .solver.sizes import single_var
+from .solver.terms import A_FACT, Size, Term, TooLarge, Var, of_atom, over, stride, variables
 
 # What is longer than this nobody wants to read in a signature.
 _LONGEST = 160
@@ -35,14 +39,17 @@ _MOST_STEPS = 8
 
 class OpenCheck:
     """One open check: its condition (None where it cannot be said), the conditions of the arms that it stands in, where it is
-    told, and what was found of it, if that was recorded."""
+    told, the turn of a loop that it stands in, and what was found of it, if that was recorded."""
 
-    __slots__ = ("cond", "finding", "path", "span")
+    __slots__ = ("cond", "finding", "path", "span", "turn")
 
-    def __init__(self, cond: Cond | None, path: tuple[Cond | None, ...], span: Span = NOWHERE) -> None:
+    def __init__(
+        self, cond: Cond | None, path: tuple[Cond | None, ...], span: Span = NOWHERE, turn: Turn | None = None
+    ) -> None:
         self.cond = cond
         self.path = path
         self.span = span
+        self.turn = turn
         self.finding: Finding | None = None
 
 
@@ -153,12 +160,12 @@ def said(state: State, inputs: Inputs, check: OpenCheck) -> Cond | None:
         return None
     cond = any_of(*(negate(c) for c in check.path if c is not None), check.cond)
     try:
-        return _over_inputs(state, inputs, cond)
+        return _over_inputs(state, inputs, cond, check.turn)
     except TooLarge:
         return None
 
 
-def _over_inputs(state: State, inputs: Inputs, cond: Cond) -> Cond | None:
+def _over_inputs(state: State, inputs: Inputs, cond: Cond, turn: Turn | None) -> Cond | None:
     """Sizes that are one of several come first: what was learnt of them later rests on the check itself."""
     for _ in range(_MOST_STEPS):
         inside = [v for v in cond_variables(cond) if v not in inputs.sizes and not is_rank(v)]
@@ -175,10 +182,48 @@ def _over_inputs(state: State, inputs: Inputs, cond: Cond) -> Cond | None:
             inputs.left_out = inputs.left_out or lively is not cond
             cond = substitute_cond(lively, known)
             if not lost.isdisjoint(cond_vars(cond)):
-                return None
+                everywhere = _in_all_turns(cond, lost, turn)
+                if everywhere is None:
+                    return None
+                cond = everywhere
         if len(render_cond(cond)) > _HEAVIEST:
             return None
     return None
+
+
+def _in_all_turns(cond: Cond, lost: AbstractSet[Var], turn: Turn | None) -> Cond | None:
+    """The condition in every turn of the loops whose indices it speaks of; None where that cannot be said."""
+    while turn is not None and not lost.isdisjoint(cond_vars(cond)):
+        index, ends = single_var(turn.index), [size for _, size in turn.ends]
+        if index is not None and index in cond_vars(cond):
+            found = _at_all(cond, index, ends)
+            if found is None:
+                return None
+            cond = found
+        turn = turn.outer
+    return cond if lost.isdisjoint(cond_vars(cond)) else None
+
+
+def _at_all(cond: Cond, index: Var, ends: list[Size]) -> Cond | None:
+    """The condition for all numbers between two ends: what is linear in an index holds between them where it holds at both."""
+    if index not in cond_variables(cond):
+        return cond
+    if isinstance(cond, AllOf):
+        parts = [_at_all(part, index, ends) for part in cond.parts]
+        return None if None in parts else all_of(*(p for p in parts if p is not None))
+    if isinstance(cond, AnyOf):
+        own = [part for part in cond.parts if index in cond_variables(part)]
+        found = _at_all(own[0], index, ends) if len(own) == 1 else None
+        return None if found is None else any_of(*(p for p in cond.parts if p is not own[0]), found)
+    if not ends or not isinstance(cond, Ge0 | Eq0) or not _is_linear(cond.term, index):
+        return None
+    return all_of(*(substitute_cond(cond, {index: end}) for end in ends))
+
+
+def _is_linear(term: Term, index: Var) -> bool:
+    """Whether a size grows or shrinks evenly with a variable, or by so much as others say."""
+    inside = [(mono.count(index), [a for a in mono if type(a) is not Var]) for mono in term.mons]
+    return all(n <= 1 and not any(index in variables(of_atom(a)) for a in atoms) for n, atoms in inside)
 
 
 def _without_empty_cases(cond: Cond, lost: Collection[Var]) -> Cond:
@@ -194,8 +239,9 @@ def _says_empty(cond: Cond) -> bool:
 
 
 def _known(state: State, variable: Var) -> Size:
+    """What a size is known to be; of one that only the run decides nothing that was learnt, which may rest on the check."""
     size = state.settled(of_atom(variable))
-    return size if variable not in variables(size) else state.facts.simplify(size)
+    return size if variable not in variables(size) or variable in state.opaque else state.facts.simplify(size)
 
 
 def is_rank(variable: Var) -> bool:

@@ -85,9 +85,8 @@ def division(d: Draw) -> Node:
 
 def reduction(d: Draw) -> Node:
     x = d.floats(*d.shape(1))
-    # The mean of nothing is nan here and 0 in onnxruntime; nothing has no largest element.
-    some = ("ReduceMean", "ReduceMax", "ReduceMin") if x.size else ()
-    name = d.one("ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", *some)
+    some = ("ReduceMax", "ReduceMin") if x.size else ()  # nothing has no largest element
+    name = d.one("ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", *some)
     keep, axes = {"keepdims": d.one(0, 1)}, d.axes(x.ndim)
     if d.one(True, False):
         since = 11 if name == "ReduceSum" else d.one(11, 13)

@@ -97,3 +97,25 @@ def test_what_a_size_needs_to_have_a_value_is_said_as_it_was_when_it_was_checked
     assert needs in refused.value.diagnostic.message
     asked = needs.partition(" needs ")[2].partition(",")[0]
     assert any(asked in d.message for d in rx.check_source(text).diagnostics)
+
+
+@pytest.mark.parametrize("name", [n for n in registry.names() if ops.row_of(n).refuses])
+def test_elements_that_are_refused_are_said_in_words(name: str) -> None:
+    """With every other parameter as it is when nobody gives it."""
+    row = ops.row_of(name)
+    for n in range(5):
+        values = random_calls.draw_call(np.random.default_rng((zlib.crc32(name.encode()), n)), row)
+        given = values.get(row.refuses)
+        if not isinstance(given, np.ndarray) or given.dtype.kind not in "iu":
+            return
+        needed = {p.name: values[p.name] for p in row.params if p.required or p.name == row.refuses}
+        call, tensors = random_calls.written(row, needed)
+        types = ", ".join(f"{t} : Tensor" for t in tensors)
+        try:
+            main = rx.loads(f"@f = fn({types}) {{ {call} }}").f
+        except rx.CheckError:  # it needs more than that
+            return
+        try:
+            main(*(np.full_like(t, 99) if t is given else t for t in tensors.values()))
+        except rx.ShapeError as problem:
+            assert problem.diagnostic.message

@@ -16,6 +16,22 @@ _INDEXED = {
     **{("", name): ((1, 0),) for name in ("Gather", "GatherElements", "ScatterElements", "Scatter")},
     ("com.microsoft", "EmbedLayerNormalization"): ((0, 2), (1, 4)),
 }
+# The operators that are told how much of an axis each sequence has: which input says so.
+_LENGTHS = {
+    **{("", name): 4 for name in ("LSTM", "GRU", "RNN")},
+    ("com.microsoft", "DynamicQuantizeLSTM"): 4,
+    ("", "ReverseSequence"): 1,
+}
+# Those that refuse some elements of an input for another reason; of what they take for a shape where that is not known then.
+_REDUCED = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
+_LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+_REFUSING = {
+    **{("", f"Reduce{name}"): 1 for name in _REDUCED},
+    **{("", name): 0 for name in ("HannWindow", "HammingWindow", "BlackmanWindow")},
+    **{("", name): 1 for name in ("Unsqueeze", "CenterCropPad", "DFT", "MaxUnpool", *_LOSSES)},
+    **{("", name): 2 for name in ("Range", "RoiAlign")},
+}
+_SHAPED = {("", "Resize"): 2, ("", "Upsample"): 1}
 # Those whose indices are of several axes at once, or of one.
 _MANY = frozenset({"GatherND", "ScatterND"})
 # What leaves the elements as they are, all of them; what may repeat them, or leave none.
@@ -27,7 +43,7 @@ _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32"
 class Range(Node):
     """The elements of `input` are made into indices into the axis of a table, which has `size` entries. They are from
     `least` to `most`, both so many times the size and so much more, as integers of the dtype `cast` where that has fewer bits
-    than they have."""
+    than they have. With `is_length` they are lengths along that axis instead."""
 
     input: str
     operation: Operation
@@ -37,6 +53,13 @@ class Range(Node):
     least: tuple[int, int] = (-1, 0)
     most: tuple[int, int] = (1, -1)
     cast: str | None = None
+    is_length: bool = False
+
+    @property
+    def is_as_given(self) -> bool:
+        """Whether the elements are used as they are."""
+        ends = ((0, 0), (1, 0)) if self.is_length else ((-1, 0), (1, -1))
+        return (self.least, self.most) == ends
 
     def moved(self, source: str, by: int) -> Range:
         """The same of what is made into these elements by adding a number."""
@@ -81,14 +104,25 @@ class Indices:
             if found is not None:
                 yield found
 
-    def undecided(self) -> Iterator[tuple[Operation, str]]:
-        """The nodes whose indices only data decides, with what holds these."""
+    def undecided(self) -> Iterator[tuple[Operation, str, str]]:
+        """The nodes of which only data decides whether they take elements of an input: that, and what these have to do."""
         decided = {(id(s.range.operation), s.range.input) for s in self.spread()}
         decided |= {(id(u.operation), u.input) for u in self._used() if None not in self._ends(u)}
         for operation in self.graph.operations:
-            for name in (operation.inputs[at] for at, _ in self._places(operation)):
+            for at, what in self._asked(operation):
+                name = operation.inputs[at]
                 if (id(operation), name) not in decided and name not in self.held and self._data(name) is None:
-                    yield operation, name
+                    yield operation, name, what
+
+    def _asked(self, operation: Operation) -> Iterator[tuple[int, str]]:
+        """The inputs of a node whose elements it may refuse, and what it asks of each."""
+        kind = (operation.domain, operation.op_type)
+        yield from ((at, "be an index") for at, _ in self._places(operation))
+        yield from ((at, "be a length within the axis") for at, _ in self._lengths(operation))
+        is_open = any("?" in (self.shape(name) or "?") for name in operation.outputs)
+        at = _REFUSING.get(kind, _SHAPED.get(kind) if is_open else None)
+        if at is not None and at < len(operation.inputs) and operation.inputs[at]:
+            yield at, "fit"
 
     def _places(self, operation: Operation) -> Iterator[tuple[int, int]]:
         """Which inputs of a node are indices, each with its table."""
@@ -105,6 +139,17 @@ class Indices:
                 shape = self.shape(table)
                 if shape and axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != "?":
                     yield Range(operation.inputs[at], operation, table, axis % len(shape), shape[axis])
+            for at, axis in self._lengths(operation):
+                shape = self.shape(operation.inputs[0])
+                if shape and -len(shape) <= axis < len(shape) and shape[axis] != "?":
+                    used = Range(operation.inputs[at], operation, operation.inputs[0], axis % len(shape), shape[axis])
+                    yield replace(used, least=(0, 0), most=(1, 0), is_length=True)
+
+    def _lengths(self, operation: Operation) -> Iterator[tuple[int, int]]:
+        """The input of a node that holds lengths, and the axis that they are of."""
+        at = _LENGTHS.get((operation.domain, operation.op_type))
+        if at is not None and at < len(operation.inputs) and operation.inputs[at]:
+            yield at, operation.attributes.get("time_axis" if at == 1 else "layout", 0)
 
     def _axis(self, operation: Operation, indices: str) -> int | None:
         """The axis of the table; None where there are several."""
@@ -148,7 +193,7 @@ class Indices:
         """Negative indices, to which the size of the table is added: Where(x < 0, x + size, x)."""
         cond, moved, source = maker.inputs
         less, added = self.givers.get(cond), self.givers.get(moved)
-        if less is None or added is None or (used.least, used.most) != ((-1, 0), (1, -1)):
+        if less is None or added is None or used.is_length or not used.is_as_given:
             return
         zero = less.op_type == "Less" and less.inputs[0] == source and self.constant(less.inputs[1]) == 0
         size = [self._one(n) for n in added.inputs if n != source] if source in added.inputs else []

@@ -110,6 +110,8 @@ for _name, _of in (("softmax", "softmax"), ("log_softmax", "log_softmax"), ("har
 
 @kernel("onnx.mean")
 def mean(x: Array, axis: Axes, keepdims: bool) -> Array:
+    if x.size == 0:  # what the standard leaves undefined is 0, as exporters rely on: the mean of an empty bag
+        return np.asarray(np.sum(x, axis, x.dtype, keepdims=keepdims))
     if x.dtype.kind in "iu":
         return np.asarray(np.mean(x, axis, keepdims=keepdims)).astype(x.dtype)
     return np.asarray(lookup("mean")(x, axis, keepdims))

@@ -66,7 +66,7 @@ def sequence_erase(s: Array, position: Array | None) -> Array:
 def split_to_sequence(x: Array, split: Array | None, axis: int, keepdims: bool) -> Array:
     size = x.shape[axis]
     parts = np.split(x, list(_ends(split, size)), axis) if size or (split is not None and split.ndim) else []
-    if split is None and not keepdims:
+    if not keepdims and (split is None or (split.ndim == 0 and split == 1)):
         parts = [np.squeeze(part, axis) for part in parts]
     return wrapped(_holding("Sequence", x), tuple(np.ascontiguousarray(part).reshape(part.shape) for part in parts))
 

@@ -112,7 +112,7 @@ def _reduction(name: str, dtypes: str, doc: str, fold: Fold | None = None) -> No
     register(Primitive(f"onnx.{name}", params, dtypes, rule, doc))
 
 
-_reduction("mean", "T:numeric -> T", "The mean in the operand's dtype. ONNX ReduceMean.")
+_reduction("mean", "T:numeric -> T", "The mean in the operand's dtype; 0 of nothing. ONNX ReduceMean.")
 _reduction("logsumexp", "T:numeric -> T", "log(sum(exp(x))) in the operand's dtype. ONNX ReduceLogSumExp.")
 _reduction("max", "T:ordered -> T", "The largest element, of nothing the least of the dtype. ONNX ReduceMax.", LARGEST)
 _reduction(

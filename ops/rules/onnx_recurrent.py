@@ -8,7 +8,7 @@ from ..axes import Shape
 from ..model import Ctx, TensorInfo
 from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Axis, Equal, Is, Number, Times
+from ..requirements import Argument, Axis, Equal, Is, Number, Other, Times
 from .recurrent import layer
 
 _STATES = 'direction: str = "forward", layout: str = "time_first", activations: str = "", clip: float = none, '
@@ -20,6 +20,10 @@ def _lengths(ctx: Ctx, x: TensorInfo, lengths: TensorInfo | None, layout: str) -
         axis = 0 if layout == "batch_first" else 1
         (count,) = ranked(ctx, "lengths", lengths, 1)
         ctx.require(Equal(Axis("lengths", 0, count), Axis("x", axis, ctx.dims(x)[axis])))
+        time = ctx.dims(x)[1 - axis]
+        for length in dict.fromkeys(lengths.sizes or ()):
+            asked = Other("each of {0} to be from 0 to {1}", (Argument("lengths", length), Axis("x", 1 - axis, time)))
+            ctx.require(asked, ctx.all_of(ctx.le(0, length), ctx.le(length, time)))
 
 
 @primitive(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang.dtypes import DType
+from ...lang.node import Node
 from ..axes import Shape, place, product, put, total, without
-from ..held import Held, common, held, inside, of_items, out, same, taken
+from ..held import Held, common, held, how_many, inside, of_items, out, same, taken
 from ..model import AnyDType, Ctx, Out, ResultOpen, TensorInfo
 from ..operands import rank_at_least
 from ..registry import primitive
-from ..requirements import Argument, Axis, DTypeIn, Equal, OfRank, Other
-from ..tracked import integers
+from ..requirements import Argument, AtLeast, Axis, DTypeIn, Equal, OfRank, Other
+from ..tracking import decided
 
 
 @primitive("onnx.sequence", "xs: tensors", "T:any... -> sequence(T)")
@@ -32,32 +33,51 @@ def empty(ctx: Ctx, dtype: AnyDType) -> Out:
 @primitive("onnx.sequence_length", "s: tensor", "S:sequence -> int64")
 def sequence_length(ctx: Ctx, s: TensorInfo) -> Out:
     """How many elements a sequence has. ONNX SequenceLength."""
-    items = held(s).items
-    return Out((), None if items is None else (len(items),))
+    return Out((), (_count(ctx, "s", s),))
+
+
+def _count(ctx: Ctx, param: str, s: TensorInfo) -> Any:
+    """How many values something holds."""
+    count = how_many(held(s))
+    return ctx.held_in(param) if count is None else count
 
 
 @primitive("onnx.sequence_at", "s: tensor, position: tensor", "S:sequence, I:integer -> element(S)", refuses="s")
 def sequence_at(ctx: Ctx, s: TensorInfo, position: TensorInfo) -> Out:
     """The element at a position from -n to n - 1, negative from the end. ONNX SequenceAt."""
     known = held(s)
-    at = _position(ctx, known, position, 0)
+    at = _position(ctx, _count(ctx, "s", s), position, 0)
     return taken(ctx, s, known.each if at is None or known.items is None else known.items[at])
 
 
-def _position(ctx: Ctx, known: Held, position: TensorInfo | None, more: int) -> int | None:
-    """Where in a sequence of known length, if that is known; `more` is 1 for a place between elements or at the end."""
-    if known.items is None:
-        return None
-    n = len(known.items) + more
-    given = (n - 1,) if position is None else integers(position.data)
-    if n == 0:
-        ctx.fail(Other("a sequence in {0} that is not empty", (Argument("s"),)))
-    if given is None or len(given) != 1:
-        return None
-    least = -(n - more)
-    if not least <= given[0] < n:
-        ctx.fail(Other(f"{{0}} to be from {least} to {n - 1}, and it is {given[0]}", (Argument("position"),)))
-    return given[0] if given[0] >= 0 else given[0] + n - more
+def _position(ctx: Ctx, count: Any, position: TensorInfo | None, more: int) -> int | None:
+    """Where in a sequence of so many elements, counted from its begin, if that is known; `more` is 1 for a place between
+    elements or at the end."""
+    n, at = count + more, None if position is None else _element(position)
+    if at is None and more == 0:
+        _not_empty(ctx, count)
+    if position is None:
+        at = n - 1
+    elif at is None:
+        at = ctx.fresh("item", None)
+    if type(n) is int and type(at) is int:
+        if not -count <= at < n:
+            ctx.fail(Other(f"{{0}} to be from {-count} to {n - 1}, and it is {at}", (Argument("position"),)))
+        return at if at >= 0 else at + count
+    if position is not None:
+        asked = Other("{0} to be one of the sequence in {1}", (Argument("position", at), Argument("s")))
+        ctx.require(asked, ctx.all_of(ctx.le(-count, at), ctx.lt(at, n)))
+    return None
+
+
+def _not_empty(ctx: Ctx, count: Any) -> None:
+    ctx.require(Other("a sequence in {0} that is not empty", (Argument("s"),)), ctx.le(1, count))
+
+
+def _element(x: TensorInfo) -> Any:
+    """The one element of a tensor where it is known, as a size."""
+    found = x.data[0] if x.data is not None and len(x.data) == 1 else None
+    return None if isinstance(found, Node) else found
 
 
 @primitive(
@@ -70,10 +90,10 @@ def sequence_insert(ctx: Ctx, s: TensorInfo, x: TensorInfo, position: TensorInfo
     """A sequence with one element more, before the position, which is from -n to n; else at the end. ONNX SequenceInsert."""
     known, new = held(s), inside(x)
     each = new if known.items == () else common(known.each, new, same(ctx))
-    at = _position(ctx, known, position, 1)
-    items = known.items
+    count, items = _count(ctx, "s", s), known.items
+    at = _position(ctx, count, position, 1)
     if items is None:
-        return out(Held(None, each))
+        return out(Held(None, each, count + 1))
     if at is None:
         return out(Held((each,) * (len(items) + 1), each))
     return out(Held((*items[:at], new, *items[at:]), each))
@@ -82,10 +102,10 @@ def sequence_insert(ctx: Ctx, s: TensorInfo, x: TensorInfo, position: TensorInfo
 @primitive("onnx.sequence_erase", "s: tensor, position: tensor = none", "S:sequence, I:integer -> S", refuses="s")
 def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
     """A sequence without the element at a position from -n to n - 1, else without the last one. ONNX SequenceErase."""
-    known = held(s)
-    at = _position(ctx, known, position, 0)
+    known, count = held(s), _count(ctx, "s", s)
+    at = _position(ctx, count, position, 0)
     if known.items is None:
-        return out(Held(None, known.each))
+        return out(Held(None, known.each, count - 1))
     if at is None:
         return out(Held((known.each,) * (len(known.items) - 1), known.each))
     return out(of_items((*known.items[:at], *known.items[at + 1 :]), same(ctx)))
@@ -99,7 +119,8 @@ def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
 )
 def split_to_sequence(ctx: Ctx, x: TensorInfo, split: TensorInfo | None, axis: int, keepdims: bool) -> Out:
     """The parts of a tensor along an axis, each as long as `split` says; one number is the length of all but the last one.
-    Without it each has one entry, and without `keepdims` not that axis. ONNX SplitToSequence."""
+    Without it each has one entry, and without `keepdims` not that axis; the number 1 is as good as none. ONNX
+    SplitToSequence."""
     dims = ctx.dims(x)
     at = place(ctx, dims, axis)
     if split is None:
@@ -107,23 +128,27 @@ def split_to_sequence(ctx: Ctx, x: TensorInfo, split: TensorInfo | None, axis: i
     lengths = ctx.dims(split)
     if len(lengths) > 1:
         ctx.fail(OfRank("{0} to be a number or a row of them", (Argument("split"),), f"its rank is {len(lengths)}"))
-    given = integers(split.data)
-    if lengths == () and given is not None:
-        return out(_chunks(ctx, dims, at, given[0]))
+    if lengths == ():
+        length = _element(split)
+        if not keepdims and type(length) is not int:
+            return out(Held(None, None))
+        if not keepdims and length == 1:
+            return out(_entries(dims[at], without(dims, at)))
+        return out(_chunks(ctx, dims, at, ctx.fresh("length", None) if length is None else length))
     return out(_parts(ctx, dims, at, split, lengths))
 
 
 def _entries(count: Any, each: Shape) -> Held:
-    return Held((each,) * count if isinstance(count, int) and count < 256 else None, each)
+    return Held((each,) * count, each) if isinstance(count, int) and count < 256 else Held(None, each, count)
 
 
-def _chunks(ctx: Ctx, dims: Shape, at: int, length: int) -> Held:
+def _chunks(ctx: Ctx, dims: Shape, at: int, length: Any) -> Held:
     """Parts of one length, the last one maybe shorter."""
-    if length < 1:
-        ctx.fail(Other(f"{{0}} to be at least 1, and it is {length}", (Argument("split"),)))
+    ctx.require(AtLeast(Argument("split", length), 1))
     size = dims[at]
-    if not isinstance(size, int) or size > 256 * length:
-        return Held(None, _with(dims, at, length if ctx.decide(ctx.eq(size % length, 0)) else None))
+    if type(size) is not int or type(length) is not int or size > 256 * length:
+        each = _with(dims, at, length if ctx.decide(ctx.eq(size % length, 0)) else None)
+        return Held(None, each, ctx.ceildiv(size, length))
     lengths = [length] * (size // length) + [size % length] * bool(size % length)
     return of_items((put(dims, at, n) for n in lengths), same(ctx))
 
@@ -136,15 +161,16 @@ def _with(dims: Shape, at: int, size: Any) -> tuple[Any, ...]:
 def _parts(ctx: Ctx, dims: Shape, at: int, split: TensorInfo, lengths: Shape) -> Held:
     """Parts of lengths that are data."""
     sizes = split.sizes
-    if not isinstance(sizes, tuple):
-        count = lengths[0] if lengths and isinstance(lengths[0], int) else None
-        each = _with(dims, at, None)
-        return Held(None if count is None else (each,) * count, each)
+    is_known = isinstance(sizes, tuple)
     ctx.require(
         Other("the lengths in {1} to add up to {0}", (Axis("x", at, dims[at]), Argument("split"))),
-        ctx.eq(total(sizes), dims[at]),
+        ctx.eq(total(sizes) if is_known else ctx.fresh("total"), dims[at]),
     )
-    return of_items((put(dims, at, n) for n in sizes), same(ctx))
+    return (
+        of_items((put(dims, at, n) for n in sizes), same(ctx))
+        if is_known
+        else _entries(lengths[0], _with(dims, at, None))
+    )
 
 
 @primitive(
@@ -152,10 +178,9 @@ def _parts(ctx: Ctx, dims: Shape, at: int, split: TensorInfo, lengths: Shape) ->
 )
 def concat_from_sequence(ctx: Ctx, s: TensorInfo, axis: int, new_axis: bool) -> Out:
     """The elements of a sequence joined along an axis of theirs, or along a new one. ONNX ConcatFromSequence."""
-    known = held(s)
+    known, count = held(s), _count(ctx, "s", s)
     shapes = [i for i in known.items or () if isinstance(i, tuple)]
-    if known.items == ():
-        ctx.fail(Other("a sequence in {0} that is not empty", (Argument("s"),)))
+    _not_empty(ctx, count)
     if known.items is None or len(shapes) < len(known.items):
         shapes = [known.each] if isinstance(known.each, tuple) else []
     if not shapes:
@@ -163,25 +188,30 @@ def concat_from_sequence(ctx: Ctx, s: TensorInfo, axis: int, new_axis: bool) -> 
     if any(len(shape) != len(shapes[0]) for shape in shapes):
         ctx.fail(Other("elements of one rank in {0}", (Argument("s"),)))
     at = place(ctx, (*shapes[0], 1) if new_axis else shapes[0], axis)
-    agreed = [
-        _agreed(ctx, axis, sizes) for axis, sizes in enumerate(zip(*shapes, strict=True)) if new_axis or axis != at
-    ]
-    count = None if known.items is None else len(known.items)
-    lengths: list[Any] = [shape[at] for shape in shapes] if not new_axis and len(shapes) == count else [None]
-    joined = count if new_axis else None if None in lengths else total(tuple(lengths))
-    if joined is None:
-        joined = ctx.fresh("count", int(new_axis))
+    axes = enumerate(zip(*shapes, strict=True))
+    agreed = [_agreed(ctx, axis, sizes, count) for axis, sizes in axes if new_axis or axis != at]
+    joined = count if new_axis else _joined(known, [shape[at] for shape in shapes], count)
     return taken(ctx, s, (*agreed[:at], joined, *agreed[at:]))
 
 
-def _agreed(ctx: Ctx, axis: int, sizes: tuple[Any, ...]) -> Any:
+def _joined(known: Held, lengths: list[Any], count: Any) -> Any:
+    """How long all elements of a sequence are, one after the other; None where that is not known."""
+    if None in lengths:
+        return None
+    return total(tuple(lengths)) if known.items is not None and len(lengths) == len(known.items) else lengths[0] * count
+
+
+def _agreed(ctx: Ctx, axis: int, sizes: tuple[Any, ...], count: Any) -> Any:
     """The size that all elements have in an axis, as far as it is known."""
     known = [size for size in sizes if size is not None]
+    asked = Other(f"elements of {{0}} that are equally long in axis {axis}", (Argument("s"),))
     for size in known[1:]:
-        ctx.require(
-            Other(f"elements of {{0}} that are equally long in axis {axis}", (Argument("s"),)), ctx.eq(known[0], size)
-        )
-    return known[0] if known else None
+        ctx.require(asked, ctx.eq(known[0], size))
+    if len(known) < len(sizes):
+        first, other = known[0] if known else ctx.fresh("size"), ctx.fresh("size")
+        ctx.require(asked, ctx.any_of(ctx.le(count, 1), ctx.eq(first, other)))
+        return first
+    return known[0]
 
 
 @primitive("onnx.optional", "x: tensor", "T -> optional(T)")
@@ -193,10 +223,10 @@ def optional(ctx: Ctx, x: TensorInfo) -> Out:
 @primitive("onnx.optional_has", "x: tensor", "T -> bool")
 def optional_has(ctx: Ctx, x: TensorInfo) -> Out:
     """Whether an optional value is there, as a value that is not optional always is. ONNX OptionalHasElement."""
-    items = None if isinstance(x.dtype, DType) and x.dtype.kind != "optional" else held(x).items
-    if isinstance(x.dtype, DType) and (items is not None or x.dtype.kind != "optional"):
-        return Out((), (int(items is None or len(items) > 0),))
-    return Out(())
+    if not isinstance(x.dtype, DType):
+        return Out(())
+    count = _count(ctx, "x", x) if x.dtype.kind == "optional" else 1
+    return Out((), (decided(ctx, ctx.eq(count, 1), ctx.ne(count, 1)),))
 
 
 @primitive("onnx.optional_get", "x: tensor", "T -> value(T)", refuses="x")
@@ -207,8 +237,7 @@ def optional_get(ctx: Ctx, x: TensorInfo) -> Out:
     if x.dtype.kind != "optional":
         return Out(x.shape, x.data, x.most)
     known = held(x)
-    if known.items == ():
-        ctx.fail(Other("a value in {0}", (Argument("x"),)))
+    ctx.require(Other("a value in {0}", (Argument("x"),)), ctx.eq(_count(ctx, "x", x), 1))
     return taken(ctx, x, known.items[0] if known.items else known.each)
 
 

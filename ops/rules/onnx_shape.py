@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...lang.node import replace
-from ..axes import Shape, is_plain, known_shape, place, product, total
+from ..axes import Shape, is_plain, known_shape, not_negative, place, product, total
 from ..broadcast import broadcast
 from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
 from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Equal, Is, Number, Other
+from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Number, Other
 from ..tracked import Ratio, count_of
 from ..tracked import elements as tracked_elements
 from .create import leads_on, steps_of
@@ -135,7 +135,9 @@ def onnx_flatten(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
 @primitive("onnx.expand", "x: tensor, shape: tensor", "T:any, I:{int64} -> T")
 def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Shape:
     """The operand broadcast together with a shape: a 1 there is the operand's own size. ONNX Expand."""
-    wanted = tuple(ctx.fresh("size") if e is None else e for e in elements(ctx, shape))
+    wanted = tuple(ctx.fresh("size", None) if e is None else e for e in elements(ctx, shape))
+    for axis, size in enumerate(wanted):
+        not_negative(ctx, Entry("shape", axis, size))
     return broadcast(ctx, known_shape(ctx, x), wanted, names=("x", "shape"))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...lang.dtypes import WEAK
-from ...ops.held import Held, common
+from ...lang.node import replace
+from ...ops.held import Held, common, how_many
 from ...ops.model import AnyDType, Elements, TensorInfo
 from ...ops.tracked import kept, of_literal
 from ..solver.conditions import eq
@@ -64,20 +65,23 @@ def _as_tensor(value: Value) -> Value:
 def _join_tensors(state: State, a: TensorInfo, b: TensorInfo, cases: Cases) -> TensorInfo:
     shape = _join_shapes(state, state.resolve(a.shape), state.resolve(b.shape), cases)
     dtype = None if a.dtype is None and b.dtype is None else _join_dtypes(state, a.dtype, b.dtype)
-    data = _join_elements(state, a.data, b.data)
+    data = _join_elements(state, a.data, b.data, cases)
     return TensorInfo(shape, dtype, data, a.most if a.most == b.most else None)
 
 
-def _join_elements(state: State, a: Elements, b: Elements) -> Elements:
+def _join_elements(state: State, a: Elements, b: Elements, cases: Cases) -> Elements:
     if a is None or b is None or len(a) != len(b):
         return None
-    return kept(tuple(_join_element(state, x, y) for x, y in zip(a, b, strict=True)))
+    return kept(tuple(_join_element(state, x, y, cases) for x, y in zip(a, b, strict=True)))
 
 
-def _join_element(state: State, a: object, b: object) -> object:
-    if isinstance(a, Held) and isinstance(b, Held):
-        return common(a, b, lambda x, y: bool(state.settled(x) == state.settled(y)))
-    return a if a == b else None
+def _join_element(state: State, a: object, b: object, cases: Cases) -> object:
+    if not isinstance(a, Held) or not isinstance(b, Held):
+        return a if a == b else None
+    both = common(a, b, lambda x, y: bool(state.settled(x) == state.settled(y)))
+    if not isinstance(both, Held) or how_many(both) is not None or None in (how_many(a), how_many(b)):
+        return both
+    return replace(both, count=_join_sizes(state, how_many(a), how_many(b), cases))
 
 
 def _join_shapes(state: State, a: Shape, b: Shape, cases: Cases) -> Shape:

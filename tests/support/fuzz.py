@@ -75,6 +75,7 @@ FAMILIES: dict[str, Count] = {
     "witnesses, loops": Count(20, 1_000),
     "all sizes": Count(60, 1_000),
     "conditions": Count(5, 200),
+    "contracts of sequences": Count(60, 3_000),
     "names": Count(30, 500),
     "marks": Count(20, 200),
     "shape data": Count(25, 2_000),

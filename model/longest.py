@@ -1,0 +1,106 @@
+"""The longest inputs that a model takes, where no formula says so: looked for with numbers, then proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ..lang.checked import Checked
+from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.expressions import names_in
+from ..lang.given import Given, read_given
+from ..lang.node import Node
+from ..simplify.solver.numbers import holds_at
+from .arms import Tried
+from .at_sizes import smallest
+from .contract import Clause, Contract, Writer, failed
+from .replay import Parameter, Unanswered, failure_at
+
+Sizes = Mapping[str, int]
+# Of larger models, of those with more sizes, and beyond this length, none is looked for.
+_MOST_NODES = 1_000
+_MOST_SIZES = 4
+_FARTHEST = 2**16
+
+
+class Longest(Node):
+    """The largest number at which a size passes all checks; the first that is larger, at which this fails."""
+
+    name: str
+    most: int
+    beyond: Sizes
+    failure: Diagnostic
+
+
+def longest(tried: Tried, made: Contract, check: Callable[[Given], Tried]) -> Iterator[Clause]:
+    """Conditions `t <= 512` that the checks which are left hold up: each refuses only what surely fails. `check` checks the
+    model with something given."""
+    checked, left = tried.report.checked, {d.node for d in made.undecided}
+    names = names_in(*(size for i in made.inputs for size in i.shape or ()))
+    if not left or checked is None or len(names) > _MOST_SIZES:
+        return
+    if len(tried.model.graph.operations) > _MOST_NODES:
+        return
+    writer = Writer(tried.model, tried.translation, made.inputs, checked)
+    known = [c.condition for c in made.conditions]
+    numbers = _Numbers(checked, writer.params, [*writer.door, *known], names)
+    for name in names:
+        found = numbers.longest(name)
+        if found is None or writer.demand(failed(found.failure)).node not in left:
+            continue
+        empties = numbers.empties(found)
+        if _always_fails(check, [*known, f"{name} > {found.most}", *(f"{e} >= 1" for e in empties)]):
+            yield _clause(writer, found, empties)
+
+
+def _always_fails(check: Callable[[Given], Tried], given: Sequence[str]) -> bool:
+    """Whether a model is refused at all sizes for which something holds."""
+    try:
+        report = check(read_given(f"@main: {', '.join(given)}")).report
+    except RxError:  # a condition that no signature can say
+        return False
+    return not report.ok and report.counts.refuted > 0
+
+
+def _clause(writer: Writer, found: Longest, empties: Sequence[str]) -> Clause:
+    text = " || ".join((f"{found.name} <= {found.most}", *(f"{e} == 0" for e in empties)))
+    demand = writer.demand(failed(found.failure), [found.name])
+    return Clause(text, (found.name, *empties), (demand,), found.beyond, demand)
+
+
+class _Numbers:
+    """A checked model at sizes that are numbers and satisfy what is known to be demanded of them."""
+
+    def __init__(
+        self, checked: Checked, params: tuple[Parameter, ...], known: Sequence[str], names: Sequence[str]
+    ) -> None:
+        self.checked, self.params, self.known, self.names = checked, params, known, names
+
+    def longest(self, name: str) -> Longest | None:
+        """The end of the numbers that pass, from the smallest one on; all other sizes are small."""
+        begin = smallest(self.params, self.known)
+        if not self._is_known(begin) or self._failure(begin) is not None:
+            return None
+        low, high = begin[name], max(2 * begin[name], 1)
+        while high < _FARTHEST and self._failure({**begin, name: high}) is None:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            passes = self._failure({**begin, name: middle}) is None
+            low, high = (middle, high) if passes else (low, middle)
+        beyond = {**begin, name: high}
+        failure = self._failure(beyond)
+        return None if failure is None or not self._is_known(beyond) else Longest(name, low, beyond, failure)
+
+    def empties(self, found: Longest) -> list[str]:
+        """The sizes that let a longer input pass where they are 0."""
+        others = [n for n in self.names if n != found.name]
+        return [n for n in others if self._failure({**found.beyond, n: 0}) is None]
+
+    def _is_known(self, sizes: Sizes) -> bool:
+        return all(holds_at(text, sizes) for text in self.known)
+
+    def _failure(self, sizes: Sizes) -> Diagnostic | None:
+        try:
+            return failure_at(self.checked, self.params, sizes)
+        except Unanswered:
+            return None
