@@ -90,7 +90,7 @@ class Function(Displayed):
             return self._call_with(args, named)
         try:
             plan = self._table[self._class(*args)]
-        except (KeyError, TypeError, AttributeError, IndexError):  # a new class, or no plain arrays
+        except (KeyError, TypeError, AttributeError, IndexError, RuntimeError, ValueError):  # new, or no plain arrays
             pass
         else:
             next(plan.taken)

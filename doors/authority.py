@@ -26,7 +26,7 @@ from ..lang.dtypes import DTYPES
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import Span
-from .libraries import NoArray, Weak, as_dtype, bool_of, name_of, read, shape_of, size_of
+from .libraries import NoArray, Weak, as_dtype, bool_of, integers, name_of, read, shape_of, size_of
 
 # See written.py.
 __tracebackhide__ = True
@@ -113,11 +113,10 @@ class Authority:
             if hasattr(value, "__array_namespace__"):
                 self._unfit(subject, "an array of known sizes", f"one of shape {list(shape)}")
             self._unfit(subject, "an array", _told(value))
-        if any(type(size) is not int for size in shape):
-            try:
-                shape = tuple(map(int, shape))
-            except (TypeError, ValueError):
-                self._unfit(subject, "an array of known sizes", f"one of shape {list(shape)}")
+        try:
+            shape = integers(shape)
+        except NoArray:
+            self._unfit(subject, "an array of known sizes", f"one of shape {list(shape)}")
         return np.broadcast_to(np.zeros((), self._dtype(subject, dtype, param)), shape)
 
     def _dtype(self, subject: str, dtype: Any, param: str | None) -> Any:

@@ -147,6 +147,16 @@ def bool_of(value: Any) -> bool:
     return bool(value)
 
 
+def integers(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape as numbers; NoArray where a size is none, as one of JAX's for all sizes at once (`jax.export.symbolic_shape`)."""
+    try:
+        if not any(hasattr(size, "dimension_as_value") for size in shape):
+            return tuple(map(int, shape))
+    except (TypeError, ValueError):
+        pass
+    raise NoArray
+
+
 def shape_of(value: Any) -> tuple[int, ...]:
     if not isinstance(value, tuple | list):
         raise NoArray(value)

@@ -14,7 +14,7 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.weak import number_fits
 from .compile import guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
-from .dlpack import Refused, speaks_dlpack, taken
+from .dlpack import Refused, first_line, speaks_dlpack, taken
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked
 from .guards import describe, foreign
@@ -165,9 +165,18 @@ def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
     if is_python or isinstance(value, list | tuple) or not hasattr(value, "__array__"):
         raise _unfit(function, param, "a NumPy array", value)
     try:
-        return checked(value)
+        return checked(value if isinstance(value, np.ndarray) else _read(function, param, value))
     except ValueProblem:
         raise _unfit(function, param, "an array of numbers, bools or strings", value) from None
+
+
+def _read(function: core.Function, param: core.Param, value: Any) -> Any:
+    """What says that it can be an array: not all that do can, as JAX's keys."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as problem:
+        but = f"it is an array that cannot be read: {first_line(problem)}"
+        raise _refused(function, param, "an array that NumPy can read", but) from None
 
 
 def _opaque(function: core.Function, param: core.Param, wanted: DType, value: object) -> Any:

@@ -44,7 +44,7 @@ def taken(value: Any, *, copy: bool = False) -> Array:
     try:
         return np.from_dlpack(value) if extended is None else _viewed(value, extended)
     except (BufferError, RuntimeError, TypeError, ValueError, AttributeError) as problem:
-        raise Refused(f"an array that cannot be read: {_line(problem)}") from None
+        raise Refused(f"an array that cannot be read: {first_line(problem)}") from None
 
 
 def _plain(value: Any) -> None:
@@ -54,13 +54,28 @@ def _plain(value: Any) -> None:
     for bit in ("conj", "neg"):
         if getattr(value, f"is_{bit}", bool)() is True:
             raise Refused(f"a view whose elements are not in memory yet: pass its `.resolve_{bit}()`")
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        _plain_tensor(value, torch)
+
+
+def _plain_tensor(value: Any, torch: Any) -> None:
+    """The same of what PyTorch's transforms wrap: DLPack gives whatever lies where a fake tensor says that it has memory."""
+    functorch = getattr(torch._C, "_functorch", None)
+    is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", lambda _: False)
+    if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ or is_wrapped(value):
+        raise Refused(
+            f"a tensor that is traced or wrapped ({type(value).__name__}): its elements are not in its memory"
+        )
+    if torch.autograd.forward_ad.unpack_dual(value).tangent is not None:
+        raise Refused("a tensor with a tangent, which would be lost: pass its primal")
 
 
 def _device(value: Any) -> int:
     try:
         return int(value.__dlpack_device__()[0])
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as problem:
-        raise Refused(f"an array without memory that can be read: {_line(problem)}") from None
+        raise Refused(f"an array without memory that can be read: {first_line(problem)}") from None
 
 
 def _brought(value: Any) -> Any:
@@ -70,7 +85,7 @@ def _brought(value: Any) -> Any:
     try:
         return np.from_dlpack(value, device="cpu", copy=True)
     except (BufferError, RuntimeError, TypeError, ValueError) as problem:
-        raise Refused(f"on a device from which it cannot be copied: {_line(problem)}") from None
+        raise Refused(f"on a device from which it cannot be copied: {first_line(problem)}") from None
 
 
 def _extended(value: Any) -> np.dtype[Any] | None:
@@ -86,7 +101,8 @@ def _viewed(value: Any, dtype: np.dtype[Any]) -> Array:
     return np.from_dlpack(value.view(getattr(torch, _BITS[dtype.itemsize]))).view(dtype)
 
 
-def _line(problem: BaseException) -> str:
+def first_line(problem: BaseException) -> str:
+    """What went wrong, in one line."""
     return str(problem).strip().partition("\n")[0] or type(problem).__name__
 
 

@@ -73,7 +73,7 @@ def run_cell(line: str, text: str) -> Ran:
     asked = _parser().parse_args(words_of(line))
     if not asked.name.isidentifier() or iskeyword(asked.name):
         raise Misused(f"{asked.name!r} is no name that Python could call a module by")
-    options, roots = _options(asked), tuple(map(Path, asked.root))
+    options, roots = _options(asked), tuple(map(_folder, asked.root))
     report = check_text(text, f"<{asked.name}>", options, roots)
     if report.unmet:
         raise Misused(f"--given {report.unmet[0]!r}: no function of that name has such sizes")
@@ -83,6 +83,12 @@ def run_cell(line: str, text: str) -> Ran:
         return Ran(asked.name, report, module_of(report, Files(Path(), roots), asked.allow_extern, options))
     except (CheckError, ShapeError) as problem:
         return Ran(asked.name, report, None, problem)
+
+
+def _folder(root: str) -> Path:
+    if not Path(root).is_dir():
+        raise Misused(f"--root {root!r} is not a folder")
+    return Path(root)
 
 
 def check_text(text: str, name: str, options: Options, roots: tuple[Path, ...]) -> Report:

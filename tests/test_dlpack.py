@@ -74,6 +74,23 @@ def test_an_array_on_a_device_is_taken_where_it_may_be_copied() -> None:
     assert copying.twice(Foreign(array, 2)).tolist() == [[2, 2]] * 3
 
 
+@pytest.mark.parametrize("wrong", [RuntimeError, TypeError, ValueError, NotImplementedError])
+def test_what_says_that_it_is_an_array_and_is_none_is_refused(wrong: type[Exception]) -> None:
+    class Key:
+        """As JAX's keys, and PyTorch's nested tensors, whose shape cannot be asked for."""
+
+        @property
+        def shape(self) -> tuple[int, ...]:
+            raise wrong("it has none")
+
+        def __array__(self, *_: object, **__: object) -> np.ndarray:
+            raise wrong("this is a key\nand more")
+
+    said = message(module.same, Key())
+    assert "an array that NumPy can read, but it is an array that cannot be read: this is a key" in said
+    assert "and more" not in said
+
+
 def test_pinned_memory_is_the_processor_s() -> None:
     array = Foreign(np.ones((2, 3), np.float32), 3)
     array.__class__ = type("Pinned", (Foreign,), {"__dlpack__": lambda self, **how: self.array.__dlpack__()})
@@ -173,6 +190,34 @@ def test_nothing_is_detached_or_resolved_silently() -> None:
     assert ".resolve_conj()" in message(module.same, torch.ones(2, dtype=torch.complex64).conj())
     message(module.same, torch.ones(2, device="meta"))
     message(module.same, torch.ones(2).to_sparse())
+
+
+@needs_torch
+def test_a_tensor_without_its_memory_is_no_array() -> None:
+    """DLPack would give what lies at the address that a fake tensor has, and what a transform carries besides would be lost."""
+    import torch
+
+    mode = torch._subclasses.fake_tensor.FakeTensorMode()
+    with mode:
+        assert "traced or wrapped (FakeTensor)" in message(module.same, torch.ones(3))
+    assert "traced or wrapped (FakeTensor)" in message(module.same, mode.from_tensor(torch.ones(3)))
+    for transform in (
+        torch.func.functionalize,
+        torch.vmap,
+        lambda f: lambda x: torch.func.jvp(f, (x,), (x,)),
+        lambda f: lambda x: torch.func.functionalize(torch.vmap(f))(x),
+    ):
+        seen = []
+        transform(lambda x, seen=seen: (seen.append(message(module.same, x)), x)[1])(torch.ones(2, 3))
+        assert "traced or wrapped (Tensor)" in seen[0]
+    forward = torch.autograd.forward_ad
+    with forward.dual_level():
+        assert "which would be lost: pass its primal" in message(
+            module.same, forward.make_dual(torch.ones(3), torch.ones(3))
+        )
+        assert module.same(torch.ones(3)).shape == (3,)
+    assert module.same(torch.ones(3).as_subclass(type("Own", (torch.Tensor,), {}))).shape == (3,)
+    assert "cannot be read" in message(module.same, torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]))
 
 
 @needs_torch

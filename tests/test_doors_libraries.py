@@ -262,3 +262,19 @@ def test_it_compiles_once_for_a_shape() -> None:
     for n in (2, 2, 3, 2, 3):
         counted(jnp.ones(n))
     assert len(traced) == 2
+
+
+@needs_jax
+def test_sizes_that_are_all_at_once_are_proved_or_refused() -> None:
+    """An export for symbolic sizes: what JAX cannot decide of them for all is refused, with the sizes."""
+    import jax
+    import jax.numpy as jnp
+    from jax import export
+
+    def exported(sizes: str) -> Any:
+        shape = export.symbolic_shape(sizes)
+        function = jax.jit(rx.checked("fn(x : Tensor([n, m * 2], float32)) : Tensor([n], float32)")(lambda x: x.sum(1)))
+        return export.export(function)(jax.ShapeDtypeStruct(shape, jnp.float32))
+
+    assert str(exported("b, 2*k").out_avals[0].shape) == "(b,)"
+    assert "to be an array of known sizes, but it is one of shape [b, k]" in message(exported, "b, k")

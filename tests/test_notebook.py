@@ -226,6 +226,7 @@ def test_imports_are_read_below_the_folder_and_the_roots(shell: Shell, tmp_path:
         "%%rx a b",
         "%%rx --no-such",
         "%%rx 'open",
+        "%%rx --root no/such/folder",
         '%%rx --given "n"',
         '%%rx --given "@g: n == 1"',
     ],
