@@ -56,7 +56,7 @@ def demands(
 ) -> Demands:
     """The signature of a function with what its body demands. `door` is what the signature says already, and why."""
     new = _Signature(function, params, result, state, door, stays=False).found(open_checks, dtypes)
-    if new.keeps_door:
+    if new.keeps_all:
         return new.demands
     return _Signature(function, params, result, state, door, stays=True).found(open_checks, dtypes).demands
 
@@ -92,10 +92,10 @@ def _complete(point: Point, term: Term, names: Collection[Var]) -> None:
 
 
 class _Found(NamedTuple):
-    """A signature, and whether it asks for all that the declared one asks for."""
+    """A signature, and whether it asks for all that the declared one asks for, of the result too."""
 
     demands: Demands
-    keeps_door: bool
+    keeps_all: bool
 
 
 class _Signature:
@@ -156,7 +156,11 @@ class _Signature:
         wheres = tuple(dict.fromkeys([*self._declared_where(lost), *texts, *classes]))
         complete = complete and says_all and keeps_door
         name, result = f"@{self.function.name}", self._result(lost)
-        return _Found(Demands(name, params, wheres, result, complete, self._place(), necessary), keeps_door)
+        # What the result is said to be is checked of it, so it is still said.
+        keeps_all = keeps_door and (
+            result is not None or self.declared.result is None or _is_bare(self.declared.result)
+        )
+        return _Found(Demands(name, params, wheres, result, complete, self._place(), necessary), keeps_all)
 
     def _can_be_said(self, cond: Cond) -> bool:
         """Whether all that a condition speaks of has a name in the signature."""
@@ -257,8 +261,15 @@ class _Signature:
             found |= more
 
     def _stretches(self) -> Iterator[tuple[object, str]]:
-        """The stretches of dimensions that the type of an open parameter names: the s of `[*s, d]`."""
-        for name in self.open:
+        """The stretches of dimensions that the type of an open parameter names: the s of `[*s, d]`. Of several that a check
+        makes one, the one that the result is said to have comes last."""
+        named = list(self._named_stretches())
+        yield from named
+        result = self.declared.result
+        yield from (found for found in named if result is not None and found[1] in result.shape_names)
+
+    def _named_stretches(self) -> Iterator[tuple[object, str]]:
+        for name in (n for n in self.params if n in self.open):
             declared, value = self.text.declared_type(name), self.params[name].value
             if declared is None or declared.kind != "tensor" or not isinstance(value, TensorInfo):
                 continue

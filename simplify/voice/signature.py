@@ -55,7 +55,7 @@ class SignatureText:
     def names_in(self, params: Iterable[str]) -> set[str]:
         """The names in the declared types of some parameters."""
         types = map(self.declared_type, params)
-        return {n for t in types if t is not None for n in t.names}
+        return {n for t in types if t is not None for n in (*t.names, *t.shape_names)}
 
     def is_declared(self, name: str, text: str) -> bool:
         declared = self.declared_type(name)
@@ -161,6 +161,8 @@ class SignatureText:
             and not (declared.dtype is not None and dtype in declared.dtype.span.text)
         ):
             return False
+        if declared.shape_names and not any(isinstance(d, Segment) for d in self.state.resolve(value.shape)):
+            return False  # how many dimensions they are is known now
         if declared.shape is None or (declared.dims is None and not declared.shape_names):
             return all(isinstance(d, Segment) for d in self.state.resolve(value.shape))
         inside = [v for d in self.state.resolve(value.shape) if not isinstance(d, Segment) for v in variables(d)]
