@@ -18,6 +18,7 @@ from rxlang import pipeline
 from rxlang.lang.checked import Binding, Checked
 from rxlang.lang.core_printer import print_program
 from rxlang.lang.diagnostics import Diagnostic
+from rxlang.lang.dtypes import DTYPES
 from rxlang.lang.formatter import format_source
 from rxlang.lang.given import Given, read_given
 from rxlang.lang.render import render_text
@@ -213,7 +214,10 @@ def refuted(source: str, errors: list[Diagnostic], oracle: Run, base: Path) -> l
         lines = source.split("\n")
         at = max(s.line for s in _spans(error, ".*")) - 1
         if _is_of_a_part(lines, at):
-            lines[at : at + 1] = _with_its_claim(lines, at)
+            claim = _claimed(lines, at)
+            if claim is None:
+                continue
+            lines[at : at + 1] = [f"  let given_back : {claim} = {lines[at].strip()}", "  given_back"]
         if lines[at].startswith(("@main", "  out")) or _is_of_result(source, error):
             found.append((error, oracle))
         elif lines[at].startswith(("  let", "  assert", "  match_shape")):
@@ -233,12 +237,12 @@ def _is_of_a_part(lines: list[str], at: int) -> bool:
     return lines[at + 1 : at + 2] == ["}"] and lines[at].startswith("  ") and not _head(lines, at).startswith("@main")
 
 
-def _with_its_claim(lines: list[str], at: int) -> list[str]:
-    """The result with a name, and what is claimed of it, where that speaks of what the parameters name."""
+def _claimed(lines: list[str], at: int) -> str | None:
+    """What is claimed of a result, where that speaks of what the parameters name; None where it binds names."""
     given, _, gives = _head(lines, at).removesuffix(" {").rpartition(") : ")
     claim = gives.partition(" where ")[0]
-    known = set(re.findall(r"\w+", claim)) <= set(re.findall(r"\w+", given)) | {"Tensor", *map(str, range(99))}
-    return [f"  let given_back{f' : {claim}' * known} = {lines[at].strip()}", "  given_back"]
+    words = {"Tensor", "max", "min", "ceildiv", *DTYPES, *map(str, range(99))}
+    return claim if set(re.findall(r"\w+", claim)) <= {*re.findall(r"\w+", given), *words} else None
 
 
 def _head(lines: list[str], at: int) -> str:
