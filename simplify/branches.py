@@ -19,7 +19,7 @@ from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
-from .solver.terms import AN_IF, Size, Var, over, stride, variables
+from .solver.terms import AN_IF, Size, Term, Var, over, smax, stride, variables
 from .visitor import Part
 from .voice import claims
 from .voice.claims import Decides
@@ -120,7 +120,8 @@ class Branches(Part):
         else:
             taken = self._taken_where(sizes, env, True) if decided is None else decided
             promised = (_about_new(then_facts, newest), _about_new(else_facts, newest))
-            joined = self.join(frame, then_settled, else_settled, expr.span, (arms[0][4], arms[1][4]), taken, promised)
+            guards = (arms[0][4], arms[1][4])
+            joined = self.join(frame, then_settled, else_settled, expr.span, guards, taken, promised, newest=newest)
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
 
@@ -184,10 +185,11 @@ class Branches(Part):
         taken: Cond | None = None,
         promised: tuple[Promises, Promises] = ((), ()),
         others: Iterable[Cond] = (),
+        newest: int | None = None,
     ) -> Entry:
         """What both arms share: equal sizes stay, a size that differs is one of the two, each under its arm's condition
         and with what the arm knows (`promised`) of the sizes that are new in it; or one of the `others` holds, and neither
-        arm is taken."""
+        arm is taken. It is at most the greater one, where sizes up to the `newest` before the arms say how much that is."""
         cases: joining.Cases = []
         value = joining.join(self.state, a.value, b.value, cases)
         if cases:
@@ -197,9 +199,17 @@ class Branches(Part):
             self.state.assume(any_of(one, other, *others))
             for both, x, y in cases:
                 self.state.either.begin(only_var(both), (x, y))
+                if newest is not None:
+                    self._bound(both, (x, y), newest)
                 if taken is not None:
                     self.state.choices.begin(only_var(both), ((taken, x), (negate(taken), y)))
         return Entry(value, span, origin=Made(JOIN, (("then", a), ("else", b)), None, guards, len(frame.path)))
+
+    def _bound(self, both: Term, sizes: tuple[Size, Size], newest: int) -> None:
+        bounds = [self.state.upper_bound(size) for size in sizes]
+        known = [b for b in bounds if b is not None and all(v.serial <= newest for v in variables(b))]
+        if len(known) == len(sizes):
+            self.state.opaque.begin(only_var(both), smax(*known))
 
     def _learn_common(self, then_facts: list[Cond], else_facts: list[Cond], newest: int) -> None:
         """What the facts of both arms entail holds after them."""

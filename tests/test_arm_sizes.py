@@ -34,3 +34,24 @@ def test_an_arm_that_fails_by_a_size_is_an_error_of_the_if(body: str) -> None:
 @pytest.mark.parametrize("body", PERHAPS)
 def test_what_an_arm_may_satisfy_is_none(body: str) -> None:
     assert rx.check_source(HEAD + body).ok
+
+
+@pytest.mark.parametrize(
+    ("body", "bounds"),
+    [
+        ("if (c) { x } else { y }", ["6"]),
+        ("if (c) { @concat([x, z], axis=0) } else { y }", ["max(n, 3) + 3"]),
+        ("if (c) { @filter(z, z > 0.0) } else { if (c) { x } else { z[0:2] } }", ["max(n, 3)"]),
+        ("let a = if (c) { @filter(z, z > 0.0) } else { x }\n @concat([a, a], axis=0)", ["max(n, 3) * 2"]),
+        ("if (c) { (x, @stack([x, x])) } else { (z, @ones([5, 3], float32)) }", ["max(n, 3)", "5"]),
+        ("if (c) { let k = @item(@argmax(z))\n @ones([k + 1], float32) } else { x }", [None]),
+    ],
+)
+def test_a_size_that_differs_is_at_most_the_greater_one(body: str, bounds: list[str | None]) -> None:
+    report = rx.check_source(f"{HEAD} where n >= 1 {{ {body} }}")
+    assert report.ok and report.checked is not None
+    [result] = [f.result for f in report.checked.shapes]
+    assert result is not None
+    parts = [result] if result.shape is not None else list(result.items)
+    found = [b for part in parts for s, b in zip(part.shape or (), part.bounds, strict=True) if s == "?"]
+    assert found == bounds
