@@ -212,7 +212,8 @@ def refuted(source: str, errors: list[Diagnostic], oracle: Run, base: Path) -> l
         if error.code in NOT_ALWAYS or any(_is_inside(source, s) for s in _spans(error, ".*")):
             continue
         lines = source.split("\n")
-        at = max(s.line for s in _spans(error, ".*")) - 1
+        home = _head(lines, error.span.line)
+        at = max(s.line for s in _spans(error, ".*") if _head(lines, s.line) == home) - 1
         if _is_of_a_part(lines, at):
             claim = _claimed(lines, at)
             if claim is None:
