@@ -229,6 +229,15 @@ def turns(call: Node) -> bool:
     return row is not None and Trait.MOVES_AXES in row.traits and len(row.params) == 1
 
 
+def factors(size: sweet.Expr) -> Iterator[sweet.Expr]:
+    """`a * b * c` to its parts, in order."""
+    if isinstance(size, sweet.Binary) and size.op == "*":
+        yield from factors(size.left)
+        yield from factors(size.right)
+    else:
+        yield size
+
+
 def integer(expr: Node | None) -> int | None:
     match expr:
         case sweet.IntLit(value=value):

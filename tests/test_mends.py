@@ -12,8 +12,9 @@ import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.helps import trials
-from rxlang.helps.case import Mend
+from rxlang.helps.case import Mend, dims_text
 from rxlang.helps.edits import applied
+from rxlang.helps.families import elements
 from rxlang.helps.families.attributes import reduces
 from rxlang.helps.fix import fixed_and_left, why_left
 from rxlang.helps.offer import offers, told, with_helps
@@ -728,3 +729,50 @@ def test_what_a_loop_begins_with_and_what_a_turn_gives_are_mended_as_other_value
     [found] = [d for d in with_helps(check_text(text, "p.rx", Path()), Path()).diagnostics if d.is_wrong]
     assert any(mend in help_.text for help_ in found.helps[:2]), [help_.text for help_ in found.helps]
     assert "broadcast" not in mend or fixed_and_left(Source("p.rx", text), Path()).text == text
+
+
+_ACROSS = [
+    ("Tensor([b, t, h * k], float32)", "[b, h, t, k]", "@permute_dims(@reshape({}, [b, t, h, k]), [0, 2, 1, 3])"),
+    ("Tensor([b, t, h, k], float32)", "[b, h, t * k]", "@reshape(@permute_dims({}, [0, 2, 1, 3]), [b, h, t * k])"),
+    ("Tensor([b, t, h, k], float32)", "[b, h * k, t]", "@reshape(@permute_dims({}, [0, 2, 3, 1]), [b, h * k, t])"),
+    ("Tensor([t, b, h, k], float32)", "[b * t, h, k]", "@reshape(@permute_dims({}, [1, 0, 2, 3]), [b * t, h, k])"),
+    ("Tensor([b, 10, 64], float32)", "[b, 8, 10, 8]", "@permute_dims(@reshape({}, [b, 10, 8, 8]), [0, 2, 1, 3])"),
+    ("Tensor([2, 3, 5, 7], float32)", "[2, 35, 3]", "@reshape(@permute_dims({}, [0, 2, 3, 1]), [2, 35, 3])"),
+]
+_WITHIN = [
+    ("Tensor([b, t, h * k], float32)", "[b, t, h, k]"),
+    ("Tensor([b, t, h, k], float32)", "[b, t, h * k]"),
+    ("Tensor([b, t, h, k], float32)", "[b * t, h, k]"),
+    ("Tensor([b, 10, 64], float32)", "[b, 10, 8, 8]"),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "declared", "mend"), [*_ACROSS, *((g, d, f"@reshape({{}}, {d})") for g, d in _WITHIN)]
+)
+@pytest.mark.parametrize("value", ["x", "x * 2.0"])
+def test_what_is_declared_is_not_laid_across_axes(given: str, declared: str, mend: str, value: str) -> None:
+    head = f"@f = fn(x : {given}, h : Size) : Tensor({declared}, float32) where h >= 1 {{\n"
+    for body in (f"  {value}\n", f"  let y : Tensor({declared}, float32) = {value}\n  y\n"):
+        text = f"{head}{body}}}\n"
+        [(_, (first, *_))] = offered(text)
+        assert applied(text, first.edits) == text.replace(body, body.replace(value, mend.format(value), 1)), first.text
+        assert first.guess == ("permute" in mend)
+
+
+@pytest.mark.parametrize(("given", "declared"), [(g, d) for g, d, _ in _ACROSS])
+def test_no_fix_lays_elements_across_axes(given: str, declared: str) -> None:
+    head = f"@f = fn(x : {given}, h : Size) : Tensor({declared}, float32) where h >= 1 {{\n"
+    order = dims_text(range(declared.count(",") + 1))
+    for body in (f"  let y : Tensor({declared}, float32) = x * 2.0\n  y\n", f"  @permute_dims(x, axes={order})\n"):
+        text = f"{head}{body}}}\n"
+        assert fixed_and_left(Source("p.rx", text), Path()).text == text
+
+
+def test_a_quotient_is_a_part_of_the_size_that_it_divides() -> None:
+    dims = ("b", "t", "d")
+    assert not elements.mixes(dims, ("b", "t", "h", "d // h")) and not elements.mixes(("b", "t", "h", "d // h"), dims)
+    assert elements.mixes(dims, ("b", "h", "t", "d // h"))
+    assert elements.order_for(dims, ("b", "h", "t", "d // h")) == (0, 2, 1, 3)
+    assert not elements.mixes(("b", "s"), ("b", "h", "w")) and elements.order_for(("b", "s"), ("b", "h", "w")) == ()
+    assert not elements.mixes(("*s", "n"), ("n", 2)) and not elements.mixes((0, 5), (5, 0, 1))

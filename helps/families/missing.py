@@ -15,8 +15,8 @@ from ...ops.einsum import Equation, parse_equation
 from ...ops.model import Trait
 from ...ops.requirements import Equal
 from ..case import Case, Dims, Mend, dims_text
-from ..tree import callee, has, integer, is_reshape, summed
-from . import claims, operands, shapes
+from ..tree import callee, factors, has, integer, is_reshape, summed
+from . import claims, elements, operands, shapes
 from .operands import wrap
 
 _MOST_SHAPES = 3
@@ -150,13 +150,18 @@ def _declared(case: Case) -> Iterator[Mend]:
     if as_many or [str(dims[0])] == sizes[:1]:
         # An axis of one element is rather added or dropped.
         rank = 14 if as_many and 1 not in dims and "1" not in sizes else 23
-        yield wrap(case, value, shapes.reshaped(text, rank))
+        for change in shapes.laid_out(dims, sizes, _factors(shape.items), rank):
+            yield wrap(case, value, change)
 
 
 def _lacks_the_first(dims: Dims, sizes: list[str]) -> bool:
     """Whether some sizes are the last of others, or 1."""
     last = sizes[len(sizes) - len(dims) :]
     return 0 < len(dims) < len(sizes) and all(d == 1 or str(d) == size for d, size in zip(dims, last, strict=True))
+
+
+def _factors(sizes: Iterable[sweet.Expr]) -> list[str]:
+    return [factor.span.text for size in sizes for factor in factors(size)]
 
 
 def _times(sizes: Iterable[int | str]) -> str:
@@ -233,9 +238,11 @@ def _before_permutation(case: Case) -> Iterator[Mend]:
     if x is None or asked is None or not has(case.callee, Trait.MOVES_AXES):
         return
     if sorted(order) == list(range(len(asked.items))) and len(case.shape("x") or order) != len(order):
-        texts = dict(zip(order, (item.span.text for item in asked.items), strict=True))
-        text = f"[{', '.join(texts[axis] for axis in range(len(order)))}]"
-        yield wrap(case, x, shapes.reshaped(text, 20))
+        items = dict(zip(order, asked.items, strict=True))
+        before = [items[axis] for axis in range(len(order))]
+        is_mixed = elements.mixes(case.shape("x") or (), _factors(before))
+        text = dims_text(item.span.text for item in before)
+        yield wrap(case, x, shapes.reshaped(text, shapes.MIXED if is_mixed else 20, guess=is_mixed))
 
 
 def _as_elsewhere(case: Case) -> Iterator[Mend]:

@@ -14,7 +14,7 @@ from ...lang.walk import walk
 from ...ops.model import Trait
 from ..case import Case, Dims, Mend, count, dims_text, replaced
 from ..edits import applied
-from ..tree import callee, has, is_reshape
+from ..tree import callee, factors, has, is_reshape
 from . import shapes
 from .literals import open_rows, rewrite, sources_of_axis
 from .operands import wrap
@@ -122,8 +122,8 @@ def _grouped(case: Case) -> Iterator[Mend]:
     for node in _reshapes(case):
         target = case.tree.arguments(node).get("shape")
         items = target.items if isinstance(target, sweet.ListExpr) else ()
-        factors = [factor for item in items for factor in _factors(item)]
-        parts = [f"({f.span.text})" if isinstance(f, sweet.Binary) else f.span.text for f in factors]
+        written = [factor for item in items for factor in factors(item)]
+        parts = [f"({f.span.text})" if isinstance(f, sweet.Binary) else f.span.text for f in written]
         if target is None or len(parts) == len(items) or len(parts) > _MOST_PARTS:
             continue
         for cuts in combinations(range(1, len(parts)), len(items) - 1):
@@ -155,15 +155,6 @@ def _reshaped(case: Case) -> Iterator[tuple[sweet.Expr, bool]]:
                 yield node, moved
         elif has(callee(node), Trait.MOVES_AXES):
             yield from ((n, True) for n in case.tree.arguments(node).values() if is_reshape(callee(n)))
-
-
-def _factors(size: sweet.Expr) -> Iterator[sweet.Expr]:
-    """`a * b * c` to its parts, in order."""
-    if isinstance(size, sweet.Binary) and size.op == "*":
-        yield from _factors(size.left)
-        yield from _factors(size.right)
-    else:
-        yield size
 
 
 def _reshapes(case: Case) -> Iterator[sweet.Call]:

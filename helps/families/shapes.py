@@ -10,12 +10,13 @@ from typing import NamedTuple
 from ...simplify.solver.exprs import ExpressionError, Scope, read_size
 from ...simplify.solver.terms import TooLarge, Var
 from ..case import Dims, count, dims_text
+from . import elements
 
 # A wanted dimension: a size, or None where any will do.
 Wanted = tuple[int | str | None, ...]
 _MOST_AXES = 6
-# The rank of a reshape that makes other rows.
-_MIXED = 46
+# The rank of a reshape that makes other rows, or lays elements of one axis across others.
+MIXED = 46
 _LAYOUTS = {3: ((0, 2, 1),), 4: ((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 3, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
@@ -112,6 +113,24 @@ def flattened(rank: int = 24, *, start: int = 1) -> Change:
 
 def reshaped(target: str, rank: int, *, guess: bool = False) -> Change:
     return Change("reshape", "@reshape(", f", {target})", rank, guess)
+
+
+def laid_out(dims: Dims, sizes: list[str], factors: list[str], rank: int) -> Iterator[Change]:
+    """A reshape to sizes with these factors, as they are written; before one that lays elements of one axis across others, what
+    moves the axes too."""
+    target = dims_text(sizes)
+    if not elements.mixes(dims, factors):
+        yield reshaped(target, rank)
+        return
+    order = elements.order_for(dims, sizes if len(dims) < len(factors) else factors)
+    if order and len(dims) < len(sizes):
+        apart, back = dims_text(sizes[axis] for axis in order), tuple(order.index(axis) for axis in range(len(order)))
+        after = f", {apart}), {dims_text(back)})"
+        yield Change("reshape {} and move its axes", "@permute_dims(@reshape(", after, rank, guess=True)
+    elif order:
+        after = f", {dims_text(order)}), {target})"
+        yield Change("move the axes of {} and reshape it", "@reshape(@permute_dims(", after, rank, guess=True)
+    yield reshaped(target, MIXED, guess=True)
 
 
 def broadcast(target: str) -> Change:
@@ -236,5 +255,5 @@ def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[Change]:
         return
     target = dims_text(w if isinstance(w, int) else -1 for w in wanted)
     rows = total // asked if total is not None else None
-    mixed = wanted[0] is None and rows not in (None, 1, *shape[:1])
-    yield reshaped(target, _MIXED if mixed else 26, guess=mixed)
+    mixed = wanted[0] is None and rows not in (None, 1, *shape[:1]) or not open_ones and elements.mixes(shape, numbers)
+    yield reshaped(target, MIXED if mixed else 26, guess=mixed)
