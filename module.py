@@ -87,6 +87,7 @@ class Function(Displayed):
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if named:
+            __tracebackhide__ = True
             return self._call_with(args, named)
         try:
             plan = self._table[self._class(*args)]

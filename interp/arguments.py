@@ -22,6 +22,9 @@ from .opaque import from_python
 from .results import outward
 from .shape_error import ShapeError
 
+# What refuses an argument is shown by pytest at the call.
+__tracebackhide__ = True
+
 
 class ArgumentProblem(Exception):
     """Arguments that do not fit the parameters' names; the message is one line."""

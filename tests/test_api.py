@@ -311,6 +311,36 @@ def test_an_index_out_of_range_is_told_without_numpys_traceback() -> None:
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
 
 
+TOLD_AT_THE_CALL = {
+    "a list": "module.f([[1.0, 2.0]], 1, x)",
+    "a mask": "module.f(np.ma.masked_array(x, x > 0), 1, x)",
+    "a size that is none": "module.f(x, 1.5, x)",
+    "objects": "module.f(np.array([[object()]]), 1, x)",
+    "no tuple": "module.pair(x)",
+    "no function": "module.app(3, x)",
+    "another shape": "module.f(x[0], 1, x)",
+    "another dtype": "module.f(x.astype(int), 1, x)",
+    "a shape, by name": "module.f(x=x, k=1, z=x[0])",
+    "a check inside": "module.f(x, 7, x)",
+    "a parameter that is none": "module.f(x, 1, y=x)",
+    "a decorated function": "rx.checked('fn(x : Tensor([n], float32)) : Tensor')(abs)(x)",
+    "a program": "rx.loads('@f = fn(x : Tensor([n], int8)) : Tensor([n + 1], int8) { x }')",
+}
+
+
+@pytest.mark.parametrize("call", TOLD_AT_THE_CALL.values(), ids=TOLD_AT_THE_CALL)
+def test_pytest_shows_of_what_is_refused_the_call_alone(call: str) -> None:
+    module = rx.loads(
+        "@f = fn(x : Tensor([n, m], float32), k : Size, z : Tensor([n, m], float32)) : Tensor { x[k] + z }\n"
+        "@pair = fn(p : (Tensor([n], float32), Tensor([n], float32))) : Tensor([n], float32) { p[0] + p[1] }\n"
+        "@app = fn(f : fn(Tensor([n, m], float32)) : Tensor([n, m], float32), x : Tensor([n, m], float32)) : Tensor { f(x) }"
+    )
+    with pytest.raises((rx.ShapeError, rx.CheckError, TypeError)) as caught:
+        eval(call, {"module": module, "np": np, "rx": rx, "x": f32(3, 2)})
+    shown = [entry.path for entry in caught.traceback.filter(caught)]
+    assert {str(path) for path in shown[1:]} == {"<string>"}, shown
+
+
 @pytest.mark.filterwarnings("error")
 def test_infinities_warn_of_nothing() -> None:
     module = rx.loads("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { 1.0 / x + @log(x) }")
