@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..desugar.errors import nearest
 from ..lang.cells import shown
-from ..lang.checked import Checked, Explanation, Fact
+from ..lang.checked import Binding, Checked, Explanation, Fact
 from ..lang.expressions import names_in
 from ..lang.source import Span
 
@@ -23,9 +23,16 @@ def names(checked: Checked) -> tuple[str, ...]:
     """Whatever can be explained, and the functions with their at sign."""
     functions = [f"@{f.name}" for f in checked.program.functions if f.kind != "private"]
     bindings = [b for f in checked.shapes for b in (*f.params, *f.bindings)]
-    sizes = names_in(*(size for b in bindings for size in b.shape or ()))
+    sizes = names_in(*(size for b in bindings for part in _parts(b) for size in part.shape or ()))
     consts = [c.name for c in checked.program.consts]
     return tuple(dict.fromkeys([*functions, *consts, *(b.name for b in bindings), *sizes]))
+
+
+def _parts(binding: Binding) -> Iterator[Binding]:
+    """A binding, and the parts of a tuple."""
+    yield binding
+    for item in binding.items:
+        yield from _parts(item)
 
 
 def unknown(name: str, known: Sequence[str]) -> str:

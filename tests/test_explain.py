@@ -132,3 +132,17 @@ def test_a_call_of_a_function_value_leaves_the_records_of_its_caller_alone(
     assert invoke(["shapes", "f.rx"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[6:9] == ["z : Tensor([n * 2], float32)", "w : Tensor([n * 3], float32)", "k : Tensor([n], float32)"]
+
+
+def test_the_sizes_of_a_tuples_parts_are_known_and_spelled_as_the_program_would(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "f.rx").write_text(
+        "@f = fn(x : Tensor([*s, i], float32), p : (Tensor([i, o], float32), Tensor([o], float32))) "
+        ": Tensor([*s, o], float32) {\n  @matmul(x, p[0]) + p[1]\n}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["check", "f.rx", "--explain", "d"]) == 0
+    assert "no function knows a `d`; known are x, p, i, o\n" in capsys.readouterr().out
+    assert invoke(["check", "f.rx", "--explain", "o"]) == 0
+    assert "o == p[1].dim(0)  (f.rx:1:77)\n" in capsys.readouterr().out

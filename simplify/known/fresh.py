@@ -18,7 +18,7 @@ def unknown(state: State, sort: core.Sort, name: str) -> Value:
     """A value of a sort that nothing is known of, called `name`."""
     match sort:
         case core.TupleSort():
-            return TupleValue(tuple(unknown(state, s, f"{name}.{i}") for i, s in enumerate(sort.items)))
+            return TupleValue(tuple(unknown(state, s, f"{name}[{i}]") for i, s in enumerate(sort.items)))
         case core.FnSort():
             return FnValue(name, sort.signature)
         case core.BaseSort(name="Size"):
