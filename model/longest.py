@@ -16,8 +16,8 @@ from .contract import Clause, Contract, Writer, failed
 from .replay import Parameter, Unanswered, failure_at
 
 Sizes = Mapping[str, int]
-# Of larger models none is looked for (each number takes as long as a check of the model does), nor of those with more sizes, nor beyond
-# this length.
+# Of larger models none is looked for, as each number takes as long as a check of the model does; nor of those with more sizes,
+# nor beyond this length.
 _MOST_NODES = 200
 _MOST_SIZES = 4
 _FARTHEST = 2**16

@@ -547,6 +547,9 @@ EXACT = """@mm = fn(x : Tensor([a, b], float32), y : Tensor([c, d], float32)) : 
 @open = fn(x : Tensor([a, b], float32), y : Tensor([c, d], float32)) : Tensor { @mm(x, y) }
 @kept = fn(x : Tensor([n], float32), m : Tensor([n], bool)) { (x, @filter(x, m)) }
 @rows = fn(x : Tensor([n * 4], float32)) : Tensor { if (n > 3) { @reshape(x, [-1, 8]) } else { @reshape(x, [-1, 1]) } }
+@far = fn(x : Tensor([n], float32)) where n >= 1 {
+  while (a.dim(0) < 9) with (a : Tensor([p], float32) = x) where p >= 1 { @concat([a, a], axis=0) }
+}
 @by = fn(x : Tensor([n, d], float32)) : Tensor { @exp(x) }
 @one = fn(x : Tensor([n], float32)) : Tensor where n == 1 { x }
 @list = [@by, @one]
@@ -560,7 +563,9 @@ def test_a_size_says_whether_it_is_exact_and_what_bounds_it() -> None:
     assert (k.exactness, k.bound) == ("upper_bound", rx.Size("j * 3")) and k != k.bound
     assert rx.Size(k).bound == k.bound and (k + 0).exactness == "exact"
     rows, _ = module.rows.shapes(x=("4 * n",))
-    assert rows.exactness == "unknown" and rows.bound is None
+    assert (rows.exactness, rows.bound) == ("upper_bound", rx.Size("n * 4"))
+    (far,) = module.far.shapes(x=("n",))
+    assert far.exactness == "unknown" and far.bound is None
 
 
 @pytest.mark.parametrize("name", ["mm", "open"])
