@@ -199,6 +199,32 @@ def test_a_divisor_is_what_it_is_whatever_signs_its_normal_form_has(stride: str)
         assert_same_bits(wanted, made, {"q": q})
 
 
+# What makes sizes that are called by no name, one a program: an annotated body, two splices, a loop, a filter in an arm.
+UNNAMED = {
+    "bodies": "let y = @hidden(x)\n  @add(y * 2.0, y)",
+    "two bodies": "let y = @hidden(x)\n  let z = @hidden(@swapped(x))\n  @matmul(y * 2.0, z * 2.0) * 2.0",
+    "arms": "let y = if (@sum(x) > 1.0) { @hidden(x) } else { @hidden(@swapped(x)) }\n  @add(y * 2.0, y)",
+    "turns": "let y = for i in range(2) with (c : Tensor([?, ?], float32) = @hidden(x)) { @swapped(c * 2.0) }\n  y * 2.0 + y",
+    "stacks": "let y = for i in range(2) stack (c : Tensor([?, ?], float32)) { @hidden(x) }\n  y * 2.0 + y",
+    "functions": "let f = fn(r : Tensor([_p, _q], float32)) { let y = @hidden(r)\n y * 2.0 + y }\n  f(x)",
+}
+LIB_OF_UNNAMED = (
+    "@hidden = fn(x : Tensor([_n, _m], float32)) : Tensor([?, ?], float32) { x + 1.0 }\n"
+    "@swapped = fn(x : Tensor([_n, _m], float32)) : Tensor([?, ?], float32) { @permute_dims(x, [1, 0]) }\n"
+)
+
+
+@pytest.mark.parametrize("loop", ["x", "while (@sum(x) < 0.0) with (c = x) { c + 1.0 }", "@hidden(x)"])
+@pytest.mark.parametrize("body", UNNAMED.values(), ids=UNNAMED)
+def test_sizes_that_nobody_has_named_are_not_taken_for_each_other(body: str, loop: str) -> None:
+    text = f"@main = fn(x : Tensor([_n, _m], float32)) : Tensor {{\n  let c = {loop}\n  {body}\n}}\n"
+    found = checked(LIB_OF_UNNAMED + text)
+    assert found is not None
+    for shape in ((2, 3), (3, 1), (0, 2), (2, 2)):
+        wanted, made = (outcome(machine, "main", [np.ones(shape, np.float32)]) for machine in both(found))
+        assert_same_bits(wanted, made, {"x": shape})
+
+
 def test_what_a_kernel_gives_is_a_view_of_an_operand_only_where_the_table_says_so() -> None:
     for name in registry.names():
         row = registry.lookup(name)

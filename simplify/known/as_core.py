@@ -76,9 +76,9 @@ class CoreWriter:
 
     def _atom(self, atom: Var | Floor | Max) -> core.SizeExpr:
         match atom:
-            case Var(name=name):
-                is_known = name in self.state.used_names and atom.serial not in self.state.gone
-                return core.SizeVar(NOWHERE, name if is_known else f"?{atom.serial}")
+            case Var(name=name, serial=serial):
+                is_its_own = serial in self.state.named and name in self.state.used_names
+                return core.SizeVar(NOWHERE, name if is_its_own else f"?{serial}")
             case Floor(num=num, den=den):
                 return self._quotient(num, den)
         return _joined("max", (core.SizeLit(NOWHERE, 0), *map(self._written, atom.args)))

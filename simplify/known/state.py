@@ -71,8 +71,8 @@ class State:
         self.unnamed: list[Var] = []  # all that ever were anonymous, in their order
         self.used_names: set[str] = set()
         self._primes: dict[str, int] = {}
-        # Sizes that have given their names back.
-        self.gone: set[int] = set()
+        # Sizes that have their names for themselves: others may be called the same.
+        self.named: set[int] = set()
         # What walks of inlined bodies gave, by the function's name and its arguments.
         self.inlined: Table[tuple[object, ...], tuple[Entry, core.Block]] = Table(trail)
         # The sizes that only the data decides, by what counts them.
@@ -141,7 +141,7 @@ class State:
         if gone is not None:
             self.used_names.discard(gone.name)
             self._primes.pop(gone.name.rstrip("'"), None)
-            self.gone.add(gone.serial)
+            self.named.discard(gone.serial)
 
     @contextmanager
     def names_apart(self, spoken: Iterable[Size] | None = None) -> Iterator[None]:
@@ -158,7 +158,9 @@ class State:
 
     def size(self, name: str, nonneg: bool = True) -> Term:
         """A new size that is called `name` (primed if another one is)."""
-        return var(self.fresh_name(name), self.serial(), nonneg)
+        serial = self.serial()
+        self.named.add(serial)
+        return var(self.fresh_name(name), serial, nonneg)
 
     def bases_of(self, size: Size) -> frozenset[Size]:
         """The sizes that a common size was made of: itself for any other."""
