@@ -92,7 +92,9 @@ class Loops(Part):
             loop, shared, never_ends = self._turn(frame, loop, turns, env, at_entry)
         if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
             return Entry(POISON, loop.span), loop
-        if any(s.status is Status.REFUTED for s in loop.stacked) or loop.span in self.wrong and _is_told_by_turns(loop):
+        if any(s.status is Status.REFUTED for s in loop.stacked):
+            return Entry(POISON, loop.span), loop
+        if loop.span in self.wrong and not frame.trial and _is_told_by_turns(loop):  # what follows from it is not told
             return Entry(POISON, loop.span), loop
         begins = self.any_turn.begins(loop, at_entry)
         carried = self.carried[loop.span]

@@ -28,6 +28,7 @@ HERE = Path(".")
 SUPPLIES = {
     "_serials",
     "used_names",
+    "named",
     "_primes",
     "counts",
     "_patience",
