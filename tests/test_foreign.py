@@ -150,7 +150,7 @@ def numpys(call: str, given: dict[str, Any]) -> Any:
         warnings.simplefilter("ignore")
         try:
             return eval(call, given)  # the calls are made above
-        except (TypeError, ValueError, IndexError, AttributeError):
+        except (TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError):
             return None
 
 
