@@ -11,6 +11,7 @@ from ..lang.node import Node
 from ..lang.parser import parse
 from ..lang.source import Source
 from ..lang.walk import walk
+from ..ops.requirements import AxisInRange
 from ..pipeline import Report, check_source
 from ..simplify.known.outcome import Options
 from .case import Mend
@@ -18,6 +19,8 @@ from .edits import applied
 from .offer import Offer, offers
 
 MOST_ROUNDS = 10
+# So many mends of one message are named.
+_MOST_NAMED = 3
 
 
 class Fix(Node):
@@ -90,7 +93,8 @@ def why_left(offer: Offer, source: Source) -> str:
         assertion = all(m.kind == "assert" for m in offer.mends)
         return f"{'an assertion' if assertion else 'a `where`'} is for the author to write"
     if len(mends) > 1:
-        return f"{len(mends)} mends are possible"
+        others = " or ".join(m.text for m in list(mends.values())[1:_MOST_NAMED])
+        return f"{len(mends)} mends are possible: the help or {others}"
     (mend,) = mends.values()
     return _too_bold(offer, mend, source) or _unsure(offer, mend)
 
@@ -102,9 +106,16 @@ def _unsure(offer: Offer, mend: Mend) -> str:
         return "not all that may be meant was tried"
     if mend.guess or mend.remote:
         return "the mend is a guess at what was meant"
+    if mend.around and _is_of_axis(offer.diagnostic):
+        return "its axis may be what is wrong"
     if offer.diagnostic.code.phase == "sizes" and not mend.settles:
         return "the function is not right after the mend"
     return ""
+
+
+def _is_of_axis(diagnostic: Diagnostic) -> bool:
+    """Whether an axis is asked for that an operand does not have: the axis may be the mistake, and another hide that."""
+    return diagnostic.subject is not None and isinstance(diagnostic.subject.asked, AxisInRange)
 
 
 def _too_bold(offer: Offer, mend: Mend, source: Source) -> str:

@@ -43,14 +43,15 @@ WALKS = 100_000
 # What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
 STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
 LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
+_REMAIN = ("remains", "remain")
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
 
 
 class Trial(Node):
     """How a program fares with a mend: whether the diagnostic is gone, what is new, how many more there are, how many errors in
-    all, whether nothing is wrong with the function now (`clean`); `uncovered` are the codes of warnings that the program had
-    before, but silenced by the error; `doubtful`: all that is new are warnings of the very call that the error was about;
+    all, whether nothing is wrong with the function now (`clean`); `uncovered` are warnings that the program had before, but
+    silenced by the error; `doubtful`: all that is new are warnings of the very call that the error was about;
     `elsewhere`: it changes a function that the blamed call leads into, and that may be right for others."""
 
     mend: Mend
@@ -182,7 +183,7 @@ class Trials:
             steps = self._two_steps([t for t in tried if _is_step_to(t, "slip")])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         good = good or [
-            replace(t, uncovered=_codes(t.new))
+            replace(t, uncovered=_remaining_of(t.new, diagnostic, Places(t.mend.edits)))
             for t in tried
             if t.gone and (t.doubtful and t.mend.kind != "slip" or _asks_callers(t, diagnostic.function))
         ]
@@ -273,7 +274,7 @@ class Trials:
             d.code.is_doubt and places.before(d.span.start) == at and _called(d) == _called(diagnostic) for d in others
         )  # fmt: skip
         return Trial(
-            mend, gone, others, left, errors, len(new) - len(others), _codes(uncovered), doubtful,
+            mend, gone, others, left, errors, len(new) - len(others), _remaining_of(uncovered, diagnostic, places), doubtful,
             self._is_elsewhere(diagnostic, mend), self._is_clean(diagnostic, mend, after), source,
             any(d.severity == "error" and d.code.phase == "names" for d in now_told),
         )  # fmt: skip
@@ -376,7 +377,9 @@ def _remaining(trial: Trial) -> Mend:
     mend, left = replace(trial.mend, settles=trial.clean), trial.uncovered
     if not left:
         return mend
-    return replace(mend, shown="", lines=(), what=f"{mend.text}; then {' and '.join(left)} remains", guess=True)
+    return replace(
+        mend, shown="", lines=(), what=f"{mend.text}; then {' and '.join(left)} {_REMAIN[len(left) > 1]}", guess=True
+    )
 
 
 def _is_step_to(trial: Trial, kind: str = "operation") -> bool:
@@ -402,8 +405,13 @@ def _asks_callers(trial: Trial, function: str | None) -> bool:
     return trial.mend.kind == "bound" and asked
 
 
-def _codes(diagnostics: Iterable[Diagnostic]) -> tuple[str, ...]:
-    return tuple(sorted({d.code for d in diagnostics}))
+def _remaining_of(left: Iterable[Diagnostic], about: Diagnostic, places: Places) -> tuple[str, ...]:
+    """Their codes, with the line where that is another one than that of what they remain after."""
+    own, found = about.span.source, set[str]()
+    for d in left:
+        line = own.position(places.before(d.span.start))[0] if d.span.source.name == own.name else about.span.line
+        found.add(d.code if line == about.span.line else f"{d.code} in line {line}")
+    return tuple(sorted(found))
 
 
 def _wrong(diagnostics: Iterable[Diagnostic]) -> int:

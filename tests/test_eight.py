@@ -53,7 +53,7 @@ def test_each_has_a_help_after_which_no_error_is_left(name: str) -> None:
     silenced = report.checked.silenced if report.checked is not None else ()
     assert helped.edits
     assert {d.code for d in after if d.severity != "note"} == {d.code for d in silenced}
-    assert all(f"then {d.code} remains" in (helped.help or "") for d in silenced)
+    assert all(f"then {d.code} in line {d.span.line} remains" in (helped.help or "") for d in silenced)
 
 
 @pytest.mark.parametrize("name", sorted(ON_EMPTY))

@@ -339,6 +339,16 @@ LEFT = [
         "{ @matmul(@permute_dims(@reshape(x, [b, t, k, h]), axes=[0, 2, 1, 3]), y) }",
         "2 mends are possible",
     ),
+    (
+        "@f = fn(x : Tensor([b, n, o], float32)) : Tensor([], float32) where b >= 1 "
+        "{ @mean(@vector_norm(x, axis=1) / @vector_norm(@reshape(x, [b, n * o]), axis=2)) }",
+        "its axis may be what is wrong",
+    ),
+    (
+        "@f = fn(x : Tensor([b, t * g], float32), g : Size) : Tensor([b, g, t], float32) where g >= 1 "
+        "{ @permute_dims(x, [0, 1, 2]) }",
+        "the mend is a guess",
+    ),
     ("@f = fn(x : Tensor([2, 3], float32)) : Tensor { @reshape(x, [5]) }", "left: E307: "),
     ("@f = fn(x : Tensor([b, 15], float32)) : Tensor { @reshape(x, [b, 4, 4]) }", "is for the author to say"),
 ]
@@ -420,7 +430,9 @@ def test_a_bound_of_a_window_is_offered_where_callers_are_asked_for_it_then(resu
     text += f"@main = fn(x : Tensor([n, 3, h, w], float32)) : Tensor {{ {called} }}\n"
     report = check_text(text, "t.rx", Path())
     found = next(o for o in offers(report, Path()) if o.diagnostic.severity == "warning")
-    assert [m.text for m in found.mends] == ["`where h >= 2, w >= 2` on @down makes it hold; then W311 remains"]
+    assert [m.text for m in found.mends] == [
+        "`where h >= 2, w >= 2` on @down makes it hold; then W311 in line 2 remains"
+    ]
     assert why_left(found, Source("t.rx", text))
 
 

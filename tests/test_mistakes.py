@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.helps.fix import fixed_and_left
+from rxlang.lang.source import Source
+from support.fuzz import cases, count
 from support.mend_grader import (
     Refused,
     arguments,
@@ -28,6 +32,7 @@ from support.mistakes import (
     CORPORA,
     MOST_OF_ONE_OPERATOR,
     OPERATORS,
+    Change,
     Mistake,
     changes,
     mutated,
@@ -244,3 +249,41 @@ def test_what_is_said_of_a_mistake_is_counted_blamed_and_graded() -> None:
 
 def test_a_mistake_is_its_program_operator_and_seed() -> None:
     assert Mistake("bert", "pad", 3)._asdict() == {"program": "bert", "operator": "pad", "seed": 3}
+
+
+# So many letters lie between two mistakes that may hide each other.
+NEAR = 120
+
+
+def two_mistakes(seed: int) -> tuple[str, str, list[str]] | None:
+    """An architecture, what becomes of it by two changes near each other, and by either alone; None where there are none."""
+    rng = random.Random(f"two mistakes {seed}")
+    text = PROGRAMS[rng.choice(sorted(PROGRAMS))]
+    found = [c for name in OPERATORS for c in changes(text, name) if text[c.start : c.end] != c.text]
+    first = rng.choice(found)
+    beside = [c for c in found if first.end <= c.start <= first.end + NEAR]
+    if not beside:
+        return None
+    second = rng.choice(beside)
+    return text, with_changes(text, first, second), [with_changes(text, c) for c in (first, second)]
+
+
+def with_changes(text: str, *made: Change) -> str:
+    for change in reversed(made):
+        text = text[: change.start] + change.text + text[change.end :]
+    return text
+
+
+def is_told(text: str) -> bool:
+    return any(d.is_wrong for d in rx.check_source(text).diagnostics)
+
+
+def test_of_two_mistakes_fix_makes_what_was_meant_or_leaves_it_to_the_author() -> None:
+    for case in cases("two mistakes"):
+        with case as seed:
+            made = two_mistakes(seed)
+            fixed = fixed_and_left(Source("a.rx", made[1]), Path()) if made else None
+            if made is None or fixed is None or not fixed.done or fixed.left or not all(map(is_told, made[2])):
+                continue
+            count("two mistakes", "mended")
+            assert fixed.text == made[0] or grade(made[0], fixed.text).is_right, fixed.done

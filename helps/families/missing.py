@@ -242,7 +242,8 @@ def _before_permutation(case: Case) -> Iterator[Mend]:
         before = [items[axis] for axis in range(len(order))]
         is_mixed = elements.mixes(case.shape("x") or (), _factors(before))
         text = dims_text(item.span.text for item in before)
-        yield wrap(case, x, shapes.reshaped(text, shapes.MIXED if is_mixed else 20, guess=is_mixed))
+        is_idle = order == sorted(order)  # nobody means such an order: there is another mistake
+        yield wrap(case, x, shapes.reshaped(text, shapes.MIXED if is_mixed else 20, guess=is_mixed or is_idle))
 
 
 def _as_elsewhere(case: Case) -> Iterator[Mend]:

@@ -88,6 +88,7 @@ FAMILIES: dict[str, Count] = {
     "listed shapes": Count(20, 500),
     "helps": Count(60, 500),
     "mistakes": Count(5, 150),
+    "two mistakes": Count(5, 300),
     # What is read, and what is damaged.
     "mutations": Count(300, 10_000),
     "mutated texts": Count(1_000, 10_000),
