@@ -68,10 +68,12 @@ class BehindLoop(Part):
         if never_ends and loop.range is None and not frame.quiet:
             self.prover.log.remark(endless(self.prover.function, loop))
         values = [carried.at(c.name, settle(self.state, after[c.name]).value, count) for c in loop.carries]
-        values += [
-            self.stacks.stack(frame, s, shape, count, env) for s, shape in zip(loop.stacked, shared, strict=True)
-        ]
-        return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
+        parts = [Entry(value, loop.span) for value in values]
+        for stacked, same in zip(loop.stacked, shared, strict=True):
+            given = () if same.last is None else (same.last,)
+            parts.append(Entry(self.stacks.stack(frame, stacked, same, count, env), loop.span, turns=given))
+        whole = TupleValue(tuple(part.value for part in parts))
+        return parts[0] if len(parts) == 1 else Entry(whole, loop.span, items=tuple(parts))
 
     def _count(self, loop: core.Loop, turns: Turns, begins: bool) -> Size:
         """How many turns there are: what the range says, or what only the run decides; one at least where it `begins`."""

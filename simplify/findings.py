@@ -308,8 +308,9 @@ def calls_behind(entries: Iterable[Entry]) -> set[Span]:
 
 
 def _below(entry: Entry) -> tuple[Entry, ...]:
-    """The parts of a value, and what the call that made it was given."""
-    return entry.items if entry.origin is None else (*entry.items, *(operand for _, operand in entry.origin.entries))
+    """The parts of a value, what the turns of the loop that made it gave, and what the call that made it was given."""
+    parts = (*entry.items, *entry.turns)
+    return parts if entry.origin is None else (*parts, *(operand for _, operand in entry.origin.entries))
 
 
 def _is_call(finding: Finding) -> bool:

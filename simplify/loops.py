@@ -84,7 +84,7 @@ class Loops(Part):
         loop = replace(loop, invariant=(*loop.invariant, *kept))
         self._fill(frame, loop, turns, env, at_entry)
         loop = replace(loop, invariant=tuple(self._entry(frame, i, at_entry) for i in loop.invariant))
-        shared: tuple[Shared, ...] = ({},) * len(loop.stacked)
+        shared: tuple[Shared, ...] = (Shared(),) * len(loop.stacked)
         never_ends = False
         if frame.trial and walked is not None and not self.carried[loop.span].each:
             loop, shared, never_ends = walked  # nobody hears of a second walk either
@@ -261,7 +261,7 @@ class Loops(Part):
         if any(s.dtype is None for s in stacked):
             *_, stacked = self._body(replace(frame, quiet=True), loop, turns, env, older, scope)
         stacked = tuple(replace(s, status=Status.PROVED) for s in stacked)
-        return [Status.PROVED] * len(loop.invariant), ({},) * len(stacked), loop.body, stacked
+        return [Status.PROVED] * len(loop.invariant), (Shared(),) * len(stacked), loop.body, stacked
 
     def _body(
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Sayable
@@ -285,10 +285,10 @@ class Loops(Part):
             self.ends[loop.span] = {name: settle(self.state, e).value for name, e in carried.items()}
         lasts = entries[len(loop.carries) :] if not wrong else [Entry(POISON, s.span) for s in loop.stacked]
         types = [self.stacks.told(block, s, e, scope) for s, e in zip(loop.stacked, lasts, strict=True)]
-        pairs = list(zip(types, map(self.any_turn.shape_of, lasts), strict=True))
+        given = list(zip(types, map(self.any_turn.shape_of, lasts), lasts, strict=True))
         following = self._following(loop, turns, env, at_end, older)
-        stacked = tuple(self.stacks.same(block, loop, s, g, turns, following, older) for s, g in pairs)
-        shared = tuple(self.stacks.shared(s, g, older) for s, g in pairs)
+        stacked = tuple(self.stacks.same(block, loop, *each, turns, following, older) for each in given)
+        shared = tuple(self.stacks.shared(*each, older) for each in given)
         return status, shared, core.Block(loop.body.span, tuple(block.out.stmts), result), stacked
 
     # What is stacked

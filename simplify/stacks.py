@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lang import core
 from ..lang.core import Status
-from ..lang.node import replace
+from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import AnyDType, Segment, TensorInfo
 from ..ops.requirements import of_some_rank
@@ -19,8 +19,13 @@ from .visitor import Part, Visitor
 from .voice.claims import NoArray, SharedBy, ToldBy, Valued
 from .wildcards import Sayable
 
-# Of a stacked value's open axes: the first one that is as long, and its size where that is the same in all turns.
-Shared = dict[int, tuple[int, Size | None]]
+
+class Shared(Node):
+    """What all turns share of what they stack: of its open axes the first one that is as long, and its size where that is the
+    same in all of them; and the value that the turn which was walked gives."""
+
+    sizes: dict[int, tuple[int, Size | None]] = {}
+    last: Entry | None = None
 
 
 class Stacks(Part):
@@ -56,6 +61,7 @@ class Stacks(Part):
         loop: core.Loop,
         stacked: core.Stacked,
         shape: Shape,
+        last: Entry,
         turns: Turns,
         following: dict[Var, Size],
         older: int,
@@ -68,17 +74,17 @@ class Stacks(Part):
             return replace(stacked, status=Status.PROVED)
         cond, differ = self._of_two_turns(stacked, shape, following, older)
         counted = loop.range is not None and loop.cond is None
-        last, one = ge(turns.index + turns.step, turns.stop), ge(turns.start + turns.step, turns.stop)
+        ends, one = ge(turns.index + turns.step, turns.stop), ge(turns.start + turns.step, turns.stop)
         two = counted and self.prover.decide(one) is False
         self.state.push()
         if loop.range is not None:
-            self.state.assume(negate(last))
+            self.state.assume(negate(ends))
         holds = self.prover.decide(cond)
         if holds is not False or not two:  # there may be no next turn
             self.state.pop()
             self.state.push()
-            cond = _unless(cond, holds, last, one) if counted or holds else UNDECIDED
-        asked = SharedBy(stacked.span, stacked.name, differ)
+            cond = _unless(cond, holds, ends, one) if counted or holds else UNDECIDED
+        asked = SharedBy(stacked.span, stacked.name, differ, last)
         status, _ = self.prover.judge(frame, cond, asked, claim=True, empty_rule=False)
         self.state.pop()
         self.state.unsure = self.state.unsure or status is Status.RESIDUAL
@@ -106,17 +112,17 @@ class Stacks(Part):
         cond = all_of(*conds)
         return (cond if known or self.prover.decide(cond) is False else UNDECIDED), differ
 
-    def shared(self, stacked: core.Stacked, shape: Shape, older: int) -> Shared:
+    def shared(self, stacked: core.Stacked, shape: Shape, last: Entry, older: int) -> Shared:
         """The sizes that all turns share: which is the first that is the same, and what it is if no turn decides it."""
         if not _aligned(stacked, shape):
-            return {}
+            return Shared({}, last)
         found: dict[int, tuple[int, Size | None]] = {}
         for axis, declared in enumerate(stacked.shape):
             if declared is None:
                 size = shape[axis]
                 first = next((i for i in found if self.prover.decide(eq(shape[i], size)) is True), axis)
                 found[axis] = first, size if is_older(size, older) else None
-        return found
+        return Shared(found, last)
 
     def stack(self, frame: Frame, stacked: core.Stacked, shared: Shared, count: Size, env: Env) -> Value:
         """What is stacked: the turns along a new first axis; a shared size is 0 where there was no turn. What a size needs to
@@ -135,7 +141,7 @@ class Stacks(Part):
                 elif size is not None:
                     found.append(self._without_a_turn(level.size(size)))
                 else:
-                    first, known = shared.get(axis, (axis, None))
+                    first, known = shared.sizes.get(axis, (axis, None))
                     if first not in common:
                         common[first] = self._common(known, count)
                     found.append(common[first])

@@ -449,3 +449,21 @@ def test_what_a_function_over_rows_is_given_is_called_a_row(call: str) -> None:
     )
     (error,) = [d for d in report.diagnostics if d.severity == "error"]
     assert error.caption.startswith("a row of `xs` is Tensor([4], float32), the parameter is Tensor([3], float32)")
+
+
+DOUBTS = [
+    "@map(fn(r) { r + y }, x)",
+    "@scan(fn(a, r) { let c = r + y; (a, c) }, @sum(y), x)[1]",
+    "for i in range(n) stack (z : Tensor(?, ?)) { x[i] + y }",
+    "let t = @map(fn(r) { @relu(r * y) }, x); @add(t, x)",
+    "let t = @map(fn(r) { (r, r - y) }, x); t[1]",
+]
+
+
+@pytest.mark.parametrize("body", DOUBTS)
+def test_what_follows_from_a_doubt_in_a_turn_is_silent(body: str) -> None:
+    head = "@f = fn(x : Tensor([n, d], float32), y : Tensor([_e], float32)) : Tensor([n, d], float32)"
+    report = rx.check_source(f"{head} {{ {body} }}")
+    (told,) = [d for d in report.diagnostics if d.is_wrong]
+    assert told.code == "W311" and "`y` (_e) to be equal" in told.message, told.message
+    assert report.counts.residual > 1

@@ -115,7 +115,7 @@ class Made(Node):
 class Entry(Node):
     """A name in scope: its value and where that comes from. `axes` has the place that fixed each dimension, `items` the
     entries that a list or a tuple was made of, `origin` the call that made the value. Entries with the same `number` are the
-    same value (value numbering); None tells nothing."""
+    same value (value numbering); None tells nothing. What a loop stacks has the values that a turn gives as `turns`."""
 
     value: Value
     span: Span
@@ -123,6 +123,7 @@ class Entry(Node):
     items: tuple[Entry, ...] = ()
     origin: Made | None = None
     number: int | None = None
+    turns: tuple[Entry, ...] = ()
 
     def place(self, axis: int | None) -> Span:
         if axis is not None and -len(self.axes) <= axis < len(self.axes):

@@ -295,11 +295,17 @@ _COMPARED = "a truth is a comparison: `x > 0.0`"
 
 
 class SharedBy(Asked):
-    """That all turns of a loop stack the same shape. `differ` is an axis with its size in a turn and in the next."""
+    """That all turns of a loop stack the same shape; `last` is what the one that was walked gives. `differ` is an axis with its
+    size in a turn and in the next."""
 
     span: Span
     name: str
     differ: tuple[int, Size, Size] | None
+    last: Entry | None = None
+
+    @property
+    def about(self) -> About | None:
+        return None if self.last is None else About(self.span, given=(self.last,))
 
     def said(self, finding: Finding) -> Diagnostic:
         found = ""
