@@ -34,7 +34,8 @@ class Solutions:
 
     def __init__(self) -> None:
         self.found: dict[Span, core.SizeExpr] = {}
-        self.stacks: dict[Span, core.Stacked] = {}
+        # By place and name: what a turn gives as a tuple is stacked part by part, all of them in one place.
+        self.stacks: dict[tuple[Span, str], core.Stacked] = {}
         # What the turns of a loop keep of its carries' shapes, beside what the program says.
         self.kept: dict[Span, tuple[core.Invariant, ...]] = {}
         self._read: set[Span] = set()
@@ -65,7 +66,7 @@ class Solutions:
 
     def stacked(self, stacked: core.Stacked) -> core.Stacked:
         """What a loop stacks, with its type if that was found."""
-        return self.stacks.get(stacked.span, stacked) if stacked.dtype is None else stacked
+        return self.stacks.get((stacked.span, stacked.name), stacked) if stacked.dtype is None else stacked
 
 
 def _is_open(node: object) -> TypeGuard[core.SizeLit]:

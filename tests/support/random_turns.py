@@ -97,9 +97,19 @@ def mapped(maker: Maker, scope: Scope, depth: int) -> list[str]:
         return maker.bind(scope, f"@map({maker.random.choice(('@relu', '@sum', '@same'))}, {x.name})", x.sizes)
     row, result, lines = _function(maker, scope, x)
     typed = maker.random.choice(("", f" : Tensor([{', '.join(f'_d{i}' for i in range(len(x.sizes) - 1))}], float32)"))
+    if maker.random.random() < 0.3:
+        return _mapped_to_a_pair(maker, scope, x, f"{row}{typed}", [*lines, f"({result.name}, {row})"], result)
     body = "; ".join([*lines, result.name])
     made = f"@map(fn({row}{typed}) {{ {body} }}, {x.name})"
     return maker.bind(scope, made, (x.sizes[0], *result.sizes), result.dtype)
+
+
+def _mapped_to_a_pair(maker: Maker, scope: Scope, x: Made, params: str, lines: list[str], result: Made) -> list[str]:
+    """A tuple of each row, stacked part by part."""
+    first, second = maker.name(), maker.name()
+    scope.tensors.append(maker.made(first, (x.sizes[0], *result.sizes))._replace(dtype=result.dtype))
+    _made(maker, scope, second, x.sizes)
+    return [f"let ({first}, {second}) = @map(fn({params}) {{ {'; '.join(lines)} }}, {x.name})"]
 
 
 def folded(maker: Maker, scope: Scope, depth: int) -> list[str]:
