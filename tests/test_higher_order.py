@@ -108,6 +108,14 @@ PROGRAMS: dict[str, tuple[str, str, Any]] = {
         "@map(fn(r : V) { (r * 2.0, (@sum(r), r)) }, xs)", f"({N_D}, (Tensor([n], float32), {N_D}))",
         lambda x: (x * 2, (sums(x), x)),
     ),
+    "a size of the smaller of two": (
+        "@map(fn(r) { r[:3] }, xs)", "Tensor([n, min(3, d)], float32)", lambda x: x[:, :3],
+    ),
+    "every other one of a row": ("@map(fn(r) { r[::2] }, xs)", "Tensor([n, ceildiv(d, 2)], float32)", lambda x: x[:, ::2]),
+    "a size of at least 1": (
+        "@map(fn(r) { @ones([max(1, n), d // max(n, 1)]) }, xs)", "Tensor([n, max(1, n), d // max(n, 1)], float32)",
+        lambda x: np.ones((len(x), max(1, len(x)), x.shape[1] // max(len(x), 1)), F),
+    ),
     "a tuple of one": ("@map(fn(r : V) { (r * 2.0,) }, xs)[0]", N_D, lambda x: x * 2),
     "a tuple with nothing in it": ("@map(fn(r : V) { ((), (r * 2.0, ())) }, xs)[1][0]", N_D, lambda x: x * 2),
     "a scan that leaves nothing": (
@@ -239,7 +247,7 @@ def test_a_function_of_the_program_goes_before_and_a_primitive_where_no_function
         ("@fold(fn(c, r, q) { let (a, b) = c; (b, a) }, (xs, xs), xs)", "E205",
          "@fold calls `f` with what is carried and a row; this one takes 3 arguments"),
         ("@map(@twice, xs, xs)", "E205", "@map calls `f` with a row of each of 2 tensors; this one takes 1 argument"),
-        ("@map(fn(r) { @split(r, 2) }, xs)", "E206", "@map stacks a tuple part by part, and how many parts this one has is not"),
+        ("@map(fn(r) { @split(r, 2) }, xs)", "E206", "@map stacks a tuple part by part, and how many parts"),
         ("@scan(fn(c, r) { (c, (r, @split(r, 2))) }, xs[0], xs)[0]", "E206", "@scan stacks a tuple part by part, and how many"),
         ("@fold(@twice, xs, xs)", "E205", "@fold calls `f` with what is carried and a row; this one takes 1 argument"),
         ("@map(@relu, axis=xs)", "E205", "@map has no parameter `axis`; its parameters are f, xs"),
@@ -265,7 +273,9 @@ def test_a_mistake_is_said_in_the_words_of_the_call(body: str, code: str, messag
 
 @pytest.mark.parametrize("call", ["@fold(g, (x, x), x)", "@map(g, x, x)", "@scan(g, (x, x), x)[0]"])
 def test_of_a_call_with_a_function_that_is_wrong_nothing_is_said(call: str) -> None:
-    [found] = said(f"@f = fn(x : Tensor([a, b], float32)) {{ let g = fn(c, r) {{ let (p, q) = c; (q, p) }}; {call} }}\n")
+    [found] = said(
+        f"@f = fn(x : Tensor([a, b], float32)) {{ let g = fn(c, r) {{ let (p, q) = c; (q, p) }}; {call} }}\n"
+    )
     assert found.message == "this is a tensor; it cannot be taken apart"
 
 
