@@ -156,7 +156,7 @@ class Maker:
         return main + "".join(self.helpers + self.consts)
 
     def ending(self, scope: Scope, lines: list[str], result: Made) -> tuple[list[str], Made]:
-        """The lines of a body with the one that gives its result: what is named before, or the last value, which has no name."""
+        """The lines of a body with the one that gives its result: what is named before, or the last value, without a name."""
         last = re.fullmatch(r"let (\w+) = (.*)", lines[-1], re.DOTALL) if lines and self.random.random() < 0.3 else None
         made = next((t for t in scope.tensors if last is not None and t.name == last[1]), None)
         if last is None or made is None:
