@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from ..lang import codes, sweet
 from ..lang.diagnostics import Label
+from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.walk import rewrite, walk
 from .errors import count, fail, problem
@@ -78,6 +79,8 @@ _HELPS = {"Size": "a Size is `n`, `4 * n`, `?`", "Shape": "a Shape is `s`, `[n, 
 
 
 def _fits(arg: sweet.Expr, sort: str) -> bool:
+    if sort != "DType" and isinstance(arg, sweet.Name) and arg.name in DTYPES:
+        return False
     match sort:
         case "Shape":
             return isinstance(arg, sweet.ListExpr | sweet.Name | sweet.Unknown | sweet.Attr)

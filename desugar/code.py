@@ -48,7 +48,8 @@ class Code:
     `may_load` tells where weights may be loaded, `may_hoist` where a statement can be put before the one at hand.
     `opaque` is the extern whose wrapper this is, in core form: the one call of an unknown name in it is its callable.
     `compounds` are the expressions that are bound as if they were names. `bare` has the sort of each lambda that stands in
-    the turns of a loop over rows; while it is read for that, only `sorts` are wanted of what is in it.
+    the turns of a loop over rows, `firsts` of each tuple that one begins with; while they are read for that, only `sorts` are
+    wanted of what is in them.
     """
 
     def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
@@ -68,6 +69,7 @@ class Code:
         self.annotated: list[Entry] = []
         self.compounds: set[str] = set()
         self.bare: dict[int, tuple[sweet.Expr, core.FnSort]] = {}
+        self.firsts: dict[int, tuple[sweet.Expr, core.Sort]] = {}
         self.sorts = False
 
     # Problems

@@ -10,7 +10,7 @@ from ..lang.given import Given
 from ..lang.modules import Modules
 from ..lang.walk import walk
 from ..ops.model import Primitive
-from . import dtype_names
+from . import applied, dtype_names
 from .code import Hooks
 from .consts import consts
 from .declarations import declare
@@ -86,7 +86,7 @@ def _types(world: World) -> None:
     for unit in world.units:
         for decl in filter(world.wants, unit.types.values()):
             with world.reporting():
-                expand(unit, decl.type, (unit.qualified(decl.name.name),))
+                applied.sorts(decl, expand(unit, decl.type, (unit.qualified(decl.name.name),)))
 
 
 def _implementations(world: World, impls: dict[str, ImplsInfo]) -> None:

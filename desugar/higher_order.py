@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from ..lang import codes, core, sweet
 from ..lang.source import Span
 from . import arguments, levels, patterns
 from .binding import Leaf
+from .carries import apart
 from .code import Code, Typed, spelled
 from .errors import count, fail
 from .levels import OVER_ROWS
 from .parts import leaf_sorts, together
-from .scope import SHAPE_SORTS, Entry, Scope
-from .sorts import describe, expand, sort_of
+from .scope import SHAPE_SORTS, SOME_TUPLE, Entry, Scope
+from .sorts import describe, expand, fn_sort, sort_of
 from .world import FnInfo, Unit
 
 
@@ -79,15 +80,8 @@ class _Rows:
                 expr.span,
                 help="`@f` is a function as a value",
             )
-        wanted, has = len(self.rows) + (self.init is not None), len(sort.signature.params)
-        if wanted != has and sort.text != "?":
-            what = "what is carried and " if self.init is not None else ""
-            rows = "a row" if len(self.rows) == 1 else f"a row of each of {len(self.rows)} tensors"
-            fail(
-                codes.E205,
-                f"@{self.name} calls `f` with {what}{rows}; this one takes {count(has, 'argument')}",
-                expr.span,
-            )
+        if sort.text != "?":
+            self._refuse_count(len(sort.signature.params), expr)
         if bare:
             self.code.bare[id(expr)] = expr, sort
         if bare or isinstance(expr, sweet.FnName) or value is None:
@@ -95,12 +89,45 @@ class _Rows:
         return self._hidden(value, sort, expr.span, "f"), sort
 
     def _read(self, expr: sweet.Expr, bare: bool) -> Typed:
-        code, before = self.code, self.code.sorts
-        code.sorts = before or bare
+        if isinstance(expr, sweet.Lambda):
+            self._refuse_count(len(expr.fn.params), expr)
+            return self._for_sorts(bare, partial(self.code.hooks.lambda_, self.code, expr, self._asked(expr)))
+        return self._for_sorts(bare, partial(self.code.hooks.value, self.code, expr))
+
+    def _refuse_count(self, has: int, expr: sweet.Expr) -> None:
+        wanted = len(self.rows) + (self.init is not None)
+        if wanted != has:
+            what = "what is carried and " if self.init is not None else ""
+            rows = "a row" if len(self.rows) == 1 else f"a row of each of {len(self.rows)} tensors"
+            fail(
+                codes.E205,
+                f"@{self.name} calls `f` with {what}{rows}; this one takes {count(has, 'argument')}",
+                expr.span,
+            )
+
+    def _for_sorts(self, wanted: bool, read: Callable[[], Typed]) -> Typed:
+        """What is read, perhaps for its sorts alone."""
+        before = self.code.sorts
+        self.code.sorts = before or wanted
         try:
-            return code.hooks.value(code, expr)
+            return read()
         finally:
-            code.sorts = before
+            self.code.sorts = before
+
+    def _asked(self, expr: sweet.Lambda) -> core.FnSort:
+        """What the function is called with."""
+        first = () if self.init is None else (self._read_first(self.init),)
+        return fn_sort("?", (*first, *(core.TENSOR for _ in self.rows)), core.TENSOR, expr)
+
+    def _read_first(self, init: sweet.Expr) -> core.Sort:
+        """The sort of what is carried; of how many parts a tuple is made is known when it was read, once."""
+        code, level = self.code, levels.level(self.code, init)
+        if level != "Tuple":
+            return next((s for s in SHAPE_SORTS if s.name == level), core.TENSOR)
+        if id(init) not in code.firsts:
+            with code.block():
+                code.firsts[id(init)] = init, self._for_sorts(True, partial(code.hooks.value, code, init))[1]
+        return code.firsts[id(init)][1]
 
     def only_sort(self) -> Typed | None:
         """A name of the loop's sort, if that is made of tensors: the loop is read in the turns of the one around it."""
@@ -116,7 +143,7 @@ class _Rows:
     def _sort_of_first(self) -> core.Sort:
         assert self.init is not None
         type_ = self._type_of_first(self.init)
-        return self.code.hooks.value(self.code, self.init)[1] if type_ is None else sort_of(type_)
+        return self._read_first(self.init) if type_ is None else sort_of(type_)
 
     def _hidden(self, value: core.Value, sort: core.Sort, span: Span, base: str) -> sweet.Name:
         """A value by a name that the user cannot know."""
@@ -235,9 +262,10 @@ class _Rows:
         name = sweet.Ident(self.span, self.code.fresh("made"))
         made = sweet.Name(self.span, name.name)
         let = sweet.Let(self.span, (name,), False, None, False, called)
+        stacked = given if self.name == "map" else self._left(given)
+        self._refuse_uncounted(stacked)
         if self.name == "map":
             return (let,), _tuple(self.span, list(_parts(made, given))), given
-        stacked = self._left(given)
         if stacked is given:
             return (let,), _tuple(self.span, [made, *_parts(made, given)]), given
         carried, left = (_part(made, i) for i in (0, 1))
@@ -247,6 +275,14 @@ class _Rows:
         """What is stacked of what a scan's function gives: the second of a pair, or all of it."""
         pair = isinstance(given, core.TupleSort) and len(given.items) == 2 and not self._is_carried(given)
         return given.items[1] if isinstance(given, core.TupleSort) and pair else given
+
+    def _refuse_uncounted(self, stacked: core.Sort) -> None:
+        """A tuple is stacked part by part, and has to say how many it has."""
+        if SOME_TUPLE.items[0] in leaf_sorts(stacked):
+            fail(
+                codes.E206, f"@{self.name} stacks a tuple part by part, and how many parts this one has is not known here",
+                self.given.span, help="take it apart in the function: `let (a, b) = ...`, and `(a, b)` in its last line",
+            )  # fmt: skip
 
     def _is_carried(self, given: core.Sort) -> bool:
         """Whether the function gives just what it was given first."""
@@ -261,15 +297,13 @@ class _Rows:
         """The loop's value, with what a tuple of the function's was stacked to as a tuple again."""
         if not isinstance(stacked, core.TupleSort):
             return value, sort
-        assert isinstance(sort, core.TupleSort)
-        names = tuple(self.code.fresh("y") for _ in sort.items)
-        self.code.emit(core.Let(self.span, names, True, None, value))
-        parts = [core.variable(self.span, n, s) for n, s in zip(names, sort.items, strict=True)]
-        first = len(OVER_ROWS[self.name]) - 1
+        first, many = len(OVER_ROWS[self.name]) - 1, len(list(leaf_sorts(stacked)))
+        sorts = sort.items if isinstance(sort, core.TupleSort) and first + many > 1 else (sort,)
+        parts = apart(self.code, value, sorts, ["y"] * len(sorts)) if first + many > 1 else [value]
         whole = together(self.span, stacked, iter(parts[first:]))
         if not first:
             return whole, stacked
-        return core.TupleValue(self.span, (parts[0], whole)), core.TupleSort((sort.items[0], stacked))
+        return core.TupleValue(self.span, (parts[0], whole)), core.TupleSort((sorts[0], stacked))
 
 
 def _is_bare(expr: sweet.Expr) -> bool:

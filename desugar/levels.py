@@ -148,9 +148,15 @@ def higher_order(code: Code, call: sweet.Call) -> str | None:
         return None
     target = code.world.target(code.unit, call.callee.name)
     function = _function_given(call)
-    is_given = function is not None and level(code, function) == "Fn"
+    is_given = function is not None and (level(code, function) == "Fn" or _is_wrong(code, function))
     goes_before = isinstance(target, FnInfo | ImplsInfo) or (target is not None and not is_given)
     return None if goes_before else call.callee.name.removeprefix("prelude.")
+
+
+def _is_wrong(code: Code, expr: sweet.Expr) -> bool:
+    """Whether it is a name of which something wrong was said."""
+    entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else None
+    return entry is not None and entry.sort is None
 
 
 def _function_given(call: sweet.Call) -> sweet.Expr | None:

@@ -19,7 +19,7 @@ from .sorts import of_arms
 def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
     """The part of a tuple that an index takes; None where it is no tuple that is indexed."""
     if levels.level(code, expr.value) != "Tuple":
-        return None
+        return _of_part(code, expr)
     position = levels.literal_index(code, expr)
     if position is None:
         fail(codes.E220, "a tuple is indexed by one literal integer", expr.span, help="`t[0]` is its first part")
@@ -31,6 +31,24 @@ def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
         has = f"it has {len(parts)} parts" if len(parts) > 1 else "it has one part" if parts else "it is empty"
         fail(codes.E206, f"`{spelled(expr.value.span)}` has no part {position}: {has}", expr.span)
     return _at(parts[position], expr), sort.items[position]
+
+
+def _of_part(code: Code, expr: sweet.Index) -> Typed | None:
+    """A part of a part, or what an index takes of a tensor there: only reading the tuple tells."""
+    inner = expr.value
+    if not _is_part(code, inner):
+        return None
+    value, sort = code.hooks.value(code, inner)
+    if sort == core.TENSOR and not isinstance(value, core.Var):
+        value = code.name(value, sort, "t")
+    name = code.fresh("t")
+    code.scope.bind(Entry(name, sort, value, inner.span, "let"))
+    return code.hooks.value(code, replace(expr, value=sweet.Name(inner.span, name)))
+
+
+def _is_part(code: Code, expr: sweet.Expr) -> bool:
+    """Whether an expression is a part of a tuple, or of a part that may be one."""
+    return isinstance(expr, sweet.Index) and (levels.level(code, expr.value) == "Tuple" or _is_part(code, expr.value))
 
 
 def _at(part: core.Value, expr: sweet.Index) -> core.Value:

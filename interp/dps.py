@@ -236,17 +236,28 @@ class _Pairing:
                 for block in (step.then, step.orelse):
                     self._inside(step, block, scope.copy(), {})
             case Loop():
-                if step.cond.steps:
-                    self._inside(step, step.cond, scope.copy(), step.known)
-                inner = scope.copy()
-                self._inside(step, step.body, inner, step.known)
-                self.turns.update({slot: self._shape(slot, known, inner) for slot, known in step.known.items()})
+                self._loop(step, scope)
             case Closure():  # it is called while the names around it stand for what they do here
                 self._inside(step, step.body, scope.copy(), {})
             case Bind() | Invoke() | Read() | Check() | Match() | Stack():
                 pass
             case _:
                 assert_never(step)
+
+    def _loop(self, step: Loop, scope: _Scope) -> None:
+        """In a turn its carries are what is known of them there, behind it nothing is known of them by their slots."""
+        self._forget(step.carries)
+        self.known.update(step.known)
+        if step.cond.steps:
+            self._inside(step, step.cond, scope.copy(), step.known)
+        inner = scope.copy()
+        self._inside(step, step.body, inner, step.known)
+        self.turns.update({slot: self._shape(slot, known, inner) for slot, known in step.known.items()})
+        self._forget((*step.carries, *step.known))
+
+    def _forget(self, slots: Iterable[str]) -> None:
+        for slot in slots:
+            self.known.pop(slot, None)
 
     def _build_result(self, value: core.Value | None, otherwise: core.Known | None, scope: _Scope) -> None:
         known = self.known.get(value.name, otherwise) if isinstance(value, core.Var) else otherwise

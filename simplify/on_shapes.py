@@ -10,6 +10,7 @@ from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DType
 from ..lang.node import Node, replace
+from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
 from .findings import Log, choose
 from .known.outcome import Options
@@ -76,15 +77,19 @@ def _called(
     impls = checker.program.impls.get(name)
     env = checker.consts_for(walk, impls or checker.program.functions[name])
     if impls is not None:
-        given = {n: Entry(_argument(walk.state, n, a, names), impls.span) for n, a in arguments.items()}
+        given = {n: _entry(walk, n, a, names, impls.span) for n, a in arguments.items()}
         return checker, walk, walk.lists.call_with(walk.frame, impls, given, env)
     function = checker.program.functions[name]
     arguments = {n: _with_dtype(a, pinned(function.checks).get(n)) for n, a in arguments.items()}
     entries = tuple(
-        Entry(_argument(walk.state, p.name, arguments[p.name], names), core.param_span(function, p.name))
-        for p in function.params
+        _entry(walk, p.name, arguments[p.name], names, core.param_span(function, p.name)) for p in function.params
     )
     return checker, walk, walk.calls.call_with(walk.frame, function, entries, env)
+
+
+def _entry(walk: Walk, name: str, given: ArgumentShape | int | str, names: dict[str, Size], span: Span) -> Entry:
+    """An argument, which is one value wherever it stands."""
+    return Entry(_argument(walk.state, name, given, names), span, number=walk.bindings.number())
 
 
 def _with_dtype(given: ArgumentShape | int | str, asked: DType | None) -> ArgumentShape | int | str:

@@ -243,6 +243,8 @@ class SymbolicCtx:
         if self.counted is None:
             return self._new(name, at_least, at_most)
         key = (*self.counted, name, self._fresh)
+        if self.counted[0] == "rounded":  # of which so many are taken as there are
+            key = (*key, None if at_most is None else self.state.settled(at_most))
         known = self.state.counted.get(key)
         if known is None:
             known = self.state.counted[key] = self._new(name, at_least, at_most)

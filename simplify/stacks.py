@@ -34,12 +34,12 @@ class Stacks(Part):
     def __init__(self, visitor: Visitor) -> None:
         super().__init__(visitor)
         # The dtypes that turns tell of what they stack, where they do not tell its rank.
-        self.dtypes: dict[Span, AnyDType] = {}
+        self.dtypes: dict[tuple[Span, str], AnyDType] = {}
 
     def told(self, frame: Frame, stacked: core.Stacked, entry: Entry, scope: Sayable) -> core.Stacked:
         """What a turn stacks, with its type where only the turn tells it: over names from outside the loop."""
-        span = stacked.span
-        self.dtypes.pop(span, None)
+        span, place = stacked.span, (stacked.span, stacked.name)
+        self.dtypes.pop(place, None)
         if stacked.dtype is not None or is_wrong(entry.value):
             return stacked
         value = entry.value if isinstance(entry.value, TensorInfo) and not over() else None
@@ -47,12 +47,12 @@ class Stacks(Part):
         dtype = None if value is None or value.dtype is None else scope.dtype(value.dtype, span)
         if shape is None or dtype is None:
             if value is not None and value.dtype is not None and dtype is not None:
-                self.dtypes[span] = self.state.dtype(value.dtype)
+                self.dtypes[place] = self.state.dtype(value.dtype)
             asked = ToldBy(span, stacked.name, "rank" if shape is None else "dtype")
             return replace(stacked, status=self.prover.judge(frame, UNDECIDED, asked, claim=True, empty_rule=False)[0])
         found = replace(stacked, shape=shape, dtype=dtype)
         if not frame.trial:
-            self.program.solutions.stacks[span] = found
+            self.program.solutions.stacks[place] = found
         return found
 
     def same(
@@ -129,7 +129,7 @@ class Stacks(Part):
         have a value every turn has shown: it is asked for where there was none."""
         if stacked.dtype is None:
             self.state.assume(ge(count, 1))  # a run without a turn ends here
-            dtype = self.dtypes.get(stacked.span) or self.state.dtype_symbol("?")
+            dtype = self.dtypes.get((stacked.span, stacked.name)) or self.state.dtype_symbol("?")
             return TensorInfo((count, self.state.segment("?")), dtype, None)
         level = ShapeLevel(self.state, env)
         found: list[Size | Segment] = [count]

@@ -21,7 +21,22 @@ from ..ops.model import AnyDType, Segment, TensorInfo
 from .known.state import State
 from .known.values import DTypeValue, Entry, Env, Shape, ShapeValue, SizeValue, Value, plain
 from .solver.conditions import Cond, eq
-from .solver.terms import Allowance, OutOfSteps, Size, Term, charge, floordiv, of_atom
+from .solver.terms import (
+    Allowance,
+    Atom,
+    Floor,
+    Max,
+    Mono,
+    OutOfSteps,
+    Size,
+    Term,
+    Var,
+    at_least,
+    charge,
+    floordiv,
+    of_atom,
+    smax,
+)
 
 # Beside more axes no group of them is looked for.
 _MOST_AXES = 5
@@ -34,7 +49,8 @@ class Solutions:
 
     def __init__(self) -> None:
         self.found: dict[Span, core.SizeExpr] = {}
-        self.stacks: dict[Span, core.Stacked] = {}
+        # By place and name: what a turn gives as a tuple is stacked part by part, all of them in one place.
+        self.stacks: dict[tuple[Span, str], core.Stacked] = {}
         # What the turns of a loop keep of its carries' shapes, beside what the program says.
         self.kept: dict[Span, tuple[core.Invariant, ...]] = {}
         self._read: set[Span] = set()
@@ -65,7 +81,7 @@ class Solutions:
 
     def stacked(self, stacked: core.Stacked) -> core.Stacked:
         """What a loop stacks, with its type if that was found."""
-        return self.stacks.get(stacked.span, stacked) if stacked.dtype is None else stacked
+        return self.stacks.get((stacked.span, stacked.name), stacked) if stacked.dtype is None else stacked
 
 
 def _is_open(node: object) -> TypeGuard[core.SizeLit]:
@@ -159,13 +175,23 @@ class Sayable:
                 return core.DTypeVar(span, name) if isinstance(value, DTypeValue) else core.DTypeOf(span, name)
         return None
 
-    def _monomial(self, mono: tuple[Any, ...], factor: int, span: Span) -> core.SizeExpr | None:
-        atoms = [self._named(of_atom(atom), span) for atom in mono]
+    def _monomial(self, mono: Mono, factor: int, span: Span) -> core.SizeExpr | None:
+        atoms = [self._atom(atom, span) for atom in mono]
         known: list[core.SizeExpr] = [a for a in atoms if a is not None]
         if len(known) < len(atoms):
             return None
         factors = [*known, core.SizeLit(span, factor)] if factor != 1 or not known else known
         return reduce(lambda a, b: core.SizeOp(span, "*", a, b), factors)
+
+    def _atom(self, atom: Atom, span: Span) -> core.SizeExpr | None:
+        """A name, or a quotient or a maximum of what the names tell, which has a value whatever they are."""
+        found = self._named(of_atom(atom), span)
+        if found is not None or isinstance(atom, Var):
+            return found
+        op = "max" if isinstance(atom, Max) else "//"
+        parts = [self.written(size, span) for size in ((0, *atom.args) if isinstance(atom, Max) else _total(atom))]
+        known = [p for p in parts if p is not None]
+        return reduce(lambda a, b: core.SizeOp(span, op, a, b), known) if len(known) == len(parts) else None
 
     def _named(self, size: Term, span: Span) -> core.SizeExpr | None:
         try:
@@ -189,6 +215,11 @@ class Sayable:
 
     def _plain(self, size: Size) -> Size:
         return self.state.facts.simplify(self.state.settled(size))
+
+
+def _total(atom: Floor) -> tuple[Size, Size]:
+    """The two sides of a quotient, which has a value without anything being known."""
+    return atom.num, atom.den if at_least(atom.den, 1) else smax(1, atom.den)
 
 
 def _sizes_at(shape: Shape) -> Iterator[tuple[int, Size]]:

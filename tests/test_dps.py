@@ -103,6 +103,29 @@ def test_the_program_that_is_printed_computes_the_sizes_of_a_run(
         assert shapes == [part.shape for part in (made if isinstance(made, tuple) else (made,))], (n, d, k)
 
 
+CARRIED = {
+    "for i in range(k) with (y : Tensor(?, float32) = x + 1.0) { @expand_dims(y, axis=0) }": (None, None, None),
+    "for i in range(k) with (y : Tensor([?, d], float32) = x + 1.0) { @concat([y, y]) }": (None, None, None),
+    "for i in range(k) with (y : Tensor([p], float32) = @reshape(x, [n * d])) where p <= n * d { @filter(y, y > 2.0) }":
+        (None, None, None),
+    "for i in range(k) with (y : Tensor([n, d], float32) = x + 1.0) { y * 2.0 }": ((2, 3), (2, 3), (2, 3)),
+    "for i in range(k) with (y : Tensor([n + i, d], float32) = x + 1.0) { @concat([y, y[:1]]) }": ((2, 3), (3, 3), (4, 3)),
+    "let (_, y) = while (j < k) with (j : Size = 0, y : Tensor(?) = x + 1.0) { (j + 1, @expand_dims(y, axis=0)) }; y":
+        (None, None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", CARRIED)
+def test_what_a_loop_gives_has_not_the_shape_that_it_begins_with(body: str) -> None:
+    module = rx.loads(f"@f = fn(x : Tensor([n, d], float32), k : Size) : Tensor where k >= 0, n >= 1 {{ {body} }}\n")
+    pair = module._pairs["f"]
+    for k, shape in enumerate(CARRIED[body]):
+        found = result_shape(pair, dict(zip(pair.data.params, ((2, 3), k), strict=True)))
+        assert found == shape and (found is None or module.f(np.ones((2, 3), np.float32), k).shape == found)
+        told = module.f.shapes(x=(2, 3), k=k)
+        assert told is None or found == tuple(told) or not all(isinstance(size, int) for size in told)
+
+
 def test_one_function_is_listed_if_one_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     (staged,) = (p for p in GOLDENS if p.stem == "staged")
     assert invoke(["desugar", str(staged), "--dps", "--function", "@first"]) == 0

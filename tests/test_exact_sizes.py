@@ -96,3 +96,18 @@ def test_tensors_of_two_ranks_do_not_match() -> None:
         "@f = fn(x : Tensor([2]), y : Tensor([2, 3])) : Tensor { @pad_to_match(x, y) }"
     ).diagnostics
     assert "tensors of one rank, but `x` has rank 1 and `y` has rank 2" in found.message
+
+
+@pytest.mark.parametrize(
+    ("body", "bound"),
+    [
+        ("y[1:]", 6), ("y[: y.dim(0) // 2]", 3), ("y[:-9]", 0), ("@pad_to_match(y[2:], @truncate(x[:5], k + 1))", 5),
+        ("@concat([y[1:], y[3:]])", 10), ("@max_pool1d(@expand_dims(@matrix_transpose(y), axis=0), 2, strides=3)[0, 0]", 2),
+    ],
+)  # fmt: skip
+def test_what_grows_with_a_bounded_size_is_bounded(body: str, bound: int) -> None:
+    module = rx.loads(f"@f = fn(x : Tensor([7, 4], float32), k : int64) {{\n  let y = @truncate(x, k)\n  {body}\n}}\n")
+    size = module.f.shapes(x=(7, 4), k=())[0]
+    assert str(size) == str(bound) or (size.exactness, str(size.bound)) == ("upper_bound", str(bound))
+    for k in range(2, 9):
+        assert module.f(np.ones((7, 4), np.float32), np.array(k)).shape[0] <= bound

@@ -27,6 +27,7 @@ LIBRARY = """@twice = fn(r : Tensor([d], float32)) : Tensor([2 * d], float32) { 
   @map(f, xs)
 }
 @any_relu = fn(xs) { @map(@relu, xs) }
+@two = fn(xs) { @map(fn(r) { (r * 2.0, (@sum(r), 3)) }, xs) }
 """
 
 
@@ -107,6 +108,33 @@ PROGRAMS: dict[str, tuple[str, str, Any]] = {
         "@map(fn(r : V) { (r * 2.0, (@sum(r), r)) }, xs)", f"({N_D}, (Tensor([n], float32), {N_D}))",
         lambda x: (x * 2, (sums(x), x)),
     ),
+    "a size of the smaller of two": (
+        "@map(fn(r) { r[:3] }, xs)", "Tensor([n, min(3, d)], float32)", lambda x: x[:, :3],
+    ),
+    "every other one of a row": ("@map(fn(r) { r[::2] }, xs)", "Tensor([n, ceildiv(d, 2)], float32)", lambda x: x[:, ::2]),
+    "a size of at least 1": (
+        "@map(fn(r) { @ones([max(1, n), d // max(n, 1)]) }, xs)", "Tensor([n, max(1, n), d // max(n, 1)], float32)",
+        lambda x: np.ones((len(x), max(1, len(x)), x.shape[1] // max(len(x), 1)), F),
+    ),
+    "a tuple of one": ("@map(fn(r : V) { (r * 2.0,) }, xs)[0]", N_D, lambda x: x * 2),
+    "a tuple with nothing in it": ("@map(fn(r : V) { ((), (r * 2.0, ())) }, xs)[1][0]", N_D, lambda x: x * 2),
+    "a scan that leaves nothing": (
+        "@scan(fn(c, r) { ((c[1], c[0] + r), ()) }, (xs[0], xs[0]), xs)[0][0]", V,
+        lambda x: x[0] + running(x[len(x) % 2 :: 2][: len(x) // 2])[-1],
+    ),
+    "a fold of a tuple by a lambda that says nothing": (
+        "@fold(fn(c, r) { let (a, b) = c\n let (b, e) = b\n (b, (e, r)) }, (xs[0], (xs[0], xs[0])), xs)[1][0]", V,
+        lambda x: x[max(len(x) - 2, 0)],
+    ),
+    "a fold of a tuple of another fold's": (
+        "@fold(fn(c, r) { let (a, b) = c\n (r, a) }, @fold(fn(c, r) { (c[1], r) }, (xs[0], xs[0]), xs), xs)[1]", V,
+        lambda x: x[max(len(x) - 2, 0)],
+    ),
+    "a fold of a size by a lambda whose result is one": (
+        "@fold(fn(k, r) : Size { k + r.dim(0) }, n, xs)", "Size", lambda x: np.array(x.size + len(x)),
+    ),
+    "a scan that leaves a tuple of one": ("@scan(fn(c, r) { (c, (r,)) }, xs[0], xs)[1][0]", N_D, lambda x: x),
+    "a call of what maps to a tuple": ("@two(xs)[0]", N_D, lambda x: x * 2),
     "a map in a map": (
         "@map(fn(p : Tensor([3, d], float32)) { @map(@twice, p) }, @broadcast_to(@reshape(xs, [n, 1, d]), [n, 3, d]))",
         "Tensor([n, 3, 2 * d], float32)", lambda x: twice(np.repeat(x[:, None], 3, 1)),
@@ -216,7 +244,11 @@ def test_a_function_of_the_program_goes_before_and_a_primitive_where_no_function
         ("@fold(@add, xs, xs=@split(xs, 2))", "E206", "@fold goes over the rows of tensors; this is a tuple"),
         ("let t = (xs, xs)\n @map(@add, xs, t)", "E206", "@map goes over the rows of tensors; this is a tuple"),
         ("@map(xs, @relu)", "E206", "`f` is a function; this is a tensor"),
+        ("@fold(fn(c, r, q) { let (a, b) = c; (b, a) }, (xs, xs), xs)", "E205",
+         "@fold calls `f` with what is carried and a row; this one takes 3 arguments"),
         ("@map(@twice, xs, xs)", "E205", "@map calls `f` with a row of each of 2 tensors; this one takes 1 argument"),
+        ("@map(fn(r) { @split(r, 2) }, xs)", "E206", "@map stacks a tuple part by part, and how many parts"),
+        ("@scan(fn(c, r) { (c, (r, @split(r, 2))) }, xs[0], xs)[0]", "E206", "@scan stacks a tuple part by part, and how many"),
         ("@fold(@twice, xs, xs)", "E205", "@fold calls `f` with what is carried and a row; this one takes 1 argument"),
         ("@map(@relu, axis=xs)", "E205", "@map has no parameter `axis`; its parameters are f, xs"),
         ("@map(@relu, f=@relu, xs=xs)", "E205", "@map gets `f` twice"),
@@ -237,6 +269,14 @@ def test_a_mistake_is_said_in_the_words_of_the_call(body: str, code: str, messag
     found = said(f"{LIBRARY.splitlines()[0]}\n@f = fn({X}) {{ {body} }}")
     assert [d.code for d in found] == [code], [d.message for d in found]
     assert message in found[0].message
+
+
+@pytest.mark.parametrize("call", ["@fold(g, (x, x), x)", "@map(g, x, x)", "@scan(g, (x, x), x)[0]"])
+def test_of_a_call_with_a_function_that_is_wrong_nothing_is_said(call: str) -> None:
+    [found] = said(
+        f"@f = fn(x : Tensor([a, b], float32)) {{ let g = fn(c, r) {{ let (p, q) = c; (q, p) }}; {call} }}\n"
+    )
+    assert found.message == "this is a tensor; it cannot be taken apart"
 
 
 @pytest.mark.parametrize("inner", [

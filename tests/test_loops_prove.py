@@ -13,6 +13,7 @@ import test_soundness as soundness
 from rxlang import pipeline
 from rxlang.helps.edits import applied
 from rxlang.helps.offer import with_helps
+from rxlang.interp.dps import pairs
 from rxlang.lang.diagnostics import Diagnostic
 from support import fuzz
 from support.agreement import Run, Ways, refused, shown
@@ -46,12 +47,13 @@ def examine(maker: Maker) -> None:
         for _ in range(INPUTS):
             assert_refuted(maker, errors, oracle)
         return
-    ways = Ways(checked)
+    ways, pair = Ways(checked), pairs(checked.program)["main"]
     for _ in range(INPUTS):
         args = maker.arguments()
         wanted = ways.agree(args)
         if not refused(wanted):
             soundness.assert_shapes(checked, args, wanted)
+            soundness.assert_computed(pair, args, wanted)
             soundness.assert_described(checked, args, wanted)
 
 

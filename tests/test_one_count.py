@@ -59,6 +59,8 @@ def test_filters_by_two_masks_are_not_known_to_be(a: str, b: str, other: str) ->
         "let a = @filter(x, m)\n  let (i,) = @nonzero(m)\n  a + @take(y, i, axis=0)",
         "let r = if (c) { @filter(x, m) + @filter(y, m) } else { @filter(y, m) }\n  @filter(r, r > 0.0)",
         "let a = @unique_values(x)\n  let (b, _, _, _) = @unique_all(x)\n  a + b",
+        "let t = @sum(x)\n  let a = @truncate(x, t)\n  let b = @truncate(y * 2.0, @sum(x))\n  a + b",
+        "let t = @sum(x)\n  @truncate(@expand_dims(x, axis=0), t, axis=1)[0] + @truncate(y, t)",
         "for i in range(3) with (a : Tensor([n], float64) = x) { let b = @filter(a, m) + @filter(y, m)\n a }",
     ],
 )
@@ -72,6 +74,8 @@ def test_what_is_counted_once_is_known_to_be(body: str) -> None:
         "let a = @filter(x, x > 0.0)\n  a + @filter(y, y > 0.0)",
         "let a = @filter(x, m)\n  let m = @logical_not(m)\n  a + @filter(y, m)",
         "let a = @kept(x, m) + @kept(y, m)\n  a + @kept(x, o)",
+        "let t = @sum(x)\n  @truncate(x, t) + @truncate(@concat([y, y]), t)[:n]",
+        "let t = @sum(x)\n  @truncate(x, t) + @truncate(y, t + 1.0)",
         """let a = @filter(x, m)
   let b = for i in range(3) with (q : Tensor([n], bool) = m) {
     let z = a + @filter(y, q)
@@ -84,6 +88,14 @@ def test_what_is_counted_once_is_known_to_be(body: str) -> None:
 )
 def test_what_may_be_counted_differently_is_not(body: str) -> None:
     assert open_claims(body) >= 1
+
+
+def test_equal_counts_ask_nothing_of_shapes_alone() -> None:
+    module = rx.loads(HELPERS + HEAD.replace("BODY", "@filter(x, m) + @kept(y, @same(m))"))
+    told = module.main.shapes(x=(5,), y=(5,), m=(5,), o=(5,), c=())
+    assert told.conditions == () and told[0].exactness == "upper_bound" and str(told[0].bound) == "5"
+    module = rx.loads(HELPERS + HEAD.replace("BODY", "@filter(x, m) + @kept(y, o)"))
+    assert len(module.main.shapes(x=(5,), y=(5,), m=(5,), o=(5,), c=()).conditions) == 1
 
 
 def test_equal_counts_run() -> None:

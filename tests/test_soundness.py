@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from rxlang import pipeline
+from rxlang.interp.dps import Pair, pairs
+from rxlang.interp.shape_program import result_shape
 from rxlang.lang.checked import Binding, Checked
 from rxlang.lang.core_printer import print_program
 from rxlang.lang.diagnostics import Diagnostic
@@ -89,12 +91,13 @@ def examine(seed: int, folder: Path) -> None:
         for _ in range(INPUTS):
             assert_refuted(refutations, oracle, maker.arguments())
         return
-    ways = Ways(checked, folder)
+    ways, pair = Ways(checked, folder), pairs(checked.program)["main"]
     for _ in range(INPUTS):
         args = maker.arguments()
         wanted = ways.agree(args)
         if not refused(wanted):
             assert_shapes(checked, args, wanted)
+            assert_computed(pair, args, wanted)
             assert_described(checked, args, wanted)
 
 
@@ -292,6 +295,13 @@ def assert_shapes(checked: Checked, args: Args, result: Any) -> None:
     for dim, real in zip(map(state.settled, dims), result.shape, strict=True):
         low, high = (dim, dim) if isinstance(dim, int) else state.facts.bounds(dim)
         assert (low is None or low <= real) and (high is None or real <= high), (shown(args), dims, result.shape)
+
+
+def assert_computed(pair: Pair, args: Args, result: Any) -> None:
+    """The result's shape as the shape program computes it where its first stage tells."""
+    given = (a if isinstance(a, int) else tuple(a.shape) for a in args.values())
+    shape = result_shape(pair, dict(zip(pair.data.params, given, strict=True)))
+    assert shape in (None, result.shape), (shown(args), shape, result.shape)
 
 
 def assert_described(checked: Checked, args: Args, result: Any) -> None:

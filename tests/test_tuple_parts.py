@@ -71,6 +71,13 @@ def test_what_no_tuple_has_is_an_error(index: str, code: str) -> None:
         ("@broadcast_arrays([x, x])[1]", "x"), ("let (a) = @unstack(x)[0]; a", "x[0]"),
         ("let g = @three; g(x)[0]", "x[:, :2]"), ("@split(@unstack(x)[1], 2)[1][1:]", "x[1, 4:]"),
         ("let t = @split(x * 2.0, 3, axis=1); let y = t[0] + 1.0; y * t[0]", "(2 * x[:, :2] + 1) * 2 * x[:, :2]"),
+        ("((x, x), (x, x * 2.0))[1][1][0]", "2 * x[0]"), ("(x, (x, (x, (x + 1.0, x))))[1][1][1][-2][:, 1:3]", "x[:, 1:3] + 1"),
+        ("@map(fn(r) { (r, (r, r + 1.0)) }, x)[1][1]", "x + 1"),
+        ("@map(fn(r) { let (a, b) = @split(r, 2); (b, (a,)) }, x)[1][0]", "x[:, :3]"),
+        ("@scan(fn(c, r) { (c, (r, (r, r * 3.0))) }, x[0], x)[1][1][1]", "3 * x"),
+        ("(if (@all(x > 0.0)) { (x, (x, x)) } else { (x, (x * 2.0, x)) })[1][0]", "2 * x"),
+        ("(for i in range(3) with (a = x, b = (x, x)) { (a, (b[1] + a, a)) })[1][0]", "2 * x"),
+        ("let k : Size = (x, (x, ((while (j < 3) with (j : Size = 0) { j + 2 }), x)))[1][1][0]; x[:, :k]", "x[:, :4]"),
         ("for i in range(2) with (y = x) { @concat([@split(y, 2)[1], @split(y, 2)[0]]) }", "x"),
     ],
 )  # fmt: skip

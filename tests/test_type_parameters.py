@@ -59,7 +59,10 @@ def test_an_applied_type_checks_and_refuses_what_it_abbreviates(tmp_path: Path) 
         ("L(d) = Tensor([d])", "L([n])", "E108"), ("L(d) = Tensor([2 * d])", "L(?)", "E108"),
         ("L(d, e) = Tensor([d])", "L(n, int8)", "E108"), ("L(d) = Tensor([d], d)", "L(n)", "E108"),
         ("L(d) = (L(d), Tensor([d]))", "Tensor", "E217"), ("L(d, d) = Tensor([d])", "L(n, n)", "E203"),
-        ("L(d) = Tensor([d])", "int8(3)", "E108"), ("Layer(d) = Tensor([d])", "Layr(n)", "E216"),
+        ("L(d) = Tensor([d])", "L(int8)", "E108"), ("L(s) = Tensor(s)", "L(int8)", "E108"),
+        ("L(d) = Tensor([d], d)", "Tensor", "E108"), ("L(d, e) = Tensor([d])", "Tensor", "E108"),
+        ("L(d, d) = Tensor([d])", "Tensor", "E203"), ("L(d) = Tensor([d])", "int8(3)", "E108"),
+        ("Layer(d) = Tensor([d])", "Layr(n)", "E216"),
     ],
 )  # fmt: skip
 def test_a_wrong_definition_or_use_is_one_error(type_: str, use: str, code: str) -> None:

@@ -24,7 +24,11 @@ from ..solver.terms import (
     TooLarge,
     Var,
     close,
+    floordiv,
+    is_nonneg,
     of_atom,
+    replace_atom,
+    smax,
     smin,
     substitute,
     term_vars,
@@ -234,22 +238,36 @@ class State:
         `n - k` and for `min(k, m)`, which is k less a maximum that is never below 0."""
         if isinstance(size, int):
             return size
-        bounds: dict[Var, Size] = {}
+        bounds: dict[Atom, Size] = {}
         kept: dict[Mono, int] = {}
         for mono, factor in size.mons.items():
             open_ = [a for a in mono if self._is_open(a)]
             if not open_ or factor > 0:
                 kept[mono] = factor
-            if open_ and not all(isinstance(a, Max) or (isinstance(a, Var) and a.nonneg) for a in mono):
+            if open_ and not all(is_nonneg(of_atom(a)) for a in mono):
                 return None
             for atom in open_ if factor > 0 else ():
-                bound = self.opaque.get(atom) if isinstance(atom, Var) else None
-                if bound is None or not isinstance(atom, Var):
+                bound = self._bound_of(atom)
+                if bound is None:
                     return None
                 bounds[atom] = bound
         if not bounds and len(kept) == len(size.mons):
             return size
-        return self.upper_bound(substitute(close(kept), bounds))
+        found = close(kept)
+        for atom, bound in bounds.items():
+            found = replace_atom(found, atom, bound)
+        return self.upper_bound(found)
+
+    def _bound_of(self, atom: Atom) -> Size | None:
+        """An upper bound of what only the run decides: a quotient and a maximum grow with what they are made of."""
+        if isinstance(atom, Var):
+            return self.opaque.get(atom)
+        if isinstance(atom, Max):
+            bounds = [self.upper_bound(arg) for arg in atom.args]
+            known = [b for b in bounds if b is not None]
+            return smax(0, *known) if len(known) == len(bounds) else None
+        num = self.upper_bound(atom.num) if isinstance(atom.den, int) else None
+        return None if num is None else floordiv(num, atom.den)
 
     def _is_open(self, atom: Atom) -> bool:
         """Whether only the run decides it."""

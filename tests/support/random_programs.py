@@ -145,14 +145,23 @@ class Maker:
         head_sizes = dict(scope.sizes)
         lines = self.statements(scope, self.random.randint(1, 6), 0)
         result = self.pick(scope)
+        lines, result = self.ending(scope, lines, result)
         annotation = "Tensor"
         if self.random.random() < 0.4:
             head = Scope(head_sizes)
             dims = tuple(self.size_text(head, s) for s in result.sizes)
             annotation = f"Tensor({text(dims)}, {result.dtype})"
-        body = "\n".join(f"  {line}" for line in [*lines, f"let out = {result.name}", "out"])
+        body = "\n".join(f"  {line}" for line in lines)
         main = f"@main = fn({header}) : {annotation}{where} {{\n{body}\n}}\n"
         return main + "".join(self.helpers + self.consts)
+
+    def ending(self, scope: Scope, lines: list[str], result: Made) -> tuple[list[str], Made]:
+        """The lines of a body with the one that gives its result: what is named before, or the last value, without a name."""
+        last = re.fullmatch(r"let (\w+) = (.*)", lines[-1], re.DOTALL) if lines and self.random.random() < 0.3 else None
+        made = next((t for t in scope.tensors if last is not None and t.name == last[1]), None)
+        if last is None or made is None:
+            return [*lines, f"let out = {result.name}", "out"], result
+        return [*lines[:-1], last[2]], made
 
     def header_dim(self) -> str:
         name = self.random.choice("nmk")

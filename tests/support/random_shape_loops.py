@@ -7,6 +7,7 @@ condition on n and m it does, in Python; lines that a run may skip are not there
 from __future__ import annotations
 
 import random
+import re
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,20 @@ class Maker:
         where = f" where {', '.join(known)}" if self.random.random() < 0.7 else ""
         self.write(f"@main = fn(x : Tensor([s], float64), z : Tensor([t], float64), n : Size, m : Size){where} {{")
         self.statements(scope, self.random.randrange(1, 4), 2)
+        last = len(self.lines)
         self.loop(scope, 2)
-        self.statements(scope, self.random.randrange(2), 1)
-        self.write(f"{self.vector(scope)[0]}")
+        if not (self.chance(0.3) and self.ends(last)):
+            self.statements(scope, self.random.randrange(2), 1)
+            self.write(f"{self.vector(scope)[0]}")
         self.write("}")
         self.source = "\n".join(self.lines) + "\n" + LIBRARY
+
+    def ends(self, line: int) -> bool:
+        """Whether the loop that begins in a line is the program's result by itself, as it is from here on."""
+        loop = re.fullmatch(r"( *)let v\d+ = ((for|while) .*)", self.lines[line])
+        if loop is not None:
+            self.lines[line] = loop[1] + loop[2]
+        return loop is not None
 
     def arguments(self) -> dict[str, Any]:
         pick = self.random.choice

@@ -18,7 +18,7 @@ def fixed(maker: Maker, scope: Scope, depth: int) -> list[str]:
     lines, following = _body(maker, inner, depth, acc, x)
     kind = maker.random.random()
     annotated = f"{acc} : Tensor([{', '.join(maker.size_text(scope, s) for s in x.sizes)}], float32)"
-    carried = f"with ({maker.random.choice((acc, annotated))} = {x.name})"
+    carried = f"with ({maker.random.choice((acc, annotated))} = {_first(maker, x)})"
     while_ = f" while (@sum({acc}) < 9.0)" if kind < 0.2 else ""
     if kind < 0.6:
         return maker.bind(scope, f"{head} {carried}{while_} {{ {'; '.join([*lines, following])} }}", x.sizes)
@@ -55,7 +55,9 @@ def growing(maker: Maker, scope: Scope, depth: int) -> list[str]:
     longer = f"@concat([{acc}, @ones([{', '.join([str(by), *rest])}], float32)], axis=0)"
     body = longer if sign == "+" else f"{acc}[{by}:]"
     size = x.sizes[0] + turns * by if sign == "+" else max(x.sizes[0] - turns * by, 0)
-    loop = f"for {index} in range({many}) with ({acc} : Tensor([{annotation}], float32) = {x.name}) {{ {body} }}"
+    loop = (
+        f"for {index} in range({many}) with ({acc} : Tensor([{annotation}], float32) = {_first(maker, x)}) {{ {body} }}"
+    )
     return maker.bind(scope, loop, (size, *x.sizes[1:]))
 
 
@@ -68,8 +70,8 @@ def doubling(maker: Maker, scope: Scope, depth: int) -> list[str]:
     while size < bound:
         size *= 2
     loop = (
-        f"while ({acc}.dim(0) < {maker.size_text(scope, bound)}) with ({acc} : Tensor([{p}], float32) = {x.name}) "
-        f"where {p} >= 1 {{ @concat([{acc}, {acc}], axis=0) }}"
+        f"while ({acc}.dim(0) < {maker.size_text(scope, bound)}) with "
+        f"({acc} : Tensor([{p}], float32) = {_first(maker, x)}) where {p} >= 1 {{ @concat([{acc}, {acc}], axis=0) }}"
     )
     return maker.bind(scope, loop, (size,))
 
@@ -84,7 +86,8 @@ def counting(maker: Maker, scope: Scope, depth: int) -> list[str]:
     lines, following = _body(maker, inner, depth, acc, x)
     where = maker.random.choice(("", f" where {j} >= 0"))
     body = "; ".join([*lines, f"({j} + {step}, {following})"])
-    loop = f"while ({j} < {maker.size_text(scope, least)}) with ({j} : Size = 0, {acc} = {x.name}){where} {{ {body} }}"
+    carried = f"with ({j} : Size = 0, {acc} = {_first(maker, x)}){where}"
+    loop = f"while ({j} < {maker.size_text(scope, least)}) {carried} {{ {body} }}"
     scope.sizes[k] = -(-least // step) * step
     _made(maker, scope, name, x.sizes)
     return [f"let ({k}, {name}) = {loop}"]
@@ -97,9 +100,19 @@ def mapped(maker: Maker, scope: Scope, depth: int) -> list[str]:
         return maker.bind(scope, f"@map({maker.random.choice(('@relu', '@sum', '@same'))}, {x.name})", x.sizes)
     row, result, lines = _function(maker, scope, x)
     typed = maker.random.choice(("", f" : Tensor([{', '.join(f'_d{i}' for i in range(len(x.sizes) - 1))}], float32)"))
+    if maker.random.random() < 0.3:
+        return _mapped_to_a_pair(maker, scope, x, f"{row}{typed}", [*lines, f"({result.name}, {row})"], result)
     body = "; ".join([*lines, result.name])
     made = f"@map(fn({row}{typed}) {{ {body} }}, {x.name})"
     return maker.bind(scope, made, (x.sizes[0], *result.sizes), result.dtype)
+
+
+def _mapped_to_a_pair(maker: Maker, scope: Scope, x: Made, params: str, lines: list[str], result: Made) -> list[str]:
+    """A tuple of each row, stacked part by part."""
+    first, second = maker.name(), maker.name()
+    scope.tensors.append(maker.made(first, (x.sizes[0], *result.sizes))._replace(dtype=result.dtype))
+    _made(maker, scope, second, x.sizes)
+    return [f"let ({first}, {second}) = @map(fn({params}) {{ {'; '.join(lines)} }}, {x.name})"]
 
 
 def folded(maker: Maker, scope: Scope, depth: int) -> list[str]:
@@ -123,6 +136,11 @@ def _range(maker: Maker, scope: Scope, index: str) -> tuple[int, str]:
         return turns, f"for {index} in range({maker.size_text(scope, turns)})"
     stop = maker.size_text(scope, start + turns * step)
     return turns, f"for {index} in range({start}, {stop}, {step})"
+
+
+def _first(maker: Maker, x: Made) -> str:
+    """What a carry begins with: a name, or what is made of it there."""
+    return maker.random.choice((x.name, x.name, f"{x.name} + 1.0"))
 
 
 def _inner(maker: Maker, scope: Scope, acc: str, x: Made) -> Scope:
