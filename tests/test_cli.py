@@ -202,6 +202,21 @@ def test_a_model_that_is_none_is_one_line_and_status_2(rx: Any, command: tuple[s
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("shapes", "--size", "n=3"), "--size goes with --memory"),
+        (("desugar", "--inline"), "--inline goes with --simplified"),
+        (("desugar", "--dps", "--simplified"), "--dps goes with neither --simplified nor --annotated"),
+        (("desugar", "--dps", "--annotated"), "--dps goes with neither --simplified nor --annotated"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(rx: Any, command: tuple[str, ...], said: str) -> None:
+    Path("right.rx").write_text("@f = fn(x : Tensor([n], int8)) : Tensor([n], int8) { x }\n")
+    status, out, err = rx(*command, "right.rx")
+    assert (status, out, err.splitlines()[-1]) == (2, "", f"Error: {said}")
+
+
 def test_a_file_that_cannot_be_read_keeps_no_other_from_being_checked(rx: Any) -> None:
     for name in ("lib/wrong.rx", "lib/ff.rx"):
         Path(name).parent.mkdir(exist_ok=True)
