@@ -12,9 +12,10 @@ from .helps.offer import with_helps
 from .interp.shape_error import ShapeError
 from .lang.diagnostics import Diagnostic, RxError
 from .lang.display import Displayed
-from .lang.files import Files, is_model
+from .lang.files import CALLED, Files, is_model
 from .lang.given import Given, read_given
 from .lang.node import replace
+from .lang.parser import unread
 from .lang.render import diagnostics_lines, render_text
 from .lang.styled import Line
 from .module import Function, Module
@@ -81,13 +82,26 @@ def load(
     """
     __tracebackhide__ = True
     place = Path(path)
-    data = b"" if is_model(place.name) else place.read_bytes()
+    data = _data(place)
     files = Files(place.parent, _paths(roots))
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
     return module_of(
         report, files, allow_extern, options, _door(place) if data_checks and report.ok else None, like, copy
     )
+
+
+def _data(place: Path) -> bytes:
+    """A program's text, a model's own reader opens it; raises OSError, and CheckError with one diagnostic where what is not
+    called a program cannot be read as one."""
+    if is_model(place.name):
+        place.stat()
+        return b""
+    data = place.read_bytes()
+    wrong = None if place.suffix == ".rx" else unread(data, str(place))
+    if wrong is not None:
+        raise CheckError([replace(wrong, help=CALLED, edits=())])
+    return data
 
 
 def _door(place: Path) -> IndexChecks | None:

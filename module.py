@@ -23,6 +23,7 @@ from .interp.run import cause_of, deeply
 from .interp.shape_error import ShapeError
 from .interp.shape_program import result_shape
 from .interp.tally import Tally
+from .interp.uncompiled import uncompiled
 from .lang import core
 from .lang.checked import Checked
 from .lang.display import Displayed
@@ -109,6 +110,10 @@ class Function(Displayed):
         return self._call_with(args, named)
 
     def _call_with(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
+        __tracebackhide__ = True
+        return uncompiled(Function._called)(self, positional, named)
+
+    def _called(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
         """A call whose arguments are not all plain arrays in order. `like` and `copy` are those of `rx.load`, for this call,
         where no parameter is called so."""
         __tracebackhide__ = True

@@ -50,6 +50,8 @@ def desugar(
     """
     if inline and not simplified:
         raise click.UsageError("--inline goes with --simplified")
+    if dps and (simplified or annotated):
+        raise click.UsageError("--dps goes with neither --simplified nor --annotated")
     program, places = read_program(file), folders(roots)
     if dps:
         return _paired(program, places, name)

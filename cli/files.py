@@ -12,7 +12,7 @@ import click
 
 from ..lang.cells import shown
 from ..lang.diagnostics import RxError
-from ..lang.files import MAX_TEXT, is_model, put
+from ..lang.files import CALLED, MAX_TEXT, is_model, put
 from ..lang.given import Given, read_given
 
 if TYPE_CHECKING:
@@ -72,15 +72,25 @@ def read_program(path: str) -> Program:
     return Program(path, data, Path(path).parent)
 
 
+def model_file(path: str) -> Path:
+    """A file that is to be read as a model; Unusable where it cannot be opened, or is a program."""
+    try:
+        _data(path)
+    except (OSError, ValueError) as wrong:
+        raise Unusable(_unreadable(path, wrong)) from wrong
+    if path.endswith(".rx"):
+        raise Unusable(f"{path!r} is no ONNX model but a program: `rx shapes` says its shapes")
+    return Path(path)
+
+
 def _is_one_all_the_same(path: str, data: bytes) -> None:
     """What is called otherwise may be a program; Unusable where it cannot be read as one."""
-    from ..lang.parser import decode, parse  # few programs are called otherwise
+    from ..lang.parser import unread  # few programs are called otherwise
 
-    source, problems = decode(data, path)
-    wrong = [d for d in (*problems, *parse(source)[1]) if d.severity == "error"]
-    if wrong:
-        why = f"{source.place(wrong[0].span.start)}: {wrong[0].message}"
-        raise Unusable(f"{path!r} is no program ({why}): programs are called .rx, ONNX models .onnx")
+    wrong = unread(data, path)
+    if wrong is not None:
+        why = f"{wrong.span.source.place(wrong.span.start)}: {wrong.message}"
+        raise Unusable(f"{path!r} is no program ({why}): {CALLED}")
 
 
 def _data(path: str) -> bytes:

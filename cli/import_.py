@@ -10,7 +10,7 @@ from ..frontends.onnx.reading import read_model
 from ..frontends.onnx.translate import translate
 from ..frontends.onnx.weights import write_weights
 from ..lang.diagnostics import RxError
-from .files import Unusable, prelude_option, reason, replace_file, rules
+from .files import Unusable, model_file, prelude_option, reason, replace_file, rules
 from .terminal import print_diagnostics
 
 
@@ -20,7 +20,7 @@ from .terminal import print_diagnostics
 @prelude_option
 def import_(file: str, out: str, prelude: str | None) -> int:
     """Write a model as an .rx program, with its weights as .safetensors beside it."""
-    folder, path = Path(out), Path(file)
+    folder, path = Path(out), model_file(file)
     if not path.stem.isprintable():  # the program speaks of its weights
         raise Unusable(f"a program cannot be called {path.stem!r}: give the model another name")
     try:

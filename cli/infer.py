@@ -12,7 +12,7 @@ from ..lang.diagnostics import RxError
 from ..model.api import Policy, infer_model
 from ..model.check import check_model
 from ..model.contract_file import contract_text
-from .files import Unusable, prelude_option, reason, rules
+from .files import Unusable, model_file, prelude_option, reason, rules
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 )
 @click.option("--write", "kept", is_flag=True, help="Write the model's contract into it too, under rx.contract.")
 @prelude_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it.",
+)  # fmt: skip
 def infer(
     file: str,
     out: str | None,
@@ -51,7 +53,7 @@ def infer(
 ) -> int:
     """Print the symbolic shapes of every value of an ONNX model."""
     try:
-        found = infer_model(Path(file), policy, dynamic, rules(prelude))
+        found = infer_model(model_file(file), policy, dynamic, rules(prelude))
     except RxError as problem:
         print_diagnostics(problem.diagnostics)
         return 1

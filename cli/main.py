@@ -37,12 +37,18 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 class Commands(click.Group):
     """A group whose commands are imported when they are called."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(click.UsageError.exit_code)
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            ctx.fail(_no_command(cmd_name))
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(module), name)
         assert isinstance(command, click.Command)
@@ -51,6 +57,15 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _no_command(name: str) -> str:
+    from difflib import get_close_matches  # few names are wrong
+
+    if os.path.exists(name):
+        return f"{name!r} is no command: `rx check {name}` checks it"
+    near = get_close_matches(name, COMMANDS, 1)
+    return f"no command is called {name!r}" + (f": is {near[0]!r} meant?" if near else "")
 
 
 def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> None:

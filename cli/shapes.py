@@ -49,6 +49,8 @@ def shapes(
 
     A size is exact unless it is said to be at most something, or unknown.
     """
+    if sizes and not memory:
+        raise click.UsageError("--size goes with --memory")
     program = read_program(file)
     options = Options(given=conditions(given))
     report = pipeline.check_bytes(program.data, program.name, program.base, folders(roots), options)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from .. import pipeline
-from ..interp.arguments import convert, expected_dtype, shown
+from ..interp.arguments import Asked, asked_at_the_door, convert, shown
 from ..interp.dtypes import numpy_dtype
 from ..interp.guards import dtype_name, foreign
 from ..interp.names import mangle
@@ -41,6 +41,16 @@ class Authority:
         self.name = f"@{function.name}"
 
     @cached_property
+    def _asked(self) -> Asked:
+        return asked_at_the_door(self.function)
+
+    @property
+    def _result(self) -> str:
+        """What the promises call the result."""
+        given = self.function.body.result
+        return given.name if isinstance(given, core.Var) else ""
+
+    @cached_property
     def machine(self) -> Machine:
         return pipeline.ready(self.checked, Files(Path()), allow_extern=True)
 
@@ -52,16 +62,15 @@ class Authority:
 
     def reject(self, args: Sequence[Any], result: Any) -> NoReturn:
         """Raises what is wrong with the result."""
-        self._run(self._given(args), self._stand_in("its result", result, self.function.result, None))
+        self._run(self._given(args), self._stand_in(_Subject("", self._result), result, self.function.result))
         self._disagrees()
 
     def _disagrees(self) -> NoReturn:
         raise RuntimeError(f"the door of {self.name} refuses what its signature takes: this is a bug of Rx")
 
     def _given(self, args: Sequence[Any]) -> list[Any]:
-        stand_ins = [
-            self._stand_in(f"`{p.name}`", a, p.sort, p.name) for p, a in zip(self.function.params, args, strict=True)
-        ]
+        pairs = zip(self.function.params, args, strict=True)
+        stand_ins = [self._stand_in(_Subject(p.name, p.name), a, p.sort) for p, a in pairs]
         return convert(self.function, stand_ins)
 
     def _run(self, args: list[Any], result: Any) -> None:
@@ -80,24 +89,31 @@ class Authority:
 
     # Tensors with nothing in them
 
-    def _stand_in(self, subject: str, value: Any, sort: core.Sort | None, param: str | None) -> Any:
+    def _stand_in(self, subject: _Subject, value: Any, sort: core.Sort | None) -> Any:
         if sort == core.TENSOR:
-            return self._tensor(subject, value, param)
+            return self._tensor(subject, value)
         if isinstance(sort, core.FnSort) and not callable(value):
-            self._unfit(subject, "a function", _told(value))
+            self._unfit(subject, "a function", shown(value))
         if isinstance(sort, core.BaseSort):
             return self._shape_level(subject, value, sort.name)
         if not isinstance(sort, core.TupleSort):
             return value
         count = len(sort.items)
-        if not isinstance(value, tuple | list) or len(value) != count:
-            self._unfit(subject, f"a tuple of {count}", _told(value))
+        if not isinstance(value, tuple | list):
+            self._unfit(subject, f"a tuple of {count}", shown(value))
+        if len(value) != count:
+            self._refuse(subject, f"a tuple of {count}", f"it has {len(value)}")
         pairs = enumerate(zip(value, sort.items, strict=True))
-        return tuple(self._stand_in(f"{subject}[{i}]", v, s, None) for i, (v, s) in pairs)
+        return tuple(self._stand_in(self._part(subject, i), v, s) for i, (v, s) in pairs)
 
-    def _shape_level(self, subject: str, value: Any, sort: str) -> Any:
+    def _part(self, subject: _Subject, index: int) -> _Subject:
+        return subject._replace(name=self._asked.part(subject.name, index), at=(*subject.at, index))
+
+    def _shape_level(self, subject: _Subject, value: Any, sort: str) -> Any:
         """As the door reads it: a dtype of any library is NumPy's here."""
         read_as, wanted = _SHAPE_LEVEL[sort]
+        if sort == "Shape" and isinstance(value, tuple | list):
+            return tuple(self._shape_level(self._part(subject, i), v, "Size") for i, v in enumerate(value))
         try:
             found = read_as(value)
         except NoArray:
@@ -105,36 +121,56 @@ class Authority:
         name = name_of(found) if sort == "DType" else None
         return found if name is None else numpy_dtype(DTYPES[name])
 
-    def _tensor(self, subject: str, value: Any, param: str | None) -> Any:
+    def _tensor(self, subject: _Subject, value: Any) -> Any:
         try:
             shape, dtype = read(value)
         except NoArray:
             shape = getattr(value, "shape", ())
             if hasattr(value, "__array_namespace__"):
                 self._unfit(subject, "an array of known sizes", f"one of shape {list(shape)}")
-            self._unfit(subject, "an array", _told(value))
+            self._unfit(subject, self._asked.array(subject.name), shown(value))
         try:
             shape = integers(shape)
         except NoArray:
             self._unfit(subject, "an array of known sizes", f"one of shape {list(shape)}")
-        return np.broadcast_to(np.zeros((), self._dtype(subject, dtype, param)), shape)
+        return np.broadcast_to(np.zeros((), self._dtype(subject, dtype)), shape)
 
-    def _dtype(self, subject: str, dtype: Any, param: str | None) -> Any:
+    def _dtype(self, subject: _Subject, dtype: Any) -> Any:
         if isinstance(dtype, Weak):
-            asked = expected_dtype(self.function, param) if param is not None else None
-            return numpy_dtype(asked) if asked is not None and dtype.fits(asked) else dtype.own
-        name = name_of(dtype)
-        if name is None:
+            asked = self._asked.dtypes.get(subject.name)
+            if asked is not None and dtype.fits(asked):
+                return numpy_dtype(asked)
+            if name_of(dtype.own) is None:
+                self._unfit(subject, f"a number that {asked or 'int64'} can hold", foreign(dtype.value))
+            return dtype.own
+        found = name_of(dtype)
+        if found is None:
             self._unfit(subject, "an array of numbers, bools or strings", f"one of {dtype}")
-        return numpy_dtype(DTYPES[name])
+        return numpy_dtype(DTYPES[found])
 
-    def _unfit(self, subject: str, wanted: str, found: str) -> NoReturn:
+    def _unfit(self, subject: _Subject, wanted: str, found: str) -> NoReturn:
+        self._refuse(subject, wanted, f"it is {found}")
+
+    def _refuse(self, subject: _Subject, wanted: str, but: str) -> NoReturn:
         declared = self.function.declaration
         at = declared.result.span if declared is not None and declared.result is not None else self.function.span
-        name = subject.strip("`").partition("`")[0]
-        span = core.param_span(self.function, name) if subject.startswith("`") else at
-        message = f"{self.name} needs {subject} to be {wanted}, but it is {found}"
+        span = core.param_span(self.function, subject.param) if subject.param else at
+        message = f"{self.name} needs {subject} to be {wanted}, but {but}"
         raise ShapeError(error(codes.R404, message, span, function=self.name))
+
+
+class _Subject(NamedTuple):
+    """An argument, or the result where there is no `param`; or the part of it that stands `at` a place in tuples. `name` is
+    what the checks call it, if they speak of it."""
+
+    param: str
+    name: str
+    at: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        if self.param:
+            return f"`{self.param}{''.join(f'[{i}]' for i in self.at)}`"
+        return f"{', '.join(f'item {i}' for i in self.at)} of its result" if self.at else "its result"
 
 
 class _Inside(Exception):
@@ -151,12 +187,6 @@ _SHAPE_LEVEL: dict[str, tuple[Callable[[Any], Any], str]] = {
     "Shape": (shape_of, "a tuple of integers"),
     "DType": (as_dtype, "a dtype"),
 }
-
-
-def _told(value: Any) -> str:
-    if isinstance(value, tuple | list):
-        return f"a {type(value).__name__} of {len(value)}"
-    return foreign(value)
 
 
 # Where sizes were bound

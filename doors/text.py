@@ -43,6 +43,8 @@ class Checks(ShapeTexts):
         # Whether it is known that they hold: then the lines only name sizes.
         self.decided = False
         self.lines: list[Written] = []
+        # The tuples that no statement took apart yet, with how many parts they have.
+        self.whole: dict[str, int] = {}
         # Whether a line may meet a size expression without a value.
         self.may_fail = False
 
@@ -104,6 +106,7 @@ class Checks(ShapeTexts):
         kind = f"{PREFIX}isinstance({value}, ({PREFIX}tuple, {PREFIX}list))"
         self.write(f"if not {kind} or {PREFIX}len({value}) != {len(items)}:")
         self.write(self.refused, 1)
+        self.whole[name] = len(items)
 
     def _read(self, text: str, depth: int) -> None:
         self.write("try:", depth)
@@ -123,7 +126,7 @@ class Checks(ShapeTexts):
     # Statements
 
     def statements(self, stmts: Iterable[core.Stmt], sorts: Mapping[str, core.Sort]) -> None:
-        """The checks in their order; the parts of a tuple are read where they are named."""
+        """The checks in their order; the parts of a tuple are read where they are named, and at the end where they are not."""
         sorts = dict(sorts)
         for stmt in stmts:
             match stmt:
@@ -137,6 +140,9 @@ class Checks(ShapeTexts):
                     pass  # what only runs is not there in a signature
                 case _:
                     assert_never(stmt)
+        while self.whole and not self.decided:
+            whole, count = next(iter(self.whole.items()))
+            self._unpacked([f"{whole}.{at}" for at in range(count)], whole, sorts)
 
     def _bound(self, stmt: core.Let, sorts: dict[str, core.Sort]) -> None:
         match stmt:
@@ -158,6 +164,7 @@ class Checks(ShapeTexts):
     def _unpacked(self, names: Sequence[str], whole: str, sorts: dict[str, core.Sort]) -> None:
         sort = sorts[whole]
         assert isinstance(sort, core.TupleSort)
+        self.whole.pop(whole, None)
         for at, (name, item) in enumerate(zip(names, sort.items, strict=True)):
             self.locals[name] = self._own(name)
             self.write(f"{self._own(name)} = {self.local(whole)}[{at}]")
@@ -280,6 +287,7 @@ def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, deci
         text.value(param.name, param.sort)
     text.statements(function.checks, {p.name: p.sort for p in function.params})
     text.decided = False
+    text.whole.clear()
     lines = text.taken()
     lines.append(Written(0, f"{RESULT} = {call}"))
     if function.result is not None:

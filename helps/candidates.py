@@ -13,6 +13,7 @@ from .families import (
     attributes,
     claims,
     conditions,
+    extrema,
     foreign,
     layouts,
     literals,
@@ -30,8 +31,9 @@ from .families import (
 from .tree import Tree
 
 FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
-    names.mends, foreign.mends, sorts.mends, loops.mends, siblings.mends, operands.mends, attributes.mends, shifts.mends,
-    literals.mends, reshapes.mends, layouts.mends, windows.mends, claims.mends, missing.mends, slips.mends, conditions.mends,
+    names.mends, extrema.mends, foreign.mends, sorts.mends, loops.mends, siblings.mends, operands.mends, attributes.mends,
+    shifts.mends, literals.mends, reshapes.mends, layouts.mends, windows.mends, claims.mends, missing.mends, slips.mends,
+    conditions.mends,
 )  # fmt: skip
 _BEFORE_CONDITIONS = 24
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, assert_never
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple, NoReturn, TypeGuard, assert_never
 
 import numpy as np
 
@@ -94,99 +94,169 @@ def _no_literal(value: core.ShapeLevel) -> NoReturn:
 def convert(function: core.Function, values: Sequence[object], *, copy: bool = False) -> list[Any]:
     """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on. With `copy`
     arrays may come from other devices."""
-    return [_convert(function, p, p.sort, v, copy) for p, v in zip(function.params, values, strict=True)]
+    door, pairs = asked_at_the_door(function), zip(function.params, values, strict=True)
+    return [_convert(_Place(function, p, door, p.name), p.sort, v, copy) for p, v in pairs]
 
 
-def _convert(
-    function: core.Function, param: core.Param, sort: core.Sort, value: object, copy: bool, at: tuple[int, ...] = ()
-) -> Any:
-    """One argument, or the part of it that stands `at` a place in tuples."""
+class Asked(NamedTuple):
+    """What a function's checks and promises ask of tensors, by the name that they have there: literal dtypes, and rank 0.
+    `parts` are what a tuple's parts are called, by its name."""
+
+    dtypes: dict[str, DType]
+    scalars: set[str]
+    parts: dict[str, tuple[str, ...]]
+
+    def part(self, name: str, index: int) -> str:
+        """What a tuple's part is called; empty where nothing is asked of it."""
+        return self.parts[name][index] if name in self.parts else ""
+
+    def number(self, name: str) -> DType | None:
+        """The dtype of a scalar, as which a number of Python's may stand."""
+        return self.dtypes.get(name) if name in self.scalars else None
+
+    def array(self, name: str, array: str = "an array") -> str:
+        """What a tensor has to be."""
+        number = self.number(name)
+        return array if number is None else f"a number that {number} can hold, or {array}"
+
+
+def asked_at_the_door(function: core.Function) -> Asked:
+    found = Asked({}, set(), {})
+    for stmt in (*function.checks, *function.promises):
+        match stmt:
+            case core.Assert(
+                cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=dtype))
+            ):
+                found.dtypes.setdefault(name, dtype)
+            case core.Assert(cond=core.Compare(op="==", left=core.RankOf(tensor=name), right=core.SizeLit(value=0))):
+                found.scalars.add(name)
+            case core.Let(names=names, is_tuple=True, value=core.Var(name=whole)):
+                found.parts[whole] = names
+    return found
+
+
+class _Place(NamedTuple):
+    """A parameter, or the part of it that stands `at` a place in tuples; `name` is what the function's checks call it, if
+    they speak of it."""
+
+    function: core.Function
+    param: core.Param
+    door: Asked
+    name: str
+    at: tuple[int, ...] = ()
+
+    def part(self, index: int) -> _Place:
+        return self._replace(name=self.door.part(self.name, index), at=(*self.at, index))
+
+    @property
+    def dtype(self) -> DType | None:
+        return self.door.dtypes.get(self.name)
+
+    def refusal(self, wanted: str, but: str, help: str | None = None) -> ShapeError:
+        part = "".join(f"[{i}]" for i in self.at)
+        message = f"@{self.function.name} needs `{self.param.name}{part}` to be {wanted}, but {but}"
+        span, name = core.param_span(self.function, self.param.name), f"@{self.function.name}"
+        return ShapeError(error(codes.R404, message, span, function=name, help=help))
+
+    def unfit(self, wanted: str, value: object) -> ShapeError:
+        return self.refusal(wanted, f"it is {shown(value)}")
+
+
+def _convert(place: _Place, sort: core.Sort, value: object, copy: bool) -> Any:
+    """One argument, or a part of it."""
     match sort:
         case core.TupleSort(items=items):
             if not isinstance(value, tuple | list) or len(value) != len(items):
                 but = f"it has {len(value)}" if isinstance(value, tuple | list) else f"it is {shown(value)}"
-                raise _refused(function, param, f"a tuple of {len(items)}", but, at)
+                raise place.refusal(f"a tuple of {len(items)}", but)
             parts = enumerate(zip(items, value, strict=True))
-            return tuple(_convert(function, param, s, v, copy, (*at, i)) for i, (s, v) in parts)
+            return tuple(_convert(place.part(i), s, v, copy) for i, (s, v) in parts)
         case core.FnSort():
             if not callable(value):
-                raise _unfit(function, param, "a function", value)
+                raise place.unfit("a function", value)
             return _foreign(value, sort.signature.result)
         case core.BaseSort(name="Tensor"):
-            return _tensor(function, param, _number(function, param, _inward(function, param, value, copy)))
+            return _tensor(place, _number(place, _inward(place, value, copy)))
         case core.BaseSort(name=name):
-            return _shape_level(function, param, name, value)
+            return _shape_level(place, name, value)
         case _:
             assert_never(sort)
 
 
-def _inward(function: core.Function, param: core.Param, value: object, copy: bool) -> object:
+def _inward(place: _Place, value: object, copy: bool) -> object:
     """An array of another library as NumPy's; anything else as it is."""
     if not speaks_dlpack(value):
         return value
     try:
         return taken(value, copy=copy)
     except Refused as problem:
-        raise _refused(function, param, "an array that NumPy can read", f"it is {problem}") from None
+        raise place.refusal("an array that NumPy can read", f"it is {problem}") from None
 
 
-def _number(function: core.Function, param: core.Param, value: object) -> object:
+def _number(place: _Place, value: object) -> object:
     """A number of Python's for a scalar whose dtype the signature says; anything else as it is."""
-    if (
-        isinstance(value, np.generic)
-        or not isinstance(value, bool | int | float)
-        or not _is_scalar(function, param.name)
-    ):
-        return value
-    wanted = expected_dtype(function, param.name)
-    if wanted is None or not number_fits(value, wanted):
+    wanted = place.door.number(place.name)
+    if wanted is None or not _of_python(value) or not _fits(value, wanted):
         return value
     with np.errstate(over="ignore"):
         return np.asarray(value, numpy_dtype(wanted))
 
 
-def _is_scalar(function: core.Function, param: str) -> bool:
-    """Whether the function's checks ask for rank 0."""
-    for stmt in function.checks:
-        match stmt:
-            case core.Assert(
-                cond=core.Compare(op="==", left=core.RankOf(tensor=tensor), right=core.SizeLit(value=0))
-            ) if tensor == param:
-                return True
-    return False
+def _of_python(value: object) -> TypeGuard[bool | int | float | complex]:
+    return isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic)
 
 
-def _tensor(function: core.Function, param: core.Param, value: object) -> Any:
-    wanted = expected_dtype(function, param.name)
+def _fits(value: bool | int | float | complex, dtype: DType) -> bool:
+    return dtype.kind == "complex" if isinstance(value, complex) else number_fits(value, dtype)
+
+
+def _tensor(place: _Place, value: object) -> Any:
+    wanted = place.dtype
     if wanted is not None and wanted.of:
-        return _opaque(function, param, wanted, value)
+        return _opaque(place, wanted, value)
     if type(value) is np.ndarray and (value.dtype in PLAIN or _is_for_the_door(wanted, value)):
         return value
     if isinstance(value, np.ma.MaskedArray):
-        raise _unfit(function, param, "an array without a mask", value)
-    is_python = isinstance(value, bool | int | float | complex | str) and not isinstance(value, np.generic)
-    if is_python or isinstance(value, list | tuple) or not hasattr(value, "__array__"):
-        raise _unfit(function, param, "a NumPy array", value)
+        raise place.unfit("an array without a mask", value)
+    is_text = isinstance(value, str) and not isinstance(value, np.generic)
+    if _of_python(value) or is_text or isinstance(value, list | tuple) or not hasattr(value, "__array__"):
+        raise _no_array(place, value)
     try:
-        return checked(value if isinstance(value, np.ndarray) else _read(function, param, value))
+        return checked(value if isinstance(value, np.ndarray) else _read(place, value))
     except ValueProblem:
-        raise _unfit(function, param, "an array of numbers, bools or strings", value) from None
+        raise place.unfit("an array of numbers, bools or strings", value) from None
 
 
-def _read(function: core.Function, param: core.Param, value: Any) -> Any:
+def _no_array(place: _Place, value: object) -> ShapeError:
+    number = place.door.number(place.name)
+    if number is not None and _of_python(value):
+        return place.unfit(f"a number that {number} can hold", value)
+    may_be = isinstance(value, list | tuple | range) or _of_python(value)
+    wanted = place.door.array(place.name, "a NumPy array")
+    return place.refusal(wanted, f"it is {shown(value)}", _to_array(place.dtype) if may_be else None)
+
+
+def _to_array(wanted: DType | None) -> str:
+    """How what is no array becomes one."""
+    dtype = None if wanted is None else numpy_dtype(wanted)
+    said = "" if dtype is None or dtype not in PLAIN else f", np.{dtype}"
+    return f"`np.array(...{said})` makes an array of it"
+
+
+def _read(place: _Place, value: Any) -> Any:
     """What says that it can be an array: not all that do can, as JAX's keys."""
     try:
         return np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as problem:
         but = f"it is an array that cannot be read: {first_line(problem)}"
-        raise _refused(function, param, "an array that NumPy can read", but) from None
+        raise place.refusal("an array that NumPy can read", but) from None
 
 
-def _opaque(function: core.Function, param: core.Param, wanted: DType, value: object) -> Any:
+def _opaque(place: _Place, wanted: DType, value: object) -> Any:
     try:
         return from_python(wanted, value)
     except ValueProblem as problem:
-        raise _unfit(function, param, f"a {wanted}", value, str(problem)) from None
+        raise place.refusal(f"a {wanted}", str(problem) or f"it is {shown(value)}") from None
 
 
 def _is_for_the_door(wanted: DType | None, value: Any) -> bool:
@@ -194,7 +264,7 @@ def _is_for_the_door(wanted: DType | None, value: Any) -> bool:
     return wanted is not None and numpy_dtype(wanted) in PLAIN and value.dtype.isnative
 
 
-def _shape_level(function: core.Function, param: core.Param, sort: str, value: Any) -> Any:
+def _shape_level(place: _Place, sort: str, value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.ndim == 0 and sort in ("Size", "Bool"):
         value = value[()]
     try:
@@ -203,14 +273,22 @@ def _shape_level(function: core.Function, param: core.Param, sort: str, value: A
                 return bool(value)
             case "Size" if not isinstance(value, bool | np.bool_):
                 return operator.index(value)
-            case "Shape" if not isinstance(value, str | bytes):
-                return tuple(operator.index(v) for v in value)
+            case "Shape" if not isinstance(value, str | bytes | Set | Mapping):
+                return _sizes(place, value)
             case "DType":
                 return given_dtype(value)
     except (TypeError, LookupError, ValueError):
         pass
     wanted = {"Size": "an integer", "Bool": "True or False", "Shape": "a tuple of integers"}.get(sort, "a dtype")
-    raise _unfit(function, param, wanted, value)
+    raise place.unfit(wanted, value)
+
+
+def _sizes(place: _Place, values: Iterable[Any]) -> tuple[int, ...]:
+    given = tuple(values)
+    for index, value in enumerate(given):
+        if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+            raise place.part(index).unfit("an integer", value)
+    return tuple(map(operator.index, given))
 
 
 def given_dtype(value: Any) -> np.dtype[Any]:
@@ -231,32 +309,18 @@ def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Callable[.
     return call
 
 
-def _unfit(function: core.Function, param: core.Param, wanted: str, value: object, why: str = "") -> ShapeError:
-    return _refused(function, param, wanted, why or f"it is {shown(value)}")
-
-
 def shown(value: object) -> str:
     """What a value is that does not fit."""
     if isinstance(value, np.ma.MaskedArray):
         return "a masked array"
-    return describe(value) if isinstance(value, np.ndarray | np.generic | np.dtype) else foreign(value)
-
-
-def _refused(function: core.Function, param: core.Param, wanted: str, but: str, at: tuple[int, ...] = ()) -> ShapeError:
-    part = "".join(f"[{i}]" for i in at)
-    message = f"@{function.name} needs `{param.name}{part}` to be {wanted}, but {but}"
-    return ShapeError(error(codes.R404, message, core.param_span(function, param.name), function=f"@{function.name}"))
+    if isinstance(value, np.generic):
+        return f"a NumPy {type(value).__name__}"
+    return describe(value) if isinstance(value, np.ndarray | np.dtype) else foreign(value)
 
 
 def expected_dtype(function: core.Function, param: str) -> DType | None:
     """The dtype that the function's checks ask of a parameter, where it is a literal one."""
-    for stmt in function.checks:
-        match stmt:
-            case core.Assert(
-                cond=core.Compare(op="==", left=core.DTypeOf(tensor=tensor), right=core.DTypeLit(dtype=dtype))
-            ) if tensor == param:
-                return dtype
-    return None
+    return asked_at_the_door(function).dtypes.get(param)
 
 
 def is_plain(value: object) -> bool:

@@ -19,6 +19,10 @@ from .weights import read_header
 MAX_TEXT = 64 * 1024 * 1024
 
 
+# What is said where something else was given.
+CALLED = "programs are called .rx, ONNX models .onnx"
+
+
 def is_model(name: str) -> bool:
     """Whether a file holds a model, and no text."""
     return name.lower().endswith(".onnx")

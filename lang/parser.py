@@ -18,7 +18,7 @@ from .source import Source, Span
 MAX_PROBLEMS = 100
 """After so many mistakes no more are looked for in a file."""
 
-__all__ = ["MAX_DEPTH", "decode", "parse", "parse_conditions", "parse_expr", "parse_type"]
+__all__ = ["MAX_DEPTH", "decode", "parse", "parse_conditions", "parse_expr", "parse_type", "unread"]
 
 
 def decode(data: bytes, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
@@ -61,6 +61,12 @@ def parse_beside(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     problems = _one_for_each_mistake(source, tokens.problems, problems)
     module = sweet.Module(Span(source, 0, len(source.text)), source, tuple(items), tuple(tokens.comments))
     return module, tuple(in_order(problems))
+
+
+def unread(data: bytes, name: str) -> Diagnostic | None:
+    """The first thing that keeps a file from being read as a program; None where it can be."""
+    source, problems = decode(data, name)
+    return next((d for d in (*problems, *parse(source)[1]) if d.severity == "error"), None)
 
 
 def _holds(span: Span, offsets: list[int]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 from . import core
@@ -31,5 +32,11 @@ def kind_fits(literal: DType, dtype: DType) -> bool:
 
 def number_fits(number: int | float | bool, dtype: DType) -> bool:
     """Whether a literal number can be an element of this dtype."""
-    low, high = int_range(dtype) if dtype.kind in ("int", "uint") else (number, number)
+    low, high = (
+        int_range(dtype) if dtype.kind in ("int", "uint") else _FLOATS if type(number) is int else (number, number)
+    )
     return kind_fits(WEAK[type(number)], dtype) and not (number < low or high < number)  # nan is a number too
+
+
+# Integers that a float can be made of, be it infinite in a smaller dtype: Python refuses others.
+_FLOATS = (-int(sys.float_info.max), int(sys.float_info.max))

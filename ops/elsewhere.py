@@ -40,7 +40,7 @@ _PRIMITIVES = {
     "bitwise_invert": "bitwise_not invert",
     "broadcast_arrays": "broadcast_tensors",
     "broadcast_to": "expand expand_as broadcast_in_dim",
-    "cast": "astype convert_element_type to type_as",
+    "cast": "astype convert_element_type to type type_as",
     "clip": "clamp clip_by_value",
     "concat": "cat concatenate hstack vstack dstack",
     "conj": "conjugate",
@@ -73,6 +73,7 @@ _PRIMITIVES = {
     "diagonal": "diag diag_part",
     "divide": "div true_divide truediv",
     "embedding": "embedding_lookup",
+    "equal": "eq",
     "expand_dims": "unsqueeze newaxis",
     "filter": "boolean_mask masked_select",
     "flip": "fliplr flipud reverse",
@@ -233,6 +234,8 @@ _UNSURE = """
 """
 # What PyTorch gives beside an extremum along an axis.
 PLACES = {"max": "argmax", "min": "argmin"}
+# What is elsewhere called like an extremum along an axis, and takes two tensors.
+OF_TWO = {"max": "maximum", "min": "minimum"}
 # The order of arguments that are given by position, where it is another one.
 _ORDERS = dict.fromkeys(("chunk", "array_split", "tensor_split"), "x sections axis")
 
@@ -285,6 +288,9 @@ _NOTHING |= dict.fromkeys(
     ("device", "grad", "requires_grad", "backward"), "tensors have no devices and no gradients here"
 )
 _NOTHING |= {
+    **dict.fromkeys(
+        ("values", "indices"), "values and their places are two functions: `@max` and `@argmax`, `@sort` and `@argsort`"
+    ),
     "newaxis": "`@expand_dims(x, axis=1)` is `x[:, None]`",
     "append": "what a loop makes is kept by `stack (y : T)`",
     "forward": "a function is called by its name: `@f(x)`",

@@ -144,11 +144,13 @@ def _ints(param: Param, value: Value, state: State) -> tuple[int, ...]:
 
 
 def _float(param: Param, value: Value, state: State) -> float:
-    if isinstance(value, NumberValue) and not isinstance(value.value, bool):
-        return float(value.value)
-    if isinstance(value, SizeValue) and isinstance(value.size, int):
-        return float(value.size)
-    raise BadArgument("a literal number", param)
+    number = value.value if isinstance(value, NumberValue) else value.size if isinstance(value, SizeValue) else None
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise BadArgument("a literal number", param)
+    try:
+        return float(number)
+    except OverflowError:
+        raise BadArgument("a number that float64 can hold", param) from None
 
 
 def _bool(param: Param, value: Value, state: State) -> bool:

@@ -163,3 +163,43 @@ def test_a_mask_and_no_dtype_are_r404() -> None:
             call()
         assert failed.value.diagnostic.code == "R404"
     assert module.z("float32").dtype == module.z(np.float32).dtype == np.float32
+
+
+PARTS = """type Part(n) = (Tensor([n], float32), (float32, int8))
+@f = fn(x : Tensor([n], float32), p : Part(n), s : Shape, y : Tensor) : Tensor([n], float32) {
+  x * p[1][0] + p[0]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "said", "help"),
+    [
+        ({"x": [1.0, 2.0, 3.0]}, "`x` to be a NumPy array, but it is a Python list", ", np.float32"),
+        ({"x": 1.0}, "`x` to be a NumPy array, but it is a Python float", ", np.float32"),
+        ({"y": range(3)}, "`y` to be a NumPy array, but it is a Python range", ""),
+        ({"p": ([1.0] * 3, (1.0, 2))}, "`p[0]` to be a NumPy array, but it is a Python list", ", np.float32"),
+        ({"p": (f32()[0], ([1.0], 2))}, "`p[1][0]` to be a number that float32 can hold, or a NumPy array, but it is a "
+         "Python list", ", np.float32"),
+        ({"p": (f32()[0], (1.0, 2.0))}, "`p[1][1]` to be a number that int8 can hold, but it is a Python float", None),
+        ({"p": (f32()[0], (1.0, 300))}, "`p[1][1]` to be a number that int8 can hold, but it is a Python int", None),
+        ({"p": (f32()[0], (10**400, 3))}, "`p[1][0]` to be a number that float32 can hold, but it is a Python int", None),
+        ({"p": (f32()[0], (1.0, None))}, "`p[1][1]` to be a number that int8 can hold, or a NumPy array, but it is None",
+         None),
+        ({"s": (2, "a")}, "`s[1]` to be an integer, but it is a Python str", None),
+        ({"y": {"a": 1}}, "`y` to be a NumPy array, but it is a Python dict", None),
+    ],
+)  # fmt: skip
+def test_what_is_no_array_is_told_by_its_place_with_the_way_to_one(
+    changed: dict[str, object], said: str, help: str | None
+) -> None:
+    given = {"x": f32()[0], "p": (f32()[0], (2.0, 3)), "s": (2, 3), "y": f32(), **changed}
+    with pytest.raises(rx.ShapeError) as refused:
+        rx.loads(PARTS).f(**given)
+    found = refused.value.diagnostic
+    assert (found.code, found.message) == ("R404", f"@f needs {said}")
+    assert found.help == (None if help is None else f"`np.array(...{help})` makes an array of it")
+
+
+def test_numbers_are_scalars_inside_of_tuples_too() -> None:
+    assert rx.loads(PARTS).f(f32()[1], (f32()[0], (2.0, 3)), [2, 3], f32()).tolist() == [6, 9, 12]

@@ -171,6 +171,52 @@ def test_what_is_no_program_is_told_once_with_what_is_one(rx: Any, tmp_path: Pat
     assert rx("check", name)[0] == 0
 
 
+def test_rx_alone_shows_its_commands(rx: Any) -> None:
+    status, out, err = rx()
+    assert (status, out) == (2, "") and err == rx("--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("chek", "no command is called 'chek': is 'check' meant?"),
+        ("frobnicate", "no command is called 'frobnicate'"),
+        ("right.rx", "'right.rx' is no command: `rx check right.rx` checks it"),
+    ],
+)
+def test_what_is_no_command_is_told_with_what_may_be_meant(rx: Any, name: str, said: str) -> None:
+    Path("right.rx").write_text("let a = 3\n")
+    status, out, err = rx(name, "right.rx")
+    assert (status, out, err.splitlines()[-1]) == (2, "", f"Error: {said}")
+
+
+@pytest.mark.parametrize("command", [("infer",), ("import", "-o", "out")])
+def test_a_model_that_is_none_is_one_line_and_status_2(rx: Any, command: tuple[str, ...]) -> None:
+    Path("right.rx").write_text("let a = 3\n")
+    for name, said in (
+        ("nope.onnx", "cannot read 'nope.onnx': No such file or directory"),
+        (".", "cannot read '.': Is a directory"),
+        ("right.rx", "'right.rx' is no ONNX model but a program: `rx shapes` says its shapes"),
+    ):
+        assert rx(*command, name) == (2, "", f"rx: {said}\n")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("shapes", "--size", "n=3"), "--size goes with --memory"),
+        (("desugar", "--inline"), "--inline goes with --simplified"),
+        (("desugar", "--dps", "--simplified"), "--dps goes with neither --simplified nor --annotated"),
+        (("desugar", "--dps", "--annotated"), "--dps goes with neither --simplified nor --annotated"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(rx: Any, command: tuple[str, ...], said: str) -> None:
+    Path("right.rx").write_text("@f = fn(x : Tensor([n], int8)) : Tensor([n], int8) { x }\n")
+    status, out, err = rx(*command, "right.rx")
+    assert (status, out, err.splitlines()[-1]) == (2, "", f"Error: {said}")
+
+
 def test_a_file_that_cannot_be_read_keeps_no_other_from_being_checked(rx: Any) -> None:
     for name in ("lib/wrong.rx", "lib/ff.rx"):
         Path(name).parent.mkdir(exist_ok=True)

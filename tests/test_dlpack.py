@@ -257,3 +257,38 @@ def test_arrays_of_jax_are_taken_and_given() -> None:
     with pytest.raises(TypeError, match="jax_enable_x64"):
         module.same(np.ones(2), like=jax)
     message(jax.jit(module.same), x)
+
+
+@needs_torch
+@pytest.mark.parametrize("how", [{}, {"dynamic": True}, {"fullgraph": True}], ids=str)
+def test_pytorchs_compiler_calls_a_program_between_two_graphs(how: dict[str, Any]) -> None:
+    import torch
+
+    def by_position(x: Any) -> Any:
+        return module.twice(x + 1, like=torch) * 2
+
+    def by_name(x: Any) -> Any:
+        return torch.from_numpy(module.twice(x=x + 1)) * 2
+
+    for function in (by_position, by_name):
+        torch.compiler.reset()
+        compiled = torch.compile(function, backend="eager", **how)
+        if "fullgraph" in how:
+            with pytest.raises(Exception, match="a program of Rx runs over NumPy"):
+                compiled(torch.ones(2, 3))
+            continue
+        for shape in ((2, 3), (5, 3), (5, 7)):
+            assert torch.equal(compiled(torch.ones(shape)), function(torch.ones(shape)))
+        assert "`x` to have rank 2, but it has rank 1" in message(compiled, torch.ones(3))
+
+
+@needs_jax
+def test_jax_calls_a_program_from_what_it_traces_by_a_callback() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    def twice(x: Any) -> Any:
+        return jax.pure_callback(module.twice, jax.ShapeDtypeStruct(x.shape[::-1], x.dtype), x)
+
+    assert jax.jit(twice)(jnp.ones((2, 3))).shape == (3, 2)
+    assert "array without memory that can be read" in message(jax.jit(module.twice), jnp.ones((2, 3)))

@@ -47,3 +47,17 @@ def test_help_of_a_module_has_its_functions_by_the_names_that_they_are_called_by
     ]
     assert "module.ff(x)" in shown and "__init__" not in shown
     assert "@h" not in pydoc.plain(pydoc.render_doc(rx.loads("let a = 3")))
+
+
+def test_what_is_no_program_is_told_once_with_what_is_one(tmp_path: Path) -> None:
+    for name in ("a.py", "a.json", "notes"):
+        (tmp_path / name).write_text("import os\n\n\nclass A:\n    b = {1: 'c'}\n" * 9)
+        with pytest.raises(rx.CheckError) as refused:
+            rx.load(tmp_path / name)
+        [said] = refused.value.diagnostics
+        assert said.help == "programs are called .rx, ONNX models .onnx"
+    (tmp_path / "notes").write_text("@f = fn(x : Tensor([n], int8)) : Tensor([n], int8) { x }\n")
+    assert rx.load(tmp_path / "notes").f.residual == ()
+    for name in ("gone.rx", "gone.onnx", "gone.py"):
+        with pytest.raises(FileNotFoundError):
+            rx.load(tmp_path / name)

@@ -159,3 +159,22 @@ def test_a_scalar_that_is_computed_is_no_literal(call: str, scalar: str) -> None
 def test_a_number_of_the_wrong_kind_is_named_by_its_parameter(call: str, place: str) -> None:
     (said,) = pipeline.check_text(f"@f = fn() {{ {call} }}\n", "p.rx", Path(".")).diagnostics
     assert said.code == "E313" and f"needs {place} to have" in said.message
+
+
+HUGE = "1" + "0" * 400
+TAKERS = """@g = fn(x : Tensor([n], float32), s : float32) : Tensor([n], float32) { x * s }
+@h = fn(x : Tensor([n], d), s : Tensor([], d)) : Tensor([n], d) { x }
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["@g(x, B)", "@g(x, -B)", "@h(x, B)", "x * B", "@linspace(0, B, n)", "@leaky_relu(x, -B)", "@std(x, correction=B)",
+     "@full([n], B, float32)", "@clip(x, 0, B)"],
+)  # fmt: skip
+def test_an_integer_that_no_float_holds_is_refused_in_words(body: str) -> None:
+    program = TAKERS + f"@f = fn(x : Tensor([n], float32)) : Tensor {{ {body} }}"
+    with pytest.raises((rx.CheckError, rx.ShapeError)) as refused:
+        rx.loads(program.replace("B", HUGE)).f(np.ones(2, "float32"))
+    assert "float" in str(refused.value)
+    assert rx.loads(program.replace("B", "7")).f(np.ones(2, "float32")).shape == (2,) or body.startswith("@std")

@@ -57,11 +57,11 @@ def _of_arguments(case: Case) -> Iterator[Mend]:
         return
     text, _, listed = _call(case, row.name, row.name, (), call.args)
     if listed:
-        yield _written(case, call, text, 1, True)
+        yield written(case, call, text, 1, True)
     dtype = next((p.name for p in row.params if p.kind == "dtype"), None)
     name = case.tree.find(span, sweet.Name)
     if dtype is not None and name is not None and name.name in DTYPES:
-        yield _written(case, name, f"{dtype}={name.name}", 1, True)
+        yield written(case, name, f"{dtype}={name.name}", 1, True)
 
 
 def _without(case: Case, call: sweet.Call, arg: sweet.Arg | None) -> Iterator[Mend]:
@@ -75,15 +75,15 @@ def _without(case: Case, call: sweet.Call, arg: sweet.Arg | None) -> Iterator[Me
 
 def _of_attribute(case: Case, attr: sweet.Attr) -> Iterator[Mend]:
     name, above = attr.name.name, case.tree.parent(attr)
-    is_library = _is_library(case, attr.value)
+    foreign = is_library(case, attr.value)
     if isinstance(above, sweet.Call) and above.callee is attr:
-        if is_library or elsewhere.another(name, "x") is None:
-            yield from _calls(case, above, name, () if is_library else (attr.value,), above.args)
-    elif name in _ATTRIBUTES and not is_library:
+        if foreign or elsewhere.another(name, "x") is None:
+            yield from _calls(case, above, name, () if foreign else (attr.value,), above.args)
+    elif name in _ATTRIBUTES and not foreign:
         text, sure = _ATTRIBUTES[name]
-        yield _written(case, attr, text.format(attr.value.span.text), 1, sure)
-    elif name in DTYPES and is_library:
-        yield _written(case, attr, name, 1, True)
+        yield written(case, attr, text.format(attr.value.span.text), 1, sure)
+    elif name in DTYPES and foreign:
+        yield written(case, attr, name, 1, True)
 
 
 def _of_name(case: Case, name: sweet.Name | sweet.FnName) -> Iterator[Mend]:
@@ -92,9 +92,7 @@ def _of_name(case: Case, name: sweet.Name | sweet.FnName) -> Iterator[Mend]:
         yield from _new_axis(case, name)
     elif isinstance(call, sweet.Index) and call.value is name:
         items = ", ".join(item.span.text for item in call.items)
-        yield _written(
-            case, call, f"{name.name if isinstance(name, sweet.Name) else '@' + name.name}({items})", 1, True
-        )
+        yield written(case, call, f"{name.name if isinstance(name, sweet.Name) else '@' + name.name}({items})", 1, True)
     elif isinstance(call, sweet.Call) and call.callee is name:
         head, _, called = name.name.rpartition(".")
         if head.partition(".")[0] in elsewhere.LIBRARIES or isinstance(name, sweet.Name):
@@ -109,7 +107,7 @@ def _of_layer(case: Case, layer: sweet.Call) -> Iterator[Mend]:
         yield from _calls(case, call, name, (), call.args)
 
 
-def _is_library(case: Case, value: sweet.Expr) -> bool:
+def is_library(case: Case, value: sweet.Expr) -> bool:
     """Whether it stands where a module of another language would: `torch.nn.functional`, and no tensor is called so."""
     while isinstance(value, sweet.Attr):
         value = value.value
@@ -133,7 +131,7 @@ def _calls(
     yield from pairs
     for rank, meant in enumerate(() if pairs else _meant(case, name)):
         text, sure, listed = _call(case, meant, name, of, args)
-        yield _written(case, call, text, 1 + rank + _MANY * listed, sure)
+        yield written(case, call, text, 1 + rank + _MANY * listed, sure)
 
 
 def _with_places(
@@ -145,11 +143,11 @@ def _with_places(
         return
     values, places = (_call(case, n, n, of, args)[0] for n in (name, elsewhere.PLACES[name]))
     if isinstance(above, sweet.Let) and above.is_tuple and len(above.names) == _ALONG:
-        yield _written(case, call, f"({values}, {places})", 1, True)
+        yield written(case, call, f"({values}, {places})", 1, True)
     elif isinstance(above, sweet.Index) and above.value is call and len(above.items) == 1:
         part = integer(above.items[0])
         if part in (0, 1):
-            yield _written(case, above, values if part == 0 else places, 0, False)
+            yield written(case, above, values if part == 0 else places, 0, False)
 
 
 def _meant(case: Case, name: str) -> tuple[str, ...]:
@@ -212,7 +210,7 @@ def _said(case: Case, expr: sweet.Expr) -> tuple[str, bool]:
             inside, sure = _said(case, value)
             return _ATTRIBUTES[name][0].format(inside), sure and _ATTRIBUTES[name][1]
         case sweet.Call(callee=sweet.Attr(value=value, name=sweet.Ident(name=name)), args=args):
-            of = () if _is_library(case, value) else (value,)
+            of = () if is_library(case, value) else (value,)
             return _said_call(case, expr, name, of, args)
         case sweet.Call(callee=sweet.Name(name=name), args=args) if case.tree.binding(name, expr.span) is None:
             return _said_call(case, expr, name, (), args)
@@ -245,9 +243,9 @@ def _new_axis(case: Case, none: sweet.Name) -> Iterator[Mend]:
     axis = -1 - len(behind) if any(isinstance(item, sweet.Dots) for item in before) else at
     whole = all(item.span.text in (":", "...") for item in others)
     of = index.value.span.text if whole else f"{index.value.span.text}[{', '.join(i.span.text for i in others)}]"
-    yield _written(case, index, f"@expand_dims({of}, axis={axis})", 1, True)
+    yield written(case, index, f"@expand_dims({of}, axis={axis})", 1, True)
 
 
-def _written(case: Case, expr: sweet.Expr, text: str, rank: int, sure: bool) -> Mend:
+def written(case: Case, expr: sweet.Expr, text: str, rank: int, sure: bool) -> Mend:
     what = f"write `{text}`" if len(text) <= _LONGEST else "call it as it is written here"
     return replace(case.mend(what, [replaced(expr, text)], rank, guess=not sure), shown="", meaning=text)

@@ -8,6 +8,13 @@ from typing import Any
 import numpy as np
 
 DTYPES = ("float32", "int8", "float64", "bool")
+# Parts of tuples of which nothing more is asked than that they are one.
+PARTS = (
+    ("Tensor", np.zeros(2)), ("Size", 3), ("Bool", True), ("DType", np.dtype("int8")), ("float32", 2.5),
+    ("(Tensor, Size)", (np.zeros(()), 1)),
+)  # fmt: skip
+# What is nothing of a signature's.
+ODD = ("word", None, {}, object())
 NAMES = ("n", "m", "k", "class", "len", "q'")
 
 
@@ -35,15 +42,27 @@ class RandomSignature:
 
     def _type(self, *, result: bool) -> tuple[str, Any]:
         kind = self.random.random()
-        if kind < 0.15:
+        if kind < 0.1 and not result:
+            return self._parts(2)
+        if kind < 0.2:
             parts = [self._tensor(result=result) for _ in range(2)]
             return f"({', '.join(t for t, _ in parts)})", tuple(m for _, m in parts)
-        if kind < 0.25 and not result:
+        if kind < 0.3 and not result:
             name = self.random.choice(NAMES)
             return "Size", self.sizes[name]
-        if kind < 0.35 and not result:
+        if kind < 0.4 and not result:
             return self.random.choice((("Bool", True), ("DType", np.dtype(self.dtype)), ("Shape", self.batch)))
         return self._tensor(result=result)
+
+    def _parts(self, depth: int) -> tuple[str, Any]:
+        """A tuple with parts of any sort, of which nothing more may be asked."""
+        parts = [
+            self._parts(depth - 1)
+            if depth and self.random.random() < 0.3
+            else self.random.choice((*PARTS, self._tensor(result=False)))
+            for _ in range(self.random.randrange(2, 4))
+        ]
+        return f"({', '.join(t for t, _ in parts)})", tuple(m for _, m in parts)
 
     def _tensor(self, *, result: bool) -> tuple[str, Any]:
         dims = [self._dim(result=result) for _ in range(self.random.randrange(4))]
@@ -85,9 +104,17 @@ class RandomSignature:
             )
         return f" where {', '.join(texts)}" if texts else ""
 
+    def odd(self, value: Any) -> Any:
+        """The same value, one that differs a little from it, or nothing of the sort."""
+        if isinstance(value, tuple) and self.random.random() < 0.9:
+            return tuple(map(self.odd, value)) if self.random.random() < 0.9 else value[1:]
+        if self.random.random() < 0.1:
+            return self.random.choice(ODD)
+        return self.spoiled(value)
+
     def spoiled(self, value: Any) -> Any:
         """The same value, or one that differs a little from it."""
-        if self.random.random() < 0.6:
+        if self.random.random() < 0.6 or isinstance(value, float):
             return value
         if isinstance(value, tuple):
             return tuple(map(self.spoiled, value))
