@@ -200,7 +200,7 @@ def _count(bindings: Bindings, row: Primitive, entries: Mapping[str, Entry]) -> 
 def _counted(row: Primitive, entries: Mapping[str, Entry], number: int | None) -> tuple[object, ...] | None:
     """What counts the sizes that only the data decides; None where nobody knows."""
     what, param = row.counts or ("", "")
-    if what in ("true", "distinct"):
+    if what in ("true", "distinct", "summed"):
         number = entries[param].number if param in entries else None
         return None if number is None else (what, number)
     return None if number is None else (number,)
