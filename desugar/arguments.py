@@ -7,14 +7,14 @@ from functools import partial
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
-from ..lang.diagnostics import Label
+from ..lang.diagnostics import Edit, Label
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from ..ops import elsewhere
 from ..ops.binding import BindError, bind
 from ..ops.model import Param, Primitive
 from . import levels, shapes
-from .code import Code, spelled
+from .code import Code, said_elsewhere, spelled
 from .errors import Broken, as_tensor, count, fail, nearest, problem
 from .folding import folded
 from .literals import settled
@@ -281,10 +281,28 @@ def _dtype(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
 
 
 def _needs_literal(code: Code, param: Param, expr: sweet.Expr, what: str) -> NoReturn:
-    if isinstance(expr, sweet.Name):
+    if isinstance(expr, sweet.Name) and (param.kind != "str" or said_elsewhere(expr.name)):
         code.entry(expr.name, expr.span)
     article = "" if what.startswith("`") else "a literal "
-    fail(codes.E220, f"`{param.name}` has to be {article}{what}", expr.span)
+    meant = _as_literal(param, expr)
+    fail(
+        codes.E220, f"`{param.name}` has to be {article}{what}", expr.span,
+        edits=() if meant is None else (Edit(expr.span, meant),), change=f"write `{meant}`",
+    )  # fmt: skip
+
+
+def _as_literal(param: Param, expr: sweet.Expr) -> str | None:
+    """What was likely meant by another kind of literal, or by a word without quotes."""
+    match param.kind, expr:
+        case "str", sweet.Name() | sweet.IntLit() | sweet.FloatLit() | sweet.Unary():
+            return f'"{spelled(expr.span)}"'
+        case "bool", sweet.IntLit(value=0 | 1 as value):
+            return str(bool(value)).lower()
+        case "float", sweet.StrLit(value=text) if text.lstrip("-") == "inf":
+            return text.replace("inf", "1e999")
+        case "int" | "ints" | "float", sweet.StrLit(value=text) if text.lstrip("-").replace(".", "", 1).isdecimal():
+            return text
+    return None
 
 
 _READERS: dict[str, Callable[[Code, Param, sweet.Expr], core.Value]] = {

@@ -26,9 +26,11 @@ _ELSEWHERE = {
     "continue": _END_A_LOOP,
     "pass": "the last expression of a block is its result",
     "None": "what is not wanted is left out; `@expand_dims(x, axis=1)` is `x[:, None]`, `-1` a size that a reshape solves",
+    "none": "what is not wanted is left out",
     "return": OTHER_WORDS["return"][1],
     "self": "there are no objects: what a function needs, weights too, are its parameters",
     "inf": "`1e999` is infinite",
+    "nan": "`0.0 / 0.0` is one, a float64",
     "pi": "it is written out: `3.141592653589793`",
 }
 

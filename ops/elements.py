@@ -7,12 +7,16 @@ from collections.abc import Sequence
 
 
 def count(what: str, elements: Sequence[object]) -> int | None:
-    """How many of some elements are true, or distinct from all others (every nan is); or the one that they are, rounded."""
+    """How many of some elements are true, or distinct from all others (every nan is); or the one that they are, rounded; or
+    the sum of counts, None where one is negative."""
     if what == "true":
         return sum(map(bool, elements))
     if what == "rounded":
         [number] = elements
         return rounded(number) if isinstance(number, int | float) else None
+    if what == "summed":
+        counts = [e for e in elements if isinstance(e, int) and e >= 0]
+        return sum(counts) if len(counts) == len(elements) else None
     nans = sum(e != e for e in elements)
     return len({e for e in elements if e == e}) + nans
 

@@ -131,6 +131,7 @@ _PRIMITIVES = {
     "random_uniform": "uniform",
     "remainder": "mod",
     "repeat": "repeat_interleave",
+    "repeat_each": "repeat_interleave",
     "reshape": "view view_as",
     "resize": "interpolate",
     "rms_norm": "rms_normalization",

@@ -254,8 +254,8 @@ class Primitive(Node):
     `refuses` is the parameter for whose elements a call may fail although its shapes and dtypes are right; where nobody uses
     its result, a call of one that refuses none does not run. `selects` is the one of whose elements the first result has some
     and no others. `counts` says what decides a size that only the data knows, where it is not all operands, and the parameter
-    that it is seen in: how many elements are "true" (one mask has one count, whatever it selects from) or "distinct", or a
-    number of entries that is "rounded", of which so many are taken as there are.
+    that it is seen in: how many elements are "true" (one mask has one count, whatever it selects from) or "distinct", or what
+    they are when "summed", or a number of entries that is "rounded", of which so many are taken as there are.
     """
 
     name: str

@@ -13,9 +13,19 @@ def call_text(primitive: Primitive) -> str:
 def parameter_text(param: Param) -> str:
     if param.required:
         return param.name
-    default = param.default
-    written = "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
-    return f"{param.name}={written}"
+    return f"{param.name}={_written(param.default)}"
+
+
+def _written(default: object) -> str:
+    """A default as a program has it; `none` is what nobody can write."""
+    match default:
+        case None:
+            return "none"
+        case bool():
+            return str(default).lower()
+        case str():
+            return f'"{default}"'
+    return str(default)
 
 
 def paragraphs(primitive: Primitive) -> tuple[str, ...]:

@@ -322,6 +322,8 @@ WRONG = [
     ("@f = fn(x : Tensor([n])) : Tensor { if (n > 3) { x } else { (x, x) } }", "E219", "one arm gives a tensor"),
     ("@f = fn(x : Tensor([n])) : Tensor { if (n > 3) { x } }", "E219", "this `if` has no `else`"),
     ("@f = fn(x : Tensor([n])) : Tensor { @sum(x, axis=n) }", "E220", "`axis` has to be a literal integer"),
+    ("@f = fn(x : Tensor([n, n]), k : Size) : Tensor { @matrix_norm(x, ord=k) }", "E220", "`ord` has to be a literal string"),
+    ("@f = fn(x : Tensor([n])) : Tensor { @sum(x, axis=none) }", "E201", "nothing is called `none` here"),
     ("@f = fn(x : Tensor([n])) : Tensor { assert x.dim(n) == 3; x }", "E220", "the axis of .dim has to be a literal"),
     ("prim @f = fn(x : Tensor) : Tensor", "E221", "a program has none"),
     ("@f = fn(x : Tensor) : Tensor", "E221", "@f has no body"),

@@ -28,7 +28,7 @@ BY_ELEMENTS = {
     "scatter_nd", "scatter_elements", "put", "embedding", "truncate", "nll_loss", "cross_entropy_loss",
     "inv", "solve", "matrix_power", "cholesky", "quantile", "bincount",
     "roi_align", "reverse_sequence", "ctc_loss", "segment_sum", "segment_mean", "segment_max", "segment_min", "gather_slices",
-    "scatter_slices",
+    "scatter_slices", "repeat_each",
 }  # fmt: skip
 
 

@@ -107,6 +107,7 @@ DEFINED: dict[str, tuple[dict[str, Any], Any, Callable[..., Any]]] = {
     "outer": ({"x": X[0], "y": X[1]}, np.outer(X[0], X[1]), same),
     "truncate": ({"x": X, "size": np.array(1.6), "axis": 1}, X[:, :2], same),
     "update_slice": ({"x": X, "update": X[:1, :2] + 9, "starts": (1, 1)}, [[0, 1, 2], [3, 9, 10]], same),
+    "repeat_each": ({"x": X, "counts": np.array([2, 0, 1], np.int8), "axis": 1}, np.repeat(X, (2, 0, 1), 1), same),
     "overlap_add": ({"x": X, "step": 2}, [0, 1, 5, 4, 5], same),
     "unique_all": ({"x": np.array([3, 1, 3])}, [1, 3, 1, 0, 1, 0, 1, 1, 2], np.concatenate),
     "qr": ({"x": SQUARE}, SQUARE, lambda made: made[0] @ made[1]),
@@ -193,6 +194,8 @@ def test_sizes_of_the_rest_are_those_of_their_symbols() -> None:
     ops.agrees("ctc_loss", envs, x=tensor(3, n, s), target=tensor(k, 2, dtype="int64"), **lengths, blank=1)
     ids = tensor(k, dtype="int64")
     ops.agrees("segment_sum", ops.grid("n", "k", "s", sizes=range(-1, 4))[16:], x=tensor(n, 2), ids=ids, count=s)
+    wide = ops.grid("n", "k", "s", sizes=range(-1, 4))[16:]
+    ops.agrees("repeat_each", wide, x=tensor(2, n), counts=ids, axis=1, total=s)
     starts = tensor(n, 2, dtype="int64")
     ops.agrees("gather_slices", envs, x=tensor(n, 3, k), starts=starts, sizes=(s, 2, k), collapse=(0,))
     ops.agrees("scatter_slices", envs, x=tensor(n, 3, k), starts=starts, updates=tensor(k, s, 2), collapse=(0,))
@@ -222,7 +225,33 @@ def test_blocks_take_their_sizes_from_another_input_and_too_large_ones_are_refus
         module.rows(x, at, np.zeros((1, 6), np.float32))
 
 
+def test_entries_are_repeated_as_often_as_each_of_them_says() -> None:
+    x, times = np.arange(12).reshape(2, 3, 2), np.array([2, 0, 1], np.int8)
+    made = ops.call("repeat_each", x=x, counts=times, axis=-2, total=3)
+    np.testing.assert_array_equal(made, np.repeat(x, times, axis=-2))
+    text = """
+    @rows = fn(x : Tensor([b, d], float32), lengths : Tensor([b], int64), total : Size)
+      : (Tensor([total, d], float32), Tensor([k, d + 1], float32)) where total >= 0, k >= 0 {
+      let at = @repeat_each(@arange(b), lengths)
+      let rows = @repeat_each(x, lengths)
+      let marked = @concat([rows, @cast(@expand_dims(at, axis=1), float32)], axis=1)
+      (@repeat_each(x, lengths, total=total), marked)
+    }
+    @three = fn(x : Tensor([2, d], float32)) : Tensor([3, d], float32) { @repeat_each(x, tensor([2, 1])) }
+    """
+    report = pipeline.check_text(text, "t.rx", Path("."))
+    assert [d.message for d in report.diagnostics] == []
+    module = rx.loads(text)
+    assert module.rows.residual == module.three.residual == ()
+    rows, marked = module.rows(np.ones((2, 1), np.float32), np.array([1, 2]), 3)
+    assert rows.shape == (3, 1) and marked[:, 1].tolist() == [0, 1, 1]
+    with pytest.raises(rx.ShapeError, match="the sum of `counts` is 3, but `total` is 4"):
+        module.rows(np.ones((2, 1), np.float32), np.array([1, 2]), 4)
+
+
 def test_elements_that_do_not_fit_are_named() -> None:
+    with pytest.raises(BadValue, match="`counts` holds -1"):
+        ops.compute("repeat_each", x=np.ones(2), counts=np.array([3, -1]), axis=0)
     x, ids = np.zeros((3, 2), np.float32), np.array([0, 5, 1])
     with pytest.raises(BadValue, match="`ids` holds 5, but there are 3 segments"):
         ops.compute("segment_sum", x=x, ids=ids, count=3)

@@ -103,10 +103,17 @@ def test_norms_are_numpys(batch: Any, m: int, n: int, dtype: str, seed: int, kee
         how: Any = ord if ord in ("fro", "nuc") else float(ord)
         near(ops.call("matrix_norm", x=x, ord=ord, keepdims=keepdims),
              np.linalg.norm(x, how, (-2, -1), keepdims))  # fmt: skip
-    for order in (2.0, 1.0, 3.0, 0.0):
+    for order in (2.0, 1.0, 3.0, 0.0, np.inf, -np.inf):
         made = ops.call("vector_norm", x=x, axis=(-1,), ord=order, keepdims=keepdims)
         near(made, np.linalg.norm(x, order, -1, keepdims))
     near(ops.call("vector_norm", x=x), np.sqrt(np.sum(np.abs(x) ** 2)))
+
+
+def test_nothing_has_a_largest_magnitude_and_no_smallest_one() -> None:
+    x = np.ones((2, 0))
+    assert ops.call("vector_norm", x=x, axis=(1,), ord=np.inf).tolist() == [0, 0]
+    assert "at least 1" in ops.refusal("vector_norm", x=x, axis=(1,), ord=-np.inf)
+    assert "at least 1" in ops.refusal("vector_norm", x=x, ord=-np.inf, keepdims=True)
 
 
 def test_what_is_no_matrix_or_not_square_is_refused() -> None:

@@ -198,7 +198,12 @@ def test_roll_refuses_a_number_of_shifts_that_does_not_fit() -> None:
     x = np.ones((2, 3))
     assert "a shift for each of the 2 axes" in ops.refusal("roll", x=x, shift=(1, 2, 3), axis=(0, 1))
     assert "one shift" in ops.refusal("roll", x=x, shift=(1, 2))
-    assert "once" in ops.refusal("roll", x=x, shift=(1, 2), axis=(0, -2))
+
+
+def test_the_shifts_of_an_axis_that_is_named_twice_are_added() -> None:
+    x = np.arange(6).reshape(2, 3)
+    np.testing.assert_array_equal(ops.call("roll", x=x, shift=(1, 3), axis=(1, -1)), np.roll(x, (1, 3), (1, -1)))
+    np.testing.assert_array_equal(ops.call("roll", x=x, shift=(1,), axis=(1, 1)), np.roll(x, 1, (1, 1)))
 
 
 @given(seeds)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from rxlang.ops import elsewhere
@@ -14,16 +16,18 @@ from rxlang.ops.registry import lookup, names
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "primitives.md"
 PREFACE = """# Primitives
 
-What a program can call without defining it. A parameter with `=` may be left out, and every one can be named:
-`@sum(x, axis=1, keepdims=true)`. The operators `+ - * / // % **`, comparisons, `&& || !` and slices are primitives too.
-What a call needs of its operands is said by `rx check` where it is not met. [migration.md](migration.md) shows how to add one.
+What a program can call without defining it. A parameter with `=` may be left out, and is then what stands there (`none` for
+nothing, which cannot be written); every one can be named: `@sum(x, axis=1, keepdims=true)`. The operators `+ - * / // % **`,
+comparisons, `&& || !` and slices are primitives too. Names are those of the array API standard where it has the function. What
+a call needs of its operands is said by `rx check` where it is not met. [migration.md](migration.md) shows how to add one.
 
 Convolutions and poolings take `kernel_shape`, `strides` and `dilations` as a size or a list with one for each spatial axis,
 and `pads` as pairs, before and after each axis: `[(1, 1), (2, 2)]`, or `[(1, 1)]` for all axes, or `1` for every side. Without
 `strides` the windows of a pooling lie side by side, those of a convolution begin at every element.
 
 The last column names the parameters that take sizes: any expression over sizes will do (`strides=p`, `scales=[2, n]`), and what
-it has to be is claimed like everything else that a call needs. Other numbers, words and truth values stand in the program.
+it has to be is claimed like everything else that a call needs. Other numbers, words (in quotes) and truth values stand in the
+program.
 
 `@map(f, xs)`, `@fold(f, init, xs)` and `@scan(f, init, xs)`, which call a function with each row of a tensor, are
 [loops](language.md#functions-over-rows).
@@ -56,8 +60,9 @@ FAMILIES = {
     "segments": "Blocks and segments",
     "signature": "Said in Rx itself",
 }
-# Families whose layouts and formulas stand on the page; kinds of parameters that take sizes.
-WHOLE = {"nn", "conv", "pool", "recurrent", "signal", "detection", "quantised", "segments", "sequences"}
+# Families of which the table has all that matters, but for what takes a word; kinds of parameters that take sizes.
+SHORT = {"elementwise", "numbers", "signature"}
+MOST_SAID = 2  # times that a paragraph stands on the page
 SIZES = {"size", "sizes", "shape", "target", "pairs", "index"}
 
 
@@ -83,9 +88,28 @@ def row(primitive: Primitive) -> str:
     return f"| {call} | {first_sentence(primitive.doc)} | {sizes} |"
 
 
-def whole(primitive: Primitive) -> str:
-    """All that the row says, for layouts and formulas."""
-    return "\n\n".join((f"### `@{primitive.name}`", *paragraphs(primitive), ""))
+def further(primitive: Primitive) -> list[str]:
+    """What its documentation says behind the first paragraph, but for its name in the standard."""
+    said = (re.sub(r" ?Array API `[\w.]+`\.$", "", p) for p in paragraphs(primitive)[1:])
+    return [p for p in said if p]
+
+
+def details(key: str, family: list[Primitive]) -> Iterator[str]:
+    """All that rows say beside the table, for layouts, formulas and words; what several say stands once, in front."""
+    said = {p.name: further(p) for p in family if says_more(key, p)}
+    times = Counter(paragraph for found in said.values() for paragraph in found)
+    for shared in (paragraph for paragraph, count in times.items() if count > MOST_SAID):
+        yield f"{', '.join(f'`@{name}`' for name, found in said.items() if shared in found)}: {shared}\n"
+    for primitive in family:
+        own = [p for p in said.get(primitive.name, ()) if times[p] <= MOST_SAID]
+        if own:
+            yield "\n\n".join((f"### `@{primitive.name}`", paragraphs(primitive)[0], *own, ""))
+
+
+def says_more(key: str, primitive: Primitive) -> bool:
+    """Whether the page has more than the table of it."""
+    is_same = re.search(r"\dd$", primitive.name) is not None
+    return not is_same and (key not in SHORT or any(p.kind == "str" for p in primitive.params))
 
 
 def document() -> str:
@@ -97,8 +121,7 @@ def document() -> str:
     for key in sorted(of, key=list(FAMILIES).index):
         rows = "\n".join(map(row, of[key]))
         parts.append(f"## {FAMILIES[key]}\n\n| call | what it is | sizes |\n|---|---|---|\n{rows}\n")
-        if key in WHOLE:
-            parts += [whole(p) for p in of[key] if not re.search(r"\dd$", p.name) and "\n\n" in p.doc]
+        parts += details(key, of[key])
     rows = "\n".join(f"| `@{ours}` | {', '.join(f'`{n}`' for n in theirs)} |" for ours, theirs in elsewhere.table())
     parts.append(f"## Under other names\n\n{ELSEWHERE}\n\n| here | elsewhere |\n|---|---|\n{rows}\n")
     return "\n".join(parts)

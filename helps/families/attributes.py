@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...desugar.errors import nearest
 from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.parser import parse_expr
@@ -141,7 +142,8 @@ def _choices(case: Case) -> Iterator[Mend]:
         return
     given, choices, word = case.arguments[asked.name], asked.choices, asked.value.lower()
     known = [c for c in choices if c == word] or [c for c in choices if c == _WORDS.get(word)]
-    for rank, choice in enumerate(known or [c for c in choices if c.startswith(word)]):
+    begun = [c for c in choices if c.startswith(word)]
+    for rank, choice in enumerate(known or begun or filter(None, [nearest(word, choices)])):
         yield case.mend(f'write "{choice}"', [replaced(given, f'"{choice}"')], 1 + rank)
 
 

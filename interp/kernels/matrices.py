@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -64,6 +65,8 @@ def matrix_norm(x: Array, keepdims: bool, ord: str) -> Array:
 @kernel("vector_norm")
 @quiet
 def vector_norm(x: Array, axis: tuple[int, ...] | None, keepdims: bool, ord: float) -> Array:
+    if ord == math.inf:
+        return np.asarray(np.max(np.abs(x), axis=axis, keepdims=keepdims, initial=0))
     result = np.asarray(_linalg.vector_norm(widened(x), axis=axis, keepdims=keepdims, ord=ord))
     return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 

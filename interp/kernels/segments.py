@@ -67,6 +67,17 @@ def _extremes(ufunc: np.ufunc, x: Array, ids: Array, count: int, greatest: bool)
     return narrow(result, x.dtype)
 
 
+@kernel("repeat_each")
+def repeat_each(x: Array, counts: Array, axis: int, total: int | None) -> Array:
+    times = np.asarray(positions_of(counts)).astype(np.int64, copy=False)
+    bad = times[times < 0]
+    if bad.size:
+        raise BadValue(f"`counts` holds {bad[0]}")
+    if total not in (None, times.sum()):
+        raise BadValue(f"the sum of `counts` is {times.sum()}, but `total` is {total}")
+    return np.repeat(x, times, axis)
+
+
 def _places(x: Array, starts: Array, sizes: Ints, collapse: Ints | None) -> tuple[Array, ...]:
     """Where the elements of the blocks are: for each axis of x an array with the axes of the starts, then those of a block."""
     positions = np.asarray(positions_of(starts)).astype(np.int64, copy=False)

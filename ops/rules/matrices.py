@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ..axes import Shape, axis_of, is_plain, known_shape, place, places, same, smaller
+import math
+
+from ..axes import Shape, axis_of, is_plain, known_shape, place, same, smaller
 from ..broadcast import broadcast
-from ..model import Ctx, Dim, RankUnknown, TensorInfo
+from ..model import Ctx, Dim, TensorInfo
 from ..operands import choice, rank_at_least
 from ..registry import primitive
 from ..requirements import AtLeast, Equal
+from .reduce import not_empty, reduced
 
 # What LAPACK computes with.
 _EXACTLY = "T:{float32, float64, complex64, complex128}"
@@ -91,16 +94,14 @@ def vector_norm(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None, keepdims:
     """sum(abs(x) ** ord) ** (1 / ord) over `axis`, one axis or several, over all of them if it is left out; `ord` 0 counts
     the elements that are not 0.
 
-    The result has the other axes; with `keepdims` those that are summed stay, with size 1. The largest magnitude is
-    `@max(@abs(x))`. Array API `linalg.vector_norm`.
+    The result has the other axes; with `keepdims` those that are summed stay, with size 1. With `ord` infinite,
+    which is written 1e999, it is the largest magnitude, 0 of nothing; with -1e999 the smallest, where an axis of size 0 is
+    refused. Array API `linalg.vector_norm`.
     """
-    shape = known_shape(ctx, x)
-    if axis is None:
-        if keepdims and not is_plain(shape):
-            raise RankUnknown
-        return (1,) * len(shape) if keepdims else ()
-    gone = places(ctx, shape, axis)
-    return tuple(1 if i in gone else d for i, d in enumerate(shape) if keepdims or i not in gone)
+    shape, gone = reduced(ctx, x, axis, keepdims)
+    if ord == -math.inf:
+        not_empty(ctx, x, gone)
+    return shape
 
 
 # Inverses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NoReturn
@@ -396,22 +397,23 @@ def roll(ctx: Ctx, x: TensorInfo, shift: Shape, axis: tuple[int, ...] | None) ->
     """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
     row-major order over the whole tensor.
 
-    Along several axes there is a shift for each, or one for all. Array API `roll`."""
+    Along several axes there is a shift for each, or one for all; those of an axis that is named twice are added. Array API
+    `roll`."""
     shape = known_shape(ctx, x)
     count = 1 if axis is None else len(axis)
     if len(shift) not in (1, count):
         each = "one shift without `axis`" if axis is None else f"a shift for each of the {count} axes, or one for all"
         ctx.fail(Other(each, (), f"they are {len(shift)}", (("shift", None),)))
-    axes = () if axis is None else places(ctx, shape, axis)
+    axes = () if axis is None else tuple(place(ctx, shape, a) for a in axis)
     if integers(shift) is None or x.data is None:
         return Out(shape)
     if axis is None:
         turned = -shift[0] % max(len(x.data), 1)
         return Out(shape, x.data[turned:] + x.data[:turned])
-    steps = dict(zip(axes, shift * count if len(shift) == 1 else shift, strict=True))
-    return Out(
-        shape, moved(x.data, shape, shape, lambda at: [(n - steps.get(i, 0)) % d for i, n, d in _axes(at, shape)])
-    )
+    steps: Counter[int] = Counter()
+    for i, step in zip(axes, shift * count if len(shift) == 1 else shift, strict=True):
+        steps[i] += step
+    return Out(shape, moved(x.data, shape, shape, lambda at: [(n - steps[i]) % d for i, n, d in _axes(at, shape)]))
 
 
 @primitive("tril", "x: tensor, k: size = 0", "T:any -> T")

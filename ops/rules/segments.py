@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..axes import Shape, known_shape, not_negative, place
+from ..axes import Shape, axis_of, known_shape, not_negative, place, put, shape_and_axis
 from ..model import Ctx, Dim, Primitive, RankUnknown, TensorInfo
 from ..operands import rank_at_least, ranked
 from ..registry import parse_params, primitive, register
@@ -39,6 +39,31 @@ _segments(
     "segment_min", "T:real, I:integer -> T", "The smallest", "The greatest number of the dtype where there is none. JAX's "
     "`segment_min`.",
 )  # fmt: skip
+
+
+@primitive(
+    "repeat_each",
+    "x: tensor, counts: tensor, axis: int = 0, total: size = none",
+    "T:any, integer -> T",
+    needs={"total": "exact"},
+    refuses="counts",
+    selects="x",
+    counts=("summed", "counts"),
+)
+def repeat_each(ctx: Ctx, x: TensorInfo, counts: TensorInfo, axis: int, total: Dim | None) -> Shape:
+    """Entry i of `axis` as often as `counts[i]` says, in a row: `x : [n, *s]` and `counts : [n]` give `[k, *s]`.
+
+    The data decides k, the sum of the counts; where `total` is given it is that. That no count is negative, and that the sum
+    is `total`, is checked on the values. Array API `repeat` with an array, PyTorch's `repeat_interleave` (`total` is its
+    `output_size`).
+    """
+    shape, i = shape_and_axis(ctx, x, axis)
+    (n,) = ranked(ctx, "counts", counts, 1)
+    ctx.require(Equal(Axis("counts", 0, n), axis_of("x", shape, i)))
+    if total is None:
+        return put(shape, i, ctx.fresh("k", 0))
+    not_negative(ctx, Argument("total", total))
+    return put(shape, i, total)
 
 
 def _kept(ctx: Ctx, rank: int, collapse: tuple[int, ...]) -> tuple[int, ...]:

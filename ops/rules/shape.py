@@ -398,7 +398,7 @@ def repeat(ctx: Ctx, x: TensorInfo, repeats: Any, axis: int | None) -> Out:
     """Each element `repeats` times in a row along `axis`, whose size is multiplied; without `axis` the tensor is
     flattened.
 
-    `repeats` is not negative. Array API `repeat` with one number.
+    `repeats` is not negative. Array API `repeat` with one number; `repeat_each` has one for each entry.
     """
     not_negative(ctx, Argument("repeats", repeats))
     shape = known_shape(ctx, x)

@@ -81,6 +81,7 @@ TEMPLATES = {
     "bincount": "x = m; length = 2",
     "diff": "x = m n; prepend = k n; append = l n; axis = 0",
     "roll": "x = m n *s; shift = k l; axis = 0 1",
+    "repeat_each": "x = n *s; counts = n; axis = 0",
     "outer": "x = m; y = n",
     "tensordot": "x = m k; y = k n; axes = 1; x_axes = -1; y_axes = 0",
     "diagonal": "x = *s m n",
@@ -322,7 +323,7 @@ def _attribute(random: Random, row: Primitive, param: Param, tokens: list[str] |
             count = count if random.random() < 0.8 else int(random.integers(1, 4))
             return tuple((int(a), int(b)) for a, b in random.integers(-(random.random() < 0.1), 2, (count, 2)))
         case "float":
-            return float(random.choice([0.0, 0.5, 1.0, 2.0, -1.0, 1e-5]))
+            return float(random.choice([0.0, 0.5, 1.0, 2.0, -1.0, 1e-5, np.inf, -np.inf]))
         case "bool":
             return bool(random.random() < 0.5)
         case "dtype":
