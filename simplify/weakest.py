@@ -102,10 +102,9 @@ def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck], written: 
     found = _again(needed(found, inputs.door), inputs)
     found = found if written is None else written(found, inputs.door)
     short = [c for c in found if len(render_cond(c)) <= _LONGEST]
-    necessary = not inputs.left_out and (  # where no size leaves a tensor empty each step says the same as what it came from
-        not inputs.empties or all(entails((*inputs.door, *asked), c) for c in short)
-    )
-    return Weakest(short, complete and len(short) == len(found), necessary)
+    # Where no size leaves a tensor empty, each step says the same as what it came from.
+    necessary = not inputs.empties or all(entails((*inputs.door, *asked), c) for c in short)
+    return Weakest(short, complete and len(short) == len(found), necessary and not inputs.left_out)
 
 
 def _added(found: list[Cond], cond: Cond, inputs: Inputs) -> tuple[list[Cond], Cond]:
