@@ -16,6 +16,7 @@ import json
 import os
 import random
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -42,6 +43,9 @@ from rxlang.simplify.solver.prove import prove_line
 REFUSALS = (Fail, InvalidArgument, NotImplemented, RuntimeException)
 KINDS = ("drawn", "broken", "edge", "uniform", "index")
 _MOST = 40_000_000  # of more elements no input is made
+_ROOM = 6 * 2**30  # bytes that onnxruntime may take, for values that a loop doubles
+_NO_ROOM = re.compile("(?i)bad_alloc|failed to allocate|out of memory")
+_WORDS = ("a", "b", "the a", "zz")
 _NODE = re.compile(r"running (\w+) node. Name:'([^']*)'")
 _TRIED = 3  # how often a condition is broken alone, at least
 Sizes = Mapping[str, int]
@@ -57,6 +61,7 @@ class Row(NamedTuple):
     says: str = ""
 
 
+ANY = "any"
 ROWS = (
     Row(("MaxPool", "AveragePool", "LpPool", "DeformConv"), accepts=True, only_empty=False),
     Row(
@@ -86,7 +91,7 @@ ROWS = (
     Row(
         (
             "LayerNormalization", "RMSNormalization", "GroupNormalization", "Attention", "ArrayFeatureExtractor", "ReduceMax",
-            "ReduceMin", "TfIdfVectorizer",
+            "ReduceMin", "StringNormalizer", "TfIdfVectorizer",
         ),
         accepts=False,
         only_empty=True,
@@ -97,6 +102,7 @@ ROWS = (
     Row(("OneHot",), accepts=False, only_empty=False, says="(?i)depth"),
     Row(("Scan",), accepts=False, only_empty=True),
     Row(("Tile",), accepts=False, only_empty=False, says="supported maximum"),
+    Row((ANY,), accepts=False, only_empty=False, says="pre-allocated output OrtValues"),  # of a shape that is declared falsely
 )  # fmt: skip
 
 
@@ -124,6 +130,9 @@ class Runtime:
         self.process = Process(target=_serve, args=(there, str(self.path)), daemon=True)
         self.process.start()
         there.close()
+        problem = self.here.recv()
+        if problem is not None:
+            raise ValueError(f"onnxruntime does not load it: {problem}")
 
     def refused(self, feeds: Mapping[str, Any]) -> str | None:
         """What it says against some inputs, with the node."""
@@ -139,11 +148,17 @@ class Runtime:
 
 def _serve(there: Any, path: str) -> None:
     faulthandler.disable()
+    resource.setrlimit(resource.RLIMIT_AS, (_ROOM, _ROOM))
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except REFUSALS as said:
+        there.send(str(said))
+        return
+    there.send(None)
     with open(os.devnull, "w") as nowhere:  # what ends it says why
         os.dup2(nowhere.fileno(), sys.stderr.fileno())
     while True:
@@ -216,7 +231,10 @@ class Subject:
         return feeds
 
     def _array(self, name: str, shape: tuple[int, ...], sizes: Sizes, draw: np.random.Generator) -> Any:
-        dtype = np.dtype(next(i.dtype for i in self.contract.inputs if i.name == name))
+        held = next(i.dtype for i in self.contract.inputs if i.name == name)
+        if held == "string":
+            return draw.choice(_WORDS, shape).astype(object)
+        dtype = np.dtype(held)
         if dtype.kind == "b":
             return draw.random(shape) > 0.5
         if dtype.kind not in "iu":
@@ -337,6 +355,10 @@ def measured(path: Path, count: int, seed: int) -> Score:
             score.ended["ended onnxruntime's process"] += 1
             score.unshown.add(binding.breaks)
             continue
+        if problem is not None and _NO_ROOM.search(problem):
+            score.ended["too large to run"] += 1
+            score.unshown.add(binding.breaks)
+            continue
         if binding.breaks is not None and problem is not None:
             score.shown.add(binding.breaks)
         outcome = _outcome(subject, binding, feeds, said, problem, score)
@@ -364,7 +386,9 @@ def _outcome(
         left = [f" {d.node.removeprefix('node ')}" for d in subject.contract.undecided]
         if any(f" {name} (" in node for _, name in names for node in left):
             return "left to the run"
-    rows = (r for r in ROWS if operator in r.operators and r.accepts == (problem is None) and r.only_empty <= empty)
+    rows = (
+        r for r in ROWS if {operator, ANY} & {*r.operators} and r.accepts == (problem is None) and r.only_empty <= empty
+    )
     row = next((r for r in rows if re.search(r.says, problem or "")), None)
     if row is not None:
         return f"row {ROWS.index(row) + 1} ({operator})"

@@ -11,11 +11,10 @@ from .known.state import State
 from .known.values import Env, SizeValue
 from .prover import Prover
 from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond
-from .solver.facts import Facts
 from .solver.shorter import entails, factors, remainders, shorter, without_empty
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.telling import told
-from .weakest import Inputs, OpenCheck, said, weakest
+from .weakest import Inputs, OpenCheck, facts_of, said, weakest
 
 # Of more conditions than this the ones that each check asks for are those that share its sizes.
 _MOST_ASKED = 4_000
@@ -29,15 +28,22 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
     checks = list({(check.cond, check.path, check.span): check for check in prover.demands}.values())
     asked = [(check, said(state, inputs, check)) for check in checks]
-    found = weakest(state, inputs, (check for check, cond in asked if cond is not None))
-    conds = _each_without_factors(found.conds, door)
+    found = weakest(state, inputs, (check for check, cond in asked if cond is not None), _each_without_factors)
+    conds = found.conds
     written = tuple(_condition(cond, conds, asked, inputs, dims) for cond in conds)
-    known = {place for condition in written for place in (a.place for a in condition.asked)}
-    left = [check for check, cond in asked if cond is None or (not found.complete and check.span not in known)]
+    left = [check for check, cond in asked if cond is None] if found.complete else _not_said(asked, (*door, *conds))
     supposed = _strongest(_over(inputs, prover.supposed))
     asked_of_data = tuple(_once(map(_asked, left)))
     texts = (tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door)))
     return Conditions(name, written, asked_of_data, found.necessary, *texts)
+
+
+def _not_said(asked: Iterable[tuple[OpenCheck, Cond | None]], conds: Iterable[Cond]) -> Iterator[OpenCheck]:
+    """The checks that do not follow from conditions."""
+    facts = facts_of(conds)
+    for check, cond in asked:
+        if cond is None or facts.decide(cond).kind not in ("proved", "vacuous"):
+            yield check
 
 
 def _over(inputs: Inputs, conds: Iterable[Cond]) -> list[Cond]:
@@ -68,10 +74,7 @@ def _each_without_factors(conds: Sequence[Cond], door: tuple[Cond, ...]) -> list
     """`b * t == b * 8` as `t == 8 || b == 0`; that b is 0 is left out where the other conditions forbid it."""
     found = list(conds)
     for at, cond in enumerate(found):
-        known = (*door, *found[:at], *found[at + 1 :])
-        short = _without_factors(cond, known)
-        if short is not cond and entails((*known, short), cond) and entails((*known, cond), short):
-            found[at] = short
+        found[at] = _without_factors(cond, (*door, *found[:at], *found[at + 1 :]))
     parts = (p for c in found for p in (c.parts if isinstance(c, AllOf) else (c,)))
     return list(dict.fromkeys(parts))
 
@@ -80,10 +83,8 @@ def _without_factors(cond: Cond, known: tuple[Cond, ...]) -> Cond:
     shared = factors(cond)
     if not shared:
         return _divided(cond, known)
-    facts = Facts()
-    for other in (*known, *(ge(of_atom(v), 1) for v in shared)):
-        facts.assume(other)
-    rest = _divided(shorter(facts, without_empty(cond, shared), shared), known)
+    lively = (*known, *(ge(of_atom(v), 1) for v in shared))
+    rest = _divided(shorter(facts_of(lively), without_empty(cond, shared), shared), lively)
     return any_of(rest, *_empty(shared, known))
 
 
@@ -93,7 +94,8 @@ def _divided(cond: Cond, known: tuple[Cond, ...]) -> Cond:
     lively = (*known, *(ge(of_atom(v), 1) for v in cond_variables(cond)))
     if whole is True or not (entails((*lively, whole), cond) and entails((*lively, cond), whole)):
         return cond
-    return any_of(whole, *_empty(cond_variables(cond), (*known, negate(whole), cond)))
+    said = any_of(whole, *_empty(cond_variables(cond), (*known, negate(whole), cond)))
+    return said if entails((*known, said), cond) and entails((*known, cond), said) else cond
 
 
 def _empty(sizes: Iterable[Var], known: tuple[Cond, ...]) -> list[Cond]:
@@ -148,9 +150,7 @@ def _asked(check: OpenCheck) -> Asked:
 
 def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[Size, ...]) -> dict[str, int] | None:
     """The smallest sizes that break a condition, and none of the others where that can be."""
-    facts = Facts()
-    for other in others:
-        facts.assume(other)
+    facts = facts_of(others)
     sizes = [of_atom(v) for v in sorted(inputs.sizes)]
     try:
         point = facts.witness(cond, False, (*sizes, *dims))

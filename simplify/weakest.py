@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -73,6 +73,9 @@ class Inputs:
         self.left_out = False  # cases of empty tensors that cannot be said
 
 
+Written = Callable[[Sequence[Cond], tuple[Cond, ...]], list[Cond]]
+
+
 class Weakest(NamedTuple):
     """Conditions that are sufficient for the checks that could be said; whether all could be said, and whether the
     conditions are necessary too: of empty tensors they may ask for more."""
@@ -82,7 +85,8 @@ class Weakest(NamedTuple):
     necessary: bool
 
 
-def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck]) -> Weakest:
+def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck], written: Written | None = None) -> Weakest:
+    """`written` makes conditions as they are to be read, given what the door says."""
     found: list[Cond] = []
     asked: list[Cond] = []
     complete = True
@@ -96,9 +100,11 @@ def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck]) -> Weakes
             found, cond = _added(found, cond, inputs)
         complete = complete and cond is not None and cond is not False
     found = _again(needed(found, inputs.door), inputs)
+    found = found if written is None else written(found, inputs.door)
     short = [c for c in found if len(render_cond(c)) <= _LONGEST]
-    necessary = not inputs.left_out and all(entails((*inputs.door, *asked), c) for c in short)
-    return Weakest(short, complete and len(short) == len(found), necessary)
+    # Where no size leaves a tensor empty, each step says the same as what it came from.
+    necessary = not inputs.empties or all(entails((*inputs.door, *asked), c) for c in short)
+    return Weakest(short, complete and len(short) == len(found), necessary and not inputs.left_out)
 
 
 def _added(found: list[Cond], cond: Cond, inputs: Inputs) -> tuple[list[Cond], Cond]:
@@ -109,7 +115,7 @@ def _added(found: list[Cond], cond: Cond, inputs: Inputs) -> tuple[list[Cond], C
         if both is not None:
             return [*found[:i], both, *found[i + 1 :]], own
     kept = [c for c in found if not entails((*inputs.door, own), c)]
-    if len(kept) == len(found):
+    if found and len(kept) == len(found):
         own = _plain(cond, (*inputs.door, *found), inputs)
     if isinstance(own, bool):
         return found, own
@@ -141,13 +147,14 @@ def _plain(cond: Cond, known: tuple[Cond, ...], inputs: Inputs) -> Cond:
     """The condition as a user would write it, who thinks of tensors that have elements: it may say more of empty ones, but
     never less."""
     lively = [c for v in sorted(inputs.empties) if (c := ge(of_atom(v), 1)) is not True]
-    short = shorter(_facts((*known, *lively)), cond, inputs.empties)
-    if short is not False and entails((*known, short), cond):
+    short = shorter(facts_of((*known, *lively)), cond, inputs.empties)
+    if short == cond or (short is not False and entails((*known, short), cond)):
         return short
-    return shorter(_facts(known), cond, inputs.empties)
+    return shorter(facts_of(known), cond, inputs.empties)
 
 
-def _facts(conds: Iterable[Cond]) -> Facts:
+def facts_of(conds: Iterable[Cond]) -> Facts:
+    """What is known where some conditions hold."""
     facts = Facts()
     for cond in conds:
         facts.assume(cond)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +14,10 @@ import pytest
 onnx = pytest.importorskip("onnx")
 import rxlang as rx  # noqa: E402
 from onnx import AttributeProto, TensorProto, helper, numpy_helper  # noqa: E402
+from rxlang.frontends.onnx.reading import read_model  # noqa: E402
+from rxlang.frontends.onnx.translate import translate  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
+from rxlang.lang.node import replace  # noqa: E402
 
 Given = dict[str, Any]
 AXES = {"strides": 1, "dilations": 1, "pads": 2, "output_padding": 1}  # how many numbers an axis takes
@@ -158,3 +164,75 @@ def test_weights_that_are_given_have_the_sizes_that_the_attributes_say(kind: str
     layer = LAYERS[kind]
     if layer.weights:
         assert said(model(kind, layer, layer.attributes, held=False)) == ""
+
+
+# What changes no result: how it is computed, or in which order or place; and what is nothing beside another attribute or input.
+NO_MATTER = {"chunk_size", "locale", "ratio", "sorted", "stash_type"}
+BESIDE = {("Cast", "saturate"), ("Cast", "round_mode"), ("ConvTranspose", "pads"), ("Split", "num_outputs")}
+
+
+class Recorded(UserDict[str, Any]):
+    """Attributes that remember which of them somebody asked for."""
+
+    def __init__(self, given: Given) -> None:
+        self.read: set[str] = set()
+        super().__init__(given)
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.read.add(name)
+        return self.data.get(name, default)
+
+    def values(self) -> Any:
+        """Who looks for graphs among them asks for none."""
+        return self.data.values()
+
+
+def whole(schema: Any) -> Given:
+    """A value for each attribute of an operator."""
+    values = {
+        AttributeProto.FLOAT: 1.5,
+        AttributeProto.INT: 2,
+        AttributeProto.FLOATS: [1.0, 2.0],
+        AttributeProto.INTS: [1, 2],
+    }
+    usual = {name: a.default_value for name, a in schema.attributes.items()}
+    found = {
+        n: helper.get_attribute_value(d) if d.type else values.get(schema.attributes[n].type.value)
+        for n, d in usual.items()
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def versions() -> Iterator[Any]:
+    """Every operator of ONNX with attributes, in each version that a model of opset 7 or newer may mean."""
+    every = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == "" and not s.deprecated]
+    for schema in every:
+        later = [s.since_version for s in every if s.name == schema.name and s.since_version > schema.since_version]
+        if min(later, default=99) > 7 and schema.attributes and schema.name not in ("Constant", "ImageDecoder"):
+            yield schema
+
+
+def unread(schema: Any, path: Path) -> set[str]:
+    """The attributes that nobody asks for where a model is translated; none where it is refused, as other values may fit."""
+    names, outputs = [i.name for i in schema.inputs], [f"made_{o.name}" for o in schema.outputs]
+    node = helper.make_node(schema.name, names, outputs, name="n", **whole(schema))
+    values = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in names]
+    graph = helper.make_graph([node], "g", values, [helper.make_empty_tensor_value_info(o) for o in outputs])
+    opset = helper.make_opsetid("", max(schema.since_version, 7))
+    path.write_bytes(helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString())
+    model = read_model(path)
+    (operation,) = model.graph.operations
+    attributes = Recorded({**operation.attributes})
+    with suppress(RxError):
+        translate(replace(model, graph=replace(model.graph, operations=(replace(operation, attributes=attributes),))))
+        return {*attributes} - attributes.read - NO_MATTER
+    return set()
+
+
+def test_no_attribute_of_any_version_is_passed_over(tmp_path: Path) -> None:
+    left = {(s.name, s.since_version, name) for s in versions() for name in unread(s, tmp_path / "m.onnx")}
+    assert {one for one in left if (one[0], one[2]) not in BESIDE} == set()

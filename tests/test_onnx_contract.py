@@ -685,3 +685,26 @@ def test_a_condition_on_a_rank_has_no_example_in_sizes(tmp_path: Path, capsys: p
     said = capsys.readouterr().out
     assert "w.rank == 4" in said
     assert "fails with" not in said
+
+
+def test_a_product_of_sizes_of_which_one_is_never_0_demands_that_the_other_is_not(tmp_path: Path) -> None:
+    size = [
+        step
+        for axis, name in ((2, "h"), (3, "w"))
+        for step in (
+            node("Shape", f"S{name}", "images", name, start=axis, end=axis + 1),
+            node("Sub", f"L{name}", f"{name} one", f"{name}1"),
+            node("Div", f"D{name}", f"{name}1 four", f"{name}2"),
+            node("Add", f"A{name}", f"{name}2 one", f"{name}3"),
+        )
+    ]
+    nodes = [
+        *size, node("Conv", "Conv_1", "images k", "c", strides=[4, 4], pads=[1, 1, 1, 1]),
+        node("Mul", "Count", "h3 w3", "n"), node("Shape", "Batch", "images", "b", start=0, end=1),
+        node("Concat", "Target", "b two n", "s", axis=0), node("Reshape", "Flat", "c s", "y", allowzero=1),
+    ]  # fmt: skip
+    held = {"k": np.zeros((2, 3, 3, 3), np.float32), "one": np.array([1]), "two": np.array([2]), "four": np.array([4])}
+    found = contract(model(tmp_path / "m.onnx", nodes, {"images": ["batch", 3, "h", "w"]}, ["y"], held))
+    (clause,) = found.conditions
+    assert clause.condition == "h >= 1 && w >= 1 || batch == 0" and found.undecided == () and found.exact
+    assert clause.witness is not None and clause.witness["batch"] == 1 and 0 in clause.witness.values()

@@ -76,6 +76,8 @@ ATTENTION: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
     "all": ("Attention", QKV, HEADS),
     "causal": ("Attention", QKV, {**HEADS, "unidirectional": 1, "scale": 0.3}),
     "masked keys": ("Attention", [*QKV, ints(2, 2, 3)], HEADS),
+    "one column": ("Attention", [*QKV, np.zeros((2, 1), np.int32)], HEADS),
+    "one entry": ("Attention", [*QKV, np.zeros((1, 1), np.int32)], HEADS),
     "ends": ("Attention", [*QKV, i32(2, 3)], HEADS),
     "ends and begins": ("Attention", [*QKV, i32(2, 3, 0, 1)], HEADS),
     "masked pairs": ("Attention", [*QKV, ints(2, 2, 3, 3)], HEADS),

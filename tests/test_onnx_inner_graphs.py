@@ -289,3 +289,20 @@ def test_a_choice_by_sizes_is_part_of_the_contract(tmp_path: Path) -> None:
     said = check_model(path, str(path)).contract
     assert said is not None and said.exact and not said.undecided
     assert [c.condition for c in said.conditions] == ["m == 1 || m == 5"]
+
+
+@pytest.mark.parametrize("size", [3, 100])
+def test_arms_may_call_what_they_hold_alike(tmp_path: Path, size: int) -> None:
+    arms = {}
+    for at, name in enumerate(("then_branch", "else_branch")):
+        held = numpy_helper.from_array(np.full(size, at + 1, np.float32), "w")
+        arms[name] = helper.make_graph(
+            [node("Add", ["x", "w"], [name])], name, [], [value(name, FLOAT, None)], [held]
+        )  # fmt: skip
+    nodes = [node("If", ["c"], ["y"], **arms)]
+    inputs = [value("x", FLOAT, ["n"]), value("c", BOOL, [])]
+    path = saved(tmp_path / "m.onnx", nodes, inputs, [value("y", FLOAT, None)])
+    x = np.zeros(size, np.float32)
+    assert invoke(["import", str(path), "-o", str(tmp_path / "made")]) == 0
+    for module in (rxlang.load(path), rxlang.load(tmp_path / "made" / "m.rx")):
+        assert [float(module.main(x, np.array(c))[0]) for c in (True, False)] == [1.0, 2.0]

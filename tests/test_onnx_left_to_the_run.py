@@ -195,3 +195,32 @@ def test_the_mean_of_nothing_is_0(tmp_path: Path) -> None:
     nodes = [node("ReduceMean", "x axes", "y", keepdims=0)]
     path = saved(tmp_path / "m.onnx", nodes, {"x": ["n", 3]}, {}, {"axes": np.array([0])})
     assert rxlang.load(path, allow_empty=True).main(np.zeros((0, 3), np.float32)).tolist() == [0, 0, 0]
+
+
+def skewed(path: Path, rows: int) -> Path:
+    """Products with the rows of a table that are n - 1 at most away from its middle, padded by one and read row by row."""
+    shape = [
+        node("Shape", "x", "b", start=0, end=1), node("Shape", "x", "n", start=1, end=2), node("Sub", "middle n", "m"),
+        node("Add", "m one", "first"), node("Add", "middle n", "end"), node("Mul", "n two", "twice"),
+        node("Concat", "b twice n", "target", axis=0),
+    ]  # fmt: skip
+    nodes = [
+        node("Slice", "table first end one one", "near"), node("Transpose", "near", "turned", perm=[0, 2, 1]),
+        node("MatMul", "x turned", "products"), node("Pad", "products pads", "padded"),
+        node("Reshape", "padded target", "y"),
+    ]  # fmt: skip
+    held = {
+        "table": np.zeros((1, rows, 4), np.float32), "middle": np.array([rows // 2]), "one": np.array([1]),
+        "two": np.array([2]), "pads": np.array([0, 0, 1, 0, 0, 0]),
+    }  # fmt: skip
+    return saved(path, [*shape, *nodes], {"x": ["b", "n", 4]}, {}, held)
+
+
+@pytest.mark.parametrize("rows", [9, 49])
+def test_a_check_is_told_beside_another_one_of_its_node_that_is_a_condition(tmp_path: Path, rows: int) -> None:
+    path = skewed(tmp_path / "m.onnx", rows)
+    found, main = contract(path), rxlang.load(path, allow_empty=True).main
+    assert f"n <= {rows // 2 + 1} || b == 0" in conditions(found) and found.undecided == ()
+    for n in range(1, rows):
+        passes = all(holds_at(text, {"b": 1, "n": n}) for text in conditions(found))
+        assert passes == (n <= rows // 2 + 1) == runs(main, {"x": np.zeros((1, n, 4), np.float32)}), n

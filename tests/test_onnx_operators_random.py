@@ -183,6 +183,9 @@ def padded(d: Draw) -> Node:
     x = d.floats(*d.shape(1, 3))
     pads = d.integers(-1 if min(x.shape) > 2 else 0, 3, 2 * x.ndim)
     mode = d.one("constant", "edge") if min(x.shape) > 0 else "constant"
+    if d.one(True, False):
+        value = d.one(0.0, 2.5, -np.inf, np.nan) if mode == "constant" else 0.0
+        return Node("Pad", [x], {"mode": mode, "pads": pads.tolist(), "value": value}, opset=d.one(7, 10))
     return Node("Pad", [x, pads] + ([np.float32(2.5).reshape(())] if mode == "constant" else []), {"mode": mode},
                 ("x1",), opset=d.one(13, 18, 21))  # fmt: skip
 
@@ -319,7 +322,7 @@ def bounded(d: Draw) -> Node:
         Node("Clip", [x, None, high]), Node("Clip", [x, low]), Node("Clip", [x]), Node("Clip", [x, low, None]),
         Node("IsNaN", [x]),
         Node("Clip", [x], {"max": 0.5}, opset=6), Node("Dropout", [x, None, None], opset=13),
-        Node("Dropout", [x], opset=7),
+        Node("Dropout", [x], opset=d.one(7, 10, 12), outputs=d.one(1, 2)),
         Node("CastLike", [x, d.integers(0, 2, *d.shape())], opset=19), Node("Identity", [x], opset=d.one(7, 13, 24)),
         Node("IsInf", [x], {"detect_negative": d.one(0, 1)}), Node("Pow", [abs(x), np.array([2], np.int64)]),
     )  # fmt: skip

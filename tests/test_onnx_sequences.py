@@ -414,3 +414,42 @@ def test_node_tests_give_what_they_say(tmp_path: Path) -> None:
         for one, other in zip(found if isinstance(found, tuple) else (found,), right, strict=True):
             one, other = plain(one), plain(other)
             assert same(one, other) or np.allclose(one, other), test.name
+
+
+TEXTS = ["the cat", "", " a,b;;c", "äöü B_1", "x"]
+# What onnxruntime gives of these; `mark`, `mincharnum` and `pad_value` are said where they are others.
+TOKENIZED: dict[str, tuple[dict[str, Any], list[list[str]]]] = {
+    "spaces": ({"separators": [" "]}, [["the", "cat"], ["#", "#"], ["a,b;;c", "#"], ["äöü", "B_1"], ["x", "#"]]),
+    "one kind after the other": (
+        {"separators": ["[,;]", " "]}, [["the", "cat", "#"], ["#"] * 3, ["a", "b", "c"], ["äöü", "B_1", "#"], ["x", "#", "#"]],
+    ),
+    "a pattern": ({"tokenexp": "[a-z]+"}, [["the", "cat", "#"], ["#"] * 3, ["a", "b", "c"], ["#"] * 3, ["x", "#", "#"]]),
+    "no short words": ({"tokenexp": "[a-z]+", "mincharnum": 2}, [["the", "cat"], *[["#"] * 2] * 4]),
+    "marked": (
+        {"separators": [" "], "mark": 1, "mincharnum": 4},
+        [["\x02", "\x03", "#"], ["\x02", "\x03", "#"], ["\x02", "a,b;;c", "\x03"], *[["\x02", "\x03", "#"]] * 2],
+    ),
+    "characters": ({"separators": [""]}, [[*t, *["#"] * (7 - len(t))] for t in TEXTS]),
+    "characters by a pattern": ({"tokenexp": "."}, [[*t, *["#"] * (7 - len(t))] for t in TEXTS]),
+}  # fmt: skip
+
+
+def tokenizer(path: Path, **how: Any) -> Path:
+    usual = {"mark": 0, "mincharnum": 1, "pad_value": "#"}
+    nodes = [helper.make_node("Tokenizer", ["x"], ["y"], name="n", domain="com.microsoft", **{**usual, **how})]
+    return saved(path, nodes, [tensor("x", ["n"], TensorProto.STRING)], [tensor("y", None, TensorProto.STRING)])
+
+
+@pytest.mark.parametrize("name", TOKENIZED)
+def test_texts_are_taken_apart_as_onnxruntime_does(name: str, tmp_path: Path) -> None:
+    how, expected = TOKENIZED[name]
+    path = tokenizer(tmp_path / "m.onnx", **how)
+    assert rxlang.load(path).main(np.array(TEXTS, object)).tolist() == expected
+    (words,) = told(path)
+    assert words.dtype == "string" and words.shape == ("n", "?")
+
+
+@pytest.mark.parametrize("how", [{"tokenexp": "a|ab"}, {"separators": ["(,)"]}, {"tokenexp": ".", "mincharnum": 2}])
+def test_patterns_that_others_match_otherwise_are_refused(how: dict[str, Any], tmp_path: Path) -> None:
+    report = pipeline.check_bytes(b"", str(tokenizer(tmp_path / "m.onnx", **how)), tmp_path)
+    assert not report.ok and "node n (Tokenizer)" in report.diagnostics[0].message

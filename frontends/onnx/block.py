@@ -133,6 +133,10 @@ class Block:
         name = self.defined(value)
         self.constants[value] = tensor
         written = _written(tensor)
+        if (
+            written is None and name in self.writer.consts
+        ):  # of another graph inside: what is loaded stands above them all
+            name = self.bound[value] = self.writer.values.fresh(name)
         if written is None:
             self.writer.const(name, tensor)
         else:

@@ -24,6 +24,16 @@ def literal(tensor: Tensor) -> str | None:
     return _tensor(values, tensor)
 
 
+def of_values(values: Sequence[Element], dtype: str) -> str:
+    """A row of numbers or texts, which may be infinite or no numbers."""
+    return str(literal(Tensor("", dtype, (len(values),), None, tuple(values), None)))
+
+
+def of_value(value: Element, dtype: str) -> str:
+    """One number or text as a tensor of rank 0."""
+    return str(literal(Tensor("", dtype, (), None, (value,), None)))
+
+
 def _quotient(value: Element) -> tuple[Element, float]:
     """A number as a quotient: there are no literals for what is not finite."""
     if isinstance(value, float) and not isfinite(value):

@@ -48,6 +48,7 @@ class Writer:
         self.called: dict[tuple[object, ...], str] = {}
         self.asking = Asking(self.functions)
         self.unknowns: set[tuple[str, str]] = set()
+        self.consts: set[str] = set()
         self.expanded = 0
 
     def unknown(self, operation: Operation) -> None:
@@ -80,6 +81,7 @@ class Writer:
 
     def const(self, name: str, tensor: Tensor) -> None:
         """A weight; what the model's own file holds has its type from there."""
+        self.consts.add(name)
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
         kind = "" if self.held == self.model.path.name else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
         self.line(f"const {name}{kind} = {held}")

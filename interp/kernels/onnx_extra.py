@@ -38,11 +38,11 @@ def _zeros(given: Array | None, n: int, blocks: int, bits: int) -> Array:
 
 
 @kernel("onnx.label_encoder")
-def label_encoder(x: Array, keys: Array, values: Array, default: Array) -> Array:
+def label_encoder(x: Array, keys: Array, values: Array, default: Array, finds_nan: bool) -> Array:
     table: dict[Any, Any] = {}
     for key, value in zip(keys.ravel().tolist(), values.ravel().tolist(), strict=True):
         table[key] = value
-    nan = next((v for k, v in reversed(table.items()) if k != k), default.item())
+    nan = next((v for k, v in reversed(table.items()) if k != k and finds_nan), default.item())
     found = [table.get(e, nan if e != e else default.item()) for e in x.ravel().tolist()]
     return np.array(found, values.dtype).reshape(x.shape)
 

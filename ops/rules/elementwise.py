@@ -8,7 +8,7 @@ from typing import Any
 from ...lang.dtypes import DTYPES, DType
 from ...lang.node import Node, replace
 from ..arranged import spread
-from ..axes import Shape, known_shape
+from ..axes import Shape, known_shape, larger, smaller
 from ..broadcast import broadcast_tensors
 from ..model import AnyDType, Ctx, Dim, Elements, Out, Primitive, TensorInfo, Trait
 from ..operands import choice
@@ -118,9 +118,9 @@ _BINARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
      "The greatest integer that is not above x / y, as Python's `//`. Integers divided by 0 give 0, as in NumPy."),
     ("remainder", "T:real, T -> T", ("Mod",), exactly(modulus),
      "x - y * floor(x / y): the sign is that of y, as with Python's `%`. Integers modulo 0 give 0, as in NumPy."),
-    ("maximum", "T:real, T -> T", ("Max",), exactly(lambda ctx, a, b: ctx.max(a, b)),
+    ("maximum", "T:real, T -> T", ("Max",), exactly(larger),
      "The larger of both; nan if one is nan."),
-    ("minimum", "T:real, T -> T", ("Min",), exactly(lambda ctx, a, b: ctx.min(a, b)),
+    ("minimum", "T:real, T -> T", ("Min",), exactly(smaller),
      "The smaller of both; nan if one is nan."),
     ("atan2", "T:floating, T -> T", (), None, "The angle of the point (y, x), from -pi to pi: the first operand is y."),
     ("logaddexp", "T:floating, T -> T", (), None, "log(exp(x) + exp(y)), without overflow."),
@@ -267,7 +267,7 @@ def clip(ctx: Ctx, x: TensorInfo, min: TensorInfo | None, max: TensorInfo | None
 
     def track(ctx: Ctx, value: Dim, *limits: Dim) -> Dim:
         for name, limit in zip(bounds, limits, strict=True):
-            value = ctx.max(value, limit) if name == "min" else ctx.min(value, limit)
+            value = (larger if name == "min" else smaller)(ctx, value, limit)
         return value
 
     shape = broadcast_tensors(ctx, x=x, **bounds)

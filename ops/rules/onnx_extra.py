@@ -38,9 +38,15 @@ def matmul_bits(
     return (*dims[:-1], n)
 
 
-@primitive("onnx.label_encoder", "x: tensor, keys: tensor, values: tensor, default: tensor", "K:any, K, V:any, V -> V")
-def label_encoder(ctx: Ctx, x: TensorInfo, keys: TensorInfo, values: TensorInfo, default: TensorInfo) -> Shape:
-    """The value that stands with each element among the keys, else the default. LabelEncoder of ai.onnx.ml."""
+@primitive(
+    "onnx.label_encoder", "x: tensor, keys: tensor, values: tensor, default: tensor, finds_nan: bool = true",
+    "K:any, K, V:any, V -> V",
+)  # fmt: skip
+def label_encoder(
+    ctx: Ctx, x: TensorInfo, keys: TensorInfo, values: TensorInfo, default: TensorInfo, finds_nan: bool
+) -> Shape:
+    """The value that stands with each element among the keys, else the default. LabelEncoder of ai.onnx.ml, whose version 2
+    finds no nan."""
     ctx.require(Equal(Argument("keys", product(ctx.dims(keys))), Argument("values", product(ctx.dims(values)))))
     return known_shape(ctx, x)
 

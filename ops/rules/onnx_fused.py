@@ -14,7 +14,7 @@ from ..requirements import Argument, AtMost, Axis, BroadcastTo, Equal, Is, Numbe
 )
 def mask_bias(ctx: Ctx, mask: TensorInfo, q: TensorInfo, total: Dim, hidden: float) -> Shape:
     """What is added to scores over `total` keys: `hidden` where the mask is 0, or beyond the number of keys that it says of
-    each batch. The mask_index of onnxruntime's Attention."""
+    each batch; a mask of one column hides nothing. The mask_index of onnxruntime's Attention."""
     dims, batch, length = ctx.dims(mask), ctx.dims(q)[0], ctx.dims(q)[-2]
     if not 1 <= len(dims) <= 3:
         ctx.fail(OfRank("{0} to have rank 1 to 3", (Argument("mask"),), f"its rank is {len(dims)}"))
@@ -22,11 +22,16 @@ def mask_bias(ctx: Ctx, mask: TensorInfo, q: TensorInfo, total: Dim, hidden: flo
         known = ctx.any_of(ctx.eq(dims[0], batch), ctx.eq(dims[0], 2 * batch), ctx.eq(dims[0], 3 * batch + 2))
         ctx.require(Other("{0} to have an entry for each batch", (Axis("mask", 0, dims[0]),)), known)
         return batch, 1, 1, total
+    if len(dims) == 2:
+        one_each = ctx.all_of(ctx.eq(dims[0], batch), ctx.eq(dims[1], total))
+        for_all = ctx.all_of(ctx.any_of(ctx.eq(dims[0], batch), ctx.eq(dims[0], 1)), ctx.eq(dims[1], 1))
+        needs = Other("{0} to be (batch, keys), or to have one column, which hides nothing", (Argument("mask"),))
+        ctx.require(needs, ctx.any_of(one_each, for_all))
+        return batch, 1, 1, total
     ctx.require(Is(Axis("mask", 0, dims[0]), Argument("q", batch)))
-    ctx.require(Is(Axis("mask", len(dims) - 1, dims[-1]), Argument("total", total)))
-    if len(dims) == 3:
-        ctx.require(Is(Axis("mask", 1, dims[1]), Argument("q", length)))
-    return batch, 1, length if len(dims) == 3 else 1, total
+    ctx.require(Is(Axis("mask", 2, dims[-1]), Argument("total", total)))
+    ctx.require(Is(Axis("mask", 1, dims[1]), Argument("q", length)))
+    return batch, 1, length, total
 
 
 @primitive("onnx.positions", "start: tensor, x: tensor, heads: bool = false", "I:integer, T:any -> int64")

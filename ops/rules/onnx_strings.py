@@ -58,6 +58,25 @@ def string_normalizer(ctx: Ctx, x: TensorInfo, stop: TensorInfo | None, case: st
     return (*dims[:-1], most if stop is None else ctx.fresh("left", 1, most))
 
 
+@primitive(
+    "onnx.tokenizer",
+    "x: tensor, pad: str, separators: tensor = none, pattern: str = none, least: int = 1, marked: bool = false",
+    "string, string -> string",
+)
+def tokenizer(
+    ctx: Ctx, x: TensorInfo, pad: str, separators: TensorInfo | None, pattern: str | None, least: int, marked: bool
+) -> Shape:
+    """The words of each string along a new last axis, `pad` behind them: what stands between separators, or what a pattern
+    describes, both regular expressions, if it has at least so many characters; else its characters. Where there are any,
+    a row of `marked` words has a mark before and behind them. Tokenizer of onnxruntime."""
+    if pattern is not None and not is_pattern(pattern):
+        ctx.fail(Other("a regular expression in {0}", (Argument("pattern"),), blamed=()))
+    dims = ctx.dims(x)
+    if len(dims) not in (1, 2):
+        ctx.fail(OfRank("{0} to have one axis or two", (Argument("x"),), f"its rank is {len(dims)}"))
+    return (*dims, ctx.fresh("words", 0))
+
+
 def is_pattern(text: str) -> bool:
     try:
         re.compile(text, re.ASCII)

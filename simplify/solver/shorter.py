@@ -399,14 +399,15 @@ def _remainders_in_a_row(size: Size, held: dict[int, bool]) -> Iterator[Cond]:
 
 
 def _of_two(facts: Facts, cond: Cond, v: Var, w: Var) -> Iterator[Cond]:
-    """One is the other, a multiple of it, more or less by a little."""
+    """One is the other, a multiple of it, more or less by a little; each is at least so much."""
     known = _known(facts, (v, w))
     points = [{v: a, w: b} for a, b in product(_GRID, _GRID)]
     points = [p for p in points if all(evaluate_cond(c, p) for c in known)]
     holds = [evaluate_cond(cond, p) for p in points]
     if not any(holds) or all(holds):
         return
-    for guess in _pairs(of_atom(v), of_atom(w)):
+    least = all_of(*(ge(of_atom(x), min(p[x] for p, held in zip(points, holds, strict=True) if held)) for x in (v, w)))
+    for guess in (least, *_pairs(of_atom(v), of_atom(w))):
         if all(evaluate_cond(guess, p) == held for p, held in zip(points, holds, strict=True)):
             yield guess
 

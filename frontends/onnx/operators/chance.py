@@ -23,6 +23,13 @@ def batch_normalization(node: Reader) -> str:
 
 
 @operator("Dropout")
+def dropout_of_old(node: Reader) -> str:
+    """In inference the operand itself; the mask is all ones, of its dtype."""
+    x = node.x(0)
+    return f"({x}, @ones_like({x}))" if node.outputs() > 1 else x
+
+
+@operator("Dropout", 10)
 def dropout(node: Reader) -> str:
     """In inference the operand itself; the mask is all true."""
     x = node.x(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..literals import of_value
 from .registry import Reader, Untranslatable, listed, number, operator, quoted
 
 DOMAIN = "ai.onnx.ml"
@@ -53,8 +54,7 @@ def imputer(node: Reader) -> str:
     kind, suffix = ("int64", "int64s") if is_whole else ("float32", "floats")
     values = list_of(node, f"imputed_value_{suffix}", kind)
     replaced = node.number(f"replaced_value_{suffix.removesuffix('s')}", 0)
-    text = "tensor(0.0, float32) / 0.0" if replaced != replaced else f"tensor({number(replaced)}, {kind})"
-    return f"@onnx.impute({node.x(0)}, {values}, {text})"
+    return f"@onnx.impute({node.x(0)}, {values}, {of_value(replaced, kind)})"
 
 
 @operator("Normalizer", 1, DOMAIN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..literals import of_values
 from .registry import Reader, Untranslatable, listed, number, operator
 from .windows import spaced
 
@@ -20,8 +21,7 @@ def _words(node: Reader, **defaults: str) -> str:
 
 def numbers(values: Sequence[object]) -> str:
     """A row of float32."""
-    texts = [number(v) for v in values if isinstance(v, int | float)]
-    return f"tensor({listed(texts)}, float32)" if texts else "@zeros([0], float32)"
+    return of_values([float(v) for v in values if isinstance(v, int | float)], "float32")
 
 
 def _is_there(node: Reader, at: int) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..literals import listed
+from ..literals import of_value, of_values
 from ..model import Tensor
-from .registry import Reader, Untranslatable, number, operator, quoted
+from .registry import Reader, Untranslatable, number, operator
 
 DOMAIN = "ai.onnx.ml"
 
@@ -29,8 +29,7 @@ def _labels(node: Reader, side: str) -> tuple[str, str, str]:
     for suffix, dtype, _ in _LABELS:
         found = node.attribute(f"{side}_{suffix}")
         if isinstance(found, tuple) and found:
-            texts = [quoted(v) if isinstance(v, str) else number(v) for v in found if isinstance(v, str | int | float)]
-            return f"tensor({listed(texts)}, {dtype})", dtype, suffix
+            return of_values([v for v in found if isinstance(v, str | int | float)], dtype), dtype, suffix
     tensor = node.attribute(f"{side}_tensor")
     if not isinstance(tensor, Tensor):
         raise Untranslatable(f"has no {side}")
@@ -38,9 +37,18 @@ def _labels(node: Reader, side: str) -> tuple[str, str, str]:
 
 
 @operator("LabelEncoder", 2, DOMAIN)
+def label_encoder_of_old(node: Reader) -> str:
+    return _encoded(node, ", finds_nan=false")
+
+
+@operator("LabelEncoder", 4, DOMAIN)
 def label_encoder(node: Reader) -> str:
+    return _encoded(node, "")
+
+
+def _encoded(node: Reader, more: str) -> str:
     (keys, _, _), (values, dtype, suffix) = _labels(node, "keys"), _labels(node, "values")
-    return f"@onnx.label_encoder({node.x(0)}, {keys}, {values}, {_default(node, dtype, suffix)})"
+    return f"@onnx.label_encoder({node.x(0)}, {keys}, {values}, {_default(node, dtype, suffix)}{more})"
 
 
 def _default(node: Reader, dtype: str, suffix: str) -> str:
@@ -49,7 +57,7 @@ def _default(node: Reader, dtype: str, suffix: str) -> str:
         return f"@reshape({node.scope.literal(given)}, [])"
     value = node.attribute(f"default_{suffix.removesuffix('s')}")
     if isinstance(value, str | int | float):
-        return f"tensor({quoted(value) if isinstance(value, str) else number(value)}, {dtype})"
+        return of_value(value, dtype)
     return f"tensor({next((d for _, t, d in _LABELS if t == dtype), '0')}, {dtype})"
 
 

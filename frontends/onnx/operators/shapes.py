@@ -5,6 +5,7 @@ Where the model holds the axes, sizes or bounds, our own primitives say it; `@on
 
 from __future__ import annotations
 
+from ..literals import of_value
 from ..model import Tensor
 from .registry import Reader, Untranslatable, listed, operator
 
@@ -154,8 +155,9 @@ def gather(node: Reader) -> str:
 
 @operator("Pad", 2)
 def pad_attributes(node: Reader) -> str:
-    pads = listed(node.integers("pads") or ())
-    return f'@onnx.pad({node.x(0)}, tensor({pads}, int64), mode="{node.string("mode", "constant")}")'
+    pads, value = listed(node.integers("pads") or ()), node.number("value", 0.0)
+    given = f", value=@cast({of_value(value, 'float32')}, {node.x(0)}.dtype)" if value != 0.0 else ""
+    return f'@onnx.pad({node.x(0)}, tensor({pads}, int64){given}, mode="{node.string("mode", "constant")}")'
 
 
 @operator("Pad", 11)

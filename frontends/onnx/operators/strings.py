@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .registry import Reader, Untranslatable, listed, operator, quoted
 
 LEARNED = "ai.onnx.ml"
@@ -27,12 +29,40 @@ def string_split(node: Reader) -> str:
 
 @operator("StringNormalizer", 10)
 def string_normalizer(node: Reader) -> str:
-    stop = node.attribute("stopwords")
-    words = [quoted(w) for w in stop if isinstance(w, str)] if isinstance(stop, tuple) else []
+    words = list(map(quoted, texts(node, "stopwords")))
     given = f", stop=tensor({listed(words)}, string)" if words else ""
     case = quoted(node.string("case_change_action", "NONE"))
     exact = ", sensitive=true" if node.integer("is_case_sensitive", 0) else ""
     return f"@onnx.string_normalizer({node.x(0)}{given}, case={case}{exact})"
+
+
+# Where several texts fit here, onnxruntime takes the longest, and Python the first that is written. The others are groups
+# that `split` would give.
+_AMBIGUOUS = re.compile(r"[|(]|[*+?}]\?")
+
+
+@operator("Tokenizer", 1, "com.microsoft")
+def tokenizer(node: Reader) -> str:
+    """By separators, or what a pattern describes; an empty separator and the pattern `.` are for characters."""
+    separators, pattern = texts(node, "separators"), node.string("tokenexp", "")
+    least, of_letters = node.integer("mincharnum"), separators == [""] or pattern == "."
+    if of_letters and least > 1:
+        raise Untranslatable(f"looks for characters of {least} characters")
+    if any(_AMBIGUOUS.search(text) for text in (*separators, pattern)):
+        raise Untranslatable("looks for a pattern with alternatives or groups, which Rx does not have")
+    given = f"pad={quoted(node.string('pad_value', ''))}, least={least}"
+    given += ", marked=true" if node.integer("mark") else ""
+    if pattern and not of_letters:
+        given += f", pattern={quoted(pattern)}"
+    elif not of_letters:
+        given += f", separators=tensor({listed([quoted(s) for s in separators])}, string)"
+    return f"@onnx.tokenizer({node.x(0)}, {given})"
+
+
+def texts(node: Reader, name: str) -> list[str]:
+    """An attribute that is a list of strings; empty where it is absent."""
+    found = node.attribute(name)
+    return [text for text in found if isinstance(text, str)] if isinstance(found, tuple) else []
 
 
 @operator("LabelEncoder", 1, LEARNED)
