@@ -67,7 +67,7 @@ def _called(
         known = checked.headers.get((load.path, load.key))
         return None if known is None else TensorInfo(known.shape, known.dtype)
 
-    checker = Checker(checked.before, lookup, Options(), header)
+    checker = Checker(checked.before, lookup, Options(allow_empty=True), header)
     for const in checked.before.consts:
         checker.const(const)
     checker.log = Log(certain=True)

@@ -568,6 +568,18 @@ def test_a_size_says_whether_it_is_exact_and_what_bounds_it() -> None:
     assert far.exactness == "unknown" and far.bound is None
 
 
+def test_shapes_that_fit_only_empty_tensors_say_so_among_the_conditions() -> None:
+    text = "@door = fn(x : Tensor([0, m]), y : Tensor([n, m])) : Tensor([n, m]) { y }\n"
+    text += "@body = fn(x : Tensor([n, 15])) { @reshape(x, [n, 4, 4]) }\n"
+    module = rx.loads(text, allow_empty=True)
+    assert module.door.shapes(x=("a", "b"), y=(3, "c")).conditions == ("a == 0", "b == c")
+    assert module.body.shapes(x=("a", 15)).conditions == ("a == 0",)
+    assert module.body.shapes(x=(0, 15)) == (0, 4, 4)
+    for call in (lambda: module.door.shapes(x=(2, "b"), y=(3, "c")), lambda: module.body.shapes(x=(2, 15))):
+        with pytest.raises(rx.ShapeError):
+            call()
+
+
 @pytest.mark.parametrize("name", ["mm", "open"])
 def test_shapes_come_with_the_conditions_under_which_they_are_right(name: str) -> None:
     function = getattr(rx.loads(EXACT), name)

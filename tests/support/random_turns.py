@@ -120,6 +120,8 @@ def folded(maker: Maker, scope: Scope, depth: int) -> list[str]:
     x = maker.pick(scope, lambda t: t.dtype == "float32" and len(t.sizes) >= 1)
     init = maker.pick(scope, lambda t: t.dtype == "float32" and t.sizes == x.sizes[1:])
     c, r = maker.name("c"), maker.name("r")
+    if maker.random.random() < 0.3:
+        return _folded_as_a_pair(maker, scope, x, init)
     f = maker.random.choice(("@add", "@maximum", f"fn({c}, {r}) {{ {c} * 0.5 + {r} }}", f"fn({c}, {r}) {{ {r} }}"))
     if maker.random.random() < 0.5:
         return maker.bind(scope, f"@fold({f}, {init.name}, {x.name})", init.sizes)
@@ -127,6 +129,24 @@ def folded(maker: Maker, scope: Scope, depth: int) -> list[str]:
     _made(maker, scope, last, init.sizes)
     _made(maker, scope, rows, x.sizes)
     return [f"let ({last}, {rows}) = @scan({f}, {init.name}, {x.name})"]
+
+
+def _folded_as_a_pair(maker: Maker, scope: Scope, x: Made, init: Made) -> list[str]:
+    """A state that is a tuple, and with `@scan` a tuple of each turn."""
+    c, r, p, q, a, b = (maker.name(stem) for stem in "crpqtt")
+    state = f"let ({p}, {q}) = {c}; "
+    following = maker.random.choice((f"({q}, {p} + {r})", f"({p} * 0.5, {q})", f"({r}, {p})"))
+    _made(maker, scope, a, init.sizes)
+    if maker.random.random() < 0.5:
+        _made(maker, scope, b, init.sizes)
+        return [f"let ({a}, {b}) = @fold(fn({c}, {r}) {{ {state}{following} }}, ({init.name}, {init.name}), {x.name})"]
+    last = maker.name()
+    _made(maker, scope, b, x.sizes)
+    left = f"({r} * 2.0, (@sum({p}), {q}))"
+    return [
+        f"let {last} = @scan(fn({c}, {r}) {{ {state}({following}, {left}) }}, ({init.name}, {init.name}), {x.name})",
+        f"let {a} = {last}[0][1]", f"let {b} = {last}[1][1][1]",
+    ]  # fmt: skip
 
 
 def _range(maker: Maker, scope: Scope, index: str) -> tuple[int, str]:
