@@ -61,3 +61,8 @@ def test_what_is_no_program_is_told_once_with_what_is_one(tmp_path: Path) -> Non
     for name in ("gone.rx", "gone.onnx", "gone.py"):
         with pytest.raises(FileNotFoundError):
             rx.load(tmp_path / name)
+
+
+def test_the_version_is_that_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["--version"]) == 0
+    assert capsys.readouterr().out == f"rx {rx.__version__}\n"
