@@ -188,6 +188,7 @@ def test_annotations_of_jaxtyping_s_are_read_as_their_text_is(dims: str, shape: 
 
 @pytest.mark.skipif(find_spec("jaxtyping") is None, reason="jaxtyping is not installed")
 def test_trees_and_containers_of_jaxtyping_s_are_refused() -> None:
+    pytest.importorskip("jax")  # which its trees are made with
     from jaxtyping import Float, PyTree
 
     one = Float[np.ndarray, "n"]
