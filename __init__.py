@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .doors.decorate import checked as checked
     from .doors.signature import signature as signature
     from .lang.diagnostics import Diagnostic as Diagnostic
+    from .lang.installed import __version__ as __version__
     from .pipeline import Report as Report
     from .size import Size as Size
     from .size import max as max
@@ -37,8 +38,9 @@ _PUBLIC = {
     "signature": ".doors.signature",
     "max": ".size",
     "min": ".size",
+    "__version__": ".lang.installed",
 }
-__all__ = [name for name in _PUBLIC if name not in ("max", "min")]
+__all__ = [name for name in _PUBLIC if name not in ("max", "min", "__version__")]
 
 
 def __getattr__(name: str) -> Any:

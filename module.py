@@ -239,7 +239,7 @@ class Module(Displayed):
 
     def _help(self) -> str:
         """What `help` shows: what a module is, and its functions."""
-        main = "main() runs the script, and gives its names with their values"
+        main = "main() runs the script, and gives what it prints by name"
         heads = [*map(self._head, self._names), *([main] if self._checked.program.main is not None else ())]
         return "\n\n".join((type(self).__doc__ or "", *heads))
 
@@ -283,7 +283,7 @@ class Module(Displayed):
         raise AttributeError(f"the program has no function @{name}; its functions are {known}")
 
     def _run_script(self, *, like: Any = None) -> dict[str, Any]:
-        """Run the script; its names with their values, in order."""
+        """Run the script; what it prints, by name, in order."""
         __tracebackhide__ = True
         give = self._give if like is None else giver(like)
         values = self._machine.script()

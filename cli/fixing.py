@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..helps.fix import Fixed, fixed_and_left
 from ..lang.cells import shown
 from ..lang.parser import decode
 from .examined import Wish
 from .files import Program, Unusable, replace_file
+
+if TYPE_CHECKING:
+    from ..frontends.onnx.model import Model
+    from ..model.mends import ModelMend
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -32,10 +37,7 @@ def fix(program: Program, wish: Wish) -> tuple[Program, Fixed | None]:
 def fix_model(program: Program, wish: Wish) -> Iterator[str]:
     """Lines that say what was changed in a model, which is written where anything was: sizes that were asked to be free are
     declared so."""
-    from onnx import ModelProto  # few programs are models
-
-    from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto
-    from ..model.check import check_model
+    from ..model.check import check_model  # few programs are models
 
     path = Path(program.name)
     try:
@@ -50,10 +52,18 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
             else (f"{program.name}: fixed: {mend.text}")
         )
     if done and found.model is not None:
-        proto = ModelProto.FromString(path.read_bytes())
-        edit_proto(proto, reduce(or_, (m.edit for m in done), Edit()))
-        declare_sizes(proto, found.model.graph)
-        replace_file(program.name, proto.SerializeToString())
+        _rewrite(program.name, found.model, done)
+
+
+def _rewrite(file: str, model: Model, done: Sequence[ModelMend]) -> None:
+    from onnx import ModelProto  # it is there where a model was read
+
+    from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto
+
+    proto = ModelProto.FromString(Path(file).read_bytes())
+    edit_proto(proto, reduce(or_, (m.edit for m in done), Edit()))
+    declare_sizes(proto, model.graph)
+    replace_file(file, proto.SerializeToString())
 
 
 def reported(program: Program, found: Fixed | None) -> Iterator[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING
 
 from ..lang.checked import Counts
 from ..lang.choices import Choice
 from ..lang.diagnostics import Diagnostic
 from ..lang.formats import check_object, github_lines, sarif_object
+from ..lang.installed import __version__
 
 if TYPE_CHECKING:
     from ..model.contract import Contract
@@ -29,7 +28,7 @@ def written(
     if form == "github":
         yield from github_lines(diagnostics)
     elif form == "sarif":
-        yield json.dumps(sarif_object(diagnostics, version()), indent=2)
+        yield json.dumps(sarif_object(diagnostics, __version__), indent=2)
     else:
         found = check_object(files, diagnostics, counts, guards)
         if contracts:
@@ -37,10 +36,3 @@ def written(
 
             found["contracts"] = {name: contract_object(contract) for name, contract in contracts.items()}
         yield json.dumps(found, indent=2)
-
-
-def version() -> str:
-    try:
-        return installed_version("rxlang")
-    except PackageNotFoundError:
-        return "unknown"

@@ -70,7 +70,7 @@ def _no_command(name: str) -> str:
 
 def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
     if asked:
-        click.echo(f"rx {import_module('rxlang.cli.machine').version()}")
+        click.echo(f"rx {import_module('rxlang.lang.installed').__version__}")
         ctx.exit()
 
 

@@ -221,9 +221,16 @@ def _call(code: Code, expr: sweet.Call) -> Typed:
             if entry is None:
                 shapes.unknown_attribute(code, callee)
     help = "`@f(x)` calls a function, `f(x)` a function value"
-    if isinstance(expr.callee, sweet.Call):
+    made = expr.callee.callee if isinstance(expr.callee, sweet.Call) else None
+    if isinstance(made, sweet.Attr | sweet.Name) and (said := _said_of(made)) is not None:
+        help = said
+    elif made is not None:
         help = "a layer is a function of its input and its weights: `@linear(x, weight, bias)`"
     raise problem(codes.E221, "this cannot be called", expr.callee.span, help=help)
+
+
+def _said_of(callee: sweet.Attr | sweet.Name) -> str | None:
+    return elsewhere.otherwise(callee.name.name if isinstance(callee, sweet.Attr) else callee.name)
 
 
 def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:

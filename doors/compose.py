@@ -16,6 +16,7 @@ from ..lang.checked import Binding, Checked, Demands
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.node import replace
+from ..module import Function
 from ..residual import Check, residual_checks
 from .declared import Unfit
 from .door import Door
@@ -191,6 +192,8 @@ def _flat(functions: Sequence[Callable[..., Any]]) -> Iterator[tuple[Door, Calla
             yield door, function
         else:
             name = getattr(function, "__name__", None) or repr(function)
+            if isinstance(function, Function):
+                raise TypeError(f"{name} is a program's function: a row is of those that rx.checked decorated")
             raise TypeError(f"{name} has no signature: decorate it with rx.checked")
 
 

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, TypeGuard, Union, get_args, get_origin
 
 from ..lang.dtypes import DTYPES
 
@@ -156,15 +156,22 @@ def _of_tree_text(tree: ast.expr, names: Mapping[str, Any]) -> Read:
         ):
             return Tensor(shape(dims), _dtype(_last(head)))
         case ast.BinOp(op=ast.BitOr()):
-            options = list(_options(tree))
-            found = [_of_tree_text(o, names) for o in options if not _is_none(o)]
-            return _maybe(found, any(map(_is_none, options)), ast.unparse(tree))
+            return _one_of(list(_options(tree)), tree, names)
+        case ast.Subscript(value=head, slice=ast.Tuple(elts=options)) if _last(head) == "Union":
+            return _one_of(options, tree, names)
+        case ast.Subscript(value=head, slice=ast.Tuple(elts=[inner, *_])) if _last(head) == "Annotated":
+            return _of_tree_text(inner, names)
         case ast.Subscript(value=head, slice=inner) if _last(head) == "Optional":
             return _maybe([_of_tree_text(inner, names)], True, ast.unparse(tree))
         case ast.Subscript(value=head, slice=ast.Tuple(elts=items)) if _last(head) in ("tuple", "Tuple"):
             if not any(isinstance(i, ast.Constant) and i.value is Ellipsis for i in items):
                 return _parts([_of_tree_text(i, names) for i in items])
     return _looked_up(tree, names)
+
+
+def _one_of(options: list[ast.expr], tree: ast.expr, names: Mapping[str, Any]) -> Read:
+    found = [_of_tree_text(o, names) for o in options if not _is_none(o)]
+    return _maybe(found, any(map(_is_none, options)), ast.unparse(tree))
 
 
 def _options(tree: ast.expr) -> Iterator[ast.expr]:
@@ -190,14 +197,32 @@ def _looked_up(tree: ast.expr, names: Mapping[str, Any]) -> Read:
     try:
         found = eval(compile(ast.Expression(tree), "<annotation>", "eval"), dict(names))
     except (NameError, AttributeError, TypeError):
-        if inside & CLASSES.keys() - {"Complex", "Float", "Int", "Bool"} or any(_is_dims(n) for n in ast.walk(tree)):
+        if _is_dims(tree):
+            raise Unread(f'`{text}` is not like `{_last(tree.value)}[Array, "n m"]`') from None
+        if any(map(_is_dims, ast.walk(tree))):
+            raise Unread(f"`{text}` holds arrays in a way that a signature has no words for") from None
+        if _is_of_array(tree):
+            _dtype(_last(tree.value))
+        if inside & CLASSES.keys() - {"Complex", "Float", "Int", "Bool"}:
             raise Unread(f"`{text}` cannot be looked up") from None
         return None
     return None if isinstance(found, str) else read(found, names)
 
 
-def _is_dims(node: ast.AST) -> bool:
+def _is_dims(node: ast.AST) -> TypeGuard[ast.Subscript]:
     return isinstance(node, ast.Subscript) and _last(node.value) in CLASSES
+
+
+def _is_of_array(node: ast.expr) -> TypeGuard[ast.Subscript]:
+    """Whether it is written as an array of a class of dtypes: `Key[Array, ""]`."""
+    match node:
+        case ast.Subscript(slice=ast.Tuple(elts=[of, ast.Constant(value=str())])):
+            return _last(of) in _ARRAYS
+    return False
+
+
+# What arrays are called in annotations.
+_ARRAYS = ("Array", "ArrayLike", "ndarray", "Tensor")
 
 
 # Dimensions and dtypes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from ..lang.installed import __version__
 from ..lang.weights import SUFFIXES
 from . import mends, wire
 from .analysis import Facts, GivenUp
@@ -41,7 +41,7 @@ class RxServer(LanguageServer):
     """One client's server."""
 
     def __init__(self) -> None:
-        super().__init__("rx", version("rxlang"), protocol_cls=RxProtocol, max_workers=1)
+        super().__init__("rx", __version__, protocol_cls=RxProtocol, max_workers=1)
         self.session = Session()
         self.is_editor = False
         # Whoever asks for diagnostics is not sent them as well.

@@ -75,6 +75,8 @@ def _of_conditions(here: Here) -> Said:
         return "the condition is missing", "it stands last: `while (let k : Size = e; k < 3)`"
     if here.kind == KIND["WHERE"]:
         return _where(here.region.kinds, here.stuck)
+    if here.kind == KIND["QMARK"] and here.before not in OPERAND_END:
+        return None, "`?` is a size or a dtype that nobody names: `Tensor([n, ?], ?)`; any tensor is `Tensor`"
     if here.kind == KIND["QMARK"] or (here.kind == KIND["IF"] and here.before in OPERAND_END):
         return None, "a choice is written `if (c) { a } else { b }`"
     return None

@@ -180,7 +180,8 @@ def test_a_parameter_that_may_be_none_may_be_none_in_a_row() -> None:
 
 @pytest.mark.parametrize(
     ("row", "why"),
-    [((halve, halve), "takes 2 arguments, and @halve gives 1"), ((halve, len), "has no signature"), ((halve,), "two functions"),
+    [((halve, halve), "takes 2 arguments, and @halve gives 1"), ((halve, len), "has no signature"),
+     ((halve, rx.loads("@f = fn(x : Tensor) : Tensor { x }").f), "f is a program's function"), ((halve,), "two functions"),
      ((rx.checked("fn(x : Tensor)")(lambda x: x), flat), "is not annotated"),
      ((flat, rx.checked("fn(x : Tensor)")(lambda x, more: x)), "needs `x`, `more`"),
      ((flat, rx.checked("fn(x : Tensor)")(lambda flag=1, x=2: x)), "needs `x`")],

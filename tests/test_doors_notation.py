@@ -108,10 +108,27 @@ def _short(x: Float32[Array, "n"]) -> tuple[Float32[Array, "n"], Int[Array, "n 2
 
 
 @pytest.mark.parametrize(
+    "annotation",
+    ['Annotated[Float32[Array, "n"], "of rows"]', 'Union[Float32[Array, "n"], None]', 'Optional[Float32[np.ndarray, "n"]]',
+     'None | jt.Float32[jt.Array, "n"]'],
+)  # fmt: skip
+def test_a_type_around_an_array_is_read_where_its_name_is_not_known(annotation: str) -> None:
+    def f(x):
+        return x
+
+    f.__annotations__ = {"x": annotation}
+    assert str(rx.signature(rx.checked(f))) == "@f = fn(x : Tensor([n], float32))"
+
+
+@pytest.mark.parametrize(
     ("annotation", "why"),
     [('Float[Array, "n"] | Int[Array, "n"]', "one type or another"), ('Float[Array, "n"] | int', "one type or another"),
-     ('tuple[Float[Array, "n"], int]', "each part is one"), ('tuple[Float[Array, "n"], ...]', "cannot be looked up"),
-     ('list[Float[Array, "n"]]', "cannot be looked up"), ('Float[Array, "n"', "no annotation of Python's")],
+     ('tuple[Float[Array, "n"], int]', "each part is one"), ('tuple[Float[Array, "n"], ...]', "no words for"),
+     ('list[Float[Array, "n"]]', "no words for"), ('PyTree[Float[Array, "n"]]', "no words for"),
+     ('Callable[[Float[Array, "n"]], int]', "no words for"), ('Key[Array, ""]', "`Key` is a class of dtypes that no"),
+     ('jt.Floot32[np.ndarray, "n"]', "`Floot32` is a class of dtypes"), ("Float32[Array]", "is not like `Float32"),
+     ("Float32[Array, n]", "not like"), ('Union[Float[Array, "n"], Int[Array, "n"]]', "one type or another"),
+     ('Float[Array, "n"', "no annotation of Python's")],
 )  # fmt: skip
 def test_arrays_inside_other_types_are_refused(annotation: str, why: str) -> None:
     with pytest.raises(TypeError, match=why):
@@ -171,6 +188,7 @@ def test_annotations_of_jaxtyping_s_are_read_as_their_text_is(dims: str, shape: 
 
 @pytest.mark.skipif(find_spec("jaxtyping") is None, reason="jaxtyping is not installed")
 def test_trees_and_containers_of_jaxtyping_s_are_refused() -> None:
+    pytest.importorskip("jax")  # which its trees are made with
     from jaxtyping import Float, PyTree
 
     one = Float[np.ndarray, "n"]

@@ -73,6 +73,18 @@ def test_what_would_compute_something_else_is_not_renamed(tmp_path: Path) -> Non
         ("@len(x)", "`x.dim(0)` is the size of the first axis"),
         ("@pad(x, [1, 1])", "a pair for each axis, before and after it: `[(1, 1), (1, 1)]`"),
         ("@cat([x, x])", "did you mean `@concat`?"),
+        ("lax.cond(n > 2, f, g, x)", "a choice is written `if (c) { a } else { b }`"),
+        ("lax.fori_loop(0, n, f, x)", "a loop is written `for i in range(n) with (x = x) { ... }`"),
+        (
+            "lax.scan(f, x, x)",
+            "`@scan(f, init, xs)` hands a state along the rows of xs, and so does a loop with `stack`",
+        ),
+        ("jax.vmap(f)(x)", "`@map(f, xs)` calls f with each row of xs"),
+        ("jit(f)(x)", "leave it out: a program is compiled as it is"),
+        (
+            "@topk(x, 2).indices",
+            "values and their places are two functions: `@max` and `@argmax`, `@sort` and `@argsort`",
+        ),
     ],
 )
 def test_what_there_is_instead_is_said(call: str, help: str) -> None:
@@ -84,3 +96,9 @@ def test_what_there_is_instead_is_said(call: str, help: str) -> None:
 def test_what_is_not_renamed_has_a_primitive_that_is_near() -> None:
     assert all(elsewhere.primitives(name) for name in elsewhere._OTHERWISE.split())
     assert not {*elsewhere._SAID} & {*names()}
+
+
+@pytest.mark.parametrize("name", sorted(elsewhere._SAID))
+def test_what_is_said_of_a_name_is_a_sentence_of_any_tensor(name: str) -> None:
+    said = elsewhere.otherwise(name, "net.x")
+    assert said is not None and "{x}" not in said and "{{" not in said

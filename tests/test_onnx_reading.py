@@ -256,6 +256,24 @@ def test_without_the_package_onnx_it_says_what_to_install(tmp_path: Path) -> Non
     ), done.stderr
 
 
+ONNX_COMMANDS = [
+    ("check",), ("check", "--signature"), ("check", "--fix"), ("check", "--dynamic", "*.0"), ("infer",),
+    ("import", "-o", "out"), ("run",), ("shapes",), ("desugar",),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ONNX_COMMANDS, ids=" ".join)
+def test_each_command_says_without_the_package_onnx_what_to_install(tmp_path: Path, command: tuple[str, ...]) -> None:
+    path = saved(tmp_path, model_of())
+    script = (
+        "import sys; sys.modules['onnx'] = sys.modules['google'] = None; from rxlang.cli.main import invoke\n"
+        f"sys.exit(invoke({[*command, str(path)]!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "which is not installed" in done.stderr and "= help: pip install 'rxlang[onnx]'" in done.stderr
+
+
 # Many
 
 

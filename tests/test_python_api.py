@@ -43,7 +43,7 @@ def test_help_of_a_module_has_its_functions_by_the_names_that_they_are_called_by
         "@f = fn(x : Tensor([k], int8), m : Size = 3)",
         "@h = fn()",
         "@i = fn(x : Tensor([k], int8), m : Size = 3)",
-        "main() runs the script, and gives its names with their values",
+        "main() runs the script, and gives what it prints by name",
     ]
     assert "module.ff(x)" in shown and "__init__" not in shown
     assert "@h" not in pydoc.plain(pydoc.render_doc(rx.loads("let a = 3")))
@@ -61,3 +61,8 @@ def test_what_is_no_program_is_told_once_with_what_is_one(tmp_path: Path) -> Non
     for name in ("gone.rx", "gone.onnx", "gone.py"):
         with pytest.raises(FileNotFoundError):
             rx.load(tmp_path / name)
+
+
+def test_the_version_is_that_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["--version"]) == 0
+    assert capsys.readouterr().out == f"rx {rx.__version__}\n"

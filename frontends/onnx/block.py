@@ -11,7 +11,6 @@ from ...lang import codes, no_rule
 from ...lang.diagnostics import RxError, error
 from ...lang.dtypes import DTYPES
 from ...lang.source import NOWHERE, Made
-from .bodies import body
 from .functions import Given, filled_in
 from .literals import Unwritten, listed, literal, quoted
 from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
@@ -189,11 +188,17 @@ class Block:
             return [(row(Reader(operation, self)), self.made)]
         if own is not None and self.is_kept(operation):
             return self.call(own, operation)
-        made = own or body(operation, version, [self.type(i) for i in operation.inputs])
+        made = own or self._defined(operation, version)
         if made is None:
             raise _Unknown
         self.expand(made, operation)
         return None
+
+    def _defined(self, operation: Operation, version: int) -> Function | None:
+        """What ONNX itself defines the operator by."""
+        from .bodies import body  # it loads onnx, which is there where a model was read
+
+        return body(operation, version, [self.type(i) for i in operation.inputs])
 
     def unknown(self, operation: Operation) -> list[Line]:
         """A node of which nothing is known but what the model declares of its results: they are somebody else's."""

@@ -38,7 +38,8 @@ def _called(case: Case, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]
             return name, () if is_library(case, value) else (value,)
         case sweet.Name(name=name) | sweet.FnName(name=name):
             return name, ()
-    return "", ()
+        case _:
+            return "", ()
 
 
 def _call(name: str, parts: Sequence[sweet.Expr | sweet.Arg]) -> str:

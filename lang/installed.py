@@ -1,0 +1,10 @@
+"""The version that is installed."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+try:
+    __version__ = version("rxlang")
+except PackageNotFoundError:
+    __version__ = "unknown"
