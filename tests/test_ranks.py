@@ -39,6 +39,7 @@ PROGRAMS = {
     "concat in front": ("m *s; n *s", "m+n *s", "@concat([x, y], axis=0)"),
     "stack": ("*s; *s", "2 *s", "@stack([x, y], axis=0)"),
     "halves turned": ("*s n", "*s n", "@concat([-x[..., n // 2:], x[..., :n // 2]], axis=-1)"),
+    "arms that a size decides": ("*s m", "*s m", "if (m % 2 == 0) { x[..., : m // 2 * 2] } else { @exp(x) }"),
     "split": ("*s 2*m", "*s m", "{ let (a, b) = @split(x, sections=2, axis=-1)\n  a * b }"),
     "pad": ("*s m", "*s m+3", "@pad(x, [(1, 2)], axes=[-1])"),
     "an axis to the end": ("n m *s", "n *s m", "@moveaxis(x, 1, -1)"),
