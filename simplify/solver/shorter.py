@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise, product
 from math import prod
+from typing import TypeGuard
 
 from .conditions import (
     AllOf,
@@ -32,7 +33,23 @@ from .conditions import (
 from .consequences import at_least_one, without_quotient
 from .facts import Facts
 from .sizes import single_var
-from .terms import Floor, Max, Mono, Size, Term, Var, floordiv, mod, of_atom, replace_atom, smax, variables
+from .terms import (
+    Floor,
+    Max,
+    Mono,
+    Size,
+    Term,
+    Var,
+    divides,
+    floordiv,
+    lead,
+    mod,
+    of_atom,
+    replace_atom,
+    smax,
+    variables,
+    without,
+)
 
 _REACH = 130
 _PERIOD = 65
@@ -80,7 +97,47 @@ def without_empty(cond: Cond, empties: Collection[Var] | None = None) -> Cond:
         if all(shared in mono for mono in monos):
             less = eq0(_divided(cond.term, shared))
             return cond if isinstance(less, bool) else without_empty(less, empties)
-    return cond
+    summed = _without_sum(cond.term, empties)
+    return cond if summed is None else summed
+
+
+def _without_sum(term: Term, empties: Collection[Var] | None) -> Cond | None:
+    """`d == h * k` for `(m + q) * d == (m + q) * h * k`: sizes that make up one axis are not all 0."""
+    for solved in dict.fromkeys(atom for mono in term.mons for atom in mono if isinstance(atom, Var)):
+        if max(mono.count(solved) for mono in term.mons) > 1:
+            continue
+        beside = {mono: k for mono, k in term.mons.items() if solved not in mono}
+        by = _divided(Term({mono: k for mono, k in term.mons.items() if mono not in beside}), solved)
+        rest = _quotient(Term(beside), by) if beside and _is_sum(by, empties) else None
+        if rest is not None:
+            return eq0(of_atom(solved) + rest)
+    return None
+
+
+def _is_sum(size: Size, empties: Collection[Var] | None) -> TypeGuard[Term]:
+    """Whether it is 0 only where each of several sizes is, or so with the other sign."""
+    if not isinstance(size, Term) or len(size.mons) < 2 or len({k > 0 for k in size.mons.values()}) > 1:
+        return False
+    sizes = [mono[0] for mono in size.mons if len(mono) == 1]
+    return len(sizes) == len(size.mons) and all(
+        isinstance(v, Var) and v.nonneg and (empties is None or v in empties) for v in sizes
+    )
+
+
+def _quotient(size: Size, by: Term) -> Size | None:
+    """The size divided by a sum of sizes, None where something is left."""
+    first = lead(by)
+    found: Size = 0
+    for _ in range(_MOST_STEPS):
+        if isinstance(size, int):
+            return found if size == 0 else None
+        mono = lead(size)
+        factor, left = divmod(size.mons[mono], by.mons[first])
+        if left or not divides(first, mono):
+            return None
+        part = prod((of_atom(atom) for atom in without(mono, first)), start=factor)
+        found, size = found + part, size - part * by
+    return None
 
 
 def factors(cond: Cond) -> tuple[Var, ...]:
@@ -329,9 +386,7 @@ def _guessed(facts: Facts, cond: Cond) -> Cond:
     if isinstance(cond, bool):
         return cond
     variables = cond_variables(cond)
-    guesses = _of_one if len(variables) == 1 else _of_two if len(variables) == 2 else None
-    if guesses is None:
-        return cond
+    guesses = _of_one if len(variables) == 1 else _of_two if len(variables) == 2 else _of_remainders
     for guess in guesses(facts, cond, *variables):
         if len(render_cond(guess)) <= len(render_cond(cond)) and guess != cond and _same(facts, cond, guess):
             return guess
@@ -410,6 +465,20 @@ def _of_two(facts: Facts, cond: Cond, v: Var, w: Var) -> Iterator[Cond]:
     for guess in (least, *_pairs(of_atom(v), of_atom(w))):
         if all(evaluate_cond(guess, p) == held for p, held in zip(points, holds, strict=True)):
             yield guess
+
+
+def by_remainder(facts: Facts, cond: Cond) -> Cond:
+    """`k % 2 == 1` for `(h - k % 2 + 1) * (w - k % 2 + 1) == h * w`: the remainder that says the same."""
+    guesses = () if isinstance(cond, bool) else _of_remainders(facts, cond)
+    return next((guess for guess in guesses if _same(facts, cond, guess)), cond)
+
+
+def _of_remainders(facts: Facts, cond: Condition, *_: Var) -> Iterator[Cond]:
+    """A remainder of a size of which a part by a small number stands in an equation."""
+    atoms = dict.fromkeys(a for mono in cond.term.mons for a in mono) if isinstance(cond, Eq0) else ()
+    for atom in atoms:
+        if isinstance(atom, Floor) and isinstance(atom.den, int) and atom.den <= _FEW and _only(atom.num) is not None:
+            yield from (eq(mod(atom.num, atom.den), rest) for rest in range(atom.den))
 
 
 def constants(cond: Cond) -> set[int]:
