@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise, product
 from math import prod
-from typing import TypeGuard
 
 from .conditions import (
     AllOf,
@@ -31,6 +30,7 @@ from .conditions import (
     render_cond,
 )
 from .consequences import at_least_one, without_quotient
+from .factors import divided, without_empty
 from .facts import Facts
 from .sizes import single_var
 from .terms import (
@@ -40,15 +40,12 @@ from .terms import (
     Size,
     Term,
     Var,
-    divides,
     floordiv,
-    lead,
     mod,
     of_atom,
     replace_atom,
     smax,
     variables,
-    without,
 )
 
 _REACH = 130
@@ -86,70 +83,6 @@ def _shorter(facts: Facts, cond: Condition, empties: Collection[Var] | None) -> 
     return _guessed(facts, plain) if split is None else shorter(facts, split, empties)
 
 
-def without_empty(cond: Cond, empties: Collection[Var] | None = None) -> Cond:
-    """`n * p == 0` as `p == 0`: that it also holds for n = 0, where a tensor has no elements, nobody asks for."""
-    if not isinstance(cond, Eq0):
-        return cond
-    monos = list(cond.term.mons)
-    for shared in monos[0]:
-        if not isinstance(shared, Var) or not shared.nonneg or (empties is not None and shared not in empties):
-            continue
-        if all(shared in mono for mono in monos):
-            less = eq0(_divided(cond.term, shared))
-            return cond if isinstance(less, bool) else without_empty(less, empties)
-    summed = _without_sum(cond.term, empties)
-    return cond if summed is None else summed
-
-
-def _without_sum(term: Term, empties: Collection[Var] | None) -> Cond | None:
-    """`d == h * k` for `(m + q) * d == (m + q) * h * k`: sizes that make up one axis are not all 0."""
-    for solved in dict.fromkeys(atom for mono in term.mons for atom in mono if isinstance(atom, Var)):
-        if max(mono.count(solved) for mono in term.mons) > 1:
-            continue
-        beside = {mono: k for mono, k in term.mons.items() if solved not in mono}
-        by = _divided(Term({mono: k for mono, k in term.mons.items() if mono not in beside}), solved)
-        rest = _quotient(Term(beside), by) if beside and _is_sum(by, empties) else None
-        if rest is not None:
-            return eq0(of_atom(solved) + rest)
-    return None
-
-
-def _is_sum(size: Size, empties: Collection[Var] | None) -> TypeGuard[Term]:
-    """Whether it is 0 only where each of several sizes is, or so with the other sign."""
-    if not isinstance(size, Term) or len(size.mons) < 2 or len({k > 0 for k in size.mons.values()}) > 1:
-        return False
-    sizes = [mono[0] for mono in size.mons if len(mono) == 1]
-    return len(sizes) == len(size.mons) and all(
-        isinstance(v, Var) and v.nonneg and (empties is None or v in empties) for v in sizes
-    )
-
-
-def _quotient(size: Size, by: Term) -> Size | None:
-    """The size divided by a sum of sizes, None where something is left."""
-    first = lead(by)
-    found: Size = 0
-    for _ in range(_MOST_STEPS):
-        if isinstance(size, int):
-            return found if size == 0 else None
-        mono = lead(size)
-        factor, left = divmod(size.mons[mono], by.mons[first])
-        if left or not divides(first, mono):
-            return None
-        part = prod((of_atom(atom) for atom in without(mono, first)), start=factor)
-        found, size = found + part, size - part * by
-    return None
-
-
-def factors(cond: Cond) -> tuple[Var, ...]:
-    """The sizes that are a factor of everything in an equation."""
-    if not isinstance(cond, Eq0):
-        return ()
-    first, *others = cond.term.mons
-    return tuple(
-        v for v in dict.fromkeys(first) if isinstance(v, Var) and v.nonneg and all(v in mono for mono in others)
-    )
-
-
 def remainders(cond: Cond) -> list[Cond]:
     """That the quotients in an equation of products leave no remainder, where each is by a number."""
     if not isinstance(cond, Eq0) or max(map(len, cond.term.mons)) < 2:
@@ -174,18 +107,6 @@ def entails(given: Iterable[Cond], asked: Cond) -> bool:
     for cond in given:
         facts.assume(cond)
     return facts.decide(asked).kind == "proved"
-
-
-def _divided(term: Term, variable: Var) -> Size:
-    total: Size = 0
-    for mono, factor in term.mons.items():
-        left = list(mono)
-        left.remove(variable)
-        part: Size = factor
-        for atom in left:
-            part = part * of_atom(atom)
-        total = total + part
-    return total
 
 
 def _all(facts: Facts, parts: Iterable[Condition], empties: Collection[Var] | None) -> list[Cond]:
@@ -341,7 +262,7 @@ def _plainer(facts: Facts, atom: Floor | Max) -> Size | None:
 def _cancelled(facts: Facts, atom: Floor, num: Term) -> Size | None:
     """The quotient without a factor of the numerator, if the divisor is that factor under another name."""
     shared = [v for v in variables(atom.den) if all(v in mono for mono in num.mons)]
-    quotients = (_divided(num, v) for v in shared)
+    quotients = (divided(num, v) for v in shared)
     return next((q for q in quotients if facts.decide(eq(of_atom(atom), q)).kind == "proved"), None)
 
 

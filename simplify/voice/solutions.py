@@ -21,7 +21,8 @@ from ..solver.conditions import (
     render_cond,
     substitute_cond,
 )
-from ..solver.shorter import by_remainder, without_empty
+from ..solver.factors import without_empty
+from ..solver.shorter import by_remainder
 from ..solver.terms import Size, Var, left, mod, of_atom
 
 _FEW = 4
