@@ -56,6 +56,7 @@ PROGRAMS = {
     "pad two axes": ("*s m n", "*s m+2 n+1", "@pad(x, [(1, 0), (1, 1)], axes=[-1, -2])"),
     "take": ("m *s; *u int64", "*u *s", "@take(x, y, axis=0)"),
     "take behind": ("*s m; *u int64", "*s *u", "@take(x, y, axis=-1)"),
+    "take along in front": ("m *s; k *s int64", "k *s", "@take_along_axis(x, y, axis=0)"),
     "take along": ("*s m; *s k int64", "*s k", "@take_along_axis(x, y, axis=-1)"),
     "outer": ("*s; *u", "*s *u", "@tensordot(x, y, axes=0)"),
     "tensordot": ("*s k; k *u", "*s *u", "@tensordot(x, y, axes=1)"),
