@@ -14,7 +14,7 @@ from .core_form import checks_length
 from .errors import Broken, fail
 from .scope import SHAPE_SORTS, Scope, identifiers
 from .sorts import expand, in_core, says_nothing, sort_of, written
-from .statements import block_result, statements
+from .statements import before_result, block_result, statements
 from .type_names import all_names
 
 
@@ -71,7 +71,7 @@ def lambda_(code: Code, expr: sweet.Lambda, asked: core.FnSort | None = None) ->
         type_ = None if fn.result is None else expand(code.unit, fn.result)
         want = None if type_ is None else sort_of(type_)
         aside = code.aside(type_, (n for s in body.stmts if isinstance(s, sweet.Let) for n in s.names))
-        fine = statements(code, body.stmts)
+        fine = statements(code, before_result(body))
         result, sort = block_result(code, body, want, None if fn.result is None else expand(code.unit, fn.result))
         if not fine:
             raise Broken

@@ -22,7 +22,7 @@ from .ranges import loop_range
 from .scope import SHAPE_SORTS, Entry, Scope
 from .sorts import expand, says_nothing
 from .stacks import Stack, Stacks
-from .statements import block_result, statements
+from .statements import before_result, block_result, statements
 from .type_names import all_names, size_names
 
 
@@ -98,7 +98,7 @@ class _Loop:
         with code.block():
             for name in names:
                 code.scope.bind(Entry(name.name, None, None, name.span, "let"))
-            statements(code, self.expr.body.stmts)
+            statements(code, before_result(self.expr.body))
             for item in result.items if isinstance(result, sweet.TupleExpr) else (result,):
                 if isinstance(item, sweet.Call):
                     try:
@@ -224,7 +224,7 @@ class _Loop:
         want, type_ = _whole(sorts), all_types[0] if len(all_types) == 1 else sweet.TupleType(node.span, all_types)
         with self.code.block() as stmts:
             names = naming.entries(self.code, self.bound)
-            fine = statements(self.code, node.stmts)
+            fine = statements(self.code, before_result(node))
             self._check_count(node, sorts)
             result, _ = block_result(self.code, node, want, type_)
             if not fine:

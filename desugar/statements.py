@@ -6,6 +6,7 @@ from typing import NoReturn, assert_never
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Edit, Label, RxError
+from ..lang.node import replace
 from ..lang.source import Span
 from . import arguments, folding, levels, patterns, shapes
 from .annotations import leaves
@@ -26,7 +27,7 @@ _GIVE_SIZES = sweet.Call | sweet.For | sweet.While
 def block(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Block, core.Sort]:
     """A block and its result's sort; what it binds ends with it."""
     with code.block() as stmts:
-        fine = statements(code, node.stmts)
+        fine = statements(code, before_result(node))
         result, sort = block_result(code, node, want)
         if not fine:
             raise Broken
@@ -73,15 +74,28 @@ def block_result(
     return settled(value, type_), sort
 
 
-def _goes_on_with_minus(stmt: sweet.Stmt) -> bool:
-    """Whether a `let` ends in a difference whose `-` begins a line."""
-    expr = stmt.value if isinstance(stmt, sweet.Let) else None
+def before_result(node: sweet.Block) -> tuple[sweet.Stmt, ...]:
+    """The statements of a block, the last of them without what was meant as the result: nothing more is said of that."""
+    match node.stmts[-1:]:
+        case (sweet.Let() as let,) if (minus := _taken_for_minus(node)) is not None:
+            return (*node.stmts[:-1], replace(let, value=minus.left))
+    return node.stmts
+
+
+def _taken_for_minus(node: sweet.Block) -> sweet.Binary | None:
+    """The first difference whose `-` begins a line, where a block ends with a `let` of it and has no result."""
+    last = node.stmts[-1] if node.stmts and node.result is None else None
+    expr, found = last.value if isinstance(last, sweet.Let) else None, None
     while isinstance(expr, sweet.Binary):
-        before, minus, _ = expr.span.source.text[expr.left.span.end : expr.right.span.start].partition("-")
-        if minus and "\n" in before:
-            return True
+        if "\n" in expr.span.source.text[expr.left.span.end : _minus(expr)]:
+            found = expr
         expr = expr.left
-    return False
+    return found
+
+
+def _minus(expr: sweet.Binary) -> int:
+    """Where the `-` of a difference stands; what it begins with, of anything else."""
+    return max(expr.span.source.text.find("-", expr.left.span.end, expr.right.span.start), expr.left.span.end)
 
 
 def _unnamed(node: sweet.Block) -> str:
@@ -94,10 +108,7 @@ def _unnamed(node: sweet.Block) -> str:
 
 def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
     if node.result is None:
-        help = f"its last line has to be an expression{_unnamed(node)}"
-        if node.stmts and _goes_on_with_minus(node.stmts[-1]):
-            help = "a `-` that begins a line goes on the line before: a negative result is written `(-y)`"
-        fail(codes.E210, "this block has no result", node.span, help=help)
+        _has_no_result(node)
     if want is not None:
         return arguments.direct(code, node.result, want), want
     found = levels.level(code, node.result)
@@ -105,6 +116,19 @@ def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tupl
         _refuse(code, node.result, found, f"annotate the result: `: {found}`")
     value, sort = code.hooks.value(code, node.result)
     return value, sort
+
+
+def _has_no_result(node: sweet.Block) -> NoReturn:
+    message, minus = "this block has no result", _taken_for_minus(node)
+    if minus is None:
+        fail(codes.E210, message, node.span, help=f"its last line has to be an expression{_unnamed(node)}")
+    source, begin, end = node.span.source, _minus(minus), node.stmts[-1].span.end
+    fail(
+        codes.E210, message, Span(source, begin, end),
+        labels=(Label(minus.left.span, "this goes on with the `-`"),),
+        help="a `-` that begins a line goes on the line before: a negative result is written `(-y)`",
+        edits=(Edit(Span(source, begin, begin), "("), Edit(Span(source, end, end), ")")),
+    )  # fmt: skip
 
 
 def _refuse(

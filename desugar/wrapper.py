@@ -31,7 +31,7 @@ from .naming import destructurings, entries, is_destructuring, lets, of_stacks
 from .parameters import Parameters
 from .scope import SHAPE_SORTS, Entry, identifiers
 from .sorts import expand, sort_of
-from .statements import block_result, statements
+from .statements import before_result, block_result, statements
 from .type_names import size_names
 from .world import FnInfo
 from .written import declaration
@@ -87,7 +87,7 @@ class Wrapper:
         assert body is not None
         names = entries(self.code, self.parameters.bound)
         checks, self.code.stmts = self.code.stmts, []
-        fine = statements(self.code, body.stmts[self.parameters.domain :])
+        fine = statements(self.code, before_result(body)[self.parameters.domain :])
         want = self.info.result
         result, sort = self._result(self.code, body, want)
         if not fine or self.code.failed or self.code.ever_failed:
@@ -108,7 +108,7 @@ class Wrapper:
         body = self.decl.fn.body
         assert body is not None
         fine, at = self._written_checks()
-        fine = statements(self.code, body.stmts) and fine
+        fine = statements(self.code, before_result(body)) and fine
         result, sort = self._result(self.code, body, self.info.result)
         if not fine or self.code.failed:
             raise Broken
@@ -243,7 +243,7 @@ class Wrapper:
             if entry.sort is None:
                 code.scope.bind(entry)
         names = entries(code, self.parameters.bound)
-        fine = statements(code, body.stmts[self.parameters.domain :])
+        fine = statements(code, before_result(body)[self.parameters.domain :])
         result, _ = self._result(code, body, self.info.result)
         used = {n for n, e in names.items() if e.used}
         if not fine or code.failed or code.ever_failed:

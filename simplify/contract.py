@@ -11,7 +11,8 @@ from .known.state import State
 from .known.values import Env, SizeValue
 from .prover import Prover
 from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond
-from .solver.shorter import entails, factors, remainders, shorter, without_empty
+from .solver.factors import factors, without_empty
+from .solver.shorter import entails, remainders, shorter
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.telling import told
 from .weakest import Inputs, OpenCheck, facts_of, said, weakest

@@ -13,6 +13,7 @@ from rxlang import pipeline
 from rxlang.cli.main import invoke
 from rxlang.desugar.desugar import desugar
 from rxlang.desugar.errors import nearest
+from rxlang.helps.edits import applied
 from rxlang.lang import core, sweet
 from rxlang.lang.codes import CODES
 from rxlang.lang.core_printer import print_expr, print_program, print_stmt
@@ -602,6 +603,27 @@ def test_a_result_that_begins_with_a_minus_is_told_how_it_is_written(body: str, 
     _, found = run(f"@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {{\n  {body}\n}}")
     (said,) = [d for d in found if d.code == "E210"]
     assert said.help is not None and ("`(-y)`" in said.help) is told
+
+
+@pytest.mark.parametrize(
+    ("body", "meant"),
+    [
+        ("let y = x\n  -y", "let y = x\n  (-y)"),
+        ("let y = @exp(x) * 2.0\n  -(y + 1.0) / y", "let y = @exp(x) * 2.0\n  (-(y + 1.0) / y)"),
+        ("let y = x\n  -y + x\n  -x", "let y = x\n  (-y + x\n  -x)"),
+        ("let y = @map(fn(a : Tensor([], float32)) { let b = a\n -b }, x)\n  y", None),
+        ("for i in range(n) with (x = x) { let y = x\n -y }", None),
+        ("if (n > 1) { let y = x\n -y } else { x }", None),
+    ],
+)
+def test_a_result_that_begins_with_a_minus_is_one_mistake_and_mended(body: str, meant: str | None) -> None:
+    head = "@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {\n  "
+    _, found = run(f"{head}{body}\n}}")
+    (said,) = errors(found)
+    assert said.code == "E210" and said.span.text.startswith("-")
+    mended = applied(f"{head}{body}\n}}", said.edits)
+    assert meant is None or mended == f"{head}{meant}\n}}"
+    assert errors(run(mended)[1]) == []
 
 
 def test_an_underscore_may_stand_for_several_parts_of_a_tuple() -> None:

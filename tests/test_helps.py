@@ -304,6 +304,10 @@ TABLE = [
     (f("x [n, m, k]", "@moveaxis(x, 1, 3)"), "use axes 1 and 2: `@moveaxis(x, 1, 2)`"),
     (f("x [n, m, k]", "@swapaxes(x, axis2=-4, axis1=-1)"), "use axes -1 and -3: `@swapaxes(x, axis2=-3, axis1=-1)`"),
     (f("x [6, m]", "let (a, b, c) = @split(x, 2)\n  a + b * c"), "split it in 3: `@split(x, 3)`"),
+    (
+        f("x [n, m]", "let y = @exp(x)\n  -y / 2.0"),
+        "a `-` that begins a line goes on the line before: a negative result is written `(-y)`",
+    ),
     # names
     (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
     (f("x [n, m]", "@transpose(x, 0, 1)"), "did you mean `@swapaxes`?"),

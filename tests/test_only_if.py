@@ -57,3 +57,29 @@ def test_what_one_call_needs_besides_is_said_with_it() -> None:
 def test_a_long_number_of_elements_is_told_as_a_product() -> None:
     warning = the_warning("x : Tensor([n, c, h, w], float32)", "@reshape(x[:, 2:, ::3, ::2], [n, 1568])")
     assert "n * 1568 and n * max(c - 2, 0) * ((h + 2) // 3) * ((w + 1) // 2)" in warning.message
+
+
+@pytest.mark.parametrize(
+    ("params", "body", "only"),
+    [
+        (
+            "x : Tensor([b, m + q, d], float32), u : Tensor([h, k, m], float32)",
+            "@reshape(x, [b, m + q, h, k])",
+            "d == h * k",
+        ),
+        (
+            "x : Tensor([b, h, w], float32), k : Tensor([1, 1, p, p], float32)",
+            "@reshape(@conv(@reshape(x, [b, 1, h, w]), k, pads=p // 2), [b, h, w])",
+            "p % 2 == 1",
+        ),
+    ],
+)
+def test_sizes_that_leave_nothing_where_they_are_0_are_left_out(params: str, body: str, only: str) -> None:
+    assert f"this holds if {only}, which is checked" in the_warning(params, body).message
+
+
+def test_that_a_kernel_is_odd_is_said_once_for_all_axes() -> None:
+    warning = the_warning(
+        "x : Tensor([n, c, h, w], float32), k : Tensor([c, c, p, p], float32)", "x + @conv(x, k, pads=p // 2)"
+    )
+    assert warning.help == "`where p % 2 == 1` on @f makes it hold (checked)"

@@ -28,9 +28,7 @@ def mends(case: Case) -> Iterator[Mend]:
     stops = dict(_counted(case))
     every = (*case.subject.conditions, *_of_cut_sizes(case, stops))
     wanted = [tuple(_in_all_turns(_unless_empty(w), stops) for w in wordings) for wordings in every]
-    sayable = [tuple(t for t in wordings if _an_author_says(case, t)) for wordings in wanted]
-    if not all(_an_author_says(case, _unless_empty(other)) for other in case.subject.also):
-        sayable = []
+    sayable = [tuple(text for text in wordings if _is_sayable(case, text)) for wordings in wanted]
     own = signature_names(case.function.fn) if case.function is not None else set()
     for rank, wordings in enumerate(sayable):
         for text in wordings:
@@ -46,6 +44,11 @@ def mends(case: Case) -> Iterator[Mend]:
 
 
 # What an author says
+
+
+def _also(case: Case, text: str) -> tuple[str, ...]:
+    """What else the same call needs, where the condition is not one way to have it."""
+    return tuple(other for other in case.subject.also if text not in other.split(" || "))
 
 
 def _unless_empty(text: str) -> str:
@@ -97,9 +100,13 @@ def _of_cut_sizes(case: Case, stops: Mapping[str, str]) -> Iterator[tuple[str]]:
                 yield (" >= ".join(arg.value.span.text for arg in call.args),)
 
 
+def _is_sayable(case: Case, text: str) -> bool:
+    return all(_an_author_says(case, said) for said in (text, *map(_unless_empty, _also(case, text))))
+
+
 def _an_author_says(case: Case, text: str) -> bool:
-    """A divisibility, a bound, or that two named sizes are one which the signature left apart; never what pins a size to a
-    number, nor an equation of formulas that nobody wrote."""
+    """A divisibility, that a size is odd, a bound, or that two named sizes are one which the signature left apart; never
+    what pins a size to a number, nor an equation of formulas that nobody wrote."""
     try:
         return all(_is_usual(case, part) for part in _conjuncts(parse_expr(text)))
     except RxError:
@@ -115,8 +122,8 @@ def _conjuncts(expr: sweet.Expr) -> Iterator[sweet.Expr]:
 
 def _is_usual(case: Case, expr: sweet.Expr) -> bool:
     match expr:
-        case sweet.Binary(op="==", left=sweet.Binary(op="%"), right=sweet.IntLit(value=0)):
-            return True
+        case sweet.Binary(op="==", left=sweet.Binary(op="%", right=by), right=sweet.IntLit(value=rest)):
+            return rest == 0 or (rest == 1 and by.span.text == "2")
         case sweet.Binary(op="==", left=sweet.Name(name=one), right=sweet.Name(name=other)):
             return _left_apart(case, one) or _left_apart(case, other)
         case sweet.Binary(op=">=" | "<=" | ">" | "<"):
@@ -155,7 +162,7 @@ def _comparisons(text: str) -> list[sweet.Binary]:
 
 
 def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Mend]:
-    fn, also = decl.fn, tuple(map(_unless_empty, case.subject.also))
+    fn, also = decl.fn, tuple(map(_unless_empty, _also(case, text)))
     if not all(_said_in(other, signature_names(fn)) for other in also):
         return
     kind, text = "names" if _is_said_otherwise(fn, text) else _kind(text), ", ".join((text, *also))
@@ -237,7 +244,7 @@ def _assert_before(case: Case, text: str, meaning: str, rank: int) -> Iterator[M
         span = result.span if result is not None else None
     else:
         span = statement.span if statement is not None else case.diagnostic.span
-    text = " && ".join((text, *case.subject.also))
+    text = " && ".join((text, *_also(case, text)))
     if span is None or not _said_in(text, case.tree.names()):
         return
     start, indent = _line_start(span)

@@ -112,7 +112,7 @@ def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
     _equal_rank(ctx, a, b, "indices")
     i, j = place(ctx, a, axis), place(ctx, b, axis)
     joined = broadcast(ctx, put(a, i, 1), put(b, j, 1), names=("x", "indices"))
-    shape = put(joined, number(b, j), b[j]) if is_plain(b) else put(joined, len(joined) + number(b, j), b[j])
+    shape = put(joined, j, b[j])
     wide = put(shape, j, a[i]) if is_plain(a) and is_plain(b) else shape
     return Out(shape, _picked(spread(x.data, a, wide), wide, spread(indices.data, b, shape), shape, j))
 

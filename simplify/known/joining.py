@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...lang.dtypes import WEAK
 from ...lang.node import replace
 from ...ops.held import Held, common, how_many
-from ...ops.model import AnyDType, Elements, TensorInfo
+from ...ops.model import AnyDType, Elements, Segment, TensorInfo
 from ...ops.tracked import kept, of_literal
 from ..solver.conditions import eq
 from ..solver.sizes import only_var
@@ -87,9 +87,9 @@ def _join_element(state: State, a: object, b: object, cases: Cases) -> object:
 def _join_shapes(state: State, a: Shape, b: Shape, cases: Cases) -> Shape:
     if a == b:
         return a
-    if plain(a) and plain(b) and len(a) == len(b):
-        return tuple(_join_sizes(state, x, y, cases) for x, y in zip(a, b, strict=True))
-    return (state.segment("?"),)
+    if len(a) != len(b) or any(x != y for x, y in zip(a, b, strict=True) if not plain((x, y))):
+        return (state.segment("?"),)
+    return tuple(x if isinstance(x, Segment) else _join_sizes(state, x, y, cases) for x, y in zip(a, b, strict=True))
 
 
 def _join_sizes(state: State, a: Size, b: Size, cases: Cases) -> Size:

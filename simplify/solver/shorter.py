@@ -30,9 +30,23 @@ from .conditions import (
     render_cond,
 )
 from .consequences import at_least_one, without_quotient
+from .factors import divided, without_empty
 from .facts import Facts
 from .sizes import single_var
-from .terms import Floor, Max, Mono, Size, Term, Var, floordiv, mod, of_atom, replace_atom, smax, variables
+from .terms import (
+    Floor,
+    Max,
+    Mono,
+    Size,
+    Term,
+    Var,
+    floordiv,
+    mod,
+    of_atom,
+    replace_atom,
+    smax,
+    variables,
+)
 
 _REACH = 130
 _PERIOD = 65
@@ -69,30 +83,6 @@ def _shorter(facts: Facts, cond: Condition, empties: Collection[Var] | None) -> 
     return _guessed(facts, plain) if split is None else shorter(facts, split, empties)
 
 
-def without_empty(cond: Cond, empties: Collection[Var] | None = None) -> Cond:
-    """`n * p == 0` as `p == 0`: that it also holds for n = 0, where a tensor has no elements, nobody asks for."""
-    if not isinstance(cond, Eq0):
-        return cond
-    monos = list(cond.term.mons)
-    for shared in monos[0]:
-        if not isinstance(shared, Var) or not shared.nonneg or (empties is not None and shared not in empties):
-            continue
-        if all(shared in mono for mono in monos):
-            less = eq0(_divided(cond.term, shared))
-            return cond if isinstance(less, bool) else without_empty(less, empties)
-    return cond
-
-
-def factors(cond: Cond) -> tuple[Var, ...]:
-    """The sizes that are a factor of everything in an equation."""
-    if not isinstance(cond, Eq0):
-        return ()
-    first, *others = cond.term.mons
-    return tuple(
-        v for v in dict.fromkeys(first) if isinstance(v, Var) and v.nonneg and all(v in mono for mono in others)
-    )
-
-
 def remainders(cond: Cond) -> list[Cond]:
     """That the quotients in an equation of products leave no remainder, where each is by a number."""
     if not isinstance(cond, Eq0) or max(map(len, cond.term.mons)) < 2:
@@ -117,18 +107,6 @@ def entails(given: Iterable[Cond], asked: Cond) -> bool:
     for cond in given:
         facts.assume(cond)
     return facts.decide(asked).kind == "proved"
-
-
-def _divided(term: Term, variable: Var) -> Size:
-    total: Size = 0
-    for mono, factor in term.mons.items():
-        left = list(mono)
-        left.remove(variable)
-        part: Size = factor
-        for atom in left:
-            part = part * of_atom(atom)
-        total = total + part
-    return total
 
 
 def _all(facts: Facts, parts: Iterable[Condition], empties: Collection[Var] | None) -> list[Cond]:
@@ -284,7 +262,7 @@ def _plainer(facts: Facts, atom: Floor | Max) -> Size | None:
 def _cancelled(facts: Facts, atom: Floor, num: Term) -> Size | None:
     """The quotient without a factor of the numerator, if the divisor is that factor under another name."""
     shared = [v for v in variables(atom.den) if all(v in mono for mono in num.mons)]
-    quotients = (_divided(num, v) for v in shared)
+    quotients = (divided(num, v) for v in shared)
     return next((q for q in quotients if facts.decide(eq(of_atom(atom), q)).kind == "proved"), None)
 
 
@@ -329,9 +307,7 @@ def _guessed(facts: Facts, cond: Cond) -> Cond:
     if isinstance(cond, bool):
         return cond
     variables = cond_variables(cond)
-    guesses = _of_one if len(variables) == 1 else _of_two if len(variables) == 2 else None
-    if guesses is None:
-        return cond
+    guesses = _of_one if len(variables) == 1 else _of_two if len(variables) == 2 else _of_remainders
     for guess in guesses(facts, cond, *variables):
         if len(render_cond(guess)) <= len(render_cond(cond)) and guess != cond and _same(facts, cond, guess):
             return guess
@@ -410,6 +386,20 @@ def _of_two(facts: Facts, cond: Cond, v: Var, w: Var) -> Iterator[Cond]:
     for guess in (least, *_pairs(of_atom(v), of_atom(w))):
         if all(evaluate_cond(guess, p) == held for p, held in zip(points, holds, strict=True)):
             yield guess
+
+
+def by_remainder(facts: Facts, cond: Cond) -> Cond:
+    """`k % 2 == 1` for `(h - k % 2 + 1) * (w - k % 2 + 1) == h * w`: the remainder that says the same."""
+    guesses = () if isinstance(cond, bool) else _of_remainders(facts, cond)
+    return next((guess for guess in guesses if _same(facts, cond, guess)), cond)
+
+
+def _of_remainders(facts: Facts, cond: Condition, *_: Var) -> Iterator[Cond]:
+    """A remainder of a size of which a part by a small number stands in an equation."""
+    atoms = dict.fromkeys(a for mono in cond.term.mons for a in mono) if isinstance(cond, Eq0) else ()
+    for atom in atoms:
+        if isinstance(atom, Floor) and isinstance(atom.den, int) and atom.den <= _FEW and _only(atom.num) is not None:
+            yield from (eq(mod(atom.num, atom.den), rest) for rest in range(atom.den))
 
 
 def constants(cond: Cond) -> set[int]:

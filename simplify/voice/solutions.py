@@ -21,7 +21,8 @@ from ..solver.conditions import (
     render_cond,
     substitute_cond,
 )
-from ..solver.shorter import without_empty
+from ..solver.factors import without_empty
+from ..solver.shorter import by_remainder
 from ..solver.terms import Size, Var, left, mod, of_atom
 
 _FEW = 4
@@ -56,7 +57,7 @@ def _only_where(state: State, cond: Cond) -> Only | None:
             return found
     signs = (ge(of_atom(v), 0) for v in variables if not v.nonneg)
     sign = next((s for s in signs if _same(state, settled, s)), None)
-    plain = without_empty(settled) if sign is None else sign
+    plain = by_remainder(state.facts, without_empty(settled)) if sign is None else sign
     said = _said(plain)
     return said if said is None or _same(state, settled, plain) else replace(said, sufficient=True)
 

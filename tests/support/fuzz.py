@@ -112,6 +112,7 @@ FAMILIES: dict[str, Count] = {
     "chains": Count(60, 1_000),
     "written into": Count(15, 500),
     "kernels": Count(60, 500),
+    "stretches": Count(60, 1_000),
     "compiled tests": Count(30, 150),
     "fresh kernels": Count(180, 1_000),
     "views of operands": Count(4, 100),
