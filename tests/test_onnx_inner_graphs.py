@@ -306,3 +306,95 @@ def test_arms_may_call_what_they_hold_alike(tmp_path: Path, size: int) -> None:
     assert invoke(["import", str(path), "-o", str(tmp_path / "made")]) == 0
     for module in (rxlang.load(path), rxlang.load(tmp_path / "made" / "m.rx")):
         assert [float(module.main(x, np.array(c))[0]) for c in (True, False)] == [1.0, 2.0]
+
+
+COMPARED = {  # how a loop goes on: the operator, whether its number stands first, and the numbers that it has
+    "Less": (True, lambda first, end: range(first, end)),
+    "LessOrEqual": (True, lambda first, end: range(first, end + 1)),
+    "Greater": (False, lambda first, end: range(first, end)),
+    "GreaterOrEqual": (False, lambda first, end: range(first, end + 1)),
+}
+
+
+def counting(path: Path, op: str, first: int, dtype: type, shape: list[int], end: str, count: str) -> Path:
+    """The rows of x from the one of a number on that a loop without a trip count counts to the end, one behind the other."""
+    is_first = COMPARED[op][0]
+
+    def goes_on(number: str, result: str) -> list[Any]:
+        pair = [number, "end"] if is_first else ["end", number]
+        return [node(op, pair, [f"{result}_as"]), node("Cast", [f"{result}_as"], [result], to=BOOL)]
+
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    body = helper.make_graph(
+        [node("CastLike", ["one", "i"], ["step"]), node("Add", ["i", "step"], ["next"]), *goes_on("next", "more"),
+         node("Reshape", ["i", "none"], ["at"]), node("Gather", ["x", "at"], ["row"]),
+         node("Unsqueeze", ["row", "axes"], ["lifted"]), node("Concat", ["acc", "lifted"], ["acc2"], axis=0)],
+        "body",
+        [value("turn", INT64, []), value("go", BOOL, []), value("i", kind, shape), value("acc", FLOAT, None)],
+        [value("more", BOOL, None), value("next", kind, shape), value("acc2", FLOAT, None), value("row", FLOAT, None)],
+    )  # fmt: skip
+    sizes = [node("Shape", ["x"], ["rows_of_x"], start=0, end=1), node("Squeeze", ["rows_of_x"], ["size"])]
+    source = {"size": "size", "given": "given"}[end]
+    nodes = [
+        *sizes, node("Cast", [source], ["end"], to=kind), *goes_on("first", "begin"),
+        node("Loop", [count, "begin", "first", "empty"], ["last", "rows", "stacked"], body=body),
+    ]  # fmt: skip
+    held = {
+        "first": np.full(shape, first, dtype), "one": np.array(1), "none": np.array([], np.int64), "axes": np.array([0]),
+        "empty": np.zeros((0, 3), np.float32), "endless": np.array(2**63 - 1),
+    }  # fmt: skip
+    inputs = [value("x", FLOAT, ["n", 3]), value("given", INT64, [])]
+    return saved(
+        path,
+        nodes,
+        inputs,
+        [value(n, k, None) for n, k in (("last", kind), ("rows", FLOAT), ("stacked", FLOAT))],
+        **held,
+    )
+
+
+@pytest.mark.parametrize("seed", range(fuzz.tries("loops that count")))
+def test_a_loop_that_counts_has_as_many_turns_as_there_are_numbers(tmp_path: Path, seed: int) -> None:
+    draw = Random(seed)
+    op, first, end = draw.choice([*COMPARED]), draw.randrange(3), draw.choice(["size", "given"])
+    if "Equal" in op:
+        end = "given"  # the last row is one before the number of them
+    dtype, shape, count = (
+        draw.choice([np.int64, np.int64, np.int32]),
+        draw.choice([[], [], [1]]),
+        draw.choice(["", "endless"]),
+    )
+    path = counting(tmp_path / "m.onnx", op, first, dtype, shape, end, count)
+    found, main = rx_onnx.infer(path), rxlang.load(path, allow_empty=True).main
+    rows_of = np.random.default_rng(seed).standard_normal((5, 3)).astype(np.float32)
+    for n in range(1, 6):
+        x, given = rows_of[:n], draw.randrange(n)
+        numbers = [*COMPARED[op][1](first, n if end == "size" else given)]
+        last, rows, stacked = main(x, np.array(given))
+        assert last.tolist() == np.full(shape, numbers[-1] + 1 if numbers else first).tolist()
+        assert rows.tolist() == stacked.tolist() == x[numbers].tolist()
+        made = found.values["stacked"].shape
+        assert made is not None and (made[0] == "?" or value_of(made[0], n) == len(numbers))
+        assert end == "given" or made[0] != "?"
+
+
+def value_of(size: int | str, n: int) -> int:
+    return int(eval(str(size), {"n": n, "max": max, "min": min}))
+
+
+def test_a_loop_whose_end_moves_or_whose_number_grows_otherwise_counts_nothing(tmp_path: Path) -> None:
+    for at, step in enumerate((2, 0, -1)):
+        body = helper.make_graph(
+            [node("Add", ["i", "step"], ["next"]), node("Less", ["next", "end"], ["more"])],
+            "body", [value("turn", INT64, []), value("go", BOOL, []), value("i", INT64, [])],
+            [value("more", BOOL, []), value("next", INT64, [])],
+        )  # fmt: skip
+        nodes = [node("Less", ["first", "end"], ["go1"]), node("Loop", ["most", "go1", "first"], ["y"], body=body)]
+        held = {"first": np.array(0), "step": np.array(step), "most": np.array(7)}
+        path = saved(tmp_path / f"{at}.onnx", nodes, [value("end", INT64, [])], [value("y", INT64, None)], **held)
+        main = rxlang.load(path).main
+        for end in range(-1, 20):
+            number, turns = 0, 0
+            while number < end and turns < 7:
+                number, turns = number + step, turns + 1
+            assert main(np.array(end)).item() == number

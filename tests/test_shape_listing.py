@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
+from rxlang.simplify.solver.numbers import size_at
 from support import fuzz
 from support import random_programs as programs
 
@@ -188,3 +191,42 @@ def test_what_is_one_only_where_another_size_is_says_nothing_of_the_size_of_both
             given = (np.zeros(k, np.float32) for k in (n, size, m))
             result = eval(told, {"n": n, "m": m, "min": min, "max": max})
             assert module.f(*given).shape == (result,), n
+
+
+CONDITIONS = ["n % 2 == 1", "n % 3 == 0", "n > 4", "n <= m", "n == 5", "n != m", "n > 2 && m > 3", "n < 3 || m == 2"]
+ARMS = [
+    "x",
+    "@concat([x, x])",
+    "x[0:n // 2]",
+    "@concat([x, y])",
+    "x[0:min(n, 3)]",
+    "@concat([x, @zeros([1], float32)])",
+]
+
+
+def test_a_size_that_is_one_of_two_is_a_formula(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.rx"
+    for case in fuzz.cases("listed choices"):
+        with case as seed:
+            draw = Random(seed)
+            first, second = (
+                f"if ({draw.choice(CONDITIONS)}) {{ {' } else { '.join(draw.sample(ARMS, 2))} }}" for _ in "ab"
+            )
+            if draw.random() < 0.3:
+                second = re.sub(r"\bn\b", "z.dim(0)", re.sub(r"\bx\b", "z", second))
+            head = "@f = fn(x : Tensor([n], float32), y : Tensor([m], float32))"
+            path.write_text(f"{head} {{\n  let z = {first}\n  let w = {second}\n  (z, w)\n}}\n")
+            said = json.loads(listed(path, capsys, "--format", "json"))
+            found = {b["name"]: b["shape"][0] for b in said["functions"]["@f"]["bindings"] if b["name"] in ("z", "w")}
+            main = rx.load(path, allow_empty=True).f
+            for n, m in product((0, 1, 2, 3, 5, 6, 9), (0, 1, 2, 5, 7)):
+                right = main(np.zeros(n, np.float32), np.zeros(m, np.float32))
+                for name, value in zip("zw", right, strict=True):
+                    known = found[name] == "?" or size_at(found[name], {"n": n, "m": m})
+                    assert known in (True, len(value)), (seed, name, found[name], n, m)
+
+
+def test_parity_is_a_remainder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.rx"
+    path.write_text("@f = fn(x : Tensor([n], float32)) { if (n % 2 == 1) { @concat([x, x[:1]]) } else { x } }\n")
+    assert "Tensor([n + n % 2], float32)" in listed(path, capsys)

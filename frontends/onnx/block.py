@@ -51,6 +51,7 @@ class Block:
         self.bound: dict[str, str] = {}
         self.types: dict[str, ValueType] = {}
         self.constants: dict[str, Tensor] = {}
+        self.given_by: dict[str, Operation] = {}
         # What the values of a function's body are called after, and the node that all of its lines are for.
         self.prefix: str | None = None
         self.only: Made | None = None
@@ -154,6 +155,7 @@ class Block:
             self.operation(operation)
 
     def operation(self, operation: Operation) -> None:
+        self.given_by |= dict.fromkeys(operation.outputs, operation)
         inputs = tuple(self.name(i) if i else "" for i in operation.inputs)
         self.made = self.only or Made(str(operation), inputs, operation.trace, operation.op_type)
         try:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...lang.node import Node, replace
 from ...lang.onnx_weights import ELEMENTS
 from .block import Block, Control, constant_of
+from .counting import Counted, counted, is_endless
 from .literals import quoted
 from .model import Graph, Operation, OptionalType, SequenceType, Tensor, TensorType, Value
 from .operators.registry import Reader, Untranslatable
@@ -71,6 +72,8 @@ class _Parts(Node):
     stacked: tuple[Value, ...]
     # Whether the condition never ends it.
     stays: bool
+    # What it counts, where its condition ends it after so many turns and nothing else does.
+    counted: Counted | None = None
 
 
 def _parts(block: Block, operation: Operation) -> _Parts:
@@ -83,8 +86,11 @@ def _parts(block: Block, operation: Operation) -> _Parts:
     outs = graph.outputs[1:]
     stays = (cond == "" or _holds(block.constant(cond))) and _keeps_on(block, graph)
     pairs = tuple(zip(carried, firsts, strict=True))
+    ends_alone = not stays and (not count or is_endless(block.constant(count)))
+    counts = counted(block, graph, cond, pairs) if ends_alone else None
     return _Parts(
-        graph, count, cond, turn.name, go.name, pairs, outs[: len(carried)], outs[len(carried) :], stays
+        graph, count, cond, turn.name, go.name, pairs, outs[: len(carried)], outs[len(carried) :],
+        stays or counts is not None, counts,
     )  # fmt: skip
 
 
@@ -93,24 +99,34 @@ def loop(block: Block, operation: Operation) -> list[Line]:
     parts, inner = _parts(block, operation), block.nested()
     index = block.writer.values.fresh("turn")
     carries = [_carry(inner, v, block.name(first)) for v, first in parts.carries]
-    counted = bool(parts.count) or _is_used(parts.graph, parts.turn)
-    if counted:
+    is_counted = parts.counted is not None or bool(parts.count) or _is_used(parts.graph, parts.turn)
+    if is_counted:
         inner.lines.append((f"let {inner.defined(parts.turn)} = @size_to_tensor({index})", block.made))
     if parts.stays:
         inner.lines.append((f"let {inner.defined(parts.go)} = tensor(true)", block.made))
     else:
         start = f"@reshape({block.name(parts.cond)}, [])" if parts.cond else "tensor(true)"
         carries.insert(0, f"{inner.defined(parts.go)} = {start}")
+    kept = [_kept(inner.name(v.name), block.name(first)) for v, first in parts.carries if v.type is None]
+    if parts.counted is not None and parts.counted.is_plain(block):
+        number = inner.bound[parts.counted.number] = block.writer.values.fresh("number")
+        inner.lines.append((f"let {number} = @size_to_tensor({index} + {block.item(parts.counted.first)})", block.made))
     inner.graph(parts.graph)
     results = [_end(inner, v, e) for (v, _), e in _pairs(parts)] + [inner.name(v.name) for v in parts.stacked]
     if not parts.stays:
         results.insert(0, f"@reshape({inner.name(parts.graph.outputs[0].name)}, [])")
-    turns = block.item(parts.count) if parts.count else str(_ENDLESS)
-    head = f"for {index} in range({turns})" if counted else f"while ({inner.name(parts.go)})"
-    kept = [_kept(inner.name(v.name), block.name(first)) for v, first in parts.carries if v.type is None]
-    until = f"while ({inner.name(parts.go)})" if counted and not parts.stays else ""
+    head = f"for {index} in range({_turns(block, parts)})" if is_counted else f"while ({inner.name(parts.go)})"
+    until = f"while ({inner.name(parts.go)})" if is_counted and not parts.stays else ""
     lines = block.braced(_head(inner, head, carries, until, parts.stacked, kept), inner, _tuple(results))
     return _results(block, operation, parts, lines)
+
+
+def _turns(block: Block, parts: _Parts) -> str:
+    """How many turns there are at most, as a size."""
+    if parts.counted is None:
+        return block.item(parts.count) if parts.count else str(_ENDLESS)
+    first, end, more = parts.counted.first, parts.counted.end, parts.counted.more
+    return f"max({block.item(end)} - {block.item(first)}{f' + {more}' if more else ''}, 0)"
 
 
 def _keeps_on(block: Block, graph: Graph) -> bool:

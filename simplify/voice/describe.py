@@ -25,6 +25,7 @@ from ..known.values import (
 from ..solver.rendering import UNKNOWN, render
 from ..solver.sizes import single_var
 from ..solver.terms import Size, Term, variables, weight
+from .choices import as_formula
 
 # What is longer than this, or made of more parts, is not for reading.
 _LONGEST = 72
@@ -258,6 +259,8 @@ def _dim(size: Size, state: State) -> Dim:
 def _printed(size: Size, state: State) -> Dim:
     size = state.settled(size)
     known, bound = exactness(size, state)
+    if known != "exact" and (formula := as_formula(size, state)) is not None:
+        size, (known, bound) = formula, exactness(formula, state)
     if known == "exact":
         text = size if isinstance(size, int) else size_text(size, state, longest=_LISTED)
         return (text, known, None) if isinstance(text, int) or is_whole(text) else (UNKNOWN, "unknown", None)

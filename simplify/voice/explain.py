@@ -46,9 +46,10 @@ def _of_axes(name: str, entry: Entry, state: State) -> Iterator[Fact]:
     assert isinstance(entry.value, TensorInfo)
     for axis, (size, text) in enumerate(zip(state.resolve(entry.value.shape), described.shape, strict=True)):
         place = entry.axes[axis] if axis < len(entry.axes) else None
-        if described.exactness[axis] != "exact":
+        cases = _cases(size, state)
+        if cases or described.exactness[axis] != "exact":
             bound = described.bounds[axis]
-            limit = _cases(size, state) or (f", at most {bound}" if bound is not None else "")
+            limit = cases or (f", at most {bound}" if bound is not None else "")
             yield Fact(f"axis {axis} is decided by the run{limit}", place or entry.span)
         elif place is not None:
             yield Fact(f"axis {axis} is {text}", place)

@@ -136,6 +136,8 @@ FAMILIES: dict[str, Count] = {
     "computed targets": Count(8, 300),
     "models read": Count(200, 5_000),
     "sequences of models": Count(25, 500),
+    "loops that count": Count(16, 400),
+    "listed choices": Count(20, 500),
     "doors": Count(60, 2_000),
     "compositions": Count(15, 400),
     # What was found before, and edits.

@@ -1,0 +1,121 @@
+"""Loops that end by their condition and count: how many turns they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...lang.node import Node
+from ...lang.onnx_weights import ELEMENTS
+from .block import Block, constant_of
+from .model import Graph, Operation, Tensor, TensorType, Value
+
+# What a loop's condition compares: whether its number stands first, and how many turns there are beside the distance.
+_COMPARED = {"Less": (True, 0), "Greater": (False, 0), "LessOrEqual": (True, 1), "GreaterOrEqual": (False, 1)}
+# What gives the integer that it got, or the truth.
+_SAME = {"Identity", "CastLike"}
+_ENDLESS = 2**63 - 1
+
+
+class Counted(Node):
+    """A loop has a turn for each number from the value `first` on that is below the value `end`, `more` beyond it; its body
+    calls the number `number`."""
+
+    number: str
+    first: str
+    end: str
+    more: int
+
+    def is_plain(self, block: Block) -> bool:
+        """Whether the number is an int64 of rank 0."""
+        held = block.constant(self.first)
+        kind = block.type(self.first)
+        known = (
+            (held.dtype, held.shape)
+            if held is not None
+            else (getattr(kind, "dtype", None), getattr(kind, "shape", None))
+        )
+        return known == ("int64", ())
+
+
+def counted(block: Block, graph: Graph, cond: str, carries: Sequence[tuple[Value, str]]) -> Counted | None:
+    """What a loop counts whose body is a graph, whose first condition is `cond`, and that carries values, each with its first
+    one; None where its condition is another one than that a number, which grows by 1, has not reached what stays the same."""
+    before, inside = _made(block), {name: o for o in graph.operations for name in o.outputs}
+    begin = _comparison(before.get(_same(before, cond)))
+    again = _comparison(inside.get(_same(inside, graph.outputs[0].name)))
+    if begin is None or again is None or begin[2] != again[2] or _same(before, begin[1]) != _same(before, again[1]):
+        return None
+    first, end, more = begin
+    for at, (value, given) in enumerate(carries):
+        grows = _same(inside, graph.outputs[1 + at].name) == _same(inside, again[0])
+        starts = _same(before, given) == _same(before, first) and _is_whole(block, value, first)
+        if grows and starts and _is_next(block, graph, inside, again[0], value.name):
+            return None if _is_bound(graph, again[1]) else Counted(value.name, first, end, more)
+    return None
+
+
+def _made(block: Block | None) -> dict[str, Operation]:
+    """The nodes that give the values that are known in a block."""
+    found: dict[str, Operation] = {}
+    while block is not None:
+        found = {**block.given_by, **found}
+        block = block.outer
+    return found
+
+
+def _same(made: Mapping[str, Operation], name: str) -> str:
+    """The value that another one only hands on."""
+    while name in made and _hands_on(made[name]):
+        name = made[name].inputs[0]
+    return name
+
+
+def _hands_on(operation: Operation) -> bool:
+    to_bool = operation.op_type == "Cast" and ELEMENTS.get(operation.attributes.get("to", 0)) == "bool"
+    return operation.domain == "" and (operation.op_type in _SAME or to_bool)
+
+
+def _comparison(operation: Operation | None) -> tuple[str, str, int] | None:
+    """The number that is compared, what it is compared with, and how many turns there are beside the distance."""
+    if operation is None or operation.domain or operation.op_type not in _COMPARED or len(operation.inputs) != 2:
+        return None
+    is_first, more = _COMPARED[operation.op_type]
+    number, end = operation.inputs if is_first else operation.inputs[::-1]
+    return number, end, more
+
+
+def _is_next(block: Block, graph: Graph, inside: Mapping[str, Operation], name: str, number: str) -> bool:
+    """Whether a value of a body is the number of this turn and 1."""
+    added = inside.get(_same(inside, name))
+    if added is None or added.domain or added.op_type != "Add" or len(added.inputs) != 2:
+        return False
+    parts = [_same(inside, part) for part in added.inputs]
+    return number in parts and any(_is_one(block, graph, inside, p) for p in parts if p != number)
+
+
+def _is_one(block: Block, graph: Graph, inside: Mapping[str, Operation], name: str) -> bool:
+    made = inside.get(name)
+    held: Tensor | None = next((t for t in graph.initializers if t.name == name), None) or block.constant(name)
+    if made is not None:
+        if made.domain or made.op_type != "Constant":
+            return False
+        held = constant_of(made)
+    return held is not None and held.dtype.startswith("int") and tuple(held.values or ()) == (1,)
+
+
+def _is_whole(block: Block, value: Value, first: str) -> bool:
+    """Whether a number is an integer."""
+    held = block.constant(first)
+    dtype = held.dtype if held is not None else value.type.dtype if isinstance(value.type, TensorType) else None
+    return dtype is not None and dtype.startswith("int")
+
+
+def is_endless(count: Tensor | None) -> bool:
+    """Whether a trip count is none."""
+    return count is not None and tuple(count.values or ()) == (_ENDLESS,)
+
+
+def _is_bound(graph: Graph, name: str) -> bool:
+    """Whether a value is one of a graph, not of those around it."""
+    own = [*(v.name for v in graph.inputs), *(t.name for t in graph.initializers)]
+    return name in own or any(name in o.outputs for o in graph.operations)
