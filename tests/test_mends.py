@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from functools import reduce
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -788,3 +790,29 @@ def test_a_quotient_is_a_part_of_the_size_that_it_divides() -> None:
     assert elements.order_for(dims, ("b", "h", "t", "d // h")) == (0, 2, 1, 3)
     assert not elements.mixes(("b", "s"), ("b", "h", "w")) and elements.order_for(("b", "s"), ("b", "h", "w")) == ()
     assert not elements.mixes(("*s", "n"), ("n", 2)) and not elements.mixes((0, 5), (5, 0, 1))
+
+
+def chain(seed: int) -> tuple[str, str]:
+    """Layers one after the other over weights that are parameters or parts of one, and the same with two of them exchanged."""
+    draw = random.Random(seed)
+    many, in_tuple = draw.randrange(2, 6), draw.random() < 0.5
+    sizes = [*draw.sample("abcdegh", many), "f"]
+    types = [f"Tensor([{m}, {n}], float32)" for m, n in pairwise(sizes)]
+    given = f"p : ({', '.join(types)},)" if in_tuple else ", ".join(f"w{i} : {t}" for i, t in enumerate(types))
+    names = [f"p[{i}]" if in_tuple else f"w{i}" for i in range(many)]
+    head = f"@f = fn(x : Tensor([n, {sizes[0]}], float32), {given}) : Tensor([n, f], float32)"
+    first, second = sorted(draw.sample(range(many), 2)) if many > 2 else (0, 1)
+    changed = names.copy()
+    changed[first], changed[second] = names[second], names[first]
+    texts = (reduce(lambda y, w: f"@relu(@matmul({y}, {w}))", order, "x") for order in (names, changed))
+    right, wrong = (f"{head} {{\n  {body}\n}}\n" for body in texts)
+    return right, wrong
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_weights_in_each_others_place_change_places_if_the_author_says_so(seed: int) -> None:
+    right, wrong = chain(seed)
+    report = check_text(wrong, "t.rx", Path())
+    best = [(o, o.mends[0]) for o in offers(report, Path()) if o.mends]
+    assert best and all(applied(wrong, mend.edits) == right for _, mend in best)
+    assert all(why_left(offer, Source("t.rx", wrong)) for offer, _ in best)

@@ -17,6 +17,7 @@ from ..case import Case, Mend, appended, inserted, replaced
 from ..scope import Scope, scope_at
 from ..tree import callee, has, integer, is_reshape, keeps_shape, reduces, summed, turns
 from . import settings, windows
+from .exchanged import exchanged
 from .ranks import rank_of
 
 _AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
@@ -64,7 +65,7 @@ def mends(case: Case) -> Iterator[Mend]:
             far = behind // 4 if moved_by and makes else behind + _UNMIXED * unlikely
             for mend in slip(case, node, scope, far):
                 if node.span not in seen:
-                    mend = replace(mend, kind="slip", remote=node is not first)
+                    mend = replace(mend, kind="slip", remote=mend.remote or node is not first)
                     unsure = 0 if case.is_declared or mend.recalls else _UNSURE
                     yield replace(mend, rank=mend.rank + unsure, guess=mend.guess or bool(unsure))
         seen.add(node.span)
@@ -396,6 +397,7 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
 
 SLIPS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Mend]], ...] = (
     _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _indices, _numbers, _size_names, _tensor_names,
+    exchanged,
 )  # fmt: skip
 # Those that make a size larger or smaller.
 _OF_NUMBERS = (_windows, _numbers, _indices)
