@@ -127,7 +127,11 @@ class _Rows:
         if id(init) not in code.firsts:
             with code.block():
                 code.firsts[id(init)] = init, self._for_sorts(True, partial(code.hooks.value, code, init))[1]
-        return code.firsts[id(init)][1]
+        sort = code.firsts[id(init)][1]
+        self._refuse_uncounted(
+            "carries", sort, init, f"take it apart before: `let (a, b) = {spelled(init.span)}`, and `(a, b)` here"
+        )
+        return sort
 
     def only_sort(self) -> Typed | None:
         """A name of the loop's sort, if that is made of tensors: the loop is read in the turns of the one around it."""
@@ -263,7 +267,9 @@ class _Rows:
         made = sweet.Name(self.span, name.name)
         let = sweet.Let(self.span, (name,), False, None, False, called)
         stacked = given if self.name == "map" else self._left(given)
-        self._refuse_uncounted(stacked)
+        self._refuse_uncounted(
+            "stacks", stacked, self.given, "take it apart in the function: `let (a, b) = ...`, and `(a, b)` last"
+        )
         if self.name == "map":
             return (let,), _tuple(self.span, list(_parts(made, given))), given
         if stacked is given:
@@ -276,13 +282,11 @@ class _Rows:
         pair = isinstance(given, core.TupleSort) and len(given.items) == 2 and not self._is_carried(given)
         return given.items[1] if isinstance(given, core.TupleSort) and pair else given
 
-    def _refuse_uncounted(self, stacked: core.Sort) -> None:
-        """A tuple is stacked part by part, and has to say how many it has."""
-        if SOME_TUPLE.items[0] in leaf_sorts(stacked):
-            fail(
-                codes.E206, f"@{self.name} stacks a tuple part by part, and how many parts this one has is not known here",
-                self.given.span, help="take it apart in the function: `let (a, b) = ...`, and `(a, b)` in its last line",
-            )  # fmt: skip
+    def _refuse_uncounted(self, does: str, sort: core.Sort, at: sweet.Expr, help: str) -> None:
+        """A tuple is stacked and carried part by part, and has to say how many it has."""
+        if SOME_TUPLE.items[0] in leaf_sorts(sort):
+            what = f"@{self.name} {does} a tuple part by part, and how many parts this one has is not known here"
+            fail(codes.E206, what, at.span, help=help)
 
     def _is_carried(self, given: core.Sort) -> bool:
         """Whether the function gives just what it was given first."""

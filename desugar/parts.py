@@ -34,21 +34,30 @@ def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
 
 
 def _of_part(code: Code, expr: sweet.Index) -> Typed | None:
-    """A part of a part, or what an index takes of a tensor there: only reading the tuple tells."""
-    inner = expr.value
-    if not _is_part(code, inner):
+    """A part of what turns out to be a tuple, or what an index takes of a tensor there."""
+    whole = expr.value
+    if (
+        not _may_be_tuple(code, whole)
+        or levels.literal_index(code, expr) is None
+        and not isinstance(whole, sweet.Index)
+    ):
         return None
-    value, sort = code.hooks.value(code, inner)
+    value, sort = code.hooks.value(code, whole)
     if sort == core.TENSOR and not isinstance(value, core.Var):
         value = code.name(value, sort, "t")
     name = code.fresh("t")
-    code.scope.bind(Entry(name, sort, value, inner.span, "let"))
-    return code.hooks.value(code, replace(expr, value=sweet.Name(inner.span, name)))
+    code.scope.bind(Entry(name, sort, value, whole.span, "let"))
+    return code.hooks.value(code, replace(expr, value=sweet.Name(whole.span, name)))
 
 
-def _is_part(code: Code, expr: sweet.Expr) -> bool:
-    """Whether an expression is a part of a tuple, or of a part that may be one."""
-    return isinstance(expr, sweet.Index) and (levels.level(code, expr.value) == "Tuple" or _is_part(code, expr.value))
+def _may_be_tuple(code: Code, expr: sweet.Expr) -> bool:
+    """Whether only reading an expression tells: it is a part of a tuple, or ends with what a block, a turn or a row gives."""
+    match expr:
+        case sweet.Index(value=whole):
+            return levels.level(code, whole) == "Tuple" or _may_be_tuple(code, whole)
+        case sweet.Call():
+            return levels.higher_order(code, expr) is not None
+    return isinstance(expr, sweet.If)
 
 
 def _at(part: core.Value, expr: sweet.Index) -> core.Value:

@@ -248,6 +248,7 @@ def test_a_function_of_the_program_goes_before_and_a_primitive_where_no_function
          "@fold calls `f` with what is carried and a row; this one takes 3 arguments"),
         ("@map(@twice, xs, xs)", "E205", "@map calls `f` with a row of each of 2 tensors; this one takes 1 argument"),
         ("@map(fn(r) { @split(r, 2) }, xs)", "E206", "@map stacks a tuple part by part, and how many parts"),
+        ("@fold(fn(c, r) { (c[0] + r, c[1]) }, @split(xs, 2), xs)", "E206", "@fold carries a tuple part by part, and how many"),
         ("@scan(fn(c, r) { (c, (r, @split(r, 2))) }, xs[0], xs)[0]", "E206", "@scan stacks a tuple part by part, and how many"),
         ("@fold(@twice, xs, xs)", "E205", "@fold calls `f` with what is carried and a row; this one takes 1 argument"),
         ("@map(@relu, axis=xs)", "E205", "@map has no parameter `axis`; its parameters are f, xs"),

@@ -18,7 +18,7 @@ from rxlang.simplify.solver.conditions import Cond, any_of, eq, ge, le, ne
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Term, Var, floordiv, mod
 from rxlang.simplify.solver.trail import Kept, Table
-from support import fuzz
+from support import fuzz, metamorphic
 from support import random_programs as programs
 from support.phases import checked_of
 
@@ -332,7 +332,7 @@ def test_an_arm_that_gives_nothing_away_changes_nothing_that_is_said() -> None:
         with case as seed:
             maker = programs.Maker(seed)
             lines = maker.own.split("\n")
-            end = next(i for i, line in enumerate(lines) if line.startswith("  let out"))
+            end = metamorphic.end_of(lines)
             at = maker.random.randint(1, end)
             bound = [m[1] for line in lines[1:at] if (m := re.match(r"  let (\w+)\b", line)) and " fn(" not in line]
             scope = [name for name, dims, _ in maker.params if dims] + [n for n in bound if n.startswith("t")]

@@ -149,7 +149,7 @@ def _kind(word: str) -> tuple[int, bool, bool]:
 
 def _inserted(text: str, rng: random.Random, line: str) -> Changed:
     lines = text.split("\n")
-    end = next(i for i, found in enumerate(lines) if found.startswith("  let out"))
+    end = end_of(lines)
     at = rng.randint(1, end)
     return Changed("\n".join([*lines[:at], line, *lines[at:]]), line=lambda n: n if n <= at else n - 1)
 
@@ -176,7 +176,7 @@ def split(text: str, rng: random.Random) -> Changed:
 def swapped(text: str, rng: random.Random) -> Changed | None:
     """Two bindings one after the other of which neither speaks of the other, and one asks for nothing."""
     lines = text.split("\n")
-    end = next(i for i, found in enumerate(lines) if found.startswith("  let out"))
+    end = end_of(lines)
     free = [i for i in range(1, end - 1) if _is_plain(lines[i]) or _is_plain(lines[i + 1])]
     free = [i for i in free if BOUND.match(lines[i]) and BOUND.match(lines[i + 1])]
     free = [i for i in free if not _shares(lines[i], lines[i + 1]) and not _shares(lines[i + 1], lines[i])]
@@ -205,10 +205,16 @@ def _shares(one: str, other: str) -> bool:
 # What may leave more to the run
 
 
+def end_of(lines: list[str]) -> int:
+    """The line where what gives the result of the first function begins."""
+    close = lines.index("}")
+    return next((i for i in range(close) if lines[i].startswith("  let out")), close - 1)
+
+
 def moved(text: str, rng: random.Random) -> Changed | None:
     """A statement as a call of an unannotated function that has it as its body."""
     lines = text.split("\n")
-    end = next(i for i, found in enumerate(lines) if found.startswith("  let out"))
+    end = end_of(lines)
     fits = [
         i
         for i in range(1, end)
@@ -238,7 +244,7 @@ def _are_tensors(lines: list[str], names: list[str]) -> bool:
 def wrapped(text: str, rng: random.Random) -> Changed | None:
     """A binding in both arms of an `if` that the data decides."""
     lines = text.split("\n")
-    end = next(i for i, found in enumerate(lines) if found.startswith("  let out"))
+    end = end_of(lines)
     fits = [i for i in range(1, end) if CALL.match(lines[i])]
     if not fits:
         return None
