@@ -149,8 +149,9 @@ def _body(text: str) -> int | None:
 
 
 def _words(text: str) -> frozenset[str]:
-    """The names in a text; of `attn.block` also `attn`."""
+    """The names in a text; of `attn.block` also `attn`, and of what may be an implementation, `f_impl`, its wrapper."""
     found = set(_WORD.findall(text))
+    found |= {word.rstrip("'").removesuffix("_impl") for word in found if "_impl" in word}
     for word in [w for w in found if "." in w]:
         parts = word.split(".")
         found.update(".".join(parts[:n]) for n in range(1, len(parts)))

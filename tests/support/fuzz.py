@@ -142,6 +142,7 @@ FAMILIES: dict[str, Count] = {
     "compositions": Count(15, 400),
     # What was found before, and edits.
     "edits between checks": Count(25, 500),
+    "edited texts": Count(40, 1_500),
     "renames": Count(10, 500),
 }  # fmt: skip
 
