@@ -33,7 +33,10 @@ def slice_length(ctx: Ctx, n: Dim, start: Dim, stop: Dim, step: Dim) -> Dim:
     span = end - begin if ahead else begin - end
     if ctx.decide(ctx.le(0, span)) is not True:
         span = larger(ctx, span, 0)
-    return _ceildiv(ctx, span, step if ahead else -step)
+    length = _ceildiv(ctx, span, step if ahead else -step)
+    if _from_end(ctx, start) is None or _from_end(ctx, stop) is None:
+        ctx.passed(ctx.le(length, n))  # which the formula does not show
+    return length
 
 
 def _sign(ctx: Ctx, step: Dim) -> bool | None:

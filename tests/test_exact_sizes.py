@@ -111,3 +111,13 @@ def test_what_grows_with_a_bounded_size_is_bounded(body: str, bound: int) -> Non
     assert str(size) == str(bound) or (size.exactness, str(size.bound)) == ("upper_bound", str(bound))
     for k in range(2, 9):
         assert module.f(np.ones((7, 4), np.float32), np.array(k)).shape[0] <= bound
+
+
+@pytest.mark.parametrize("body", ["x[a:b]", "x[a:]", "x[:b]", "x[a::2]", "x[a:b][b:a]", "x[::-1][a:b]"])
+def test_a_slice_between_bounds_of_any_sign_is_at_most_as_long(body: str) -> None:
+    text = f"@f = fn(x : Tensor([n], float32), a : Size, b : Size) : Tensor([k], float32) where k <= n {{ {body} }}"
+    module = rx.loads(text)
+    assert module.f.residual == ()
+    x = np.arange(4, dtype=np.float32)
+    for a, b in [(-9, 2), (-2, 9), (0, 0), (3, -4), (-1, -3)]:
+        assert module.f(x, a, b).tolist() == eval(body, {"x": x, "a": a, "b": b}).tolist()
