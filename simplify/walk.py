@@ -163,6 +163,8 @@ class Walk:
             entry = replace(entry, value=SizeValue(self._name_size(stmt, stmt.names[0], entry.value)))
             parts = (entry.value,)
         frame.out.write(replace(stmt, value=value, known=tuple(map(self.bindings.written.known, parts))))
+        if isinstance(entry.value, ShapeValue) and not frame.inlined:
+            self.state.name_shape(self.state.resolve(entry.value.dims), stmt.names[0])
         if not stmt.is_tuple:
             return self.bindings.bind(frame, env, stmt.names[0], entry, stmt.span)
         match entry.value:

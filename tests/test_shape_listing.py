@@ -230,3 +230,21 @@ def test_parity_is_a_remainder(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path = tmp_path / "f.rx"
     path.write_text("@f = fn(x : Tensor([n], float32)) { if (n % 2 == 1) { @concat([x, x[:1]]) } else { x } }\n")
     assert "Tensor([n + n % 2], float32)" in listed(path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("types", "wanted"),
+    [
+        (("Tensor([*s])", "Tensor([n, *s], float32)", "Tensor"), ("[*s]", "[n, *s]")),
+        (("Tensor([*s, k], float32)", "Tensor([*t], float32)", "Tensor([*t])"), ("[*s, k]", "[*t]")),
+        (("Tensor", "Tensor([n, ...], float32)", "Tensor"), ("Tensor", "[n, ")),
+    ],
+)
+def test_a_stretch_of_axes_is_listed_by_the_name_that_it_has(
+    types: tuple[str, str, str], wanted: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.rx"
+    path.write_text(f"@f = fn(x : {types[0]}, y : {types[1]}) : {types[2]} {{\n  let z = @relu(y)\n  z\n}}\n")
+    lines = {line.split()[0]: line for line in listed(path, capsys).splitlines() if " : " in line}
+    assert wanted[0] in lines["x"] and "*x" not in lines["y"]
+    assert all(wanted[1] in lines[name] for name in ("y", "z", "result")), lines

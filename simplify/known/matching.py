@@ -167,9 +167,7 @@ def learn_match(level: ShapeLevel, stmt: core.MatchShape, found: Found) -> None:
     for name in stmt.binds:
         stands_for = found.names[name]
         if isinstance(stands_for, tuple):
-            for part in stands_for:
-                if isinstance(part, Segment) and len(stands_for) == 1:
-                    state.call(part.symbol, name)
+            state.name_shape(stands_for, name)
             level.env[name] = Entry(ShapeValue(stands_for), stmt.span)
             continue
         variable = single_var(stands_for)

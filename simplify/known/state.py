@@ -62,6 +62,8 @@ class State:
         self._solved: Kept[Var, Size] = Kept(trail)
         # What symbols are called, and the ranks that open shapes are known to have at least.
         self._called: Kept[Symbol, str] = Kept(trail)
+        # The stretches of axes that the program itself has a name for.
+        self._named_shapes: Kept[Symbol, None] = Kept(trail)
         self._reached: Kept[tuple[Shape, int], None] = Kept(trail)
         # No dtype is left for something.
         self.impossible = False
@@ -201,6 +203,15 @@ class State:
     def call(self, symbol: Symbol, name: str) -> None:
         """From here on the symbol is called so."""
         self._called[symbol] = name
+
+    def name_shape(self, shape: Shape, name: str) -> None:
+        """The program calls a shape so: that is the name of a stretch which is all of it."""
+        if len(shape) == 1 and isinstance(shape[0], Segment):
+            self.call(shape[0].symbol, name)
+            self._named_shapes[shape[0].symbol] = None
+
+    def is_named_shape(self, symbol: Symbol) -> bool:
+        return symbol in self._named_shapes
 
     def called(self, symbol: Symbol) -> str:
         """What the symbol is called."""

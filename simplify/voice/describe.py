@@ -97,9 +97,9 @@ def common_text(sizes: tuple[Size, ...], state: State, positive: bool) -> str | 
 
 
 def shape_text(shape: Shape, state: State) -> str:
-    """`[2, n * 4]`, or `?` where the rank is unknown."""
+    """`[2, n * 4]`, or `?` where nothing is known of it, nor has the program a name for it."""
     shape = state.resolve(shape)
-    if len(shape) == 1 and isinstance(shape[0], Segment):
+    if len(shape) == 1 and isinstance(shape[0], Segment) and not state.is_named_shape(shape[0].symbol):
         return UNKNOWN
     return f"[{', '.join(_part(d, state) for d in shape)}]"
 
@@ -189,7 +189,10 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
         case ShapeValue():
             shape = state.resolve(value.dims)
             if any(isinstance(d, Segment) for d in shape):
-                return Binding(name, span, "Shape", None, (), (), "int64", open=shape_text(shape, state))
+                text = shape_text(shape, state)
+                return Binding(
+                    name, span, "Shape", None, (), (), "int64", open=UNKNOWN if text == f"[*{name}]" else text
+                )
             dims = [_dim(d, state) for d in shape]
             return Binding(name, span, "Shape", tuple(d[0] for d in dims), *_ends(dims), "int64")
         case NumberValue():
