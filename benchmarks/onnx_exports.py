@@ -171,6 +171,8 @@ def _outcome(runner: Any, feeds: Mapping[str, Any], right: list[Any], score: Sco
         return "refused"
     found = found if isinstance(found, tuple) else (found,)
     for at, (a, b) in enumerate(zip(found, right, strict=True)):
+        if b.dtype == object and np.shape(a) == b.shape and a.tolist() == b.tolist():
+            continue
         if np.shape(a) != b.shape or a.dtype != b.dtype:
             score.said.append(f"result {at}: {a.dtype}{np.shape(a)} for {b.dtype}{b.shape}")
             return "wrong"

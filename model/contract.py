@@ -110,7 +110,9 @@ def contract_of(
         clauses,
         tuple(map(writer.range, indices.inputs())),
         tuple(_declared(inputs)),
-        (*map(writer.demand, said.left), *(writer.looked_up(*one) for one in indices.undecided())),
+        tuple(
+            dict.fromkeys((*map(writer.demand, said.left), *(writer.looked_up(*one) for one in indices.undecided())))
+        ),
         tuple(_typed(v.name, values.get(v.name)) for v in model.graph.outputs),
         said.exact,
         said.supposed,

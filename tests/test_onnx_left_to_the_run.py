@@ -224,3 +224,30 @@ def test_a_check_is_told_beside_another_one_of_its_node_that_is_a_condition(tmp_
     for n in range(1, rows):
         passes = all(holds_at(text, {"b": 1, "n": n}) for text in conditions(found))
         assert passes == (n <= rows // 2 + 1) == runs(main, {"x": np.zeros((1, n, 4), np.float32)}), n
+
+
+@pytest.mark.parametrize("inside", ["Loop", "If"])
+def test_indices_in_graphs_inside_are_listed_where_data_decides_them(tmp_path: Path, inside: str) -> None:
+    value = helper.make_tensor_value_info
+    nodes = [
+        node("Gather", "x turn", "row"), node("Gather", "ids turn", "one"), node("Gather", "table one", "e"),
+        node("Gather", "table two", "f"), node("Add", "e f", "s"),
+    ]  # fmt: skip
+    if inside == "Loop":
+        inputs = [value("turn", INT64, []), value("go", BOOL, [])]
+        body = helper.make_graph(
+            [*nodes, node("Identity", "go", "on")], "b", inputs, [value("on", BOOL, []), value("s", FLOAT, None)]
+        )
+        outer = [node("Shape", "x", "n", start=0, end=1), node("Loop", "n yes", "y", body=body)]
+    else:
+        arm = helper.make_graph(nodes, "b", [], [value("s", FLOAT, None)])
+        other = helper.make_graph([node("Identity", "nothing", "z")], "c", [], [value("z", FLOAT, None)])
+        outer = [node("Identity", "first", "turn"), node("ReduceMax", "x", "most", keepdims=0)]
+        outer += [node("Greater", "most half", "c"), node("If", "c", "y", then_branch=arm, else_branch=other)]
+    held = {
+        "table": np.zeros((5, 4), np.float32), "yes": np.array(True), "two": np.array(2), "first": np.array(0),
+        "half": np.float32(0.5), "nothing": np.zeros(4, np.float32),
+    }  # fmt: skip
+    path = saved(tmp_path / "m.onnx", outer, {"x": ["n", 3]}, {"ids": ["n"]}, held)
+    listed = [d.node for d in contract(path).undecided if "to be an index" in d.needs]
+    assert listed == ["node Gather_e (Gather)"]

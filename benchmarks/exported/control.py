@@ -107,3 +107,40 @@ class Speller(nn.Module):
 @export
 def greedy_letters() -> Export:
     return Export(Speller(), {"state": torch.randn(2, 6)}, {"state": {0: "batch"}}, 2)
+
+
+@torch.jit.script
+def _evened(x: Tensor) -> Tensor:
+    if x.shape[1] % 2 == 1:
+        x = torch.cat([x, x[:, :1]], 1)
+    if x.shape[1] > 10:
+        x = x[:, :10]
+    return x.reshape(x.shape[0], -1, 2)
+
+
+class Evened(nn.Module):
+    """Pairs of elements, at most five."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _evened(x)
+
+
+@export
+def evened() -> Export:
+    return Export(Evened(), {"x": torch.randn(3, 7)}, {"x": {0: "batch", 1: "seq"}})
+
+
+class Bags(nn.Module):
+    """Words in bags that begin at given places, the mean of each bag."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.EmbeddingBag(40, 5, mode="mean")
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.words(ids) * 2
+
+
+@export
+def bags_of_rows() -> Export:
+    return Export(Bags(), {"ids": torch.randint(0, 40, (3, 7))}, {"ids": {0: "batch", 1: "seq"}})

@@ -131,3 +131,27 @@ def prompts() -> Export:
     inputs = {"image": torch.randn(1, 16, 5, 6), "points": torch.rand(2, 3, 2), "kinds": torch.randint(0, 4, (2, 3))}
     axes: dict[str, Axes] = {"image": {2: "eh", 3: "ew"}, **dict.fromkeys(("points", "kinds"), {0: "batch", 1: "n"})}
     return Export(Prompts(), inputs, axes)
+
+
+class Queries(nn.Module):
+    """Learnt queries that look at an image: a transformer over its rows and columns, each with a place in a table."""
+
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.image, self.wanted = nn.Conv2d(3, width, 3, 4, 1), nn.Parameter(torch.randn(6, width))
+        self.rows, self.columns = (nn.Parameter(torch.randn(50, width // 2)) for _ in range(2))
+        self.layers = nn.Transformer(width, 2, 1, 1, 16, batch_first=True)
+        self.kinds, self.boxes = nn.Linear(width, 5), nn.Linear(width, 4)
+
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        seen = self.image(images)
+        high, wide = seen.shape[-2:]
+        across, down = self.columns[:wide].repeat(high, 1, 1), self.rows[:high, None].repeat(1, wide, 1)
+        placed = torch.cat([across, down], -1).flatten(0, 1) + seen.flatten(2).transpose(1, 2)
+        found = self.layers(placed, self.wanted.repeat(images.shape[0], 1, 1))
+        return self.kinds(found), self.boxes(found).sigmoid()
+
+
+@export
+def queries() -> Export:
+    return Export(Queries(), {"images": torch.randn(2, 3, 32, 40)}, {"images": IMAGE}, 2)

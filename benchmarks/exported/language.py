@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -165,3 +166,34 @@ class Windowed(nn.Module):
 @export
 def windowed() -> Export:
     return Export(Windowed(), {"x": torch.randn(2, 10, 16)}, {"x": {0: "batch", 1: "seq"}})
+
+
+class Buckets(nn.Module):
+    """Attention that knows how far words are apart, by buckets that grow with the distance."""
+
+    def __init__(self, width: int = 8, heads: int = 2, buckets: int = 8) -> None:
+        super().__init__()
+        self.heads, self.buckets = heads, buckets
+        self.words, self.bias = nn.Embedding(40, width), nn.Embedding(2 * buckets, heads)
+        self.query, self.key = nn.Linear(width, width), nn.Linear(width, width)
+
+    def bucket(self, far: Tensor) -> Tensor:
+        exact, size = self.buckets // 2, far.abs()
+        scaled = torch.log(size.float().clamp(min=1) / exact) / math.log(64 / exact) * (self.buckets - exact)
+        large = (exact + scaled.long()).clamp(max=self.buckets - 1)
+        return (far > 0).long() * self.buckets + torch.where(size < exact, size, large)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        x = self.words(ids)
+        batch, length, _ = x.shape
+        places = torch.arange(length)
+        bias = self.bias(self.bucket(places - places[:, None])).permute(2, 0, 1)[None]
+        query, key = (layer(x).view(batch, length, self.heads, -1).transpose(1, 2) for layer in (self.query, self.key))
+        scores = query @ key.transpose(-1, -2) + bias + (1 - mask[:, None, None].float()) * -1e4
+        return (scores.softmax(-1) @ key).transpose(1, 2).flatten(2)
+
+
+@export
+def buckets() -> Export:
+    inputs = {"ids": torch.randint(0, 40, (2, 7)), "mask": torch.ones(2, 7, dtype=torch.long)}
+    return Export(Buckets(), inputs, dict.fromkeys(inputs, {0: "batch", 1: "seq"}))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .export import Export, export
+from .export import Axes, Export, export
 from .language import Block
 
 
@@ -101,3 +101,51 @@ class Conformer(nn.Module):
 @export
 def conformer() -> Export:
     return Export(Conformer(), {"mel": torch.randn(2, 61, 19)}, {"mel": {0: "batch", 1: "frames"}})
+
+
+class Voice(nn.Module):
+    """Whether somebody speaks: a padded transform in windows, convolutions with strides, and a state that is handed on."""
+
+    def __init__(self, window: int = 32) -> None:
+        super().__init__()
+        self.window = window
+        self.waves = nn.Conv1d(1, window + 2, window, window // 4, bias=False)
+        self.convs = nn.Sequential(
+            nn.Conv1d(window // 2 + 1, 8, 3, 1, 1), nn.ReLU(), nn.Conv1d(8, 6, 3, 2, 1), nn.ReLU()
+        )
+        self.memory, self.out = nn.LSTM(6, 5), nn.Conv1d(5, 1, 1)
+
+    def forward(self, wave: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        real, other = self.waves(F.pad(wave[:, None], (0, self.window // 4), mode="reflect")).chunk(2, 1)
+        heard = self.convs((real**2 + other**2).sqrt())
+        states, (hidden, cell) = self.memory(heard.permute(2, 0, 1), (hidden, cell))
+        return self.out(states.permute(1, 2, 0).relu()).sigmoid().mean(2), hidden, cell
+
+
+@export
+def voice() -> Export:
+    states = {name: torch.zeros(1, 2, 5) for name in ("hidden", "cell")}
+    axes: dict[str, Axes] = {"wave": {0: "batch", 1: "samples"}, **dict.fromkeys(states, {1: "batch"})}
+    return Export(Voice(), {"wave": torch.randn(2, 200), **states}, axes, 3)
+
+
+class Skewed(nn.Module):
+    """Frames beside frames, by how far they are apart: products with a table of places, padded by one and read row by row."""
+
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.frames, self.query = nn.Conv1d(width, width, 3, 2, 1), nn.Linear(width, width)
+        self.table = nn.Parameter(torch.randn(1, 49, width))
+
+    def forward(self, mel: Tensor) -> Tensor:
+        x = self.frames(mel.transpose(1, 2)).transpose(1, 2)
+        batch, length, _ = x.shape
+        middle = self.table.shape[1] // 2
+        scores = self.query(x) @ self.query(self.table[:, middle - length + 1 : middle + length]).transpose(1, 2)
+        moved = F.pad(scores, [1, 0]).reshape(batch, 2 * length, length)[:, 1:].reshape(batch, length, 2 * length - 1)
+        return x + moved[:, :, :length].softmax(-1) @ x
+
+
+@export
+def skewed() -> Export:
+    return Export(Skewed(), {"mel": torch.randn(2, 20, 8)}, {"mel": {0: "batch", 1: "frames"}})

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from ...lang.node import Node, replace
 from ...lang.onnx_weights import ELEMENTS
 from .block import Block, Control, constant_of
-from .counting import Counted, counted, is_endless
+from .counting import Counted, counted, holds, is_endless
 from .literals import quoted
-from .model import Graph, Operation, OptionalType, SequenceType, Tensor, TensorType, Value
+from .model import Graph, Operation, OptionalType, SequenceType, TensorType, Value
 from .operators.registry import Reader, Untranslatable
 from .types import opaque_text
 from .writer import Line
@@ -84,7 +84,7 @@ def _parts(block: Block, operation: Operation) -> _Parts:
         raise Untranslatable(f"carries {len(firsts)} values with a body of {ends}")
     turn, go, *carried = graph.inputs
     outs = graph.outputs[1:]
-    stays = (cond == "" or _holds(block.constant(cond))) and _keeps_on(block, graph)
+    stays = (cond == "" or holds(block.constant(cond))) and _keeps_on(block, graph)
     pairs = tuple(zip(carried, firsts, strict=True))
     ends_alone = not stays and (not count or is_endless(block.constant(count)))
     counts = counted(block, graph, cond, pairs) if ends_alone else None
@@ -107,15 +107,15 @@ def loop(block: Block, operation: Operation) -> list[Line]:
     else:
         start = f"@reshape({block.name(parts.cond)}, [])" if parts.cond else "tensor(true)"
         carries.insert(0, f"{inner.defined(parts.go)} = {start}")
-    kept = [_kept(inner.name(v.name), block.name(first)) for v, first in parts.carries if v.type is None]
     if parts.counted is not None and parts.counted.is_plain(block):
-        number = inner.bound[parts.counted.number] = block.writer.values.fresh("number")
+        number = inner.name(parts.counted.number)
         inner.lines.append((f"let {number} = @size_to_tensor({index} + {block.item(parts.counted.first)})", block.made))
     inner.graph(parts.graph)
     results = [_end(inner, v, e) for (v, _), e in _pairs(parts)] + [inner.name(v.name) for v in parts.stacked]
     if not parts.stays:
         results.insert(0, f"@reshape({inner.name(parts.graph.outputs[0].name)}, [])")
     head = f"for {index} in range({_turns(block, parts)})" if is_counted else f"while ({inner.name(parts.go)})"
+    kept = [_kept(inner.name(v.name), block.name(first)) for v, first in parts.carries if v.type is None]
     until = f"while ({inner.name(parts.go)})" if is_counted and not parts.stays else ""
     lines = block.braced(_head(inner, head, carries, until, parts.stacked, kept), inner, _tuple(results))
     return _results(block, operation, parts, lines)
@@ -126,7 +126,7 @@ def _turns(block: Block, parts: _Parts) -> str:
     if parts.counted is None:
         return block.item(parts.count) if parts.count else str(_ENDLESS)
     first, end, more = parts.counted.first, parts.counted.end, parts.counted.more
-    return f"max({block.item(end)} - {block.item(first)}{f' + {more}' if more else ''}, 0)"
+    return f"max({block.item(end)} - {block.item(first)}{f' + {more}' if more else ''}, {parts.counted.least})"
 
 
 def _keeps_on(block: Block, graph: Graph) -> bool:
@@ -138,24 +138,14 @@ def _keeps_on(block: Block, graph: Graph) -> bool:
     if any(v.name == name for v in graph.inputs):
         return name == graph.inputs[1].name
     if name in made:
-        return made[name].op_type == "Constant" and _holds(constant_of(made[name]))
-    return _holds(next((t for t in graph.initializers if t.name == name), None) or block.constant(name))
+        return made[name].op_type == "Constant" and holds(constant_of(made[name]))
+    return holds(next((t for t in graph.initializers if t.name == name), None) or block.constant(name))
 
 
 def _is_handed_on(operation: Operation) -> bool:
     """Whether what a node gives is true where what it gets is."""
     to_bool = operation.op_type == "Cast" and ELEMENTS.get(operation.attributes.get("to", 0)) == "bool"
     return operation.domain == "" and len(operation.inputs) == 1 and (operation.op_type == "Identity" or to_bool)
-
-
-def _holds(constant: Tensor | None) -> bool:
-    """Whether a constant is one that is true."""
-    return (
-        constant is not None
-        and constant.values is not None
-        and len(constant.values) == 1
-        and constant.values[0] is True
-    )
 
 
 def _is_used(graph: Graph, name: str) -> bool:

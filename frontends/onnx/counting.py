@@ -17,13 +17,14 @@ _ENDLESS = 2**63 - 1
 
 
 class Counted(Node):
-    """A loop has a turn for each number from the value `first` on that is below the value `end`, `more` beyond it; its body
-    calls the number `number`."""
+    """A loop has a turn for each number from the value `first` on that is below the value `end`, `more` beyond it, and `least`
+    turns at least; its body calls the number `number`."""
 
     number: str
     first: str
     end: str
     more: int
+    least: int
 
     def is_plain(self, block: Block) -> bool:
         """Whether the number is an int64 of rank 0."""
@@ -41,17 +42,29 @@ def counted(block: Block, graph: Graph, cond: str, carries: Sequence[tuple[Value
     """What a loop counts whose body is a graph, whose first condition is `cond`, and that carries values, each with its first
     one; None where its condition is another one than that a number, which grows by 1, has not reached what stays the same."""
     before, inside = _made(block), {name: o for o in graph.operations for name in o.outputs}
-    begin = _comparison(before.get(_same(before, cond)))
     again = _comparison(inside.get(_same(inside, graph.outputs[0].name)))
-    if begin is None or again is None or begin[2] != again[2] or _same(before, begin[1]) != _same(before, again[1]):
+    if again is None or _is_bound(graph, again[1]):
         return None
-    first, end, more = begin
     for at, (value, given) in enumerate(carries):
         grows = _same(inside, graph.outputs[1 + at].name) == _same(inside, again[0])
-        starts = _same(before, given) == _same(before, first) and _is_whole(block, value, first)
-        if grows and starts and _is_next(block, graph, inside, again[0], value.name):
-            return None if _is_bound(graph, again[1]) else Counted(value.name, first, end, more)
+        if grows and _is_whole(block, value, given) and _is_next(block, graph, inside, again[0], value.name):
+            least = _first_turns(block, before, cond, given, again)
+            return None if least is None else Counted(value.name, given, again[1], again[2], least)
     return None
+
+
+def _first_turns(
+    block: Block, before: Mapping[str, Operation], cond: str, given: str, again: tuple[str, str, int]
+) -> int | None:
+    """How many turns there are at least: none where the first number is compared as all others are, one where there is a turn
+    anyhow; None where something else decides it."""
+    if not cond or holds(block.constant(cond)):
+        return 1
+    begin = _comparison(before.get(_same(before, cond)))
+    if begin is None or begin[2] != again[2]:
+        return None
+    same = [(begin[0], given), (begin[1], again[1])]
+    return 0 if all(_same(before, one) == _same(before, other) for one, other in same) else None
 
 
 def _made(block: Block | None) -> dict[str, Operation]:
@@ -108,6 +121,12 @@ def _is_whole(block: Block, value: Value, first: str) -> bool:
     held = block.constant(first)
     dtype = held.dtype if held is not None else value.type.dtype if isinstance(value.type, TensorType) else None
     return dtype is not None and dtype.startswith("int")
+
+
+def holds(constant: Tensor | None) -> bool:
+    """Whether a constant is one that is true."""
+    values = None if constant is None else constant.values
+    return values is not None and len(values) == 1 and values[0] is True
 
 
 def is_endless(count: Tensor | None) -> bool:

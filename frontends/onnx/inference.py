@@ -23,7 +23,7 @@ Policy = Literal["overwrite", "ignore", "reconcile", "strict"]
 
 class Inferred(Node):
     """What is known of one value: a size is an int, an expression over the sizes of the inputs, or "?"; `shape` is None where
-    not even the rank is known. `data` has its elements, where all of them are sizes."""
+    not even the rank is known. `data` has its elements, where all are sizes, "?" one that a graph inside has."""
 
     shape: tuple[int | str, ...] | None
     dtype: str | None
@@ -104,7 +104,7 @@ def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | Non
     shape = None if binding.shape is None else tuple(map(text, binding.shape))
     bounds = tuple(None if b is None or text(b) == "?" else text(b) for b in binding.bounds)
     inside = [_inferred(item, sizes, named) for item in binding.items if binding.sort in HOLDERS]
-    data = None if binding.data is None or named is not None else tuple(map(text, binding.data))
+    data = None if binding.data is None else tuple(map(text, binding.data))
     return Inferred(shape, dtype, binding.exactness, bounds, data, _common(inside))
 
 

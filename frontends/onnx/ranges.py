@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from ...lang.node import Node, replace
 from ...lang.onnx_weights import ELEMENTS
+from .consistency import graphs
 from .inference import Inferred
-from .model import Element, Model, Operation, Tensor, TensorType
+from .model import Element, Graph, Model, Operation, Tensor, TensorType
 
 Size = int | str
 Known = Mapping[str, Inferred]
@@ -108,11 +109,13 @@ class Indices:
         """The nodes of which only data decides whether they take elements of an input: that, and what these have to do."""
         decided = {(id(s.range.operation), s.range.input) for s in self.spread()}
         decided |= {(id(u.operation), u.input) for u in self._used() if None not in self._ends(u)}
-        for operation in self.graph.operations:
-            for at, what in self._asked(operation):
-                name = operation.inputs[at]
-                if (id(operation), name) not in decided and name not in self.held and self._data(name) is None:
-                    yield operation, name, what
+        held = self.held.keys() | {name for graph in _inside(self.graph) for name in _constants(graph)}
+        for graph in (self.graph, *_inside(self.graph)):
+            for operation in graph.operations:
+                for at, what in self._asked(operation):
+                    name = operation.inputs[at]
+                    if (id(operation), name) not in decided and name not in held and self._data(name) is None:
+                        yield operation, name, what
 
     def _asked(self, operation: Operation) -> Iterator[tuple[int, str]]:
         """The inputs of a node whose elements it may refuse, and what it asks of each."""
@@ -280,3 +283,17 @@ class Indices:
         """The one element of a constant."""
         found = self._elements(name) or self._data(name)
         return found[0] if found is not None and len(found) == 1 and not isinstance(found[0], str) else None
+
+
+def _inside(graph: Graph) -> Iterator[Graph]:
+    """The graphs in a graph, and those in them."""
+    for operation in graph.operations:
+        for value in operation.attributes.values():
+            for inner in graphs(value):
+                yield inner
+                yield from _inside(inner)
+
+
+def _constants(graph: Graph) -> Iterator[str]:
+    yield from (t.name for t in graph.initializers)
+    yield from (o for made in graph.operations if made.op_type == "Constant" for o in made.outputs)
