@@ -236,7 +236,7 @@ def test_parity_is_a_remainder(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ("types", "wanted"),
     [
         (("Tensor([*s])", "Tensor([n, *s], float32)", "Tensor"), ("[*s]", "[n, *s]")),
-        (("Tensor([*s, k], float32)", "Tensor([*t], float32)", "Tensor([*t])"), ("[*s, k]", "[*t]")),
+        (("Tensor([*s, k], float32)", "Tensor([*s], float32)", "Tensor([*s])"), ("[*s, k]", "[*s]")),
         (("Tensor", "Tensor([n, ...], float32)", "Tensor"), ("Tensor", "[n, ")),
     ],
 )
