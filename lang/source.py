@@ -98,6 +98,11 @@ class Span(NamedTuple):
 NOWHERE = Span(Source("<built in>", ""), 0, 0)
 
 
+def place_in(name: str, made: Made) -> Span:
+    """A piece of a file of which there is no text, as a node of a model that no program can be."""
+    return Span(Source(name, "", {1: made}), 0, 0)
+
+
 class Placed(Node):
     """The base of what stands somewhere in a source: the nodes of trees, and what is made of them."""
 

@@ -312,6 +312,7 @@ def test_the_rest_of_a_model_with_an_unknown_operator_is_checked_with_one_note()
     (one,) = found.diagnostics
     assert (one.severity, one.code) == ("note", "N207")
     assert "`Foo` of the domain `com.acme`" in one.message
+    assert one.span.source.place(one.span.start).endswith(": node F1 (Foo)")
     assert [n.status for n in found.nodes] == ["partial", "missing_info", "success"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...lang import codes, no_rule
 from ...lang.diagnostics import RxError, error
 from ...lang.dtypes import DTYPES
-from ...lang.source import NOWHERE, Made
+from ...lang.source import Made, place_in
 from .functions import Given, filled_in
 from .literals import Unwritten, listed, literal, quoted
 from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
@@ -163,7 +163,8 @@ class Block:
         except _Unknown:
             lines = self.unknown(operation)
         except Unwritten as problem:
-            raise RxError(error(codes.E247, f"{operation}: {problem}", NOWHERE)) from None
+            span = place_in(self.writer.path, Made(str(operation), trace=operation.trace))
+            raise RxError(error(codes.E247, f"{operation}: {problem}", span)) from None
         if lines is not None:
             self.bind(operation, lines)
 

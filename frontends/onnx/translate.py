@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ...lang.diagnostics import Diagnostic, RxError
+from ...lang import codes
+from ...lang.diagnostics import Diagnostic, RxError, error
 from ...lang.node import Node
-from ...lang.source import Source
+from ...lang.source import Made, Source, place_in
 from .block import Block
 from .consistency import graphs
 from .control import CONTROL
+from .literals import Unwritten
 from .model import Graph, Model, TensorType
 from .prelude import Prelude
 from .reading import read_model
@@ -35,7 +37,10 @@ def translate(
     operators. The model's functions are expanded where they are called, so that what is said is of the call's node, or they
     are kept, to be read. Raises RxError for a node that no program can be."""
     writer = Writer(model, held or model.path.name, prelude or Prelude(), keeps_functions=keeps_functions)
-    _write(writer)
+    try:
+        _write(writer)
+    except Unwritten as problem:
+        raise RxError(error(codes.E247, str(problem), place_in(writer.path, Made("its inputs")))) from None
     found = Counter(_values(model.graph))
     names = {writer.values.value(name): name for name, times in found.items() if times == 1}
     sizes = dict(writer.values.sizes())

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...lang import codes
-from ...lang.diagnostics import RxError, error
-from ...lang.source import NOWHERE
+from .literals import Unwritten
 from .model import Graph, MapType, Model, Operation, OptionalType, SequenceType, TensorType, ValueType
 
 HOLDERS = {SequenceType: "Sequence", OptionalType: "Optional"}
 
 
 def opaque_text(kind: ValueType, name: str) -> str:
-    """`Sequence(float32)`; of a tensor its dtype alone. What a model declares of the shapes inside is not said. Raises RxError
-    where it does not say what is inside `name`."""
+    """`Sequence(float32)`; of a tensor its dtype alone. What a model declares of the shapes inside is not said. Raises
+    Unwritten where it does not say what is inside `name`."""
     match kind:
         case SequenceType(element=element) | OptionalType(element=element) if element is not None:
             return f"{HOLDERS[type(kind)]}({opaque_text(element, name)})"
@@ -22,7 +20,7 @@ def opaque_text(kind: ValueType, name: str) -> str:
             return f"Map({key}, {opaque_text(value, name)})"
         case TensorType(dtype=dtype) if dtype is not None:
             return dtype
-    raise RxError(error(codes.E247, f"the model does not say what `{name}` holds", NOWHERE))
+    raise Unwritten(f"the model does not say what `{name}` holds")
 
 
 def param_text(kind: ValueType | None, name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ...lang import codes
 from ...lang.diagnostics import Diagnostic, note
-from ...lang.source import NOWHERE, Made
+from ...lang.source import Made, place_in
 from ...ops.registry import lookup
 from .dims import Size, declared, names, read_dim, size_text, slope
 from .functions import Asking
@@ -31,6 +31,7 @@ class Writer:
 
     def __init__(self, model: Model, held: str, prelude: Prelude, *, keeps_functions: bool) -> None:
         self.model = model
+        self.path = str(model.path)
         self.held = held
         self.prelude = prelude
         # Whether the model's functions are functions of the program, or expanded where they are called.
@@ -61,7 +62,7 @@ class Writer:
                 note(
                     codes.N207,
                     said,
-                    NOWHERE,
+                    place_in(self.path, Made(str(operation), trace=operation.trace)),
                     help="write a rule for it with rx.onnx.rule, or as a function in a --prelude",
                 )
             )
@@ -117,7 +118,7 @@ class Writer:
             return self.values.unnamed_size(otherwise)
         reading = read_dim(declared, self.declared)
         if reading.note is not None:
-            self.notes.append(note(codes.N205, reading.note, NOWHERE))
+            self.notes.append(note(codes.N205, reading.note, place_in(self.path, Made(f"the size {quoted(declared)}"))))
         if not _is_determined(reading.size, self.declared):
             return self.values.size(declared)
         return size_text(reading.size, self.values.size)
