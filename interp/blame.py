@@ -289,11 +289,18 @@ def _taken_apart(failure: Failure, step: Bind) -> Diagnostic:
     return error(codes.R402, message, step.span, labels=_chain(failure, step.span), function=_function(failure.site))
 
 
+# How NumPy begins to say that no array has so many elements.
+_TOO_LARGE = ("array is too big", "Maximum allowed dimension", "iterator is too large")
+
+
 def _reason(problem: BaseException) -> str:
     """What is wrong, in our words: NumPy's speak of arguments that the user does not see."""
     if isinstance(problem, BadValue):
         return str(problem)
-    return "a number does not fit its dtype" if isinstance(problem, OverflowError) else "its operands do not fit"
+    if isinstance(problem, OverflowError):
+        return "a number does not fit its dtype"
+    is_too_large = str(problem).startswith(_TOO_LARGE)
+    return "its result is larger than an array can be" if is_too_large else "its operands do not fit"
 
 
 def _given_types(step: Step | None, slots: Mapping[str, object]) -> str:

@@ -154,3 +154,14 @@ def test_a_size_has_no_value_where_a_divisor_is_0(text: str) -> None:
     assert isinstance(rx.Size(text).at(k=5, n=2), int)
     with pytest.raises(ZeroDivisionError):
         rx.Size(text).at(k=5, n=0)
+
+
+@pytest.mark.parametrize(
+    "call", ["@ones([a], float32)", "@zeros([a, a], int8)", "@broadcast_to(tensor(1.0, float32), [a, a])"]
+)
+@pytest.mark.parametrize("size", [2**40, 2**62, 2**63, 2**70])
+def test_what_no_array_can_hold_is_told_as_too_large(call: str, size: int) -> None:
+    module = rx.loads(f"@f = fn(a : Size) : Tensor {{ {call} }}")
+    with pytest.raises(rx.ShapeError, match=r"larger than an array can be|more memory than there is") as caught:
+        module.f(size)
+    assert "do not fit" not in str(caught.value)
