@@ -147,6 +147,9 @@ class Learner:
     def call(self) -> None:
         self.state.call(self.random.choice([*self.dtypes, *(s.symbol for s in self.segments)]), "name")
 
+    def name_shape(self) -> None:
+        self.state.name_shape((self.random.choice(self.segments),), "name")
+
     def unify(self) -> None:
         self.state.unify(self.random.choice(self.dtypes), self.random.choice([*self.dtypes, *DTYPES.values()]))
 
@@ -216,7 +219,7 @@ TRIED = {f.__name__ for f in DOES} | {
 }
 ASKS = {
     "settled", "upper_bound", "resolve", "spread", "has_rank_of", "rank", "dtype", "allowed", "same_dtype", "in_class",
-    "serial", "fresh_name", "push", "pop", "bases_of", "past", "called",
+    "serial", "fresh_name", "push", "pop", "bases_of", "past", "called", "is_named_shape",
     "printed", "text", "known_dtypes", "among", "names_apart", "give_back", "may_be_called",
 }  # fmt: skip
 
