@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import numpy as np
 import pytest
 import rxlang as rx
+from support import fuzz
 
 PARAMS = {
     "@truncate(x, k)": "k : int64",
@@ -121,3 +125,35 @@ def test_a_slice_between_bounds_of_any_sign_is_at_most_as_long(body: str) -> Non
     x = np.arange(4, dtype=np.float32)
     for a, b in [(-9, 2), (-2, 9), (0, 0), (3, -4), (-1, -3)]:
         assert module.f(x, a, b).tolist() == eval(body, {"x": x, "a": a, "b": b}).tolist()
+
+
+def _size_text(draw: random.Random, depth: int) -> str:
+    """A size over the names n and m, and k and l, which only the run decides."""
+    if depth == 0:
+        return draw.choice(["n", "m", "k", "l", "k", "l", "1", "3"])
+    a, b = _size_text(draw, depth - 1), _size_text(draw, draw.randint(0, depth - 1))
+    return draw.choice([f"({a} + {b})", f"({a} - {b})", f"{a} * {b}", f"({a}) // 2", f"max({a}, {b})", f"min({a}, {b})"])
+
+
+@pytest.mark.parametrize("size", ["max(m // 2 - k, l)", "l + 3 * (max(m - l, 1) // 2)", "k * max(l - k, 0) - k // 2"])
+def test_a_bound_is_never_below_what_it_bounds_where_a_part_falls_with_another(size: str) -> None:
+    _check_bound(size)
+
+
+def test_random_sizes_that_the_run_decides_are_at_most_their_bounds() -> None:
+    for case in fuzz.cases("bounds of open sizes"):
+        with case as seed:
+            _check_bound(_size_text(random.Random(f"bounds {seed}"), 3))
+
+
+def _check_bound(size: str) -> None:
+    """`k <= n` and `l <= m` are what the data decides."""
+    lets = "let k : Size = @filter(x, p).dim(0)\n  let l : Size = @filter(y, q).dim(0)"
+    text = f"@f = fn(x : Tensor([n], int8), p : Tensor([n], bool), y : Tensor([m], int8), q : Tensor([m], bool)) {{\n  {lets}\n"
+    checked = rx.check_source(f"{text}  @ones([max({size}, 0)], int8)\n}}\n").checked
+    [described] = checked.describe()
+    [bound] = described.result.bounds
+    for n, m in itertools.product(range(5), repeat=2) if bound is not None else ():
+        most = eval(str(bound), {"n": n, "m": m})
+        for k, l in itertools.product(range(n + 1), range(m + 1)):
+            assert eval(size, {"n": n, "m": m, "k": k, "l": l}) <= most, (size, bound, n, m, k, l)

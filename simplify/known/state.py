@@ -27,7 +27,6 @@ from ..solver.terms import (
     floordiv,
     is_nonneg,
     of_atom,
-    replace_atom,
     smax,
     smin,
     substitute,
@@ -246,33 +245,52 @@ class State:
 
     def upper_bound(self, size: Size) -> Size | None:
         """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n, and n for
-        `n - k` and for `min(k, m)`, which is k less a maximum that is never below 0."""
+        `n - k` and for `min(k, m)`, which is k less a maximum that is never below 0. What is added to a maximum is added to
+        each of what it is made of, which may be less the more that is."""
         if isinstance(size, int):
             return size
-        bounds: dict[Atom, Size] = {}
-        kept: dict[Mono, int] = {}
+        greatest = [mono for mono, k in size.mons.items() if k > 0 and self._is_open_maximum(mono)]
+        if len(greatest) != 1:
+            return self._bound_of_sum(size)
+        (maximum,), factor = greatest[0], size.mons[greatest[0]]
+        assert isinstance(maximum, Max)
+        rest = size - factor * of_atom(maximum)
+        bounds = [self.upper_bound(rest + factor * one) for one in (0, *maximum.args)]
+        known = [b for b in bounds if b is not None]
+        return smax(*known) if len(known) == len(bounds) else self._bound_of_sum(size)
+
+    def _is_open_maximum(self, mono: Mono) -> bool:
+        return len(mono) == 1 and isinstance(mono[0], Max) and self._is_open(mono[0])
+
+    def _bound_of_sum(self, size: Term) -> Size | None:
+        total: Size = 0
         for mono, factor in size.mons.items():
-            open_ = [a for a in mono if self._is_open(a)]
-            if not open_ or factor > 0:
-                kept[mono] = factor
-            if open_ and not all(is_nonneg(of_atom(a)) for a in mono):
+            part = self._part_bound(mono, factor)
+            if part is None:
                 return None
-            for atom in open_ if factor > 0 else ():
-                bound = self._bound_of(atom)
-                if bound is None:
-                    return None
-                bounds[atom] = bound
-        if not bounds and len(kept) == len(size.mons):
-            return size
-        found = close(kept)
-        for atom, bound in bounds.items():
-            found = replace_atom(found, atom, bound)
-        return self.upper_bound(found)
+            total = total + part
+        return total
+
+    def _part_bound(self, mono: Mono, factor: int) -> Size | None:
+        """An upper bound of one product. Its own factors alone have their bounds put in their place: what is inside of a
+        quotient or a maximum may make that smaller."""
+        if not any(map(self._is_open, mono)):
+            return close({mono: factor})
+        if not all(is_nonneg(of_atom(a)) for a in mono):
+            return None
+        product: Size = max(factor, 0)
+        for atom in mono if factor > 0 else ():
+            bound = self._bound_of(atom) if self._is_open(atom) else of_atom(atom)
+            if bound is None:
+                return None
+            product = product * bound
+        return product
 
     def _bound_of(self, atom: Atom) -> Size | None:
         """An upper bound of what only the run decides: a quotient and a maximum grow with what they are made of."""
         if isinstance(atom, Var):
-            return self.opaque.get(atom)
+            bound = self.opaque.get(atom)
+            return None if bound is None else self.upper_bound(bound)
         if isinstance(atom, Max):
             bounds = [self.upper_bound(arg) for arg in atom.args]
             known = [b for b in bounds if b is not None]
