@@ -207,7 +207,8 @@ class Learner:
 DOES: list[Callable[[Learner], None]] = [
     Learner.expand, Learner.expand_to_rank, Learner.rename, Learner.solve_anonymous, Learner.learn_bound, Learner.call,
     Learner.unify, Learner.restrict, Learner.assume, Learner.assume, Learner.assume, Learner.ask, Learner.write,
-    Learner.make, Learner.segment_dim, Learner.segment_rank, Learner.dim_between, Learner.unsure, Learner.inner, Learner.name_shape,
+    Learner.make, Learner.segment_dim, Learner.segment_rank, Learner.dim_between, Learner.unsure, Learner.inner,
+    Learner.name_shape,
 ]  # fmt: skip
 TRIED = {f.__name__ for f in DOES} | {
     "size",
