@@ -132,7 +132,9 @@ def _size_text(draw: random.Random, depth: int) -> str:
     if depth == 0:
         return draw.choice(["n", "m", "k", "l", "k", "l", "1", "3"])
     a, b = _size_text(draw, depth - 1), _size_text(draw, draw.randint(0, depth - 1))
-    return draw.choice([f"({a} + {b})", f"({a} - {b})", f"{a} * {b}", f"({a}) // 2", f"max({a}, {b})", f"min({a}, {b})"])
+    return draw.choice(
+        [f"({a} + {b})", f"({a} - {b})", f"{a} * {b}", f"({a}) // 2", f"max({a}, {b})", f"min({a}, {b})"]
+    )
 
 
 @pytest.mark.parametrize("size", ["max(m // 2 - k, l)", "l + 3 * (max(m - l, 1) // 2)", "k * max(l - k, 0) - k // 2"])
@@ -155,5 +157,5 @@ def _check_bound(size: str) -> None:
     [bound] = described.result.bounds
     for n, m in itertools.product(range(5), repeat=2) if bound is not None else ():
         most = eval(str(bound), {"n": n, "m": m})
-        for k, l in itertools.product(range(n + 1), range(m + 1)):
-            assert eval(size, {"n": n, "m": m, "k": k, "l": l}) <= most, (size, bound, n, m, k, l)
+        for k, other in itertools.product(range(n + 1), range(m + 1)):
+            assert eval(size, {"n": n, "m": m, "k": k, "l": other}) <= most, (size, bound, n, m, k, other)
