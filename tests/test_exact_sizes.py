@@ -157,5 +157,5 @@ def _check_bound(size: str) -> None:
     [bound] = described.result.bounds
     for n, m in itertools.product(range(5), repeat=2) if bound is not None else ():
         most = eval(str(bound), {"n": n, "m": m})
-        for k, q in itertools.product(range(n + 1), range(m + 1)):
-            assert eval(size, {"n": n, "m": m, "k": k, "l": q}) <= most, (size, bound, n, m, k, q)
+        for k, other in itertools.product(range(n + 1), range(m + 1)):
+            assert eval(size, {"n": n, "m": m, "k": k, "l": other}) <= most, (size, bound, n, m, k, other)

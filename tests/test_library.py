@@ -307,3 +307,21 @@ def test_programs_derive_the_sizes_of_signals() -> None:
     np.testing.assert_allclose(module.round(x, window, 3), x[:, :21], 1e-4, 1e-5)
     assert module.patches(np.zeros((1, 2, 5, 6), np.float32), 2).shape == (1, 8, 6)
     assert module.detect(np.tile(np.float32([0, 0, 1, 1]), (3, 1)), np.ones(3, np.float32)).shape == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "given"),
+    [("@repeat(x, n)", 2**61 + 1), ("@repeat(x, n, axis=0)", 2**62), ("@repeat_each(x, k)", [2**62] * 4 + [3] * 4),
+     ("@repeat_each(x, k)", [2**62, 2**62, 0, 0, 0, 0, 0, 1])],
+)  # fmt: skip
+def test_more_entries_than_int64_counts_are_no_memory_to_write_behind(call: str, given: int | list[int]) -> None:
+    text = f"@f = fn(x : Tensor([8], int8), n : Size, k : Tensor([8], int64)) where n >= 0 {{ {call} }}"
+    many, counts = (given, np.zeros(8, np.int64)) if isinstance(given, int) else (0, np.array(given))
+    with pytest.raises(rx.ShapeError, match="needs more memory than there is"):
+        rx.loads(text).f(np.ones(8, np.int8), many, counts)
+
+
+def test_a_sum_that_int64_does_not_hold_is_told_as_it_is() -> None:
+    module = rx.loads("@f = fn(x : Tensor([n], int8), k : Tensor([n], uint64)) { @repeat_each(x, k, total=4) }")
+    with pytest.raises(rx.ShapeError, match=f"the sum of `counts` is {2**64}, but `total` is 4"):
+        module.f(np.ones(3, np.int8), np.array([2**63 - 1, 2**63 - 1, 2], np.uint64))

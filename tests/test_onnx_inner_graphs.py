@@ -316,13 +316,17 @@ COMPARED = {  # how a loop goes on: the operator, whether its number stands firs
 }
 
 
-def counting(path: Path, op: str, first: int, dtype: type, shape: list[int], end: str, count: str) -> Path:
+def counting(
+    path: Path, op: str, first: int, dtype: type, shape: list[int], end: str, count: str, compared: str = "numbers"
+) -> Path:
     """The rows of x from the one of a number on that a loop without a trip count counts to the end, one behind the other."""
     is_first = COMPARED[op][0]
 
     def goes_on(number: str, result: str) -> list[Any]:
-        pair = [number, "end"] if is_first else ["end", number]
-        return [node(op, pair, [f"{result}_as"]), node("Cast", [f"{result}_as"], [result], to=BOOL)]
+        of = f"{number}_of_{compared}"
+        pair = [of, f"end_of_{compared}"] if is_first else [f"end_of_{compared}", of]
+        casts = {"numbers": node("Identity", [number], [of]), "floats": node("CastLike", [number, "like"], [of])}
+        return [casts[compared], node(op, pair, [f"{result}_as"]), node("Cast", [f"{result}_as"], [result], to=BOOL)]
 
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     body = helper.make_graph(
@@ -336,12 +340,13 @@ def counting(path: Path, op: str, first: int, dtype: type, shape: list[int], end
     sizes = [node("Shape", ["x"], ["rows_of_x"], start=0, end=1), node("Squeeze", ["rows_of_x"], ["size"])]
     source = {"size": "size", "given": "given"}[end]
     nodes = [
-        *sizes, node("Cast", [source], ["end"], to=kind), *goes_on("first", "begin"),
+        *sizes, node("Cast", [source], ["end_of_numbers"], to=kind), node("CastLike", [source, "like"], ["end_of_floats"]),
+        *goes_on("first", "begin"),
         node("Loop", [count, "begin", "first", "empty"], ["last", "rows", "stacked"], body=body),
     ]  # fmt: skip
     held = {
         "first": np.full(shape, first, dtype), "one": np.array(1), "none": np.array([], np.int64), "axes": np.array([0]),
-        "empty": np.zeros((0, 3), np.float32), "endless": np.array(2**63 - 1),
+        "empty": np.zeros((0, 3), np.float32), "endless": np.array(2**63 - 1), "like": np.array(0, np.float32),
     }  # fmt: skip
     inputs = [value("x", FLOAT, ["n", 3]), value("given", INT64, [])]
     return saved(
@@ -364,7 +369,8 @@ def test_a_loop_that_counts_has_as_many_turns_as_there_are_numbers(tmp_path: Pat
         draw.choice([[], [], [1]]),
         draw.choice(["", "endless"]),
     )
-    path = counting(tmp_path / "m.onnx", op, first, dtype, shape, end, count)
+    compared = draw.choice(["numbers", "numbers", "floats"])
+    path = counting(tmp_path / "m.onnx", op, first, dtype, shape, end, count, compared)
     found, main = rx_onnx.infer(path), rxlang.load(path, allow_empty=True).main
     rows_of = np.random.default_rng(seed).standard_normal((5, 3)).astype(np.float32)
     for n in range(1, 6):
@@ -375,7 +381,23 @@ def test_a_loop_that_counts_has_as_many_turns_as_there_are_numbers(tmp_path: Pat
         assert rows.tolist() == stacked.tolist() == x[numbers].tolist()
         made = found.values["stacked"].shape
         assert made is not None and (made[0] == "?" or value_of(made[0], n) == len(numbers))
-        assert end == "given" or made[0] != "?"
+        assert end == "given" or compared == "floats" or made[0] != "?"
+
+
+def test_a_number_that_gets_an_axis_in_the_first_turn_is_no_scalar(tmp_path: Path) -> None:
+    body = helper.make_graph(
+        [node("Add", ["i", "one"], ["next"]), node("Less", ["next", "end"], ["more"]), node("Shape", ["i"], ["shape"]),
+         node("Concat", ["acc", "shape"], ["acc2"], axis=0)],
+        "body", [value("turn", INT64, []), value("go", BOOL, []), value("i", INT64, None), value("acc", INT64, None)],
+        [value("more", BOOL, None), value("next", INT64, None), value("acc2", INT64, None)],
+    )  # fmt: skip
+    nodes = [node("Loop", ["", "", "first", "none"], ["last", "shapes"], body=body)]
+    held = {"first": np.array(0), "one": np.array([1]), "none": np.array([], np.int64)}
+    results = [value("last", INT64, None), value("shapes", INT64, None)]
+    path = saved(tmp_path / "m.onnx", nodes, [value("end", INT64, [])], results, **held)
+    for end in range(4):
+        last, shapes = rxlang.load(path).main(np.array(end))
+        assert last.tolist() == [max(end, 1)] and shapes.tolist() == [1] * (max(end, 1) - 1)
 
 
 def value_of(size: int | str, n: int) -> int:

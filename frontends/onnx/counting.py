@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ...lang.node import Node
-from ...lang.onnx_weights import ELEMENTS
 from .block import Block, constant_of
 from .model import Graph, Operation, Tensor, TensorType, Value
 
 # What a loop's condition compares: whether its number stands first, and how many turns there are beside the distance.
 _COMPARED = {"Less": (True, 0), "Greater": (False, 0), "LessOrEqual": (True, 1), "GreaterOrEqual": (False, 1)}
-# What gives the integer that it got, or the truth.
-_SAME = {"Identity", "CastLike"}
+# Behind these a truth is that truth and 1 is 1, but a number may be no integer.
+_CASTS = {"Cast", "CastLike"}
 _ENDLESS = 2**63 - 1
 
 
 class Counted(Node):
     """A loop has a turn for each number from the value `first` on that is below the value `end`, `more` beyond it, and `least`
-    turns at least; its body calls the number `number`."""
+    turns at least; its body calls the number `number`, which has the same rank in each turn if it `keeps_rank`."""
 
     number: str
     first: str
     end: str
     more: int
     least: int
+    keeps_rank: bool
 
     def is_plain(self, block: Block) -> bool:
-        """Whether the number is an int64 of rank 0."""
+        """Whether the number is an int64 of rank 0, in each turn."""
         held = block.constant(self.first)
         kind = block.type(self.first)
         known = (
@@ -35,21 +35,22 @@ class Counted(Node):
             if held is not None
             else (getattr(kind, "dtype", None), getattr(kind, "shape", None))
         )
-        return known == ("int64", ())
+        return self.keeps_rank and known == ("int64", ())
 
 
 def counted(block: Block, graph: Graph, cond: str, carries: Sequence[tuple[Value, str]]) -> Counted | None:
     """What a loop counts whose body is a graph, whose first condition is `cond`, and that carries values, each with its first
     one; None where its condition is another one than that a number, which grows by 1, has not reached what stays the same."""
     before, inside = _made(block), {name: o for o in graph.operations for name in o.outputs}
-    again = _comparison(inside.get(_same(inside, graph.outputs[0].name)))
+    again = _comparison(inside.get(_behind_casts(inside, graph.outputs[0].name)))
     if again is None or _is_bound(graph, again[1]):
         return None
     for at, (value, given) in enumerate(carries):
         grows = _same(inside, graph.outputs[1 + at].name) == _same(inside, again[0])
-        if grows and _is_whole(block, value, given) and _is_next(block, graph, inside, again[0], value.name):
+        one = _added(block, graph, inside, again[0], value.name) if grows and _is_whole(block, value, given) else None
+        if one is not None:
             least = _first_turns(block, before, cond, given, again)
-            return None if least is None else Counted(value.name, given, again[1], again[2], least)
+            return None if least is None else Counted(value.name, given, again[1], again[2], least, one.shape == ())
     return None
 
 
@@ -60,7 +61,7 @@ def _first_turns(
     anyhow; None where something else decides it."""
     if not cond or holds(block.constant(cond)):
         return 1
-    begin = _comparison(before.get(_same(before, cond)))
+    begin = _comparison(before.get(_behind_casts(before, cond)))
     if begin is None or begin[2] != again[2]:
         return None
     same = [(begin[0], given), (begin[1], again[1])]
@@ -78,14 +79,20 @@ def _made(block: Block | None) -> dict[str, Operation]:
 
 def _same(made: Mapping[str, Operation], name: str) -> str:
     """The value that another one only hands on."""
-    while name in made and _hands_on(made[name]):
+    while name in made and _is(made[name], {"Identity"}):
         name = made[name].inputs[0]
     return name
 
 
-def _hands_on(operation: Operation) -> bool:
-    to_bool = operation.op_type == "Cast" and ELEMENTS.get(operation.attributes.get("to", 0)) == "bool"
-    return operation.domain == "" and (operation.op_type in _SAME or to_bool)
+def _behind_casts(made: Mapping[str, Operation], name: str) -> str:
+    """The value that another one hands on, perhaps with another dtype."""
+    while name in made and _is(made[name], {"Identity", *_CASTS}):
+        name = made[name].inputs[0]
+    return name
+
+
+def _is(operation: Operation, of: Collection[str]) -> bool:
+    return operation.domain == "" and operation.op_type in of
 
 
 def _comparison(operation: Operation | None) -> tuple[str, str, int] | None:
@@ -97,23 +104,25 @@ def _comparison(operation: Operation | None) -> tuple[str, str, int] | None:
     return number, end, more
 
 
-def _is_next(block: Block, graph: Graph, inside: Mapping[str, Operation], name: str, number: str) -> bool:
-    """Whether a value of a body is the number of this turn and 1."""
+def _added(block: Block, graph: Graph, inside: Mapping[str, Operation], name: str, number: str) -> Tensor | None:
+    """The 1 that is added, where a value of a body is the number of this turn and 1."""
     added = inside.get(_same(inside, name))
     if added is None or added.domain or added.op_type != "Add" or len(added.inputs) != 2:
-        return False
-    parts = [_same(inside, part) for part in added.inputs]
-    return number in parts and any(_is_one(block, graph, inside, p) for p in parts if p != number)
+        return None
+    for part, other in (added.inputs, added.inputs[::-1]):
+        one = _one(block, graph, inside, _behind_casts(inside, other)) if _same(inside, part) == number else None
+        if one is not None:
+            return one
+    return None
 
 
-def _is_one(block: Block, graph: Graph, inside: Mapping[str, Operation], name: str) -> bool:
+def _one(block: Block, graph: Graph, inside: Mapping[str, Operation], name: str) -> Tensor | None:
     made = inside.get(name)
     held: Tensor | None = next((t for t in graph.initializers if t.name == name), None) or block.constant(name)
     if made is not None:
-        if made.domain or made.op_type != "Constant":
-            return False
-        held = constant_of(made)
-    return held is not None and held.dtype.startswith("int") and tuple(held.values or ()) == (1,)
+        held = constant_of(made) if _is(made, {"Constant"}) else None
+    is_one = held is not None and held.dtype.startswith("int") and tuple(held.values or ()) == (1,)
+    return held if is_one else None
 
 
 def _is_whole(block: Block, value: Value, first: str) -> bool:

@@ -13,6 +13,7 @@ from .linalg import linear
 from .quiet import quiet
 from .reduce import exponentials, normalized
 from .registry import kernel
+from .shape import repeated
 from .windows import channels_back, channels_first, narrow, surrounded
 
 Ints = tuple[int, ...]
@@ -116,7 +117,7 @@ def resize(x: Array, sizes: Ints, mode: str, layout: str, align_corners: bool) -
 def _repeated(x: Array, axis: int, times: int) -> Array:
     """numpy.repeat, which is slow along the last axis."""
     if axis != x.ndim - 1:
-        return np.repeat(x, times, axis)
+        return repeated(x, times, axis)
     result = np.empty((*x.shape[:-1], x.shape[-1] * times), x.dtype)
     for i in range(times):
         result[..., i::times] = x

@@ -10,6 +10,7 @@ from .elementwise import widened
 from .onnx_extra import unpacked
 from .quiet import quiet
 from .registry import Array, BadValue, kernel, lookup
+from .shape import repeated
 
 
 @kernel("onnx.mask_bias")
@@ -118,5 +119,5 @@ _NF4 = np.array(
 def matmul_bnb4(x: Array, weight: Array, scales: Array, k: int, n: int, block: int, normal: bool) -> Array:
     packed = weight.ravel()
     places = np.stack((packed >> 4, packed & 15), -1).ravel()[: n * k]
-    numbers = (_NF4 if normal else _FP4)[places] * np.repeat(widened(scales).ravel(), block)[: n * k]
+    numbers = (_NF4 if normal else _FP4)[places] * repeated(widened(scales).ravel(), block, 0)[: n * k]
     return np.asarray(np.matmul(widened(x), numbers.reshape(n, k).T)).astype(x.dtype)

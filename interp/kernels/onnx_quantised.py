@@ -8,6 +8,7 @@ import numpy as np
 
 from .quiet import quiet
 from .registry import Array, BadValue, kernel, lookup
+from .shape import repeated
 
 Dtype = np.dtype[Any] | None
 # Floats of 8 bits, and the largest of each.
@@ -31,7 +32,7 @@ def spread(values: Array, x: Array, axis: int, block: int = 0) -> Array:
     at = axis % x.ndim
     if values.ndim == 1:
         return values.reshape(-1, *(1,) * (x.ndim - 1 - at))
-    return np.repeat(values, block, at)[(*(slice(None),) * at, slice(x.shape[at]))]
+    return repeated(values, block, at)[(*(slice(None),) * at, slice(x.shape[at]))]
 
 
 def rounded(steps: Array, zeros: Array | int, dtype: np.dtype[Any]) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...lang.dtypes import int_range
 from ..dtypes import dtype_of
+from . import shape
 from .elementwise import Array
 from .index import combine, positions_of
 from .quiet import quiet
@@ -73,9 +74,9 @@ def repeat_each(x: Array, counts: Array, axis: int, total: int | None) -> Array:
     bad = times[times < 0]
     if bad.size:
         raise BadValue(f"`counts` holds {bad[0]}")
-    if total not in (None, times.sum()):
-        raise BadValue(f"the sum of `counts` is {times.sum()}, but `total` is {total}")
-    return np.repeat(x, times, axis)
+    if total not in (None, shape.total(times)):
+        raise BadValue(f"the sum of `counts` is {shape.total(times)}, but `total` is {total}")
+    return shape.repeated(x, times, axis)
 
 
 def _places(x: Array, starts: Array, sizes: Ints, collapse: Ints | None) -> tuple[Array, ...]:

@@ -12,6 +12,8 @@ from .registry import DIRECT, Array, BadValue, kernel
 
 Ints = tuple[int, ...]
 Target = tuple[int | Wildcard, ...]
+# What no memory holds, and float64 tells from what int64 does not.
+_FAR_TOO_MANY = 2**62
 DIRECT["permute_dims"] = "transpose"
 DIRECT.update({name: name for name in ("matrix_transpose", "squeeze")})
 
@@ -103,4 +105,20 @@ def tile(x: Array, repeats: Ints) -> Array:
 
 @kernel("repeat")
 def repeat(x: Array, repeats: int, axis: int | None) -> Array:
-    return np.repeat(x, repeats, axis)
+    return repeated(x.ravel(), repeats, 0) if axis is None else repeated(x, repeats, axis)
+
+
+def repeated(x: Array, times: int | Array, axis: int) -> Array:
+    """The entries of an axis so many times, each or all of them. NumPy writes behind its memory where int64 does not hold
+    how many they are: raises MemoryError instead."""
+    many = total(times) if isinstance(times, np.ndarray) else x.shape[axis] * int(times)
+    if many >= _FAR_TOO_MANY:
+        shape = (*x.shape[:axis], many, *x.shape[axis:][1:])
+        raise MemoryError(f"Unable to allocate an array with shape {shape}")
+    return np.repeat(x, times, axis)
+
+
+def total(counts: Array) -> int:
+    """The sum of int64, which may be more than it holds."""
+    is_held = counts.sum(dtype=np.float64) < _FAR_TOO_MANY
+    return int(counts.sum()) if is_held else sum(counts.tolist())
