@@ -135,6 +135,8 @@ def wrong(layer: Layer) -> Iterator[tuple[Given, str]]:
     for size in (4, 1, 0, -3):
         if "hidden_size" in given:
             yield {"hidden_size": size}, f"its attribute `hidden_size` {'says [?, ' if size > 0 else f'is {size}'}"
+    if "hidden_size" in given:
+        yield {**given, "clip": -1.0}, "its attribute `clip` is -1.0; it is at least 0"
 
 
 @pytest.mark.parametrize("kind", LAYERS)

@@ -18,7 +18,7 @@ reference = pytest.importorskip("onnx.reference")
 import rxlang  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.control import CONTROL  # noqa: E402
-from rxlang.frontends.onnx.operators.registry import operators  # noqa: E402
+from rxlang.frontends.onnx.operators.registry import find, operators  # noqa: E402
 
 from tests.support.one_node import OneNode, one_node  # noqa: E402
 
@@ -66,6 +66,45 @@ def test_each_operator_of_onnx_is_there_or_has_a_reason() -> None:
     for domain in DOMAINS[:4]:
         named = {s.name for s in onnx.defs.get_all_schemas() if s.domain == domain and not s.deprecated}
         assert named - known(domain) <= set(MISSING), domain
+
+
+def versions() -> Iterator[tuple[str, str, int]]:
+    """The oldest version of an operator's domain, from opset 7 on, that has each of its definitions."""
+    schemas = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain in DOMAINS and not s.deprecated]
+    for s in schemas:
+        oldest = 7 if s.domain == "" else 1
+        later = [o.since_version for o in schemas if (o.domain, o.name) == (s.domain, s.name)]
+        if not any(s.since_version < since <= oldest for since in later):
+            yield s.domain, s.name, max(s.since_version, oldest)
+
+
+def test_an_operator_that_has_a_rule_has_one_for_each_version() -> None:
+    ruled = {*operators()}
+    assert {v for v in versions() if v[:2] in ruled and find(*v) is None} == set()
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_of_an_image_nothing_is_at_places_that_are_infinite(mode: str, tmp_path: Path) -> None:
+    """onnxruntime makes numbers of them that have overflowed."""
+    image = np.arange(1, 7, dtype=np.float32).reshape(1, 1, 3, 2)
+    grid = np.array([[[[np.inf, 0], [0, -np.inf], [np.nan, 0], [-1, -1]]]], np.float32)
+    for padding, right in (("zeros", [0, 0, 0, 1]), ("border", [4, None, None, 1])):
+        model = one_node("GridSample", [image, grid], 1, 20, mode=mode, padding_mode=padding, align_corners=1)
+        (found,) = OneNode(model, [image, grid], ()).run(tmp_path)
+        assert all(abs(a - b) < 1e-5 for a, b in zip(found.ravel(), right, strict=True) if b is not None)
+
+
+def test_the_steps_of_what_is_no_number_are_none(tmp_path: Path) -> None:
+    x = np.array([1, np.nan, -2], np.float32)
+    steps, scale, zero = OneNode(one_node("DynamicQuantizeLinear", [x], 3), [x], ()).run(tmp_path)
+    assert np.isnan(scale) and not steps.any() and zero == 0
+
+
+def test_attention_scales_by_roots(tmp_path: Path) -> None:
+    x = np.ones((1, 1, 2, 4), np.float32)
+    model = one_node("Attention", [x, x, x], 1, 23, scale=-1.0)
+    with pytest.raises(rxlang.CheckError, match="`scale` is -1.0; its root is taken"):
+        OneNode(model, [x, x, x], ()).run(tmp_path)
 
 
 def missing(folder: Path) -> Path:

@@ -48,6 +48,11 @@ class Draw:
     def floats(self, *shape: int) -> Any:
         return np.asarray(self.rng.standard_normal(shape).round(2), np.float32)
 
+    def odd(self, *shape: int) -> Any:
+        """Numbers, some of which are infinite, a zero below 0, or none."""
+        one_in_two = self.rng.choice(np.float32([np.inf, -np.inf, -0.0, np.nan]), shape)
+        return np.asarray(np.where(self.rng.random(shape) < 0.5, one_in_two, self.floats(*shape)), np.float32)
+
     def integers(self, low: int, high: int, *shape: int) -> Any:
         return np.asarray(self.rng.integers(low, max(high, low + 1), shape), np.int64)
 
@@ -74,6 +79,25 @@ def binary(d: Draw) -> Node:
     name = d.one("Add", "Sub", "Mul", "Max", "Min", "Sum", "Less", "Greater", "Equal", "PRelu", "Where")
     inputs = [d.floats(*shape), d.floats(*d.alike(shape))]
     return Node(name, [d.floats(*d.alike(shape)) > 0, *inputs] if name == "Where" else inputs)
+
+
+def extreme(d: Draw) -> Node:
+    """Attributes, and elements, that are infinite, 0 or negative."""
+    name, *names = d.one(
+        ("Elu", "alpha"), ("LeakyRelu", "alpha"), ("ThresholdedRelu", "alpha"), ("Selu", "gamma"),
+        ("Shrink", "bias", "lambd"), ("Clip", "min", "max"), ("Gemm", "alpha", "beta"),
+    )  # fmt: skip
+    given = {n: float(d.one(0.0, -1.0, 0.5, np.inf, -np.inf)) for n in names if d.one(True, True, False)}
+    if name == "Gemm":
+        finite = {n: value for n, value in given.items() if np.isfinite(value)}
+        return Node(name, [d.floats(2, 3), d.floats(3, 2), d.odd(d.one(1, 2), 2)], finite)
+    return Node(name, [d.odd(*d.shape())], given, opset=d.one(7, 10) if name == "Clip" else 15)
+
+
+def alike(d: Draw) -> Node:
+    """Before opset 8 operands have the same shape."""
+    shape = d.shape()
+    return Node(d.one("Sum", "Max", "Min", "Mean"), [d.floats(*shape) for _ in range(d.one(1, 2, 3))], opset=7)
 
 
 def division(d: Draw) -> Node:
@@ -376,9 +400,9 @@ def odd(d: Draw) -> Node:
 
 
 FAMILIES: tuple[Callable[[Draw], Node], ...] = (
-    elementwise, binary, division, reduction, along, coerced, product, reshape, moved, joined, split, sliced, gathered,
-    padded, repeated, cumulative, chosen, windows, normalised, resized, compressed, scattered, picked, summed, bounded,
-    quantised, stepped, odd,
+    elementwise, binary, extreme, alike, division, reduction, along, coerced, product, reshape, moved, joined, split, sliced,
+    gathered, padded, repeated, cumulative, chosen, windows, normalised, resized, compressed, scattered, picked, summed,
+    bounded, quantised, stepped, odd,
 )  # fmt: skip
 
 

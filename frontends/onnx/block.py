@@ -105,6 +105,9 @@ class Block:
         self.lines.append((f"let {name} : {type_} = {text}", self.made))
         return name
 
+    def demand(self, text: str) -> None:
+        self.lines.append((f"assert {text}", self.made))
+
     def parts(self, hint: str, text: str, count: int) -> list[str]:
         names = [self.writer.values.fresh(hint) for _ in range(count)]
         self.lines.append((f"let ({', '.join(names)}) = {text}", self.made))

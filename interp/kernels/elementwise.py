@@ -8,7 +8,7 @@ bits go through float32 where a function takes several steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi, sqrt
+from math import isfinite, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -340,7 +340,10 @@ def _gelu_tanh(x: Array, out: Array | None) -> Array:
 
 
 def _bent(x: Array, below: Function, alpha: float) -> Array:
-    """x where it is above 0, elsewhere `alpha` times a function that is 0 there: a sum, which takes a third of a choice."""
+    """x where it is above 0, elsewhere `alpha` times a function that is 0 there: a sum, which takes a third of a choice, where
+    that times 0 is 0."""
+    if not isfinite(alpha):
+        return np.where(x < 0, below(x) * x.dtype.type(alpha), x)
     result = np.asarray(below(np.minimum(x, 0)))
     result *= alpha
     result += np.maximum(x, -0.0)

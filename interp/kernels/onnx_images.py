@@ -21,6 +21,8 @@ from .windows import Grid
 Ints = tuple[int, ...]
 # Along one axis: for each of some elements around a place, its position, whether it is in the image, and its share.
 Taps = list[tuple[Any, Any, Any]]
+# So far outside of an image a place has no element of it near, nor has one that is infinite or no number.
+_BEYOND = 9.0
 
 
 @kernel("onnx.grid_sample")
@@ -47,7 +49,8 @@ def _taps(at: Any, size: int, mode: str, padding: str, align_corners: bool) -> T
         at = np.where((at < low) | (at > high), np.clip(at, 0, max(size - 1, 0)), at)
     elif padding == "reflection":
         at = _reflected(at, low, high)
-    first = np.floor(np.where(np.isfinite(at), at, -9.0))
+    at = np.nan_to_num(at, nan=-_BEYOND, posinf=size + _BEYOND, neginf=-_BEYOND)
+    first = np.floor(at)
     shares = {"nearest": _one, "linear": linear_shares, "cubic": cubic_shares}[mode](at - first)
     return [(*_inside(first + offset, size, padding, low, high), share) for offset, share in shares]
 

@@ -71,12 +71,13 @@ def dequantize(
 
 
 @kernel("onnx.dynamic_quantize")
+@quiet
 def dynamic_quantize(x: Array) -> tuple[Array, Array, Array]:
     zero = x.dtype.type(0)
-    least, greatest = min(zero, x.min(initial=zero)), max(zero, x.max(initial=zero))
+    least, greatest = x.min(initial=zero), x.max(initial=zero)
     scale = (x.dtype.type(1) if least == greatest else greatest - least) / x.dtype.type(255)
-    start = np.rint(np.clip(-least / scale, 0, 255))
-    steps = np.clip(np.rint(x / scale) + start, 0, 255)
+    start = np.rint(np.clip(np.nan_to_num(-least / scale), 0, 255))
+    steps = np.clip(np.nan_to_num(np.rint(x / scale)) + start, 0, 255)
     return steps.astype(np.uint8), np.asarray(scale, x.dtype), np.asarray(start).astype(np.uint8)
 
 

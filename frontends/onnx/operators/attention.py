@@ -21,6 +21,8 @@ _OPTIONAL = ("mask", "past_key", "past_value", "counts")
 
 @operator("Attention", 23)
 def attention(node: Reader) -> str:
+    if node.number("scale", 0.0) < 0:
+        raise Untranslatable(f"its attribute `scale` is {node.number('scale', 0.0)}; its root is taken")
     operands = ", ".join(node.x(at) for at in range(3))
     more = "".join(node.optional(at, name) for at, name in enumerate(_OPTIONAL, 3)) + _heads(node) + _scale(node)
     more += ", causal=true" if node.integer("is_causal", 0) else ""

@@ -61,14 +61,24 @@ def _many(name: str) -> Row:
     return lambda node: reduce(lambda left, right: f"@{name}({left}, {right})", node.xs()[1:], node.x(0))
 
 
-add("Sum", _many("add"), 8)
-add("Max", _many("maximum"), 8)
-add("Min", _many("minimum"), 8)
-
-
-@operator("Mean", 8)
-def mean(node: Reader) -> str:
+def _mean(node: Reader) -> str:
     return f"{_many('add')(node)} / {len(node)}.0"
+
+
+def _alike(row: Row) -> Row:
+    """Before version 8: nothing is repeated."""
+
+    def alike(node: Reader) -> str:
+        for other in dict.fromkeys(node.xs()[1:]):
+            node.scope.demand(f"{other}.shape == {node.x(0)}.shape")
+        return row(node)
+
+    return alike
+
+
+for _name, _row in (("Sum", _many("add")), ("Max", _many("maximum")), ("Min", _many("minimum")), ("Mean", _mean)):
+    add(_name, _row, 8)
+    add(_name, _alike(_row))
 
 
 @operator("Mod", 10)
@@ -83,10 +93,13 @@ def power(node: Reader) -> str:
     return f"@onnx.pow({node.x(0)}, {node.x(1)})"
 
 
+_MOST_32 = 3.4028234663852886e38  # the largest number of float32
+
+
 @operator("Clip", 6)
 def clip_attributes(node: Reader) -> str:
-    sides = "".join(f", {s}={number(node.number(s, 0.0))}" for s in ("min", "max") if node.attribute(s) is not None)
-    return f"@clip({node.x(0)}{sides})"
+    least, most = (number(node.number(side, end)) for side, end in (("min", -_MOST_32), ("max", _MOST_32)))
+    return f"@clip({node.x(0)}, min={least}, max={most})"
 
 
 @operator("Clip", 11)
@@ -133,8 +146,13 @@ def gemm(node: Reader) -> str:
         text = f"{number(node.number('alpha', 1.0))} * {text}"
     if node.has(2):
         beta, added = node.number("beta", 1.0), _onto_product(node)
-        text += f" + {added}" if beta == 1.0 else f" + {number(beta)} * {added}"
+        text += f" + {_times(beta, added)}"
     return text
+
+
+def _times(factor: float, x: str) -> str:
+    """What is multiplied by 0 is 0, whatever it is."""
+    return x if factor == 1.0 else f"@zeros_like({x})" if factor == 0 else f"{number(factor)} * {x}"
 
 
 def _onto_product(node: Reader) -> str:

@@ -63,7 +63,7 @@ def _layer(
     if node.integer("layout", 0):
         given += ', layout="batch_first"'
     if node.attribute("clip") is not None:
-        only += f", clip={number(node.number('clip', 0.0))}"
+        only += f", clip={_most(node)}"
     words = _activations(node, kind, 2 if direction == "bidirectional" else 1)
     if kind == "rnn" and set(words) == {"relu"} and not only:
         given += ', activation="relu"'
@@ -71,6 +71,14 @@ def _layer(
         only += f', activations="{" ".join(words)}"'
     name = f"onnx.{kind}" if only else kind
     return node.first_of(f"@{name}({node.x(0)}, {w}, {r}{given}{more}{only})", count)
+
+
+def _most(node: Reader) -> str:
+    """What the inputs of gates are clipped to, on both sides of 0."""
+    most = node.number("clip", 0.0)
+    if most < 0:
+        raise Untranslatable(f"its attribute `clip` is {most}; it is at least 0")
+    return number(most)
 
 
 def _activations(node: Reader, kind: str, directions: int) -> list[str]:

@@ -53,6 +53,9 @@ class Scope(Protocol):
     def claimed(self, hint: str, type_: str, text: str) -> str:
         """Bind an expression before the node that has to be of a type, and give its name."""
 
+    def demand(self, text: str) -> None:
+        """Assert a condition before the node."""
+
     def parts(self, hint: str, text: str, count: int) -> list[str]:
         """Bind the parts of an expression before the node, and give their names."""
 
