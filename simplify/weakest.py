@@ -136,9 +136,9 @@ def _merged(other: Cond, cond: Cond, door: tuple[Cond, ...]) -> Cond | None:
 
 
 def _again(conds: list[Cond], inputs: Inputs) -> list[Cond]:
-    """Each condition given all the others."""
-    for i in range(len(conds)):
-        conds[i] = _plain(conds[i], (*inputs.door, *conds[:i], *conds[i + 1 :]), inputs)
+    """Each condition given all the others; one that contradicts them stays as it is, for all that say so together."""
+    for i, cond in enumerate(conds):
+        conds[i] = _plain(cond, (*inputs.door, *conds[:i], *conds[i + 1 :]), inputs) or cond
     parts = (p for c in conds for p in (c.parts if isinstance(c, AllOf) else (c,)))
     return [p for p in dict.fromkeys(parts) if not isinstance(p, bool)]
 

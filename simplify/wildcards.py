@@ -20,7 +20,7 @@ from ..lang.walk import rewrite
 from ..ops.model import AnyDType, Segment, TensorInfo
 from .known.state import State
 from .known.values import DTypeValue, Entry, Env, Shape, ShapeValue, SizeValue, Value, plain
-from .solver.conditions import Cond, eq
+from .solver.conditions import Cond, eq, ge
 from .solver.terms import (
     Allowance,
     Atom,
@@ -189,9 +189,20 @@ class Sayable:
         if found is not None or isinstance(atom, Var):
             return found
         op = "max" if isinstance(atom, Max) else "//"
-        parts = [self.written(size, span) for size in ((0, *atom.args) if isinstance(atom, Max) else _total(atom))]
+        parts = [self.written(size, span) for size in ((0, *atom.args) if isinstance(atom, Max) else self._total(atom))]
         known = [p for p in parts if p is not None]
-        return reduce(lambda a, b: core.SizeOp(span, op, a, b), known) if len(known) == len(parts) else None
+        is_said = bool(known) and len(known) == len(parts)
+        return reduce(lambda a, b: core.SizeOp(span, op, a, b), known) if is_said else None
+
+    def _total(self, atom: Floor) -> tuple[Size, ...]:
+        """The two sides of a quotient, which has a value without anything being known; those of `-a // -b` where b is negative,
+        as it is in one that is rounded up. None where the sign of b is not known."""
+        for num, den in ((atom.num, atom.den), (-atom.num, -atom.den)):
+            if at_least(den, 1):
+                return num, den
+            if self.state.facts.decide(ge(den, 1)).kind == "proved":
+                return num, smax(1, den)
+        return ()
 
     def _named(self, size: Term, span: Span) -> core.SizeExpr | None:
         try:
@@ -215,11 +226,6 @@ class Sayable:
 
     def _plain(self, size: Size) -> Size:
         return self.state.facts.simplify(self.state.settled(size))
-
-
-def _total(atom: Floor) -> tuple[Size, Size]:
-    """The two sides of a quotient, which has a value without anything being known."""
-    return atom.num, atom.den if at_least(atom.den, 1) else smax(1, atom.den)
 
 
 def _sizes_at(shape: Shape) -> Iterator[tuple[int, Size]]:

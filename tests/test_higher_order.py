@@ -16,6 +16,7 @@ from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.formatter import format_source
 from rxlang.lang.source import Source
+from support.agreement import Ways
 from support.phases import core_of
 
 HERE = Path(".")
@@ -508,3 +509,16 @@ def test_what_follows_from_a_doubt_in_a_turn_is_silent(body: str) -> None:
     (told,) = [d for d in report.diagnostics if d.is_wrong]
     assert told.code == "W311" and "`y` (_e) to be equal" in told.message, told.message
     assert report.counts.residual > 1
+
+
+@pytest.mark.parametrize("step", ["max(1, min(m, d))", "m", "max(m, 2)", "d + 1", "m * 2 - 1", "2"])
+@pytest.mark.parametrize("turn", ["{row}", "for q in range(m) stack (w : Tensor(?, ?)) {{ {row} }}"])
+def test_what_a_turn_takes_in_steps_is_stacked_as_long_as_it_is(step: str, turn: str) -> None:
+    body = f"@map(fn(r) {{ {turn.format(row=f'r[::{step}]')} }}, xs)"
+    text = f"@main = fn(xs : Tensor([n, d], float32), m : Size) : Tensor {{ @sum({body}, axis=0) }}"
+    ways = Ways(pipeline.check_text(text, "steps.rx", HERE).checked)
+    for n, d, m in itertools.product((1, 2), range(4), range(1, 4)):
+        xs = np.arange(n * d, dtype=np.float32).reshape(n, d)
+        wanted = xs.sum(0)[:: eval(step, {"d": d, "m": m})]
+        found = ways.agree({"xs": xs, "m": m})
+        assert found.tolist() == (wanted.tolist() if "for" not in turn else [wanted.tolist()] * m)

@@ -64,6 +64,7 @@ FAMILIES: dict[str, Count] = {
     "rendered conditions": Count(400, 5_000),
     "greatest sizes": Count(100, 2_000),
     "bounds of open sizes": Count(60, 2_000),
+    "weakest conditions": Count(40, 2_000),
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
     "hard programs": Count(23, 500),

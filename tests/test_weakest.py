@@ -1,0 +1,65 @@
+"""Open checks to conditions on sizes, and those to what each assignment of small sizes says."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+from rxlang.simplify.contract import _each_without_factors
+from rxlang.simplify.known.state import State
+from rxlang.simplify.solver.conditions import Cond, any_of, eq, evaluate_cond, ge, le, ne, render_cond
+from rxlang.simplify.solver.sizes import only_var
+from rxlang.simplify.solver.terms import Size, Var, floordiv, mod, smax, smin
+from rxlang.simplify.weakest import Inputs, OpenCheck, weakest
+from support import fuzz
+
+
+class Draw:
+    """Random sizes and conditions over a few names, equations of products with a common factor among them."""
+
+    def __init__(self, seed: int) -> None:
+        self.state, self.random = State(), random.Random(f"weakest {seed}")
+        self.names = [self.state.size(name) for name in "nmkh"[: self.random.randint(1, 4)]]
+
+    def size(self, depth: int) -> Size:
+        pick = self.random.choice
+        if depth == 0:
+            return pick([*self.names, *self.names, 0, 1, 2, 3, 4])
+        a, b = self.size(depth - 1), self.size(self.random.randint(0, depth - 1))
+        by, extreme = pick((2, 3, 4)), pick((smax, smin))
+        return pick([a + b, a + b, a - b, a * b, a * b, floordiv(a, by), mod(a, by), extreme(a, b)])
+
+    def cond(self) -> Cond:
+        pick, (a, b) = self.random.choice, (self.size(self.random.randint(0, 2)) for _ in range(2))
+        if self.random.random() < 0.4:
+            factor = pick([pick(self.names), pick(self.names) + pick(self.names)])
+            return eq(a * factor, b * factor)
+        return pick([eq, eq, ge, le, ne])(a, b)
+
+    def check(self) -> Cond:
+        return any_of(*(self.cond() for _ in range(self.random.choice((1, 1, 1, 2)))))
+
+
+def test_conditions_are_sufficient_and_where_they_say_so_necessary() -> None:
+    for case in fuzz.cases("weakest conditions"):
+        with case as seed:
+            draw = Draw(seed)
+            conds = [c for c in (draw.check() for _ in range(draw.random.randint(1, 3))) if not isinstance(c, bool)]
+            variables = [only_var(name) for name in draw.names]
+            share = draw.random.choice((0, 0, 0.5, 1))
+            least = ge(draw.random.choice(draw.names), draw.random.randint(0, 2))
+            _compare(conds, () if isinstance(least, bool) else (least,), variables,
+                     [v for v in variables if draw.random.random() < share])  # fmt: skip
+
+
+def _compare(conds: list[Cond], door: tuple[Cond, ...], variables: list[Var], empties: list[Var]) -> None:
+    inputs = Inputs(set(variables), empties, door)
+    found = weakest(State(), inputs, [OpenCheck(cond, ()) for cond in conds], _each_without_factors)
+    for sizes in product(range(6), repeat=len(variables)):
+        point = dict(zip(variables, sizes, strict=True))
+        if not all(evaluate_cond(c, point) for c in door):
+            continue
+        asked, said = (all(evaluate_cond(c, point) for c in some) for some in (conds, found.conds))
+        told = [render_cond(c) for c in (*conds, *found.conds)]
+        assert asked or not said or not found.complete, (told, sizes)
+        assert said or not asked or not found.necessary, (told, sizes)
