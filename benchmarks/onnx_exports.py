@@ -70,7 +70,7 @@ class Model:
 
 
 _RANGES: dict[str, Any] = {
-    "h": range(24, 130), "w": range(24, 130), "samples": range(80, 900), "frames": range(1, 90), "batch": range(1, 6),
+    "h": range(24, 70), "w": range(24, 70), "samples": range(80, 900), "frames": range(1, 90), "batch": range(1, 6),
 }  # fmt: skip
 
 

@@ -101,6 +101,7 @@ def contract_of(
     inputs = inputs_of(model, values)
     writer = Writer(model, translation, inputs, report.checked)
     clauses = tuple(map(writer.clause, said.conditions))
+    are_shown = all(c.witness is not None for c, found in zip(clauses, said.conditions, strict=True) if found.witness)
     indices = Indices(model, values)
     for one in indices.spread():
         clauses += tuple(writer.spread(clauses, one))
@@ -114,7 +115,7 @@ def contract_of(
             dict.fromkeys((*map(writer.demand, said.left), *(writer.looked_up(*one) for one in indices.undecided())))
         ),
         tuple(_typed(v.name, values.get(v.name)) for v in model.graph.outputs),
-        said.exact,
+        said.exact and are_shown,
         said.supposed,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 from ..lang.checked import Asked, Condition, Conditions
 from ..lang.source import Span
@@ -12,6 +13,7 @@ from .known.values import Env, SizeValue
 from .prover import Prover
 from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond
 from .solver.factors import factors, without_empty
+from .solver.points import Point
 from .solver.shorter import entails, remainders, shorter
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.telling import told
@@ -19,6 +21,8 @@ from .weakest import Inputs, OpenCheck, facts_of, said, weakest
 
 # Of more conditions than this the ones that each check asks for are those that share its sizes.
 _MOST_ASKED = 4_000
+# Of so many sizes all numbers up to this are tried.
+_FEW, _SMALL = 2, 9
 # So many conditions that are supposed are compared with each other.
 _MOST_SUPPOSED = 32
 
@@ -151,21 +155,28 @@ def _asked(check: OpenCheck) -> Asked:
 
 def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[Size, ...]) -> dict[str, int] | None:
     """The smallest sizes that break a condition, and none of the others where that can be."""
+    if not set(cond_variables(cond)) <= set(inputs.sizes):  # of a rank there is no example in sizes
+        return None
     facts = facts_of(others)
     sizes = [of_atom(v) for v in sorted(inputs.sizes)]
     try:
         point = facts.witness(cond, False, (*sizes, *dims))
     except TooLarge:
-        return None
-    if point is None or not set(cond_variables(cond)) <= set(inputs.sizes):  # of a rank there is no example in sizes
-        return None
-    whole = {v: point.get(v, 1) for v in inputs.sizes}
-    said = [
-        c for c in others if whole.keys() >= set(cond_variables(c))
-    ]  # a signature's other names are names for these sizes
-    if evaluate_cond(cond, whole) or not all(evaluate_cond(c, whole) for c in said):
-        return None
-    return {v.name: n for v, n in sorted(whole.items(), key=_age)}
+        point = None
+    # a signature's other names are names for these sizes
+    said = [c for c in others if set(inputs.sizes) >= set(cond_variables(c))]
+    for found in _small(cond) if point is None else (point,):
+        whole = {v: found.get(v, 1) for v in inputs.sizes}
+        if not evaluate_cond(cond, whole) and all(evaluate_cond(c, whole) for c in said):
+            return {v.name: n for v, n in sorted(whole.items(), key=_age)}
+    return None
+
+
+def _small(cond: Cond) -> list[Point]:
+    """A few small sizes, the smallest first, for a condition that nobody has steps left to reason about."""
+    names = cond_variables(cond)
+    tried = (dict(zip(names, sizes, strict=True)) for sizes in product(range(_SMALL + 1), repeat=len(names)))
+    return sorted(tried, key=lambda point: sum(abs(n - 1) for n in point.values())) if len(names) <= _FEW else []
 
 
 def _age(item: tuple[Var, int]) -> int:

@@ -11,11 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from rxlang.simplify.solver import shorter as shortening
 from rxlang.simplify.solver.conditions import all_of, any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
 from rxlang.simplify.solver.consequences import at_least_one, without_quotient
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.points import nearest, samples
-from rxlang.simplify.solver.shorter import shorter
+from rxlang.simplify.solver.shorter import by_remainder, shorter
 from rxlang.simplify.solver.smt import Session
 from rxlang.simplify.solver.terms import Var, evaluate, of_atom, smax, smin, var, variables
 from support import cases, fuzz
@@ -408,6 +409,16 @@ def test_a_condition_is_said_in_few_words(cond, said):
 def test_a_bound_stays_where_others_leave_out_what_is_beside_it():
     known = knowing(ge((n + 15) % 16, 8), le(n, 2**27))
     assert render_cond(shorter(known, ge(n, 1))) == "n >= 1"
+
+
+def test_a_remainder_that_small_sizes_tell_apart_is_not_reasoned_about(monkeypatch):
+    asked = []
+    same = shortening._same
+    monkeypatch.setattr(shortening, "_same", lambda *those: asked.append(those) or same(*those))
+    product = eq(h // 2 * w * 2, h * w + m)
+    assert by_remainder(Facts(), product) == product and asked == []
+    odd = eq((h - k % 2 + 1) * (w - k % 2 + 1), h * w)
+    assert by_remainder(knowing(ge(h, 1), ge(w, 1)), odd) == eq(k % 2, 1) and len(asked) == 1
 
 
 @pytest.mark.parametrize("by", [2, 3, 7, m + 1], ids=str)

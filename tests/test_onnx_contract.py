@@ -22,6 +22,7 @@ import rxlang
 
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+from rxlang.cli.contract import text as contract_words  # noqa: E402
 from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.lang.diagnostics import Diagnostic  # noqa: E402
 from rxlang.lang.given import read_given  # noqa: E402
@@ -30,6 +31,7 @@ from rxlang.model.comparison import compare  # noqa: E402
 from rxlang.model.contract import Contract  # noqa: E402
 from rxlang.model.contract_file import BadContract, contract_object, contract_text, read_contract  # noqa: E402
 from rxlang.simplify.known.outcome import Options  # noqa: E402
+from rxlang.simplify.solver.facts import Facts  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at, size_at  # noqa: E402
 from support import fuzz  # noqa: E402
 
@@ -685,6 +687,26 @@ def test_a_condition_on_a_rank_has_no_example_in_sizes(tmp_path: Path, capsys: p
     said = capsys.readouterr().out
     assert "w.rank == 4" in said
     assert "fails with" not in said
+
+
+def test_a_condition_has_a_witness_where_no_steps_are_left_to_find_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Facts, "witness", lambda *_: None)
+    for path in (up(tmp_path / "up.onnx"), reshaped(tmp_path / "reshaped.onnx", "b")):
+        for clause in contract(path).conditions:
+            assert clause.witness is not None and clause.fails is not None
+
+
+def test_a_condition_whose_witness_nothing_refuses_is_called_sufficient(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = reshaped(tmp_path / "reshaped.onnx", "b")
+    assert contract(path).exact
+    monkeypatch.setattr("rxlang.model.contract.failure_at", lambda *_: None)
+    found = contract(path)
+    assert [c.witness for c in found.conditions] == [None] and not found.exact
+    assert "some inputs may break a condition and be accepted" in contract_words("m.onnx", found)
 
 
 def test_a_product_of_sizes_of_which_one_is_never_0_demands_that_the_other_is_not(tmp_path: Path) -> None:

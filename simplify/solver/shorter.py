@@ -395,11 +395,22 @@ def by_remainder(facts: Facts, cond: Cond) -> Cond:
 
 
 def _of_remainders(facts: Facts, cond: Condition, *_: Var) -> Iterator[Cond]:
-    """A remainder of a size of which a part by a small number stands in an equation."""
+    """A remainder of a size of which a part by a small number stands in an equation, unless small sizes tell them apart."""
     atoms = dict.fromkeys(a for mono in cond.term.mons for a in mono) if isinstance(cond, Eq0) else ()
-    for atom in atoms:
-        if isinstance(atom, Floor) and isinstance(atom.den, int) and atom.den <= _FEW and _only(atom.num) is not None:
-            yield from (eq(mod(atom.num, atom.den), rest) for rest in range(atom.den))
+    quotients = [(a.num, a.den) for a in atoms if isinstance(a, Floor) and _only(a.num) is not None]
+    guesses = [eq(mod(num, by), n) for num, by in quotients if isinstance(by, int) and by <= _FEW for n in range(by)]
+    points = _points(facts, cond_variables(cond)) if guesses else []
+    holds = [evaluate_cond(cond, point) for point in points]
+    for guess in guesses:
+        if all(evaluate_cond(guess, point) is held for point, held in zip(points, holds, strict=True)):
+            yield guess
+
+
+def _points(facts: Facts, variables: tuple[Var, ...]) -> list[dict[Var, int]]:
+    """Small sizes, as far as is known of them."""
+    known = _known(facts, variables)
+    points = ({v: n + at * step for at, v in enumerate(variables)} for n in range(1, _FEW) for step in (0, 1, 3))
+    return [point for point in points if all(evaluate_cond(c, point) for c in known)]
 
 
 def constants(cond: Cond) -> set[int]:
