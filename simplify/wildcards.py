@@ -186,8 +186,10 @@ class Sayable:
     def _atom(self, atom: Atom, span: Span) -> core.SizeExpr | None:
         """A name, or a quotient or a maximum of what the names tell, which has a value whatever they are."""
         found = self._named(of_atom(atom), span)
-        if found is not None or isinstance(atom, Var):
+        if found is not None:
             return found
+        if isinstance(atom, Var):
+            return self._part(atom, span)
         op = "max" if isinstance(atom, Max) else "//"
         parts = [self.written(size, span) for size in ((0, *atom.args) if isinstance(atom, Max) else self._total(atom))]
         known = [p for p in parts if p is not None]
@@ -205,12 +207,26 @@ class Sayable:
         return ()
 
     def _named(self, size: Term, span: Span) -> core.SizeExpr | None:
+        return self._search(span, lambda known, written: written if known == size else None)
+
+    def _part(self, atom: Var, span: Span) -> core.SizeExpr | None:
+        """`x.dim(1) // 2` for the d of an axis that is `2 * d` long."""
+
+        def read(known: Size, written: core.SizeExpr) -> core.SizeExpr | None:
+            times = known.mons.get((atom,)) if isinstance(known, Term) and len(known.mons) == 1 else None
+            return None if times is None else core.SizeOp(span, "//", written, core.SizeLit(span, times))
+
+        return self._search(span, read)
+
+    def _search(self, span: Span, read: Callable[[Size, core.SizeExpr], core.SizeExpr | None]) -> core.SizeExpr | None:
+        """What is read of the first size of a name of which anything is."""
         try:
             with Allowance(_LOOKED_AT):
                 for known, written in self._sizes(span):
                     charge(1)
-                    if known == size:
-                        return written
+                    found = read(known, written)
+                    if found is not None:
+                        return found
         except OutOfSteps:  # a name behind so many others is not found
             pass
         return None

@@ -522,3 +522,18 @@ def test_what_a_turn_takes_in_steps_is_stacked_as_long_as_it_is(step: str, turn:
         wanted = xs.sum(0)[:: eval(step, {"d": d, "m": m})]
         found = ways.agree({"xs": xs, "m": m})
         assert found.tolist() == (wanted.tolist() if "for" not in turn else [wanted.tolist()] * m)
+
+
+HALVES = [
+    "let (a, b) = @split(r, 2)\n    a * b", "r[:d]", "@reshape(r, [2, -1])[0]", "@sum(@reshape(r, [d, 2]), axis=1)", "r[::2]",
+    "let t = @reshape(r, [d, 2])\n    t[:, 0] + t[:, 1]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_what_is_a_part_of_a_row_has_its_size_where_there_is_no_row_too(half: str, rows: int) -> None:
+    head = "@f = fn(x : Tensor([n, 2 * d], float32)) : Tensor([n, d], float32)"
+    text = f"{head} {{\n  @map(fn(r) {{\n    {half}\n  }}, x)\n}}"
+    assert rx.check_source(text).counts.residual == 0
+    assert rx.loads(text).f(np.ones((rows, 6), np.float32)).shape == (rows, 3)
