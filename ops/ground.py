@@ -95,6 +95,9 @@ class GroundCtx:
     def solution(self, left: tuple[int, ...], rest: tuple[int, ...]) -> int | None:
         return None
 
+    def rest_on(self, param: str, value: tuple[int, ...]) -> None:
+        pass
+
     def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> NoReturn:
         raise NeedsData(name)
 

@@ -163,6 +163,10 @@ class Ctx(Protocol[D, C]):
         """The size that a -1 stands for beside `rest`, in a tensor of the sizes `left`, if it is the same for all numbers that
         the sizes may be: then the call has it from here on. None where numbers have to tell."""
 
+    def rest_on(self, param: str, value: tuple[int, ...]) -> None:
+        """What the result is told from, as the value of a parameter: where the call is left to the run, it has that from here
+        on, and the run asks for what was told."""
+
     def fresh(self, name: str, at_least: D | int | None = 0, at_most: D | None = None) -> D:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 

@@ -136,9 +136,18 @@ def _applied(
 def _as_it_stays(ctx: SymbolicCtx, call: core.Call, operands: Mapping[str, Entry]) -> core.Call:
     """The call guarded where a precondition was not proved, and sure where nothing can fail."""
     if ctx.residual:
-        return replace(call, guard=True)
+        return replace(call, guard=True, args=(*call.args, *_that_it_rests_on(ctx, call)))
     sure = not _may_refuse(ctx.info.row, operands, ctx.state)
     return call if call.sure == sure else replace(call, sure=sure)
+
+
+def _that_it_rests_on(ctx: SymbolicCtx, call: core.Call) -> Iterator[core.Arg]:
+    """What the run has to be told of what the result was told from."""
+    given = {name for name, _ in ctx.info.entries}
+    for name, value in ctx.rests_on.items():
+        if name not in given:
+            sizes = tuple(core.SizeLit(call.span, number) for number in value)
+            yield core.Arg(call.span, name, core.ShapeLit(call.span, sizes))
 
 
 def _left_to_the_run(ctx: SymbolicCtx, call: core.Call, operands: dict[str, Entry]) -> tuple[Entry, core.Value]:

@@ -78,6 +78,8 @@ class SymbolicCtx:
         # What can be said of a size where the call stands; None where a -1 is not solved. What its -1 was solved to.
         self.scope: Sayable | None = None
         self.solved: core.SizeExpr | None = None
+        # Parameters that the call has from here on, where it is left to the run.
+        self.rests_on: dict[str, tuple[int, ...]] = {}
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None
 
@@ -235,6 +237,9 @@ class SymbolicCtx:
     def _are_positive(self, sizes: tuple[Size, ...]) -> bool:
         """Whether numbers tell as much."""
         return all(self.decide(le(1, size)) is True for size in sizes)
+
+    def rest_on(self, param: str, value: tuple[int, ...]) -> None:
+        self.rests_on[param] = value
 
     def fresh(self, name: str, at_least: Size | None = 0, at_most: Size | None = None) -> Size:
         self._fresh += 1

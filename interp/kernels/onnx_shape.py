@@ -14,7 +14,7 @@ def integers(x: Array) -> tuple[int, ...]:
 
 
 @kernel("onnx.reshape")
-def reshape(x: Array, shape: Array, allowzero: bool) -> Array:
+def reshape(x: Array, shape: Array, allowzero: bool, computed: object) -> Array:
     wanted = [x.shape[axis] if size == 0 and not allowzero else size for axis, size in enumerate(integers(shape))]
     return np.reshape(x, wanted)
 

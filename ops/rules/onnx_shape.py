@@ -66,32 +66,46 @@ def literals(ctx: Ctx, x: TensorInfo) -> tuple[int, ...]:
     return found
 
 
-@primitive("onnx.reshape", "x: tensor, shape: tensor, allowzero: bool = false", "T:any, I:{int64} -> T")
-def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool) -> Out:
+@primitive(
+    "onnx.reshape", "x: tensor, shape: tensor, allowzero: bool = false, computed: ints = none", "T:any, I:{int64} -> T"
+)
+def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool, computed: tuple[int, ...] | None) -> Out:
     """The same elements in another shape, where a 0 is the operand's own size of that axis, unless `allowzero`, and one -1 is
-    what is left. ONNX Reshape."""
-    source = known_shape(ctx, x)
-    wanted = [_size(ctx, source, axis, size, allowzero) for axis, size in enumerate(elements(ctx, shape))]
+    what is left.
+
+    At the axes in `computed` a size is one that was computed, not a 0 or a -1 that somebody wrote: a -1 is refused there, and a
+    0 where the operand's own size is another one. A call that is left to the run has them of the checker: those whose sizes it
+    knows as formulas, which the shape that is told rests on. ONNX Reshape.
+    """
+    source, given = known_shape(ctx, x), elements(ctx, shape)
+    formulas = tuple(i for i, size in enumerate(given) if size is not None and not isinstance(size, int))
+    ctx.rest_on("computed", formulas)
+    plain = formulas if computed is None else computed
+    wanted = [_size(ctx, source, axis, size, allowzero, axis in plain) for axis, size in enumerate(given)]
     if WILDCARD in wanted:
         beside = Other("the sizes beside the -1 in {0} to be at least 1", (Argument("shape"),), blamed=())
         ctx.require(beside, ctx.all_of(*(ctx.le(1, size) for size in wanted if size is not WILDCARD)))
     return reshape(ctx, x, tuple(wanted))  # type: ignore[no-any-return]
 
 
-def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool) -> Any:
+def _size(ctx: Ctx, source: Shape, axis: int, size: Dim | None, allowzero: bool, is_computed: bool) -> Any:
     if size is None:
         return ctx.fresh("size")
-    if isinstance(size, int):
-        if size == -1:
-            return WILDCARD
-        if size == 0 and not allowzero:
-            return _own(ctx, source, axis)
-    elif not allowzero and is_plain(source):
-        if axis >= len(source):
-            ctx.require(_no_zero(), not_zero(ctx, size))
-        else:  # a 0 would be the operand's own size
-            ctx.require(_own_zero(axis), ctx.any_of(not_zero(ctx, size), ctx.eq(source[axis], 0)))
-    return size
+    if is_computed:
+        if not allowzero and is_plain(source):
+            _is_meant(ctx, source, axis, size)
+        return size
+    if isinstance(size, int) and size == -1:
+        return WILDCARD
+    return _own(ctx, source, axis) if isinstance(size, int) and size == 0 and not allowzero else size
+
+
+def _is_meant(ctx: Ctx, source: Shape, axis: int, size: Dim) -> None:
+    """A 0 would be the operand's own size."""
+    if axis >= len(source):
+        ctx.require(_no_zero(), not_zero(ctx, size))
+    else:
+        ctx.require(_own_zero(axis), ctx.any_of(not_zero(ctx, size), ctx.eq(source[axis], 0)))
 
 
 def not_zero(ctx: Ctx, size: Dim) -> Cond:
