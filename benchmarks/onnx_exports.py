@@ -55,9 +55,7 @@ class Model:
 
     def sizes(self, draw: random.Random) -> Sizes:
         """Every name of a size with a number, larger ones for what is long."""
-        names = {
-            n for v in self.inputs for d in v.type.tensor_type.shape.dim for n in re.findall(r"[a-z]\w*", d.dim_param)
-        }
+        names = {n for v in self.inputs for d in v.type.tensor_type.shape.dim for n in _names(d.dim_param)}
         return {n: draw.choice(_RANGES.get(n, range(1, 14))) for n in sorted(names)}
 
     def feeds(self, sizes: Sizes, seed: int) -> dict[str, Any]:
@@ -74,9 +72,22 @@ _RANGES: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _names(dim: str) -> list[str]:
+    """The names in a size that is an expression; what is none (`4_h4`) is a name."""
+    try:
+        compile(dim, dim, "eval")
+    except SyntaxError:
+        return [dim] if dim else []
+    return re.findall(r"[a-z]\w*", dim)
+
+
+def _number(dim: str, sizes: Sizes) -> int | None:
+    return sizes[dim] if dim in sizes else value_of(dim, sizes)
+
+
 def _array(value: Any, sizes: Sizes, made: np.random.Generator) -> Any:
     kind = value.type.tensor_type
-    shape = [d.dim_value if d.HasField("dim_value") else value_of(d.dim_param, sizes) for d in kind.shape.dim]
+    shape = [d.dim_value if d.HasField("dim_value") else _number(d.dim_param, sizes) for d in kind.shape.dim]
     dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
     if dtype.kind in "iu":
         return np.ones(shape, dtype) if "mask" in value.name else made.integers(0, 40, shape, dtype)
@@ -124,8 +135,9 @@ def measured(path: Path, asked: argparse.Namespace) -> Score:
     tried = 0
     for sizes, feeds, values in bindings(model, asked.bindings, asked.seed):
         tried += 1
+        called = {**sizes, **{made: sizes[n] for n, made in found.inference.names.items() if n in sizes}}
         for name in model.values:
-            problem = _false(shapes.get(name), values[name], sizes)
+            problem = _false(shapes.get(name), values[name], called)
             if problem:
                 score.values[name] = "false"
                 score.said.append(f"{name}: {problem} at {sizes}")
@@ -146,7 +158,7 @@ def _false(value: Any, right: Any, sizes: Sizes) -> str | None:
     if len(value.shape) != right.ndim:
         return f"rank {len(value.shape)} for {right.shape}"
     for size, there in zip(value.shape, right.shape, strict=True):
-        number = size if isinstance(size, int) else None if size == "?" else value_of(size, sizes)
+        number = size if isinstance(size, int) else None if size == "?" else _number(size, sizes)
         if number is None and size != "?":
             return f"{size} cannot be evaluated"
         if number is not None and number != there:

@@ -225,7 +225,9 @@ class _Mending:
         made = self.check(edit)[0] if said else None
         if made is None or not self._accepts(made, gone):
             return None
-        return ModelMend(f"pad {'; '.join(said)}: then every size is taken", (), gone, edit, pads=True)
+        rest = len(gone) < len(self.contract.conditions)
+        taken = "every size that the other conditions take" if rest else "every size"
+        return ModelMend(f"pad {'; '.join(said)}: then {taken} is taken", (), gone, edit, pads=True)
 
     def _padding(self, name: str, multiples: tuple[int, ...]) -> Edit:
         """Zeros behind the elements, up to the next multiples."""

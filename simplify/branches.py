@@ -12,7 +12,7 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from ..ops.model import Truth as TruthElement
 from .arms import JOIN
-from .frame import Frame
+from .frame import Frame, Side
 from .known import joining
 from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
@@ -112,8 +112,15 @@ class Branches(Part):
             return self._unread(frame, expr, cond, sizes is not None, env)
         newest = self.state.serial()
         base = self.state.facts.count
-        sides = ((expr.then, True), (expr.orelse, False))
-        arms = [self._arm(frame, block, positive, sizes, dict(env), decided, base) for block, positive in sides]
+        self.prover.choices += 1
+        log, choice = self.prover.log, self.prover.choices
+        sides = ((expr.then, Side(choice, True)), (expr.orelse, Side(choice, False)))
+        begins, arms, since = [], [], len(self.prover.demands)
+        for block, side in sides:
+            begins.append(len(log.findings))
+            arms.append(self._arm(frame, block, side, sizes, dict(env), decided, base))
+        log.keep_what_both_have(*begins)
+        self.prover.fail_where_both_arms_do(frame, choice, since)
         (then, then_settled, then_block, then_facts, _), (orelse, else_settled, else_block, else_facts, _) = arms
         if then.value == orelse.value:
             joined = Entry(then.value, expr.span)
@@ -129,7 +136,7 @@ class Branches(Part):
         self,
         frame: Frame,
         block: core.Block,
-        positive: bool,
+        side: Side,
         sizes: core.BoolExpr | None,
         env: Env,
         decided: Cond | None,
@@ -137,14 +144,14 @@ class Branches(Part):
     ) -> tuple[Entry, Entry, core.Block, list[Cond], tuple[Cond, ...]]:
         """What an arm gives, with names of its own and without, its block, and what is learned in it, and of its condition."""
         self.state.push()
-        since = self.bindings.mark()
+        since, positive = self.bindings.mark(), side.first
         where = self._taken_where(sizes, env, positive) if decided is None else _side(decided, positive)
         if sizes is not None:
             reason = sizes if positive else core.Not(sizes.span, sizes)
             ShapeLevel(self.state, env).learn(sizes, positive, reason=reason)
             self.state.unsure = True
         guard = tuple(c for c, _ in self.state.facts.conditions(base))
-        entry, after = self.visitor.block(frame.arm(where), block, env)
+        entry, after = self.visitor.block(frame.arm(where, side if frame.turn is None else None), block, env)
         learned = [c for c, _ in self.state.facts.conditions(base)]
         found = entry, settle(self.state, entry), after, learned, guard
         self.bindings.close(since)

@@ -7,6 +7,7 @@ from itertools import product
 
 from ..lang.checked import Asked, Condition, Conditions
 from ..lang.source import Span
+from .common_demands import common, in_arms
 from .known.fresh import dims_of
 from .known.state import State
 from .known.values import Env, SizeValue
@@ -33,10 +34,14 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
     checks = list({(check.cond, check.path, check.span): check for check in prover.demands}.values())
     asked = [(check, said(state, inputs, check)) for check in checks]
-    found = weakest(state, inputs, (check for check, cond in asked if cond is not None), _each_without_factors)
+    sides = list(in_arms(state, inputs, checks))
+    sayable = (*(check for check, cond in asked if cond is not None), *(OpenCheck(cond, ()) for cond in common(sides)))
+    found = weakest(state, inputs, sayable, _each_without_factors)
     conds = found.conds
-    written = tuple(_condition(cond, conds, asked, inputs, dims) for cond in conds)
+    written = tuple(_condition(cond, conds, [*asked, *sides], inputs, dims) for cond in conds)
     left = [check for check, cond in asked if cond is None] if found.complete else _not_said(asked, (*door, *conds))
+    follow = {check for check, cond in sides if entails((*door, *conds), cond)}
+    left = [check for check in left if check not in follow]
     supposed = _strongest(_over(inputs, prover.supposed))
     asked_of_data = tuple(_once(map(_asked, left)))
     texts = (tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door)))
@@ -105,7 +110,8 @@ def _divided(cond: Cond, known: tuple[Cond, ...]) -> Cond:
 
 def _empty(sizes: Iterable[Var], known: tuple[Cond, ...]) -> list[Cond]:
     """That some sizes are 0, where they can be."""
-    return [c for v in sizes if not entails(known, negate(c := eq(of_atom(v), 0)))]
+    facts = facts_of(known)
+    return [c for v in sizes if facts.decide(c := eq(of_atom(v), 0)).kind not in ("refuted", "vacuous")]
 
 
 def _dims(state: State, params: Env) -> Iterator[Size]:

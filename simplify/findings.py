@@ -33,7 +33,7 @@ class Remark(Asked):
 
 
 class Log:
-    """What checking has found so far; one for a whole program. `certain` leaves out what fails in an arm of an inlined body:
+    """What checking has found so far; one for a whole program. `certain` leaves out what fails in one arm of an inlined body:
     that is a mistake in a program, but no reason why one call cannot succeed."""
 
     def __init__(self, *, certain: bool = False) -> None:
@@ -55,6 +55,19 @@ class Log:
     def add(self, finding: Finding) -> None:
         self.findings.append(finding)
         self.errors += finding.is_error
+
+    def keep_what_both_have(self, then: int, orelse: int) -> None:
+        """Of two arms, whose findings begin at two places, what fails in one alone is no reason why a call fails."""
+        arms = self.findings[then:orelse], self.findings[orelse:]
+        if self.certain and not all(any(f.outcome.status is Status.REFUTED for f in arm) for arm in arms):
+            del self.findings[then:]
+            self.errors -= sum(f.is_error for arm in arms for f in arm)
+
+    def refute(self, finding: Finding) -> None:
+        """What was open fails after all."""
+        self.errors += finding.is_error
+        self.count(Status.RESIDUAL, -1)
+        self.count(Status.REFUTED)
 
     @property
     def is_long(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import count
+from typing import NamedTuple
 
 from ..lang import core
 from ..lang.node import Node, replace
@@ -46,6 +47,13 @@ class Emitter:
         return Emitter(self.temporaries)
 
 
+class Side(NamedTuple):
+    """An arm of an `if` that something other than sizes decides: of which one, and whether it is the first."""
+
+    choice: int
+    first: bool
+
+
 class Turn(Node):
     """A turn of a loop, whichever it is. What is newer than `since` changes from turn to turn; `path` leads to it; in the first
     turn its sizes are what `firsts` say. Where nothing but the range ends the loop, `ends` are its index in the first turn and
@@ -72,7 +80,8 @@ class Frame(Node):
     """Where in a walk a piece of a program stands. It is handed down and never written to.
 
     `out` takes the statements of the block, `names` has what annotations of the scope call its sizes. `path` are the
-    conditions of the arms around (None for one that is not about sizes). In an inlined body `site` is the call in the user's
+    conditions of the arms around (None for one that is not about sizes); `sides` are those, as far as it is known which one is
+    taken where another is not. In an inlined body `site` is the call in the user's
     function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter, whose bodies
     are nested so deeply in all (`depth`). `quiet`: nothing is counted and nothing told. `trial`: what is asked is whether
     something would hold; `captured` takes why it would not. `turn` is that of the loop around.
@@ -85,18 +94,25 @@ class Frame(Node):
     inlined: tuple[str, ...] = ()
     depth: int = 0
     path: tuple[Cond | None, ...] = ()
+    sides: tuple[Side | None, ...] = ()
     quiet: bool = False
     trial: bool = False
     captured: list[Finding] | None = None
     turn: Turn | None = None
 
+    @property
+    def is_reached(self) -> bool:
+        """Whether whoever gets to the function gets here, wherever it takes arms that no sizes decide."""
+        return None not in self.sides and len(self.sides) == sum(taken is not True for taken in self.path)
+
     def block(self) -> Frame:
         """The frame of a block inside."""
         return replace(self, out=self.out.inner())
 
-    def arm(self, taken: Cond | None) -> Frame:
-        """The frame of an arm that is taken under a condition."""
-        return replace(self, path=(*self.path, taken))
+    def arm(self, taken: Cond | None, side: Side | None = None) -> Frame:
+        """The frame of an arm that is taken under a condition, or of a side that something else decides."""
+        sides = self.sides if taken is not None else (*self.sides, side)
+        return replace(self, path=(*self.path, taken), sides=sides)
 
     def tried(self, captured: list[Finding] | None = None) -> Frame:
         """The same place, asked only whether something would hold there, whichever turn it is."""

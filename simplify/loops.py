@@ -90,6 +90,8 @@ class Loops(Part):
             loop, shared, never_ends = walked  # nobody hears of a second walk either
         elif not frame.inlined:
             loop, shared, never_ends = self._turn(frame, loop, turns, env, at_entry)
+        elif self.prover.log.certain:
+            self._looked_into(frame, loop, turns, env, at_entry)
         if any(i.entry is Status.REFUTED or i.turn is Status.REFUTED for i in loop.invariant):
             return Entry(POISON, loop.span), loop
         if any(s.status is Status.REFUTED for s in loop.stacked):
@@ -193,6 +195,13 @@ class Loops(Part):
         at_entry = dict(at_entry)
         invariant = tuple(self._entry(frame, i, at_entry) for i in (*loop.invariant, *asked))
         return self._turn(frame, replace(loop, invariant=invariant), turns, env, at_entry)
+
+    def _looked_into(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, at_entry: Env) -> None:
+        """What surely fails in a turn, of a loop that stands as what it promises; nothing else is kept of it."""
+        asked = len(self.prover.demands)
+        with self.prover.trying():
+            self._turn(frame, loop, turns, env, at_entry)
+        del self.prover.demands[asked:]
 
     def _entry(self, frame: Frame, condition: core.Invariant, env: Env) -> core.Invariant:
         if condition.entry is Status.PROVED:

@@ -9,7 +9,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from .arms import with_the_wrong_size
 from .findings import Log
-from .frame import Frame
+from .frame import Frame, Side
 from .known.finding import Asked, Finding
 from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
@@ -51,6 +51,8 @@ class Prover:
         self.newest_input = 0
         # What the sizes of a witness have to satisfy, so that a run with them does not end before it gets there.
         self.hurdles: list[Cond] = []
+        # How many times an `if` was met that no sizes decide.
+        self.choices = 0
         # Whether anything in the function may fail while it runs, be it in what it calls.
         self.may_fail = False
 
@@ -106,15 +108,18 @@ class Prover:
                 refuted = self._refuted_in_some_turn(frame, truth, asked, sizes)
                 if refuted is not None:
                     return refuted
-        cond = None if isinstance(truth, Undecided) else truth
+        cond, never = None if isinstance(truth, Undecided) else truth, verdict.kind == "refuted" and self._reachable()
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
-            self.demands.append(OpenCheck(cond, frame.path, asked.span, frame.turn))
+            self.demands.append(OpenCheck(cond, frame.path, asked.span, frame.turn, frame.sides))
+            self.demands[-1].never = never
         if not frame.quiet and claim and self.log.is_long and over():
             self.log.left[asked.span] = None
         elif not frame.quiet:
-            only_empty = empty_rule and cond is not None and not spent() and self._only_empty(frame, cond, sizes)
+            asks_of_empty = empty_rule and not never and not spent()
+            only_empty = asks_of_empty and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 found = self._doubted(frame, truth, asked, sizes, only_empty=only_empty)
+                found.outcome = replace(found.outcome, never=never)
                 if demand:
                     self.demands[-1].finding = found
                 if claim and cond is not None and not only_empty and not self.options.spare_arms:
@@ -158,6 +163,28 @@ class Prover:
             found = self._report(frame, asked, replace(self._refutation(frame, truth, asked, sizes), turn=turn))
         self.hinder(frame)
         return self._record(frame, Status.REFUTED), found
+
+    def fail_where_both_arms_do(self, frame: Frame, choice: int, since: int) -> None:
+        """An `if` that sizes do not decide always fails where each of its arms has a check that never holds; `since` is where
+        the demands of its arms begin."""
+        arms = [
+            [
+                d
+                for d in self.demands[since:]
+                if d.never and d.path[:-1] == frame.path and d.sides == (*frame.sides, side)
+            ]
+            for side in (Side(choice, True), Side(choice, False))
+        ]
+        if not all(arms):
+            return
+        found = arms[0][0].finding
+        if self._is_spare(frame):
+            self.demands.append(OpenCheck(False, frame.path, arms[0][0].span, frame.turn, frame.sides))
+            self.demands[-1].never, self.demands[-1].finding = True, found
+        elif found is not None:
+            found.outcome = replace(found.outcome, status=Status.REFUTED, only_empty=False)
+            self.log.refute(found)
+            self.hinder(frame)
 
     def _refutation(self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size]) -> Outcome:
         if self.is_brief:
@@ -304,7 +331,7 @@ class Prover:
         """Whether anybody wants to know what fails there."""
         if frame.trial:
             return frame.captured is not None
-        return not frame.quiet or (frame.site is not None and not (self.log.certain and frame.path))
+        return not frame.quiet or (frame.site is not None and (not self.log.certain or frame.is_reached))
 
     def _report(self, frame: Frame, asked: Asked, outcome: Outcome) -> Finding:
         site = frame.site if frame.quiet and not frame.trial else None

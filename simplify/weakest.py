@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..lang.source import NOWHERE, Span
 from ..ops.model import AnyDType
-from .frame import Turn
+from .frame import Side, Turn
 from .known.finding import Finding
 from .known.state import State
 from .solver.conditions import (
@@ -33,24 +33,32 @@ from .solver.terms import A_FACT, Size, Term, TooLarge, Var, of_atom, over, stri
 
 # What is longer than this nobody wants to read in a signature.
 _LONGEST = 160
-_HEAVIEST = 2_000
+HEAVIEST = 2_000
 _MOST_STEPS = 8
 
 
 class OpenCheck:
     """One open check: its condition (None where it cannot be said), the conditions of the arms that it stands in, where it is
-    told, the turn of a loop that it stands in, and what was found of it, if that was recorded."""
+    told, the turn of a loop that it stands in, the arms that no sizes decide, and what was found of it, if that was recorded.
+    One that `never` holds stands in an arm that need not be taken."""
 
-    __slots__ = ("cond", "finding", "path", "span", "turn")
+    __slots__ = ("cond", "finding", "never", "path", "sides", "span", "turn")
 
     def __init__(
-        self, cond: Cond | None, path: tuple[Cond | None, ...], span: Span = NOWHERE, turn: Turn | None = None
+        self,
+        cond: Cond | None,
+        path: tuple[Cond | None, ...],
+        span: Span = NOWHERE,
+        turn: Turn | None = None,
+        sides: tuple[Side | None, ...] = (),
     ) -> None:
         self.cond = cond
         self.path = path
         self.span = span
         self.turn = turn
+        self.sides = sides
         self.finding: Finding | None = None
+        self.never = False
 
 
 class DTypeDemand(NamedTuple):
@@ -99,8 +107,10 @@ def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck], written: 
             stride(A_FACT * len(found))
             found, cond = _added(found, cond, inputs)
         complete = complete and cond is not None and cond is not False
-    found = _again(needed(found, inputs.door), inputs)
-    found = found if written is None else written(found, inputs.door)
+    found = needed(_again(found, inputs), inputs.door)
+    if written is not None:
+        plainer = written(found, inputs.door)
+        found = plainer if plainer == found else written(needed(_again(plainer, inputs), inputs.door), inputs.door)
     short = [c for c in found if len(render_cond(c)) <= _LONGEST]
     # Where no size leaves a tensor empty, each step says the same as what it came from.
     necessary = not inputs.empties or all(entails((*inputs.door, *asked), c) for c in short)
@@ -136,8 +146,9 @@ def _merged(other: Cond, cond: Cond, door: tuple[Cond, ...]) -> Cond | None:
 
 
 def _again(conds: list[Cond], inputs: Inputs) -> list[Cond]:
-    """Each condition given all the others; one that contradicts them stays as it is, for all that say so together."""
-    for i, cond in enumerate(conds):
+    """Each condition given all the others, the longest first; one that contradicts them stays as it is, for all that say so
+    together."""
+    for i, cond in sorted(enumerate(conds), key=lambda one: -len(render_cond(one[1]))):
         conds[i] = _plain(cond, (*inputs.door, *conds[:i], *conds[i + 1 :]), inputs) or cond
     parts = (p for c in conds for p in (c.parts if isinstance(c, AllOf) else (c,)))
     return [p for p in dict.fromkeys(parts) if not isinstance(p, bool)]
@@ -163,7 +174,12 @@ def facts_of(conds: Iterable[Cond]) -> Facts:
 
 def said(state: State, inputs: Inputs, check: OpenCheck) -> Cond | None:
     """The condition over the sizes that come in, where it can be said: what an arm needs is needed where it is taken."""
-    if check.cond is None or any(c is None for c in check.path):
+    return None if None in check.path else said_on_its_side(state, inputs, check)
+
+
+def said_on_its_side(state: State, inputs: Inputs, check: OpenCheck) -> Cond | None:
+    """The same where the arms around are taken that no sizes decide."""
+    if check.cond is None:
         return None
     cond = any_of(*(negate(c) for c in check.path if c is not None), check.cond)
     try:
@@ -193,7 +209,7 @@ def _over_inputs(state: State, inputs: Inputs, cond: Cond, turn: Turn | None) ->
                 if everywhere is None:
                     return None
                 cond = everywhere
-        if len(render_cond(cond)) > _HEAVIEST:
+        if len(render_cond(cond)) > HEAVIEST:
             return None
     return None
 

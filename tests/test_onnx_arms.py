@@ -13,6 +13,7 @@ import rxlang
 
 onnx = pytest.importorskip("onnx")
 from onnx import parser  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at, size_at  # noqa: E402
 from support import fuzz  # noqa: E402
@@ -175,3 +176,102 @@ def test_an_arm_that_never_works_refuses_only_those_who_take_it(taken: bool, tmp
                 main(x, np.array(taken))
         else:
             assert main(x, np.array(taken)).shape == (3, 3, 3)
+
+
+_INPUTS = "float[b, n, 3] x, bool c"
+_ASKING = ("Reshape(x, nines)", "Reshape(x, fours)", "Reshape(x, fives)", "MatMul(x, odd)", "Relu(x)")
+_TARGETS = "\n".join(
+    f"  {name} = Constant<value: tensor = int64[2] {{-1, {n}}}>()"
+    for name, n in (("nines", 9), ("fours", 4), ("fives", 5))
+)
+
+
+def chosen(draw: Random, inputs: list[str], depth: int) -> str:
+    """A choice that an input of its own decides, between arms that ask for something of x, or hold such a choice."""
+    own = f"c{len(inputs)}"
+    inputs.append(own)
+    arms = []
+    for side in "te":
+        made = chosen(draw, inputs, depth - 1) if depth and draw.random() < 0.4 else f"y = {draw.choice(_ASKING)}"
+        name = f"{own}{side}"
+        arms.append(f"graph = {name} () => (float {name}_y) {{ {made} {name}_y = ReduceSum<keepdims: int = 0>(y) }}")
+    return f"y = If ({own}) <then_branch: {arms[0]}, else_branch: {arms[1]}>"
+
+
+def test_a_size_that_no_arm_takes_is_refused_and_no_other(tmp_path: Path) -> None:
+    for case in fuzz.cases("arms that data decides"):
+        with case as seed:
+            draw, inputs = Random(seed), list[str]()
+            made = [chosen(draw, inputs, 1).replace("y =", f"y{i} =", 1) for i in range(draw.choice((1, 1, 2)))]
+            results = ", ".join(f"y{i}" for i in range(len(made)))
+            body = "\n  ".join((_TARGETS, *made, f"z = Sum({results})"))
+            path = tmp_path / f"{seed}.onnx"
+            assert_refuses(saved(path, body, ", ".join(("float[b, n, 3] x", *(f"bool {name}" for name in inputs)))))
+
+
+def assert_refuses(path: Path) -> None:
+    """A contract takes the sizes with which some choices run; what it does not list runs with all of them."""
+    contract = check_model(path, str(path)).contract
+    try:
+        main = rxlang.load(path, allow_empty=True).main
+    except rxlang.CheckError:  # neither arm ever works
+        assert contract is None and onnx_refuses(path)
+        return
+    assert contract is not None
+    for b, n in product((0, 1, 2), (0, 1, 3, 5, 6)):
+        runs = [taken(main, b, n, values) for values in product((False, True), repeat=choices(path))]
+        accepted = all(holds_at(c.condition, {"b": b, "n": n}) for c in contract.conditions)
+        assert accepted == any(runs), (b, n)
+        assert not accepted or all(runs) or contract.undecided, (b, n)
+    assert all(c.fails is not None for c in contract.conditions if c.witness is not None)
+
+
+def onnx_refuses(path: Path) -> bool:
+    """Whether ONNX's own engine takes no size that is tried, whatever is chosen."""
+    evaluator = ReferenceEvaluator(str(path))
+    for b, n, *values in product((0, 1, 2), (0, 1, 3), *([(False, True)] * choices(path))):
+        names = dict(zip((f"c{i}" for i in range(len(values))), map(np.array, values), strict=True))
+        try:
+            evaluator.run(None, {"x": np.ones((b, n, 3), np.float32), **names})
+        except (TypeError, ValueError):
+            continue
+        return False
+    return True
+
+
+def choices(path: Path) -> int:
+    return len(onnx.load(path).graph.input) - 1
+
+
+def taken(main: Any, b: int, n: int, values: tuple[bool, ...]) -> bool:
+    try:
+        main(np.ones((b, n, 3), np.float32), *map(np.array, values))
+    except rxlang.ShapeError:
+        return False
+    return True
+
+
+def test_what_either_arm_asks_for_is_a_condition_and_not_left_to_the_run(tmp_path: Path) -> None:
+    fours, eights = (f"Constant<value: tensor = int64[2] {{-1, {n}}}>()" for n in (4, 8))
+    held = f"  f = {fours}\n  e = {eights}\n"
+    one = check_model(path := saved(tmp_path / "one.onnx", held + f"  {choice('c', 'Reshape(x, e)', 'Reshape(x, e)')}\n"
+        "  z = Identity(y)", "float[n, 1] x, bool c"), str(path)).contract  # fmt: skip
+    assert one is not None and [c.condition for c in one.conditions] == ["n % 8 == 0"] and not one.undecided
+    assert one.conditions[0].witness == {"n": 1} and len(one.conditions[0].demands) == 2
+    assert [d.way for d in one.conditions[0].demands] == [("x", "y", "y_t"), ("x", "y", "y_e")]
+    two = check_model(path := saved(tmp_path / "two.onnx", held + f"  {choice('c', 'Reshape(x, e)', 'Reshape(x, f)')}\n"
+        "  z = Identity(y)", "float[n, 1] x, bool c"), str(path)).contract  # fmt: skip
+    assert two is not None and [c.condition for c in two.conditions] == ["n % 4 == 0"]
+    assert len(two.undecided) == 1 and "8" in two.undecided[0].needs
+
+
+def test_what_never_works_in_an_arm_is_said_so_and_in_both_it_is_an_error(tmp_path: Path) -> None:
+    one = saved(tmp_path / "one.onnx", f"  {choice('c', 'MatMul(x, odd)', 'Relu(x)')}\n  z = Identity(y)", _INPUTS)
+    (said,) = check_model(one, str(one)).report.diagnostics
+    assert said.severity == "warning" and said.message.endswith("this fails whenever a run gets there")
+    both = saved(tmp_path / "both.onnx", f"  {choice('c', 'MatMul(x, odd)', 'Concat<axis: int = 0>(x, odd)')}\n"
+        "  z = Identity(y)", _INPUTS)  # fmt: skip
+    found = check_model(both, str(both))
+    assert found.contract is None and [d.severity for d in found.report.diagnostics].count("error") == 1
+    with pytest.raises(rxlang.CheckError, match="this always fails"):
+        rxlang.load(both, allow_empty=True)

@@ -420,3 +420,25 @@ def test_a_loop_whose_end_moves_or_whose_number_grows_otherwise_counts_nothing(t
             while number < end and turns < 7:
                 number, turns = number + step, turns + 1
             assert main(np.array(end)).item() == number
+
+
+def test_what_a_turn_asks_for_has_a_witness_and_a_way(tmp_path: Path) -> None:
+    """A row of y for each of x: the last turn fails where y has fewer."""
+    path = tmp_path / "m.onnx"
+    text = """<ir_version: 8, opset_import: ["" : 16]> g (float[n, 3] x, float[m, 3] y, float[3] z) => (float[3] out) {
+      s = Shape <start: int = 0, end: int = 1> (x)
+      n0 = Squeeze (s)
+      yes = Constant <value: tensor = bool {1}> ()
+      [rows] out = Loop (n0, yes, z) <body: graph = b (int64 i, bool go, float[3] a) => (bool on, float[3] added) {
+        on = Identity (go)
+        [row] r = Gather <axis: int = 0> (y, i)
+        added = Add (a, r)
+      }>
+    }"""
+    onnx.save(onnx.parser.parse_model(text), path)
+    contract = check_model(path, str(path)).contract
+    assert contract is not None and contract.exact
+    (clause,) = contract.conditions
+    assert clause.condition == "n <= m" and clause.witness == {"n": 2, "m": 1}
+    assert clause.demands[0].way == ("y", "rows", "row")
+    assert clause.fails is not None and "axis 0 of `y` (1)" in clause.fails.needs

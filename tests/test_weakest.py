@@ -7,7 +7,8 @@ from itertools import product
 
 from rxlang.simplify.contract import _each_without_factors
 from rxlang.simplify.known.state import State
-from rxlang.simplify.solver.conditions import Cond, any_of, eq, evaluate_cond, ge, le, ne, render_cond
+from rxlang.simplify.solver.conditions import Cond, any_of, cond_variables, eq, evaluate_cond, ge, le, ne, render_cond
+from rxlang.simplify.solver.exprs import Scope, read_condition
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Var, floordiv, mod, smax, smin
 from rxlang.simplify.weakest import Inputs, OpenCheck, weakest
@@ -63,3 +64,35 @@ def _compare(conds: list[Cond], door: tuple[Cond, ...], variables: list[Var], em
         told = [render_cond(c) for c in (*conds, *found.conds)]
         assert asked or not said or not found.complete, (told, sizes)
         assert said or not asked or not found.necessary, (told, sizes)
+
+
+def test_what_only_holds_together_is_said_of_each_size() -> None:
+    """Windows of 4 of an image, counted by a division: the batch that comes out is the batch."""
+    state = State()
+    b, h, w = (state.size(name) for name in "bhw")
+    windows = floordiv(h, 4) * floordiv(w, 4)
+    asked = [
+        ge(floordiv(h * w, 16), 1), eq(b * h * w, b * windows * 16), ge(floordiv(b * windows, floordiv(h * w, 16)), 1),
+    ]  # fmt: skip
+    inputs = Inputs({only_var(size) for size in (b, h, w)}, (), ())
+    found = weakest(state, inputs, [OpenCheck(cond, ()) for cond in asked], _each_without_factors)
+    assert {render_cond(c) for c in found.conds} == {"h % 4 == 0", "w % 4 == 0", "b >= 1", "h >= 1", "w >= 1"}
+    assert found.complete and found.necessary
+
+
+def test_remainders_are_read_without_what_does_not_matter() -> None:
+    state = State()
+    b, n = state.size("b"), state.size("n")
+    told = {
+        eq(mod(b * n * 3, 4), 0): "b * n % 4 == 0", eq(mod(b * n * 2, 5), 0): "b * n % 5 == 0",
+        eq(mod(n + 3, 4), 3): "n % 4 == 0", eq(mod(n + 1, 4), 3): "n % 4 == 2", eq(mod(n * 2, 3), 1): "n % 3 == 2",
+        eq(mod(n * 2 + 1, 6), 3): "n % 3 == 1",
+    }  # fmt: skip
+    assert [render_cond(c) for c in told] == list(told.values())
+    for cond in told:
+        read = read_condition(render_cond(cond), Scope())
+        for x, y in product(range(13), repeat=2):
+            values = {"b": x, "n": y}
+            assert evaluate_cond(cond, {v: values[v.name] for v in cond_variables(cond)}) == evaluate_cond(
+                read, {v: values[v.name] for v in cond_variables(read)}
+            )

@@ -1,11 +1,11 @@
-"""A graph to the shortest way from an input to a node, as names of nodes."""
+"""A graph to the shortest way from an input to a node of it, or of the graphs inside, as names of nodes."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-from .consistency import read_by
+from .consistency import graphs, read_by
 from .model import Graph, Operation
 
 
@@ -13,7 +13,8 @@ class Paths:
     """The ways in one graph."""
 
     def __init__(self, graph: Graph) -> None:
-        self.nodes = {str(o): o for o in graph.operations}
+        # A node, with those around it whose graphs it stands in.
+        self.nodes = {str(within[-1]): within for within in reversed([*_within(graph)])}
         self.givers = {output: o for o in graph.operations for output in o.outputs if output}
         self.inputs = {v.name for v in graph.inputs} - {t.name for t in graph.initializers}
 
@@ -21,9 +22,10 @@ class Paths:
         """An input, one of those that are wanted if there is a way, and the nodes between it and a node, which is the last."""
         if node not in self.nodes:
             return ()
-        ways = self._ways(self.nodes[node])
+        first, *inner = self.nodes[node]
+        ways = self._ways(first)
         found = [name for name in ways if name in (wanted or self.inputs)] or list(ways)
-        return ways[found[0]] if found else ()
+        return (*ways[found[0]], *map(called, inner)) if found else ()
 
     def _ways(self, last: Operation) -> dict[str, tuple[str, ...]]:
         """For each input that leads there its shortest way, the nearest first."""
@@ -40,6 +42,15 @@ class Paths:
                     seen.add(giver.index)
                     waiting.append((giver, (called(giver), *behind)))
         return found
+
+
+def _within(graph: Graph, around: tuple[Operation, ...] = ()) -> Iterator[tuple[Operation, ...]]:
+    """Each node, behind those whose graphs it stands in; those of the graph itself come first."""
+    yield from ((*around, o) for o in graph.operations)
+    for operation in graph.operations:
+        for value in operation.attributes.values():
+            for inner in graphs(value):
+                yield from _within(inner, (*around, operation))
 
 
 def called(operation: Operation) -> str:

@@ -44,7 +44,8 @@ IN_FULL, IN_WORDS = 100, 300
 class Outcome(Node):
     """How an obligation ended: whether only empty tensors satisfy it, a smallest witness (names to sizes) for which it fails,
     `smallest`, the least sizes where all do, the facts that a refutation needs, and in which turn of a loop it fails; of what
-    is open its condition, if it is one on sizes, and for which of them alone it can hold."""
+    is open its condition, if it is one on sizes, for which of them alone it can hold, and whether it `never` does where a run
+    gets there, which need not be."""
 
     status: Status
     only_empty: bool = False
@@ -54,3 +55,4 @@ class Outcome(Node):
     turn: str = ""
     cond: Cond | None = None
     only: Only | None = None
+    never: bool = False

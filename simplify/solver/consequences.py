@@ -15,8 +15,10 @@ def at_least_one(term: Term, ranges: Ranges) -> Iterator[Size]:
     if len(mono) > 1:
         if all(_is_natural(mono_interval((atom,), ranges)) for atom in mono):
             yield from map(of_atom, dict.fromkeys(mono))
-    elif type(atom := mono[0]) is Floor and at_least(atom.den, 1, ranges):
+    elif type(atom := mono[0]) is Floor and at_least(atom.den, 0, ranges):
         yield atom.num
+        if type(atom.den) is Term:
+            yield atom.den
 
 
 def without_quotient(term: Term) -> Size | None:

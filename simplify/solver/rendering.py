@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 from .terms import (
@@ -18,6 +19,7 @@ from .terms import (
     lead,
     mono_key,
     of_atom,
+    shrink,
     size_key,
     without,
 )
@@ -58,6 +60,31 @@ def render_sides(term: Term) -> tuple[str, str, int, bool]:
     less = [(-k, factors, key) for k, factors, key in pieces if k < 0]
     older = not less or (bool(more) and _side_key(more) <= _side_key(less))
     return _join(more)[0] if more else "", _join(less)[0] if less else "", constant, older
+
+
+def render_remainder(term: Term) -> tuple[str, int] | None:
+    """A remainder by a number and what it is, where all that a term says by being 0 is that: without a constant in what is
+    divided, nor a factor that leaves no remainder where the rest leaves none.
+
+    (n + 3) % 4 - 3  ->  n % 4, 0;      n * 2 % 5  ->  n % 5, 0
+    """
+    for mono, times in term.mons.items():
+        atom = mono[0] if len(mono) == 1 else None
+        if type(atom) is not Floor or not isinstance(atom.den, int) or times % atom.den:
+            continue
+        whole = (atom.num - of_atom(atom) * atom.den) * (-times // atom.den)
+        constant = term - whole
+        if isinstance(constant, int) and type(atom.num) is Term:
+            shift = atom.num.mons.get((), 0)
+            rest, off = divmod(-constant, -times // atom.den)
+            if off or not 0 <= rest < atom.den:
+                return None
+            rest = (rest - shift) % atom.den
+            plain = atom.num - shift
+            shared = gcd(*plain.mons.values()) if type(plain) is Term else 1
+            plain = shrink(plain, shared, ()) if rest == 0 and gcd(shared, atom.den) == 1 else plain
+            return f"{_wrap(_render(plain), _PRODUCT)} % {atom.den}", rest
+    return None
 
 
 def _side_key(pieces: list[Piece]) -> tuple[Any, ...]:

@@ -46,6 +46,7 @@ from .terms import (
     replace_atom,
     smax,
     variables,
+    weight,
 )
 
 _REACH = 130
@@ -79,7 +80,7 @@ def _shorter(facts: Facts, cond: Condition, empties: Collection[Var] | None) -> 
     if isinstance(cond, AnyOf):
         return _guessed(facts, any_of(*_any(facts, cond.parts, empties)))
     plain = without_empty(_lighter(facts, cond), empties)
-    split = _split(plain, empties)
+    split = _split(facts, plain, empties)
     return _guessed(facts, plain) if split is None else shorter(facts, split, empties)
 
 
@@ -149,7 +150,7 @@ def _without_guards(facts: Facts, part: Cond, others: Iterable[Cond]) -> Cond:
 # Terms
 
 
-def _split(cond: Cond, empties: Collection[Var] | None) -> Cond | None:
+def _split(facts: Facts, cond: Cond, empties: Collection[Var] | None) -> Cond | None:
     """What a comparison says in parts: a maximum is 0 where no part of it is more; a quotient or a product has a bound where
     its parts have; what flooring takes away of a product is nothing where it is nothing of each factor.
 
@@ -158,7 +159,7 @@ def _split(cond: Cond, empties: Collection[Var] | None) -> Cond | None:
     if isinstance(cond, Eq0 | Ge0) and (found := _clamped(cond.term)) is not None:
         return _of_clamped(cond, *found)
     if not isinstance(cond, Eq0):
-        return _of_factors(cond.term) if isinstance(cond, Ge0) else None
+        return _of_factors(facts, cond) if isinstance(cond, Ge0) else None
     monos = list(cond.term.mons.items())
     if len(monos) == 1:
         (mono, _), *_ = monos
@@ -204,16 +205,26 @@ def _of_clamped(cond: Eq0 | Ge0, factor: int, size: Size, most: int | None) -> C
     return le(size, 0) if value == 0 else ge(size, value) if value == most else eq(size, value)
 
 
-def _of_factors(term: Term) -> Cond | None:
-    """What a bound of a quotient says of what is divided, and one of a product that 1 reaches of each factor.
+def _of_factors(facts: Facts, cond: Ge0) -> Cond | None:
+    """What a bound of a quotient says of what is divided, and one of a product of each factor, where that is enough.
 
     (h + 1) // 2 >= 3  ->  h >= 5;      h // 2 * w >= 1  ->  h // 2 >= 1 && w >= 1
+    h * w >= 16  ->  h >= 1 && w >= 1, where h % 4 == 0 && w % 4 == 0
     """
-    divided = without_quotient(term)
+    divided = without_quotient(cond.term)
     if divided is not None:
         return ge0(divided)
-    sizes = list(at_least_one(term, {}))
-    return all_of(*(ge(size, 1) for size in sizes)) if len(sizes) > 1 and sum(term.mons.values()) >= 0 else None
+    sizes = list(_at_least_one(cond.term))
+    each = all_of(*(ge(size, 1) for size in sizes))
+    return each if len(sizes) > 1 and _follows(facts, each, cond) else None
+
+
+def _at_least_one(term: Term) -> Iterator[Size]:
+    """All that is at least 1 where a product or a quotient is, the factors of its factors."""
+    for size in at_least_one(term, {}):
+        inner = size - 1
+        found = list(_at_least_one(inner)) if type(inner) is Term else []
+        yield from found or [size]
 
 
 def _floored(whole: tuple[Mono, int], floored: tuple[Mono, int], empties: Collection[Var] | None) -> Cond | None:
@@ -239,7 +250,11 @@ def lighter(facts: Facts, size: Size) -> Size:
     its mirror image, given the facts.
 
     t * d // (d // 8 * 8)  ->  t, where d % 8 == 0 && d >= 1
+    b * (h // 4) * (w // 4) // (h * w // 16)  ->  b, where h % 4 == 0 && w % 4 == 0 && h * w >= 16
     """
+    known = facts.simplify(size)
+    if weight(known) < weight(size) and set(variables(known)) <= set(variables(size)):
+        size = known
     for _ in range(_MOST_STEPS):
         found = next(((a, by) for a in _atoms(size) if (by := _plainer(facts, a)) is not None), None)
         if found is None:

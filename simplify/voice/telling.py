@@ -175,7 +175,8 @@ def finish(
     tells_when: bool = False,
     fails: str = "this always fails",
 ) -> Diagnostic:
-    """One sentence with its verdict: always `fails`, works only on empty tensors, or is checked at run time. Where a remark
+    """One sentence with its verdict: always `fails`, works only on empty tensors, or is checked at run time, and may fail there
+    always. Where a remark
     `tells_when` what works on empty tensors does, that is not said again."""
     outcome, span, remarks, make = finding.outcome, finding.asked.span, tuple(filter(None, remarks)), warning
     sentence = Sentence(needs, found, "this could not be proved and is checked at run time")
@@ -189,6 +190,8 @@ def finish(
             remarks = (f"it holds only for {outcome.only}", *remarks)
     elif finding.inexact:
         code, make, sentence = codes.E317, error, Sentence(needs, found, "an exact size is needed here")
+    elif outcome.never:
+        code, sentence = codes.W311, Sentence(needs, found, "this fails whenever a run gets there")
     else:
         code, only = codes.W311, outcome.only
         if only is not None:

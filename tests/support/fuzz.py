@@ -134,6 +134,7 @@ FAMILIES: dict[str, Count] = {
     "nodes of vision models": Count(24, 500),
     "ranges of ids": Count(12, 200),
     "arms of models": Count(8, 200),
+    "arms that data decides": Count(8, 200),
     "choices by sizes": Count(8, 200),
     "computed targets": Count(8, 300),
     "models read": Count(200, 5_000),
