@@ -53,9 +53,9 @@ _POWERS: dict[float, Callable[[Array], Array]] = {0.5: _square_root, 2.0: np.squ
 @kernel("onnx.pow")
 @quiet
 def power(x: Array, y: Array) -> Array:
-    made = _POWERS.get(float(y.item())) if y.size == 1 and x.dtype.kind == "f" else None
-    if made is not None:
-        return np.reshape(made(x), np.broadcast_shapes(x.shape, y.shape))
+    plain = _POWERS.get(float(y.item())) if y.size == 1 and x.dtype.kind == "f" else None
+    if plain is not None:
+        return np.reshape(plain(x), np.broadcast_shapes(x.shape, y.shape))
     if x.dtype.kind in "iu" and y.dtype.kind in "iu" and np.all(y >= 0):
         return np.asarray(np.power(x, y.astype(x.dtype, copy=False)))
     if x.dtype.kind == "f" and y.dtype == x.dtype:
