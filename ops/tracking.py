@@ -14,8 +14,9 @@ from .tracked import Ratio, and_within, rounded
 
 # What an operation does to elements.
 Track = Callable[..., Element]
-# An element of a floating tensor with more limits than that is given up.
-_MOST_LIMITS = 4
+# An element of a floating tensor with more limits than that is given up. A size that is at most so much larger than another
+# one needs no limit of its own.
+_MOST_LIMITS, _NEAR = 4, 32
 # The largest divisors: no dtype has finer fractions than these, of numbers that it has exactly.
 _FINEST, _FINEST_HALF = 2**100, 2**24
 _INT64 = DTYPES["int64"]
@@ -56,7 +57,7 @@ def _as_integer(ctx: Ctx, value: Element, dtype: DType | None) -> Element:
         least, most = exact_integers(_INT64 if dtype is None else dtype)
         if isinstance(ratio.num, int) or least == 0 and ctx.decide(ctx.le(0, ratio.num)) is not True:
             return None
-        limits = and_within(limits, ratio.num, most)
+        limits = _also_within(ctx, limits, ratio.num, most)
     if not limits:
         return ratio.num
     within = _within(ctx, replace(ratio, limits=limits))
@@ -95,9 +96,19 @@ def _ratio(
         return None
     # A rounded quotient lies beside the same integers and halves as long as its numerator is a quarter of what is exact.
     if not ctx.fits(num if exact else num * 4, dtype):
-        limits = and_within(limits, num, 2 ** DIGITS[dtype.name] // (1 if exact else 4))
+        limits = _also_within(ctx, limits, num, 2 ** DIGITS[dtype.name] // (1 if exact else 4))
         natural = natural and dtype.bits >= 32 and ctx.fits(num * 4, _INT64)  # rounded as it may be, it is no overflow
     return Ratio(num, den, limits, natural) if len(limits) <= _MOST_LIMITS else None
+
+
+def _also_within(ctx: Ctx, limits: tuple[tuple[Dim, int], ...], size: Dim, most: int) -> tuple[tuple[Dim, int], ...]:
+    """Limits, and one of another size: that of a size beside it, made tighter, where there is such a size."""
+    for at, (known, bound) in enumerate(limits):
+        for more in (0, _NEAR):
+            above, below = ctx.le(size, known + more), ctx.le(-known - more, size)
+            if ctx.decide(above) is True and ctx.decide(below) is True:
+                return (*limits[:at], (known, min(bound, most - more)), *limits[at + 1 :])
+    return and_within(limits, size, most)
 
 
 # Truths

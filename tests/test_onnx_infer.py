@@ -457,6 +457,38 @@ def test_sizes_in_a_narrow_dtype_are_told_with_what_is_supposed_of_them(
         assert eval(str(first), {"n": 7}) == 7 * times
 
 
+@pytest.mark.parametrize(("kernel", "stride"), [(3, 2), (5, 2), (3, 1), (7, 4)])
+def test_pads_that_are_computed_as_floats_are_told(rx: Run, tmp_path: Path, kernel: int, stride: int) -> None:
+    """As many windows as strides, however the size divides: max((ceil(n / s) - 1) * s + k - n, 0) in steps of float32."""
+    numbers = {"zero": 0.0, "one": 1.0, "two": 2.0, "stride": float(stride), "kernel": float(kernel - 1)}
+    steps = (
+        ("Div", "n stride", "d"), ("Ceil", "d", "c"), ("Sub", "c one", "w"), ("Mul", "w stride", "e"), ("Add", "e kernel", "f"),
+        ("Add", "f one", "g"), ("Sub", "g n", "p"), ("Clip", "p zero", "all"), ("Div", "all two", "half"),
+    )  # fmt: skip
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"], start=2, end=3),
+        helper.make_node("Cast", ["s"], ["n"], to=TensorProto.FLOAT),
+        *(helper.make_node(kind, taken.split(), [made]) for kind, taken, made in steps),
+        helper.make_node("Cast", ["half"], ["before"], to=INT64),
+        helper.make_node("Cast", ["before"], ["back"], to=TensorProto.FLOAT),
+        helper.make_node("Sub", ["all", "back"], ["rest"]),
+        helper.make_node("Cast", ["rest"], ["after"], to=INT64),
+        helper.make_node("Concat", ["none", "before", "none", "after"], ["pads"], axis=0),
+        helper.make_node("Pad", ["x", "pads"], ["padded"]),
+        helper.make_node("Conv", ["padded", "filter"], ["y"], strides=[stride]),
+    ]
+    held = [numpy_helper.from_array(np.array(number, np.float32), name) for name, number in numbers.items()]
+    held += [
+        numpy_helper.from_array(np.zeros(2, np.int64), "none"),
+        numpy_helper.from_array(np.ones((1, 1, kernel), np.float32), "filter"),
+    ]
+    path = saved(model(nodes, [value("x", [1, 1, "n"])], [value("y", None)], held), tmp_path)
+    assert rx_onnx.infer(str(path)).values["y"].shape[2] == ("n" if stride == 1 else f"(n + {stride - 1}) // {stride}")
+    main = rxlang.load(path, allow_empty=True).main
+    for n in range(1, 20):
+        assert main(np.ones((1, 1, n), np.float32)).shape == (1, 1, -(-n // stride))
+
+
 @pytest.mark.parametrize("n", [0, 1, 7, 2047, 2048, 2049, 4001])
 def test_a_run_supposes_nothing(tmp_path: Path, n: int) -> None:
     path = saved(copied(TensorProto.FLOAT16), tmp_path)

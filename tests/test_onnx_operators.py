@@ -157,6 +157,20 @@ def test_the_scale_of_a_normalization_is_repeated_as_the_operand_wants_it(
     assert node.shapes(tmp_path) == [[3, 5, 8]]
 
 
+@pytest.mark.parametrize("opset", [9, 11, 14, 16])
+@pytest.mark.parametrize("axis", [-1, 1])
+def test_a_layer_normalization_stands_in_models_older_than_it(opset: int, axis: int, tmp_path: Path) -> None:
+    """onnxruntime's optimiser writes it into models of any version."""
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal(shape).astype(np.float32) for shape in ((3, 5, 8), (8,), (8,))]
+    node = OneNode(one_node("LayerNormalization", inputs, opset=opset, axis=axis), inputs, ("x1", "x2"))
+    newer = one_node("LayerNormalization", inputs, opset=17, axis=axis)
+    [right] = reference.ReferenceEvaluator(newer).run(None, {f"x{i}": x for i, x in enumerate(inputs)})
+    [found] = node.run(tmp_path)
+    np.testing.assert_allclose(found, right, 1e-5, 1e-6)
+    assert node.shapes(tmp_path) == [[3, 5, 8]]
+
+
 def _quantised(op: str, changed: tuple[int, ...], shape: tuple[int, ...]) -> list[Any]:
     """Operands of a node whose scales and zero points are numbers, but for some that have a shape."""
     shapes = {"QLinearConv": [(1, 2, 5, 5), (3, 2, 3, 3)], "QLinearMatMul": [(4, 3, 5), (5, 6)]}[op]

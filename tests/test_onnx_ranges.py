@@ -14,6 +14,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 from rxlang.model.contract import Contract  # noqa: E402
+from rxlang.simplify.solver.numbers import holds_at  # noqa: E402
 from support import fuzz  # noqa: E402
 
 ENTRIES = 7
@@ -122,6 +123,68 @@ def test_the_ids_of_a_fused_embedding_have_its_tables(tmp_path: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "m.onnx")
     found = contract(tmp_path / "m.onnx")
     assert [(r.input, r.most) for r in found.ranges] == [("ids", 10), ("segments", 1)]
+
+
+def counting(draw: Random) -> list[Any]:
+    """Nodes that take elements at places that count up along two axes, in a table of as many entries as `x` has."""
+    made = [
+        node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "at_0"], ["a"]), node("Gather", ["shape", "at_1"], ["c"]),
+        node("Shape", ["y"], ["length"]), node("Gather", ["length", "at_0"], ["b"]),
+        node("Range", ["zero", "a", "one"], ["up"]), node("Unsqueeze", ["up", "last"], ["rows"]),
+        node("Add", ["b", "c"], ["end"]), node("Range", [draw.choice(("zero", "c")), "end", "one"], ["columns"]),
+    ]  # fmt: skip
+    name = draw.choice(("rows", "columns"))
+    for at in range(draw.randint(0, 4)):
+        new, other = f"s{at}", draw.choice(("rows", "columns", "b", "c", "one", "two"))
+        made += [
+            draw.choice((
+                node("Add", [name, other], [new]), node("Add", [other, name], [new]),
+                node("Mul", [name, draw.choice(("c", "b", "two"))], [new]),
+                node("Sub", [name, draw.choice(("b", "one"))], [new]),
+                node("Cast", [name], [new], to=TensorProto.INT64),
+            ))
+        ]  # fmt: skip
+        name = new
+    table = draw.choice(("flat", "y"))
+    made += [node("Reshape", ["x", "row"], ["flat"])]
+    if draw.random() < 0.7:
+        return [*made, node("Gather", [table, name], ["taken"], axis=0)]
+    shapes = [node("Mul", ["rows", "columns"], ["all"]), node("Shape", ["all"], ["full"])]
+    spread = [node("Expand", [n, "full"], [f"{n}_e"]) for n in ("rows", "columns")]
+    deeper = [node("Unsqueeze", [f"{n}_e", "end_axis"], [f"{n}_u"]) for n in ("rows", "columns")]
+    return [
+        *made, *shapes, *spread, *deeper, node("Concat", ["rows_u", "columns_u"], ["places"], axis=-1),
+        node("GatherND", ["x", "places"], ["taken"]),
+    ]  # fmt: skip
+
+
+def test_what_sizes_decide_of_indices_that_count_up_is_a_condition(tmp_path: Path) -> None:
+    for case in fuzz.cases("indices that count up"):
+        with case as seed:
+            assert_counted(Random(seed), tmp_path / f"{seed}.onnx")
+
+
+def assert_counted(draw: Random, path: Path) -> None:
+    numbers = {
+        "at_0": np.array(0), "at_1": np.array(1), "zero": np.array(0), "one": np.array(1), "two": np.array(2),
+        "last": np.array([1]), "end_axis": np.array([2]), "row": np.array([-1]),
+    }  # fmt: skip
+    kept = [numpy_helper.from_array(v, n) for n, v in numbers.items()]
+    inputs = [value("x", TensorProto.FLOAT, ["a", "c"]), value("y", TensorProto.FLOAT, ["b"])]
+    graph = helper.make_graph(counting(draw), "g", inputs, [value("taken", TensorProto.FLOAT, None)], kept)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    found, main = check_model(path, str(path)).contract, rxlang.load(path, allow_empty=True).main
+    assert found is not None and not found.undecided
+    for _ in range(40):
+        sizes = {name: draw.randint(0, 5) for name in "abc"}
+        feeds = np.zeros((sizes["a"], sizes["c"]), np.float32), np.zeros(sizes["b"], np.float32)
+        accepted = all(holds_at(one.condition, sizes) for one in found.conditions)
+        try:
+            main(*feeds)
+        except rxlang.ShapeError:
+            assert not accepted, sizes
+        else:
+            assert accepted, sizes
 
 
 def test_ids_into_nothing_are_told_that_there_is_nothing(tmp_path: Path) -> None:

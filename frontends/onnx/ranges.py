@@ -38,6 +38,7 @@ _MANY = frozenset({"GatherND", "ScatterND"})
 # What leaves the elements as they are, all of them; what may repeat them, or leave none.
 _SAME = frozenset({"Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose"})
 _REPEATED = frozenset({*_SAME, "Expand", "Tile", "Cast"})
+_SOME = frozenset({*_SAME, "Expand", "Tile", "Slice", "Gather", "GatherElements", "GatherND"})
 _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
 
 
@@ -77,6 +78,22 @@ class Spread(Node):
     counts: tuple[Size, ...]
 
 
+class Rising(Node):
+    """Elements that do not fall along any axis, from `first` to `last`, both among them; where one of the sizes `counts` is 0
+    there are none."""
+
+    first: Size
+    last: Size
+    counts: tuple[Size, ...] = ()
+
+    def added(self, other: Rising) -> Rising:
+        counts = tuple(dict.fromkeys((*self.counts, *other.counts)))
+        return Rising(f"{self.first} + {other.first}", f"{self.last} + {other.last}", counts)
+
+    def times(self, factor: Size) -> Rising:
+        return replace(self, first=f"({self.first}) * {factor}", last=f"({self.last}) * {factor}")
+
+
 class Indices:
     """The indices of one graph, by who decides them. `known` is what is known of its values."""
 
@@ -87,6 +104,7 @@ class Indices:
         types = {v.name: v.type.dtype for v in inputs if isinstance(v.type, TensorType)}
         self.given = {name: dtype for name, dtype in types.items() if dtype is not None}
         self.givers = {output: o for o in self.graph.operations for output in o.outputs if output}
+        self._risen: dict[str, Rising | None] = {}
 
     def inputs(self) -> Iterator[Range]:
         """The inputs all of whose elements are used as indices, by nodes that run whatever is given."""
@@ -108,14 +126,14 @@ class Indices:
     def undecided(self) -> Iterator[tuple[Operation, str, str]]:
         """The nodes of which only data decides whether they take elements of an input: that, and what these have to do."""
         decided = {(id(s.range.operation), s.range.input) for s in self.spread()}
-        decided |= {(id(u.operation), u.input) for u in self._used() if None not in self._ends(u)}
+        decided |= {(id(u.operation), u.input) for u in self._used() if None not in self._ends(u) or self._is_held(u)}
         held = self.held.keys() | {name for graph in _inside(self.graph) for name in _constants(graph)}
         for graph in (self.graph, *_inside(self.graph)):
             for operation in graph.operations:
                 for at, what in self._asked(operation):
-                    name = operation.inputs[at]
-                    if (id(operation), name) not in decided and name not in held and self._data(name) is None:
-                        yield operation, name, what
+                    names = [name for name, _ in self._columns(operation, operation.inputs[at])]
+                    if not all((id(operation), n) in decided or n in held or self._data(n) is not None for n in names):
+                        yield operation, operation.inputs[at], what
 
     def _asked(self, operation: Operation) -> Iterator[tuple[int, str]]:
         """The inputs of a node whose elements it may refuse, and what it asks of each."""
@@ -138,10 +156,11 @@ class Indices:
         """Each use of a value as indices into an axis of known size."""
         for operation in self.graph.operations:
             for at, of in self._places(operation):
-                table, axis = operation.inputs[of], self._axis(operation, operation.inputs[at])
+                table = operation.inputs[of]
                 shape = self.shape(table)
-                if shape and axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != "?":
-                    yield Range(operation.inputs[at], operation, table, axis % len(shape), shape[axis])
+                for name, axis in self._columns(operation, operation.inputs[at]):
+                    if shape and axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != "?":
+                        yield Range(name, operation, table, axis % len(shape), shape[axis])
             for at, axis in self._lengths(operation):
                 shape = self.shape(operation.inputs[0])
                 if shape and -len(shape) <= axis < len(shape) and shape[axis] != "?":
@@ -154,14 +173,16 @@ class Indices:
         if at is not None and at < len(operation.inputs) and operation.inputs[at]:
             yield at, operation.attributes.get("time_axis" if at == 1 else "layout", 0)
 
-    def _axis(self, operation: Operation, indices: str) -> int | None:
-        """The axis of the table; None where there are several."""
-        if operation.op_type not in _MANY:
-            axis: int = operation.attributes.get("axis", 0)
-            return axis
-        last = (self.shape(indices) or ("?",))[-1]
+    def _columns(self, operation: Operation, indices: str) -> list[tuple[str, int | None]]:
+        """The values whose elements are indices, each into one axis of the table: an axis is None where that cannot be told."""
+        if operation.domain or operation.op_type not in _MANY:
+            return [(indices, operation.attributes.get("axis", 0))]
         start: int = operation.attributes.get("batch_dims", 0)
-        return start if last == 1 else None
+        shape = self.shape(indices) or ("?",)
+        maker = self.givers.get(indices)
+        if maker is not None and _joins(maker, len(shape)) and shape[-1] == len(maker.inputs):
+            return [(name, start + at) for at, name in enumerate(maker.inputs)]
+        return [(indices, start if shape[-1] == 1 else None)]
 
     def _ends(self, used: Range) -> list[Range | None]:
         """What is asked of the inputs whose elements are made into indices, all of them; None for other elements."""
@@ -226,35 +247,55 @@ class Indices:
         numbers = [e for e in held.values if isinstance(e, int)]
         return Spread(used, min(numbers), max(numbers), ()) if len(numbers) == len(held.values) else None
 
+    def _is_held(self, used: Range) -> bool:
+        """Whether the indices are some of those that the model holds, all of which are in the table."""
+        name = used.input
+        while name in self.givers and self.givers[name].domain == "" and self.givers[name].op_type in _SOME:
+            name = self.givers[name].inputs[0]
+        numbers = self.integers(name)
+        if not numbers or not isinstance(used.size, int) or used.is_length:
+            return False
+        return -used.size <= min(numbers) and max(numbers) < used.size
+
     def _counting(self, used: Range) -> Spread | None:
-        name, offset = used.input, 0
-        while name in self.givers:
-            maker = self.givers[name]
-            if maker.op_type == "Range":
-                return self._counted(used, maker, offset)
-            moved = 0 if maker.op_type in _REPEATED else self._added(maker)
-            if moved is None:
-                break
-            offset += moved
-            name = next(n for n in maker.inputs if self.constant(n) is None or maker.op_type in _REPEATED)
-        return None
+        found, shape = self._rising(used.input), self.shape(used.input)
+        counts = () if found is None else tuple(dict.fromkeys((*found.counts, *(shape or ("?",)))))
+        if found is None or not found.counts or "?" in counts:
+            return None
+        return Spread(used, found.first, found.last, tuple(c for c in counts if not isinstance(c, int) or c == 0))
 
-    def _added(self, operation: Operation) -> int | None:
-        """The number that a node adds to all elements of another input."""
-        numbers = [self.constant(n) for n in operation.inputs]
-        known = [n for n in numbers if n is not None]
-        return known[0] if operation.op_type == "Add" and len(known) == 1 and isinstance(known[0], int) else None
+    def _rising(self, name: str) -> Rising | None:
+        """What counts up among the values, or is a size."""
+        if name not in self._risen:
+            maker, size = self.givers.get(name), self._one(name)
+            made = None if maker is None or maker.domain else self._made_rising(maker)
+            self._risen[name] = made if size is None else Rising(size, size)
+        return self._risen[name]
 
-    def _counted(self, used: Range, maker: Operation, offset: int) -> Spread | None:
+    def _made_rising(self, maker: Operation) -> Rising | None:
+        if maker.op_type == "Range":
+            return self._counted(maker)
+        if maker.op_type in _REPEATED:
+            return self._rising(maker.inputs[0])
+        parts = [self._rising(name) for name in maker.inputs] if maker.op_type in ("Add", "Sub", "Mul") else []
+        known = [part for part in parts if part is not None]
+        if len(known) != 2:
+            return None
+        left, right = known if maker.op_type == "Sub" else sorted(known, key=lambda part: not part.counts)
+        if maker.op_type == "Add":
+            return left.added(right)
+        if right.counts or maker.op_type == "Mul" and not _is_natural(right.first):
+            return None
+        return (
+            left.times(right.first) if maker.op_type == "Mul" else left.added(Rising(-1, -1).times(f"({right.first})"))
+        )
+
+    def _counted(self, maker: Operation) -> Rising | None:
         first, step = self._data(maker.inputs[0]), self.constant(maker.inputs[2])
         (count,) = self.shape(maker.outputs[0]) or ("?",)
-        counts = tuple(dict.fromkeys((count, *(self.shape(used.input) or ("?",)))))
-        if first is None or not isinstance(step, int) or step < 1 or "?" in counts:
+        if first is None or not isinstance(step, int) or step < 1 or count == "?":
             return None
-        last = f"{first[0]} + ({count} - 1) * {step} + {offset}"
-        return Spread(
-            used, f"{first[0]} + {offset}", last, tuple(c for c in counts if not isinstance(c, int) or c == 0)
-        )
+        return Rising(first[0], f"{first[0]} + ({count} - 1) * {step}", (count,))
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         if name in self.held:
@@ -283,6 +324,17 @@ class Indices:
         """The one element of a constant."""
         found = self._elements(name) or self._data(name)
         return found[0] if found is not None and len(found) == 1 and not isinstance(found[0], str) else None
+
+
+def _joins(operation: Operation, rank: int) -> bool:
+    """Whether a node joins values of a rank along their last axis."""
+    is_join = (operation.domain, operation.op_type) == ("", "Concat")
+    return is_join and operation.attributes["axis"] in (-1, rank - 1)
+
+
+def _is_natural(size: Size) -> bool:
+    """Whether a size is surely not negative: a number that is none, or a name."""
+    return size >= 0 if isinstance(size, int) else size.isidentifier()
 
 
 def _inside(graph: Graph) -> Iterator[Graph]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .pool import laid, least
+from .quiet import quiet
 from .registry import Array, kernel, lookup
 
 Axes = tuple[int, ...] | None
@@ -39,8 +40,22 @@ def fmod(x: Array, y: Array) -> Array:
     return made
 
 
+def _square_root(x: Array) -> Array:
+    """x ** 0.5, which differs from the root of the infinite one below 0, and of a 0 with a minus."""
+    made: Array = np.sqrt(x + x.dtype.type(0))
+    return np.where(np.isneginf(x), np.inf, made).astype(x.dtype, copy=False)
+
+
+# Powers of floats that are no general ones: these are exact where the result is a number of the dtype.
+_POWERS: dict[float, Callable[[Array], Array]] = {0.5: _square_root, 2.0: np.square}
+
+
 @kernel("onnx.pow")
+@quiet
 def power(x: Array, y: Array) -> Array:
+    plain = _POWERS.get(float(y.item())) if y.size == 1 and x.dtype.kind == "f" else None
+    if plain is not None:
+        return np.reshape(plain(x), np.broadcast_shapes(x.shape, y.shape))
     if x.dtype.kind in "iu" and y.dtype.kind in "iu" and np.all(y >= 0):
         return np.asarray(np.power(x, y.astype(x.dtype, copy=False)))
     if x.dtype.kind == "f" and y.dtype == x.dtype:

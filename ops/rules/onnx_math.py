@@ -10,7 +10,7 @@ from ..model import Ctx, Out, Primitive, TensorInfo, Truth
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Other
 from ..tracked import Ratio, elements
-from ..tracking import divided, exactly, modulus, toward_zero
+from ..tracking import divided, exactly, modulus, power, root, times, toward_zero
 from .elementwise import mapped
 from .onnx_shape import not_zero
 from .pool import pooled
@@ -62,10 +62,19 @@ def fmod(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
     return broadcast_tensors(ctx, x=x, y=y)
 
 
+def _power(ctx: Ctx, a: Any, b: Any) -> Any:
+    """Small powers of integers; of floats the square and the square root, which are no powers when they are computed."""
+    if not isinstance(a, Ratio):
+        return power(ctx, a, b)
+    exponent = (b.num, b.den) if isinstance(b, Ratio) else (b, 1)
+    return root(ctx, a) if exponent == (1, 2) else times(ctx, a, a) if exponent == (2, 1) else None
+
+
 @primitive("onnx.pow", "x: tensor, y: tensor", "T:real, U:real -> T")
-def power(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Shape:
+def pow_(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     """x to the power y, in x's dtype. ONNX Pow."""
-    return broadcast_tensors(ctx, x=x, y=y)
+    shape = broadcast_tensors(ctx, x=x, y=y)
+    return Out(shape, mapped(ctx, _power, shape, x, y, dtype=x.dtype))
 
 
 def _elementwise(name: str, params: str, dtypes: str, doc: str) -> None:

@@ -164,8 +164,9 @@ def _onto_product(node: Reader) -> str:
     return f"@broadcast_to({node.x(2)}, [{rows}, {columns}])"
 
 
-@operator("LayerNormalization", 17)
+@operator("LayerNormalization")
 def layer_normalization(node: Reader) -> str:
+    """Before opset 17 it is onnxruntime's, whose optimiser writes it into models of any version."""
     more = f", axis={node.integer('axis', -1)}, epsilon={number(node.number('epsilon', 1e-5))}"
     is_plain = node.outputs() == 1 and all(_is_of_axes(node, at) for at in (1, 2) if node.has(at))
     if not is_plain and node.outputs() == 1:
