@@ -92,6 +92,15 @@ CORNERS = {
         "Unique", [np.array([["b", "a"], ["a", "b"], ["b", "a"]], object)],
         [np.array([["a", "b"], ["b", "a"]], object), i(1, 0), i(1, 0, 1), i(1, 2)], {"axis": 0}, 11,
     ),
+    # From one end of a dtype to the other is further than the dtype counts.
+    "Range over all of int64": Corner(
+        "Range", [np.array(v) for v in (-(2**63) + 2, 2**63 - 1, 2**63 - 1)], [i(-(2**63) + 2, 1)], {}, 11,
+    ),
+    "Range over all of int16": Corner(
+        "Range", [np.array(v, np.int16) for v in (2**15 - 1, -(2**15), 2**15 - 1)], [i(dtype=np.int16)], {}, 11,
+        ("x0", "x1", "x2"),
+    ),
+    "Range, the other way": Corner("Range", [np.array(v) for v in (2**62, -(2**63), 3)], [i()], {}, 11),
     "ScatterElements of booleans": Corner(
         "ScatterElements", [np.array([True, False]), i(0, 1), np.array([False, True])], [np.array([True, True])],
         {"reduction": "add"}, 18,
