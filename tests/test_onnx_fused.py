@@ -113,6 +113,10 @@ OTHERS: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
     "small, simplified": ("SkipSimplifiedLayerNormalization", [f(2, 3, 8) / 1e4, f(2, 3, 8) / 1e4, f(8)], {}),
     "activated": ("FusedConv", [f(2, 3, 5, 7), f(2, 3, 3, 3), f(2), f(2, 2, 3, 5)],
                   {"activation": "LeakyRelu", "activation_params": [0.2]}),
+    **{f"{name} of a product": ("FusedGemm", [f(3, 4), f(5, 4), f(5)],
+                               {"transB": 1, "activation": name, "activation_alpha": 0.3, "activation_beta": 0.2})
+       for name in ("Relu", "LeakyRelu", "Elu", "HardSigmoid", "Softplus", "Softsign")},
+    "steps of one": ("Range", [one(2), one(5)], {"constants": ("x0", "x1")}),
     "batches moved": ("FusedMatMul", [f(4, 2, 3), f(2, 4, 5)], {"transBatchA": 1, "transA": 1}),
     "inverse": ("Inverse", [f(2, 3, 3)], {}),
     "apart": ("CDist", [f(3, 4), f(5, 4)], {"metric": "euclidean"}),

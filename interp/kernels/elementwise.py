@@ -339,19 +339,16 @@ def _gelu_tanh(x: Array, out: Array | None) -> Array:
     return result
 
 
-def _bent(x: Array, below: Function, alpha: float) -> Array:
-    """x where it is above 0, elsewhere `alpha` times a function that is 0 there: a sum, which takes a third of a choice, where
-    that times 0 is 0."""
-    if not isfinite(alpha):
-        return np.where(x < 0, below(x) * x.dtype.type(alpha), x)
-    result = np.asarray(below(np.minimum(x, 0)))
-    result *= alpha
-    result += np.maximum(x, -0.0)
-    return result
+def _leaky(x: Array, alpha: float) -> Array:
+    """x, below 0 times `alpha`: the greater or the less of both, which takes a third of a choice, where that is the same."""
+    scaled = x * x.dtype.type(alpha)
+    if isfinite(alpha) and alpha > 0:
+        return (np.maximum if alpha <= 1 else np.minimum)(x, scaled)
+    return np.where(x < 0, scaled, x)
 
 
 def _elu(x: Array, alpha: float) -> Array:
-    return _bent(x, np.expm1, alpha)
+    return np.where(x < 0, np.expm1(np.minimum(x, 0)) * x.dtype.type(alpha), x)
 
 
 kernel("erf")(_activation(_erf))
@@ -363,7 +360,7 @@ kernel("softsign")(_activation(lambda x: x / (1 + np.abs(x))))
 kernel("rsqrt")(_activation(lambda x: np.reciprocal(np.sqrt(x))))
 kernel("hard_swish")(_activation(lambda x: x * np.clip(x / 6 + 0.5, 0, 1)))
 kernel("hard_sigmoid")(_activation(lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1)))
-kernel("leaky_relu")(_activation(lambda x, alpha: _bent(x, np.positive, alpha)))
+kernel("leaky_relu")(_activation(_leaky))
 kernel("elu")(_activation(_elu))
 kernel("selu")(_activation(lambda x: _SELU_SCALE * _elu(x, _SELU_ALPHA)))
 

@@ -16,14 +16,24 @@ Ints = tuple[int, ...]
 def unique(x: Array, axis: int | None, sorted_: bool) -> tuple[Array, ...]:
     source = x.reshape(-1) if axis is None else x
     along = 0 if axis is None else axis
-    made, first, which, counts = np.unique(source, True, True, True, axis=axis)
-    which = which.reshape(-1)
+    made, first, which, counts = _distinct(source, axis)
     if not sorted_:
         order = np.argsort(first, kind="stable")
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
         made, first, which, counts = np.take(made, order, along), first[order], places[which], counts[order]
     return made, *(a.astype(np.int64, copy=False) for a in (first, which, counts))
+
+
+def _distinct(x: Array, axis: int | None) -> tuple[Array, ...]:
+    """The elements, or the parts along an axis, that differ, in order: with the first place of each, which of them each one
+    is, and how often they are there. NumPy has no order of texts along an axis: that of their ranks is the same."""
+    if axis is None or x.dtype.kind != "T":
+        made, first, which, counts = np.unique(x, True, True, True, axis=axis)
+        return made, first, which.reshape(-1), counts
+    ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape)
+    _, first, which, counts = np.unique(ranks, True, True, True, axis=axis)
+    return np.take(x, first, axis), first, which.reshape(-1), counts
 
 
 @kernel("onnx.tf_idf")

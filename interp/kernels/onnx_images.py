@@ -28,7 +28,7 @@ _BEYOND = 9.0
 @kernel("onnx.grid_sample")
 @quiet
 def grid_sample(x: Array, grid: Array, mode: str, padding: str, align_corners: bool) -> Array:
-    image, count = x if mode == "nearest" else widened(x), x.ndim - 2
+    image, count = x if mode == "nearest" else _in_parts(x), x.ndim - 2
     places: Any = grid.astype(np.float64 if grid.dtype == np.float64 else np.float32)
     taps = []
     for axis, size in enumerate(x.shape[2:]):
@@ -36,6 +36,12 @@ def grid_sample(x: Array, grid: Array, mode: str, padding: str, align_corners: b
         at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
         taps.append(_taps(at.astype(places.dtype), size, mode, padding, align_corners))
     return np.asarray(_sampled(image, taps), x.dtype)
+
+
+def _in_parts(image: Array) -> Array:
+    """What shares of it can be added up."""
+    is_whole = image.dtype.kind == "b" or "int" in image.dtype.name
+    return image.astype(np.float64) if is_whole else widened(image)
 
 
 def _taps(at: Any, size: int, mode: str, padding: str, align_corners: bool) -> Taps:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .elementwise import widened
 from .onnx_shape import integers
+from .pool import inverse
 from .quiet import quiet
 from .registry import Array, kernel, lookup
 from .windows import narrow
@@ -36,7 +37,7 @@ def lp_pool(x: Array, kernel_shape: Ints, p: float, *windows: Any) -> Array:
 def global_lp_pool(x: Array, p: float) -> Array:
     powers = np.abs(widened(x)) ** p
     total = powers.sum(axis=tuple(range(2, x.ndim)), keepdims=True)
-    return np.asarray(total ** (1 / p), x.dtype)
+    return np.asarray(total ** inverse(p), x.dtype)
 
 
 @kernel("onnx.lp_normalization")
@@ -45,6 +46,19 @@ def lp_normalization(x: Array, axis: int, p: int) -> Array:
     wide = widened(x)
     norm = (np.abs(wide) ** p).sum(axis=axis, keepdims=True) ** (1 / p)
     return np.asarray(np.where(norm == 0, 0, wide / np.where(norm == 0, 1, norm)), x.dtype)
+
+
+@kernel("onnx.batch_normalization")
+@quiet
+def batch_normalization(
+    x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, spatial: bool
+) -> Array:
+    wide = widened(x)
+    over = (-1, *(1,) * (x.ndim - 2)) if spatial else x.shape[1:]
+    gain, shift, middle, spread = (widened(given).reshape(over) for given in (scale, bias, mean, variance))
+    factor = gain / np.sqrt(spread + np.asarray(epsilon, spread.dtype))
+    made: Array = wide * factor + (shift - middle * factor)
+    return np.asarray(made, x.dtype)
 
 
 @kernel("onnx.batch_normalization_training")

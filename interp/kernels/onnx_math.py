@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .elementwise import widened
 from .pool import laid, least
 from .quiet import quiet
 from .registry import Array, kernel, lookup
@@ -83,6 +84,16 @@ def root(x: Array) -> Array:
 @kernel("onnx.log")
 def log(x: Array) -> Array:
     return _in_floats(x, np.log)
+
+
+@kernel("onnx.erf")
+def erf(x: Array) -> Array:
+    return _in_floats(x, lookup("erf"))
+
+
+@kernel("onnx.det")
+def det(x: Array) -> Array:
+    return np.asarray(lookup("det")(widened(x)), x.dtype)
 
 
 @kernel("onnx.celu")

@@ -30,7 +30,7 @@ def spread(values: Array, x: Array, axis: int, block: int = 0) -> Array:
     if values.size == 1:
         return values.reshape(())
     at = axis % x.ndim
-    if values.ndim == 1:
+    if values.ndim == 1 and not block:
         return values.reshape(-1, *(1,) * (x.ndim - 1 - at))
     return repeated(values, block, at)[(*(slice(None),) * at, slice(x.shape[at]))]
 
@@ -50,7 +50,8 @@ def quantize(
     precision: Dtype,
 ) -> Array:  # fmt: skip
     made = np.dtype(zero_point.dtype if zero_point is not None and dtype is None else dtype or np.uint8)
-    computed = precision or (scale.dtype if scale.dtype.itemsize > 1 else x.dtype)
+    own = np.dtype(np.float64) if scale.dtype == np.int32 else scale.dtype
+    computed = precision or (own if own.itemsize > 1 else x.dtype)
     steps = x.astype(computed) / spread(scale, x, axis, block_size).astype(computed)
     if not _is_integer(made):
         return small_float(steps, made, saturate, "up")

@@ -52,14 +52,15 @@ def resize(
             continue
         where = _places(along, places, np.float32 if mode == "nearest" else np.float64)
         if mode == "nearest":
-            result = np.take(result, np.clip(_nearest(where, nearest_mode), 0, along.old - 1), along.axis)
+            rounding = ("ceil" if along.scale < 1 else "floor") if nearest_mode == "outward" else nearest_mode
+            result = np.take(result, np.clip(_nearest(where, rounding), 0, along.old - 1), along.axis)
         else:
             shares = _shares(where, along.scale if antialias else 1.0, mode, antialias, cubic_coeff_a)
             result = _interpolated(result, along, where, shares, exclude_outside)
         if places == "tf_crop_and_resize":
             beyond = ((where < 0) | (where > along.old - 1)).reshape(-1, *(1,) * (x.ndim - 1 - along.axis))
             result = np.where(beyond, np.asarray(extrapolation_value).astype(result.dtype), result)
-    return _stored(result, x.dtype)
+    return _stored(result, x.dtype, np.rint if antialias else _whole)
 
 
 def _axes(
@@ -104,6 +105,8 @@ def _places(along: _Along, places: str, dtype: type[np.floating[Any]]) -> Array:
         return np.zeros(new) if length == 1 else at * (old - 1) / (length - 1)
     if places == "asymmetric":
         return at / scale
+    if places == "tf_half_pixel_for_nn":
+        return (at + 0.5) / scale
     if places == "tf_crop_and_resize":
         if new == 1:
             return np.full(1, (start + end) * (old - 1) / 2)
@@ -154,17 +157,22 @@ def _interpolated(x: Array, along: _Along, where: Array, shares: Array, exclude_
         total = shares.sum(axis=1, keepdims=True)
         shares = shares / np.where(total == 0, 1.0, total)
     inside = np.clip(around, 0, along.old - 1)
-    wide = x.astype(np.float64, copy=False)
-    result = np.zeros((*x.shape[: along.axis], along.new, *x.shape[along.axis + 1 :]))
+    wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
+    result = np.zeros((*x.shape[: along.axis], along.new, *x.shape[along.axis + 1 :]), wide.dtype)
     for i in range(count):
         weight = shares[:, i].reshape(-1, *(1,) * (x.ndim - 1 - along.axis))
         result += np.take(wide, inside[:, i], along.axis) * weight
     return result
 
 
-def _stored(x: Array, dtype: np.dtype[Any]) -> Array:
-    """The result in the operand's dtype: what an integer dtype has not is its nearest number."""
+def _whole(x: Array) -> Array:
+    """Toward 0, where what is computed of whole numbers is one of them but for the last bits."""
+    return np.trunc(np.round(x, 6))
+
+
+def _stored(x: Array, dtype: np.dtype[Any], whole: Callable[[Array], Array]) -> Array:
+    """The result in the operand's dtype: of integers the whole numbers that a cast gives, or the nearest ones of means."""
     if x.dtype == dtype or dtype.kind not in "iu":
         return x.astype(dtype, copy=False)
     limits = np.iinfo(dtype)
-    return np.clip(np.rint(x), limits.min, limits.max).astype(dtype)
+    return np.clip(whole(x), limits.min, limits.max).astype(dtype)

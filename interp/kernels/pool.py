@@ -130,11 +130,16 @@ def _define(suffix: str, spatial: int | None) -> None:
     ) -> Array:
         count = count_of(x, kernel_shape)
         image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
-        return _back(_over_windows(np.add, np.abs(image) ** p, grid, 0) ** (1 / p), x, layout, count)
+        return _back(_over_windows(np.add, np.abs(image) ** p, grid, 0) ** inverse(p), x, layout, count)
 
 
 for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):
     _define(_suffix, _spatial)
+
+
+def inverse(p: float) -> float:
+    """What a sum of powers is raised to."""
+    return 1 / p if p else np.inf
 
 
 # Over all of the spatial axes

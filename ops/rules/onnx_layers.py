@@ -54,6 +54,26 @@ def lp_normalization(ctx: Ctx, x: TensorInfo, axis: int, p: int) -> Shape:
 
 
 @primitive(
+    "onnx.batch_normalization",
+    "x: tensor, scale: tensor, bias: tensor, mean: tensor, variance: tensor, epsilon: float = 1e-5, spatial: bool = true",
+    "T:floating, U:floating, U, V:floating, V -> T",
+)
+def batch_normalization(
+    ctx: Ctx, x: TensorInfo, scale: TensorInfo, bias: TensorInfo, mean: TensorInfo, variance: TensorInfo,
+    epsilon: float, spatial: bool,
+) -> Shape:  # fmt: skip
+    """`@batch_normalization` with weights and statistics of dtypes of their own, which without `spatial` have the shape of an
+    element of the batch. ONNX BatchNormalization."""
+    dims = ctx.dims(x)
+    rank_at_least(ctx, "x", dims, 2)
+    for name, weight in (("scale", scale), ("bias", bias), ("mean", mean), ("variance", variance)):
+        sizes = ranked(ctx, name, weight, 1 if spatial else len(dims) - 1)
+        for at, size in enumerate(sizes):
+            ctx.require(Equal(Axis(name, at, size), Axis("x", at + 1, dims[at + 1])))
+    return dims
+
+
+@primitive(
     "onnx.batch_normalization_training",
     "x: tensor, scale: tensor, bias: tensor, mean: tensor, variance: tensor, epsilon: float = 1e-5, momentum: float = 0.9",
     "T:floating, U:floating, U, V:floating, V -> T, V, V", results="tuple",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, indices, known_shape, place, product
+from ..axes import Shape, indices, known_shape, place, product, shape_and_axis
 from ..broadcast import broadcast_tensors
 from ..model import Ctx, Out, Primitive, TensorInfo, Truth
 from ..registry import parse_params, primitive, register
@@ -12,6 +12,7 @@ from ..requirements import Argument, Other
 from ..tracked import Ratio, elements
 from ..tracking import divided, exactly, modulus, power, root, times, toward_zero
 from .elementwise import mapped
+from .matrices import det as square
 from .onnx_shape import not_zero
 from .pool import pooled
 from .reduce import LARGEST, SMALLEST, Fold, folded, not_empty, reduced
@@ -93,23 +94,28 @@ _elementwise("shrink", ", bias: float = 0.0, lambd: float = 0.5", "T:numeric -> 
              "x + bias below -lambd, x - bias above lambd, else 0. ONNX Shrink.")  # fmt: skip
 _elementwise("isinf", ", positive: bool = true, negative: bool = true", "T:floating -> bool",
              "Whether x is infinite, of the given signs. ONNX IsInf.")  # fmt: skip
-_elementwise(
-    "hardmax", ", axis: int = -1", "T:floating -> T", "1 at the first largest of an axis, else 0. ONNX Hardmax."
-)
-_elementwise(
-    "softmax_from",
-    ", axis: int = 1",
-    "T:floating -> T",
-    "softmax over all axes from one on. ONNX Softmax, once.",
-)
-_elementwise("log_softmax_from", ", axis: int = 1", "T:floating -> T",
-             "log_softmax over all axes from one on. ONNX LogSoftmax, once.")  # fmt: skip
-_elementwise(
-    "hardmax_from",
-    ", axis: int = 1",
-    "T:floating -> T",
-    "hardmax over all axes from one on. ONNX Hardmax, once.",
-)
+_elementwise("erf", "", "T:numeric -> T", "The error function, in the operand's dtype. ONNX Erf of integers.")
+
+
+def _along(name: str, axis: int, doc: str) -> None:
+    def rule(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
+        return shape_and_axis(ctx, x, axis)[0]
+
+    params = parse_params(f"x: tensor, axis: int = {axis}")
+    register(Primitive(f"onnx.{name}", params, "T:floating -> T", rule, doc, elementwise=True))
+
+
+_along("hardmax", -1, "1 at the first largest of an axis, else 0. ONNX Hardmax.")
+_along("softmax_from", 1, "softmax over all axes from one on. ONNX Softmax, once.")
+_along("log_softmax_from", 1, "log_softmax over all axes from one on. ONNX LogSoftmax, once.")
+_along("hardmax_from", 1, "hardmax over all axes from one on. ONNX Hardmax, once.")
+
+
+@primitive("onnx.det", "x: tensor", "T:floating -> T")
+def det(ctx: Ctx, x: TensorInfo) -> Shape:
+    """The determinants of square matrices, of small floats too. ONNX Det."""
+    found: Shape = square(ctx, x)
+    return found
 
 
 def _reduction(name: str, dtypes: str, doc: str, fold: Fold | None = None) -> None:

@@ -19,7 +19,7 @@ def _entries(ctx: Ctx, name: str, given: TensorInfo | None, shape: Shape, axis: 
     dims = ctx.dims(given)
     if not dims:
         return
-    if block and len(dims) > 1:
+    if block:
         _blocked(ctx, name, dims, shape, axis, block)
     elif len(dims) > 1:
         ctx.fail(OfRank("{0} to have rank 0 or 1", (Argument(name),), f"its rank is {len(dims)}"))
@@ -66,7 +66,7 @@ def _scaled(
     "onnx.quantize",
     "x: tensor, scale: tensor, zero_point: tensor = none, axis: int = 1, block_size: int = 0, dtype: dtype = none, "
     "saturate: bool = true, precision: dtype = none",
-    "T:real, S:floating, Q:real -> Q=dtype",
+    "T:real, S:{floating, int32}, Q:real -> Q=dtype",
 )
 def quantize(
     ctx: Ctx, x: TensorInfo, scale: TensorInfo, zero_point: TensorInfo | None, axis: int, block_size: int,

@@ -18,9 +18,10 @@ from ..windows import WINDOWS
 from .onnx_shape import elements
 
 MODES = ("nearest", "linear", "cubic")
-ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "outward")
 PLACES = (
-    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
 )  # fmt: skip
 POLICIES = ("stretch", "not_larger", "not_smaller")
 
@@ -49,7 +50,8 @@ def onnx_resize(
 ) -> Shape:
     """Axes interpolated to `sizes`, or to floor(size * scale), computed in float32; all axes if `axes` does not say which. With
     `policy` "not_larger" or "not_smaller" one scale holds for all of them, the least or the largest that `sizes` mean, and
-    each is rounded, a half up. ONNX Resize and Upsample."""
+    each is rounded, a half up. The nearest element is "outward" of a place the one before it where an axis grows, and the one
+    behind it where it shrinks. ONNX Resize and Upsample."""
     for name, value, choices in (
         ("mode", mode, MODES),
         ("nearest_mode", nearest_mode, ROUNDINGS),

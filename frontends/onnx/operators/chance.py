@@ -10,8 +10,6 @@ from .registry import Reader, Untranslatable, listed, number, operator, quoted
 @operator("BatchNormalization", 7)
 def batch_normalization(node: Reader) -> str:
     """With the statistics that are given: old versions, which train where they have more outputs, do not."""
-    if node.integer("spatial", 1) == 0:
-        raise Untranslatable("normalises each element by itself")
     epsilon = number(node.number("epsilon", 1e-5))
     given = f"{', '.join(node.xs()[:5])}, epsilon={epsilon}"
     if node.integer("training_mode", 0):
@@ -19,7 +17,10 @@ def batch_normalization(node: Reader) -> str:
         return node.first_of(f"@onnx.batch_normalization_training({given}, momentum={momentum})", 3)
     if node.outputs() > 1:
         raise Untranslatable("has the outputs of training")
-    return f"@batch_normalization({given})"
+    if not node.integer("spatial", 1):
+        return f"@onnx.batch_normalization({given}, spatial=false)"
+    alike = len({node.dtype_of(at) for at in range(5)} - {None}) < 2
+    return f"@{'' if alike else 'onnx.'}batch_normalization({given})"
 
 
 @operator("Dropout")

@@ -52,7 +52,7 @@ def upsample(node: Reader) -> str:
 
 
 def _upsampled(node: Reader, scales: str) -> str:
-    return f'@onnx.resize({node.x(0)}, scales={scales}{_mode(node)}, nearest_mode="floor", places="asymmetric")'
+    return f'@onnx.resize({node.x(0)}, scales={scales}{_mode(node)}, nearest_mode="outward", places="asymmetric")'
 
 
 @operator("Resize", 11)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import reduce
+from math import isfinite
 
 from .registry import Reader, Row, add, listed, number, operator
 
@@ -143,7 +144,7 @@ def gemm(node: Reader) -> str:
     )
     text = f"@matmul({a}, {b})"
     if node.number("alpha", 1.0) != 1.0:
-        text = f"{number(node.number('alpha', 1.0))} * {text}"
+        text = f"{_factor(node.number('alpha', 1.0))} * {text}"
     if node.has(2):
         beta, added = node.number("beta", 1.0), _onto_product(node)
         text += f" + {_times(beta, added)}"
@@ -152,7 +153,12 @@ def gemm(node: Reader) -> str:
 
 def _times(factor: float, x: str) -> str:
     """What is multiplied by 0 is 0, whatever it is."""
-    return x if factor == 1.0 else f"@zeros_like({x})" if factor == 0 else f"{number(factor)} * {x}"
+    return x if factor == 1.0 else f"@zeros_like({x})" if factor == 0 else f"{_factor(factor)} * {x}"
+
+
+def _factor(value: float) -> str:
+    """A number beside floats or integers: one that is whole is written as integers take it."""
+    return number(int(value) if value.is_integer() else value)
 
 
 def _onto_product(node: Reader) -> str:
@@ -169,10 +175,11 @@ def layer_normalization(node: Reader) -> str:
     """Before opset 17 it is onnxruntime's, whose optimiser writes it into models of any version."""
     more = f", axis={node.integer('axis', -1)}, epsilon={number(node.number('epsilon', 1e-5))}"
     is_plain = node.outputs() == 1 and all(_is_of_axes(node, at) for at in (1, 2) if node.has(at))
-    if not is_plain and node.outputs() == 1:
-        return f"@onnx.layer_normalization({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})[0]"
-    name = "layer_norm" if is_plain else "onnx.layer_normalization"
-    return f"@{name}({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})"
+    given = f"({node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{more})"
+    if is_plain:
+        return f"@layer_norm{given}"
+    text = f"@onnx.layer_normalization{given}"
+    return f"{text}[0]" if node.outputs() == 1 else node.first_of(text, 3)
 
 
 @operator("RMSNormalization", 23)
@@ -198,7 +205,25 @@ def group_normalization(node: Reader) -> str:
 @operator("PRelu", 7)
 def prelu(node: Reader) -> str:
     x = node.x(0)
-    return f"@where({x} < 0.0, {node.x(1)} * {x}, {x})"
+    return f"@where({x} < 0, {node.x(1)} * {x}, {x})"
+
+
+@operator("Selu")
+def selu(node: Reader) -> str:
+    """gamma * alpha * (exp(x) - 1) up to 0, which is no number at 0 where alpha is infinite; beyond it gamma * x."""
+    x, alpha, gamma = node.x(0), node.number("alpha", 1.67326319), number(node.number("gamma", 1.05070102))
+    if isfinite(alpha):
+        return f"{gamma} * @elu({x}, alpha={number(alpha)})"
+    return f"@where({x} > 0.0, {gamma} * {x}, {gamma} * ({number(alpha)} * @expm1({x})))"
+
+
+@operator("Erf")
+def erf(node: Reader) -> str:
+    return f"@{'onnx.' if _is_whole(node.dtype_of(0)) else ''}erf({node.x(0)})"
+
+
+def _is_whole(dtype: str | None) -> bool:
+    return dtype is not None and "int" in dtype
 
 
 @operator("Celu", 12)

@@ -59,21 +59,31 @@ def _batches(node: Reader, at: int, flag: str) -> str:
     return f"@moveaxis({node.x(at)}, 0, -2)" if node.integer(flag, 0) else node.x(at)
 
 
-_ACTIVATIONS = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}
+# What is made of a result, and what its parameters are where nobody says so.
+_ACTIVATIONS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "Relu": ("@relu({})", ()),
+    "Tanh": ("@tanh({})", ()),
+    "Sigmoid": ("@sigmoid({})", ()),
+    "Softplus": ("@softplus({})", ()),
+    "Softsign": ("@softsign({})", ()),
+    "LeakyRelu": ("@leaky_relu({}, alpha={})", (0.01,)),
+    "Elu": ("@elu({}, alpha={})", (1.0,)),
+    "HardSigmoid": ("@hard_sigmoid({}, alpha={}, beta={})", (0.2, 0.5)),
+    "Clip": ("@clip({}, min={}, max={})", ()),
+}
 
 
 def _activated(node: Reader, text: str, attributes: tuple[float, ...] = ()) -> str:
     name = node.string("activation", "")
-    if name == "LeakyRelu":
-        alpha = attributes[0] if attributes else node.number("activation_alpha", 0.01)
-        return f"@leaky_relu({text}, alpha={number(alpha)})"
-    if name == "HardSigmoid" and len(attributes) == 2:
-        return f"@hard_sigmoid({text}, alpha={number(attributes[0])}, beta={number(attributes[1])})"
-    if name == "Clip" and len(attributes) == 2:
-        return f"@clip({text}, min={number(attributes[0])}, max={number(attributes[1])})"
-    if name and name not in _ACTIVATIONS:
-        raise Untranslatable(f"has the activation {name}, which Rx has not")
-    return f"@{_ACTIVATIONS[name]}({text})" if name else text
+    if not name:
+        return text
+    template, usual = _ACTIVATIONS.get(name, ("", ()))
+    given = attributes or tuple(
+        node.number(f"activation_{which}", default) for which, default in zip(("alpha", "beta"), usual, strict=False)
+    )
+    if template.count("{}") != 1 + len(given):
+        raise Untranslatable(f"has the activation {name} with {len(given)} numbers, which Rx has not")
+    return template.format(text, *map(number, given))
 
 
 @_own("FusedGemm")
@@ -220,9 +230,16 @@ def conv_transpose_with_pads(node: Reader) -> str:
 
 
 for _name, _row in (
-    ("Range", shapes.range_), ("Trilu", shapes.trilu), ("Pad", shapes.pad), ("GridSample", images.grid_sample),
+    ("Trilu", shapes.trilu), ("Pad", shapes.pad), ("GridSample", images.grid_sample),
 ):  # fmt: skip
     add(_name, _row, 1, DOMAIN)
+
+
+@_own("Range")
+def range_(node: Reader) -> str:
+    """By steps of 1 where nobody says how far they go."""
+    step = node.x(2) if node.has(2) else f"@ones_like({node.x(0)})"
+    return f"@onnx.range({node.x(0)}, {node.x(1)}, {step})"
 
 
 @_own("Inverse")

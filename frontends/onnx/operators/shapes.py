@@ -83,7 +83,7 @@ def squeeze(node: Reader) -> str:
 
 
 def _squeezed(node: Reader, axes: tuple[int, ...] | None) -> str:
-    return f"@squeeze({node.x(0)})" if not axes else f"@squeeze({node.x(0)}, axis={listed(axes)})"
+    return f"@squeeze({node.x(0)})" if axes is None else f"@squeeze({node.x(0)}, axis={listed(axes)})"
 
 
 @operator("Slice", 1)
@@ -251,16 +251,23 @@ def eye_like(node: Reader) -> str:
 @operator("ScatterElements", 11)
 @operator("Scatter", 9)
 def scatter_elements(node: Reader) -> str:
-    how = node.string("reduction", "none")
-    return (
-        f'@scatter_elements({node.x(0)}, {node.x(1)}, {node.x(2)}, axis={node.integer("axis", 0)}, reduction="{how}")'
-    )
+    return _scattered(node, "scatter_elements", f", axis={node.integer('axis', 0)}")
 
 
 @operator("ScatterND", 11)
 def scatter_nd(node: Reader) -> str:
-    how = node.string("reduction", "none")
-    return f'@scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction="{how}")'
+    return _scattered(node, "scatter_nd", "")
+
+
+def _scattered(node: Reader, name: str, along: str) -> str:
+    """Of booleans a sum is what some of them say, a product what all do."""
+    how, given = node.string("reduction", "none"), (node.x(0), node.x(2))
+    is_bool = node.dtype_of(0) == "bool" and how != "none"
+    if is_bool:
+        how = {"add": "max", "mul": "min"}.get(how, how)
+        given = (f"@cast({given[0]}, uint8)", f"@cast({given[1]}, uint8)")
+    text = f'@{name}({given[0]}, {node.x(1)}, {given[1]}{along}, reduction="{how}")'
+    return f"@cast({text}, bool)" if is_bool else text
 
 
 @operator("ReverseSequence", 10)
