@@ -138,3 +138,55 @@ def test_names_are_the_models_own_made_legal(tmp_path: Path) -> None:
     assert "layer_0_weight" in program or "weight" in program
     for word in ("m", "chosen", "y"):
         assert f"let {word} = " in program
+
+
+def constant(form: str, count: int) -> tuple[Any, np.ndarray]:
+    """A model that gives a constant of so many elements in one of the forms that ONNX has, and what it gives."""
+    numbers = {
+        "value_ints": np.arange(count), "value_floats": np.arange(count, dtype=np.float32) / 4,
+        "value_strings": np.array([f"t{n}" for n in range(count)], dtype=object),
+    }  # fmt: skip
+    opsets, functions = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)], []
+    texts = helper.make_tensor("t", TensorProto.STRING, [count], [f"t{n}".encode() for n in range(count)])
+    dense = np.where(np.arange(count) % 3, 0, np.arange(count)).astype(np.float32)
+    held = numpy_helper.from_array(dense[::3], "y")
+    sparse = helper.make_sparse_tensor(held, numpy_helper.from_array(np.arange(0, count, 3), "at"), [count])
+    nodes, initializers, made = [], [], numbers.get(form, dense)
+    match form:
+        case "texts":
+            initializers, made = [texts], numbers["value_strings"]
+            nodes = [helper.make_node("Identity", ["t"], ["y"])]
+        case "text of a node":
+            nodes, made = [helper.make_node("Constant", [], ["y"], value=texts)], numbers["value_strings"]
+        case "sparse_value":
+            nodes = [helper.make_node("Constant", [], ["y"], sparse_value=sparse)]
+        case "sparse":
+            nodes = [helper.make_node("Identity", ["y"], ["z"])]
+        case "attribute of a function":
+            constant, made = helper.make_node("Constant", [], ["y"]), numbers["value_ints"]
+            said = {"name": "value_ints", "ref_attr_name": "given", "type": onnx.AttributeProto.INTS}
+            constant.attribute.append(onnx.AttributeProto(**said))
+            functions = [helper.make_function("own", "F", [], ["y"], [constant], opsets[:1], ["given"])]
+            nodes = [helper.make_node("F", [], ["y"], domain="own", given=made.tolist())]
+        case _:
+            nodes = [helper.make_node("Constant", [], ["y"], **{form: made.tolist()})]
+    type_ = {"i": TensorProto.INT64, "f": TensorProto.FLOAT, "O": TensorProto.STRING}[made.dtype.kind]
+    name = "z" if form == "sparse" else "y"
+    graph = helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info(name, type_, [count])], initializers)
+    graph.sparse_initializer.extend([sparse] if form == "sparse" else [])
+    return helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=10), made
+
+
+FORMS = (
+    "value_ints", "value_floats", "value_strings", "texts", "text of a node", "sparse_value", "sparse",
+    "attribute of a function",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [3, 65, 300])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_constant_is_the_same_in_every_form_however_long_it_is(tmp_path: Path, form: str, count: int) -> None:
+    model, wanted = constant(form, count)
+    onnx.save(model, tmp_path / "model.onnx")
+    for module in (rxlang.load(tmp_path / "model.onnx"), imported(tmp_path / "model.onnx", tmp_path / "out")):
+        assert module.main().tolist() == wanted.tolist()

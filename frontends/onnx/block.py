@@ -13,7 +13,7 @@ from ...lang.dtypes import DTYPES
 from ...lang.source import Made, place_in
 from .functions import Given, filled_in
 from .literals import Unwritten, listed, literal, quoted
-from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
+from .model import Function, Graph, Listed, Operation, Tensor, TensorType, ValueType
 from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import called
 from .types import opaque_text, param_text
@@ -135,7 +135,7 @@ class Block:
         """Bind a constant: a literal where it is small, else what the file holds."""
         name = self.defined(value)
         self.constants[value] = tensor
-        written = _written(tensor)
+        written = self.written_out(tensor)
         if (
             written is None and name in self.writer.consts
         ):  # of another graph inside: what is loaded stands above them all
@@ -146,12 +146,20 @@ class Block:
             self.lines.append((f"let {name} = {written}", self.made))
 
     def literal(self, tensor: Tensor) -> str:
-        written = _written(tensor)
+        written = self.written_out(tensor)
         if written is not None:
             return written
         name = self.writer.values.fresh(tensor.name or "value")
         self.writer.const(name, tensor)
         return name
+
+    def written_out(self, tensor: Tensor) -> str | None:
+        """A tensor in the program itself: a small one, and one that no file holds so that it can be loaded."""
+        kind = DTYPES[tensor.dtype].kind
+        held = tensor.key is not None and not (kind == "string" and self.writer.holds_no_texts)
+        most = _FEW_FLOATS if held and kind == "float" else _FEW
+        few = tensor.values is not None and (len(tensor.values) <= most or not held)
+        return literal(tensor) if few or 0 in tensor.shape else None
 
     def operations(self, operations: Sequence[Operation]) -> None:
         for operation in operations:
@@ -342,23 +350,16 @@ class Block:
         return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _written(tensor: Tensor) -> str | None:
-    """A small tensor in the program itself."""
-    most = _FEW_FLOATS if tensor.key and DTYPES[tensor.dtype].kind == "float" else _FEW
-    few = tensor.values is not None and len(tensor.values) <= most
-    return literal(tensor) if few or 0 in tensor.shape else None
-
-
 def constant_of(operation: Operation) -> Tensor:
     """The tensor that a Constant gives."""
     for name, value in operation.attributes.items():
         match name:
-            case "value" if isinstance(value, Tensor):
+            case "value" | "sparse_value" if isinstance(value, Tensor):
                 return value
             case "value_int" | "value_float" | "value_string":
                 return _made(name, name, (), (value,))
             case "value_ints" | "value_floats" | "value_strings" if isinstance(value, tuple):
-                return _made(name, name.removesuffix("s"), (len(value),), tuple(value))
+                return _made(name, name.removesuffix("s"), (len(value),), value)
     raise Untranslatable("is a constant without a value")
 
 
@@ -371,4 +372,6 @@ def _made(attribute: str, kind: str, shape: tuple[int, ...], values: tuple[Any, 
     wanted, dtype = _CONSTANTS[kind]
     if not all(isinstance(v, wanted) for v in values):
         raise Untranslatable(f"has the attribute `{attribute}` of another kind")
-    return Tensor("", dtype, shape, None, values, "")
+    return Tensor(
+        "", dtype, shape, None, values, values.held if isinstance(values, Listed) and dtype != "string" else None
+    )

@@ -33,6 +33,8 @@ class Writer:
         self.model = model
         self.path = str(model.path)
         self.held = held
+        # Whether weights are looked for in a file of a format that has no texts.
+        self.holds_no_texts = held != model.path.name
         self.prelude = prelude
         # Whether the model's functions are functions of the program, or expanded where they are called.
         self.keeps_functions = keeps_functions
@@ -84,7 +86,7 @@ class Writer:
         """A weight; what the model's own file holds has its type from there."""
         self.consts.add(name)
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
-        kind = "" if self.held == self.model.path.name else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
+        kind = "" if not self.holds_no_texts else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
         self.line(f"const {name}{kind} = {held}")
 
     def put_first(self, lines: list[str]) -> None:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol
 
-from ....lang.onnx_weights import ELEMENTS, SMALL
+from ....lang.onnx_weights import ELEMENTS
 from ..literals import Unwritten, listed, literal, number, quoted
 from ..model import Attribute, Graph, Listed, Operation, Tensor, TensorType, ValueType
 
@@ -192,7 +192,7 @@ class Reader:
             return None
         if not isinstance(found, tuple) or not all(isinstance(v, int | float) for v in found):
             raise Untranslatable(f"its attribute `{name}` is no list of numbers")
-        key = found.key if isinstance(found, Listed) and len(found) >= SMALL else None
+        key = found.held if isinstance(found, Listed) else None
         if key is None:
             return literal(Tensor(name, dtype, (len(found),), None, tuple(found), None))
         return self.scope.literal(Tensor(name, dtype, (len(found),), None, None, key))
