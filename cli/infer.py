@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from ..lang.cells import shown
 from ..lang.diagnostics import RxError
 from ..model.api import Policy, infer_model
 from ..model.check import check_model
@@ -63,9 +64,10 @@ def infer(
     if form == "json":
         click.echo(json.dumps(as_json(found.inference), indent=2))
     else:
-        width = max(map(len, found.inference.values), default=0)
-        for name, value in found.inference.values.items():
-            click.echo(f"  {name:<{width}} : {_text(value)}")
+        values = {shown(name): shown(_text(value)) for name, value in found.inference.values.items()}
+        width = max(map(len, values), default=0)
+        for name, text in values.items():
+            click.echo(f"  {name:<{width}} : {text}")
     if kept and out is None:
         out = file
     if out is not None:

@@ -250,7 +250,7 @@ class Job:
         if self.stats_file is None:
             self._show_stats(machine, seconds)
             for line in times.lines():
-                click.echo(line)
+                click.echo(shown(line))
             return
         counts = self.report.counts
         found = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...lang import codes
+from ...lang.cells import shown
 from ...lang.diagnostics import Diagnostic, RxError, error
 from ...lang.node import Node
 from ...lang.source import Made, Source, place_in
@@ -71,7 +72,7 @@ def _write(writer: Writer) -> None:
     block.operations(graph.operations)
     result = block.result([v.name for v in graph.outputs])
     opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in model.opsets.items())
-    above = [f"# {model.path.name}, made by {model.producer or 'nobody'}: {opsets}"]
+    above = [shown(f"# {model.path.name}, made by {model.producer or 'nobody'}: {opsets}")]
     writer.put_first([*above, *writer.prelude.text.splitlines()])
     writer.line(head)
     writer.inside(block.lines)

@@ -63,7 +63,7 @@ _ACTIVATIONS = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid"}
 
 
 def _activated(node: Reader, text: str, attributes: tuple[float, ...] = ()) -> str:
-    name = node.string("activation", "")
+    name = node.word("activation", "")
     if name == "LeakyRelu":
         alpha = attributes[0] if attributes else node.number("activation_alpha", 0.01)
         return f"@leaky_relu({text}, alpha={number(alpha)})"
@@ -243,7 +243,7 @@ def cdist(node: Reader) -> str:
     x, y = node.x(0), node.x(1)
     apart = f"@square(@expand_dims({x}, axis=1) - @expand_dims({y}, axis=0))"
     text = f"@sum({apart}, axis=-1)"
-    return text if node.string("metric", "sqeuclidean") == "sqeuclidean" else f"@sqrt({text})"
+    return text if node.word("metric", "sqeuclidean") == "sqeuclidean" else f"@sqrt({text})"
 
 
 @_own("ExpandDims")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
+from string import ascii_letters, digits
 from typing import Protocol
 
 from ....lang.onnx_weights import ELEMENTS
@@ -32,6 +33,10 @@ __all__ = [
     "quoted",
     "rule",
 ]
+
+
+# What the words of operators are made of.
+_LETTERS = frozenset(f"{ascii_letters}{digits}_")
 
 
 class Untranslatable(Unwritten):
@@ -175,6 +180,13 @@ class Reader:
             return default
         if not isinstance(found, str):
             raise Untranslatable(f"its attribute `{name}` is no text")
+        return found
+
+    def word(self, name: str, default: str) -> str:
+        """A text that is one of the words of an operator, and may stand in the program as it is."""
+        found = self.string(name, default)
+        if not _LETTERS.issuperset(found):
+            raise Untranslatable(f"its attribute `{name}` is {quoted(found[:40])}, which is no word")
         return found
 
     def integers(self, name: str) -> tuple[int, ...] | None:

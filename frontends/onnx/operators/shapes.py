@@ -157,13 +157,13 @@ def gather(node: Reader) -> str:
 def pad_attributes(node: Reader) -> str:
     pads, value = listed(node.integers("pads") or ()), node.number("value", 0.0)
     given = f", value=@cast({of_value(value, 'float32')}, {node.x(0)}.dtype)" if value != 0.0 else ""
-    return f'@onnx.pad({node.x(0)}, tensor({pads}, int64){given}, mode="{node.string("mode", "constant")}")'
+    return f'@onnx.pad({node.x(0)}, tensor({pads}, int64){given}, mode="{node.word("mode", "constant")}")'
 
 
 @operator("Pad", 11)
 def pad(node: Reader) -> str:
     given = "".join(node.optional(at, name) for at, name in ((2, "value"), (3, "axes")))
-    return f'@onnx.pad({node.x(0)}, {node.x(1)}{given}, mode="{node.string("mode", "constant")}")'
+    return f'@onnx.pad({node.x(0)}, {node.x(1)}{given}, mode="{node.word("mode", "constant")}")'
 
 
 @operator("ConstantOfShape", 9)
@@ -251,7 +251,7 @@ def eye_like(node: Reader) -> str:
 @operator("ScatterElements", 11)
 @operator("Scatter", 9)
 def scatter_elements(node: Reader) -> str:
-    how = node.string("reduction", "none")
+    how = node.word("reduction", "none")
     return (
         f'@scatter_elements({node.x(0)}, {node.x(1)}, {node.x(2)}, axis={node.integer("axis", 0)}, reduction="{how}")'
     )
@@ -259,7 +259,7 @@ def scatter_elements(node: Reader) -> str:
 
 @operator("ScatterND", 11)
 def scatter_nd(node: Reader) -> str:
-    how = node.string("reduction", "none")
+    how = node.word("reduction", "none")
     return f'@scatter_nd({node.x(0)}, {node.x(1)}, {node.x(2)}, reduction="{how}")'
 
 
@@ -271,5 +271,5 @@ def reverse_sequence(node: Reader) -> str:
 
 @operator("SpaceToDepth")
 def space_to_depth(node: Reader) -> str:
-    name = "pixel_unshuffle" if node.string("mode", "DCR") == "CRD" else "space_to_depth"
+    name = "pixel_unshuffle" if node.word("mode", "DCR") == "CRD" else "space_to_depth"
     return f"@{name}({node.x(0)}, {node.integer('blocksize')})"
