@@ -536,7 +536,6 @@ def test_the_workflow_of_the_docs_accepts_a_model_and_refuses_a_narrower_one(tmp
     (written,) = re.findall(
         r"^\$ (rx check .*--write-contract [^#\n]*)", documented("console", "--write-contract"), re.M
     )
-    written = written.replace("unet.onnx", "model.onnx")
     assert subprocess.run(shlex.split(written), cwd=tmp_path, env=environment).returncode == 0
     assert subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment).returncode == 0
     up(tmp_path / "model.onnx", h=480)
