@@ -27,6 +27,8 @@ def import_(file: str, out: str, prelude: str | None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         model = read_model(path)
         found = translate(model, f"{path.stem}.safetensors", rules(prelude), keeps_functions=True)
+        if found.wrong:
+            raise RxError(*found.wrong)
         weights = write_weights(model, folder)
     except RxError as problem:
         print_diagnostics(problem.diagnostics)

@@ -31,7 +31,7 @@ from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
 from ..size import Size
-from .arms import Tried, with_arms
+from .arms import Tried, tried_as, with_arms
 from .under_demands import with_demands
 
 __all__ = ["Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
@@ -129,7 +129,7 @@ def infer_model(
     def check(model: Model, *given: Given) -> Tried:
         translation = translate(model, prelude=prelude)
         options = Options(allow_empty=True, supposing=True, errors_only=True, given=given)
-        return Tried(model, translation, pipeline.check_source(translation.source, path.parent, (), options))
+        return tried_as(model, translation, pipeline.check_source(translation.source, path.parent, (), options))
 
     tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
     tried = with_demands(tried, partial(check, tried.model)) or tried

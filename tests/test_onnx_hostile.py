@@ -178,6 +178,6 @@ def test_no_text_of_a_model_writes_lines_of_its_program(tmp_path: Path, node_mod
                     program = translate(read_model(path), "weights.safetensors", keeps_functions=keeps)
                 except RxError:
                     continue
-                written += 1
+                written += not program.wrong
                 assert "\n@forged" not in program.source.text
     assert written > 20

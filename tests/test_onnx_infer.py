@@ -285,6 +285,43 @@ def test_a_node_that_never_works_is_told_with_its_input() -> None:
     assert found.nodes[0].message
 
 
+MALFORMED = {
+    "Concat": (("x", "x"), {}), "Softmax": (("x",), {"axis": "one"}), "Cast": (("x",), {"to": 99}), "MatMul": (("x", ""), {}),
+    "Transpose": (("x",), {"perm": 3}), "LeakyRelu": (("x",), {"alpha": "much"}), "Gelu": (("x",), {"approximate": 1}),
+    "Gather": (("x", "x"), {"axis": 0.5}), "Constant": ((), {}), "Flatten": ((), {}), "GroupNormalization": (("x",), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+@pytest.mark.parametrize("op_type", MALFORMED)
+def test_of_a_model_with_a_malformed_node_the_rest_is_inferred(
+    op_type: str, in_function: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs, attributes = MALFORMED[op_type]
+    wrong = helper.make_node(op_type, list(inputs), ["m"], name="Wrong", **attributes)
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    functions = []
+    if in_function:
+        functions = [helper.make_function("own", "F", ["x"], ["m"], [wrong], opsets)]
+        wrong = helper.make_node("F", ["x"], ["m"], name="Wrong", domain="own")
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="Before"), wrong, helper.make_node("Neg", ["m"], ["n"], name="Behind"),
+        helper.make_node("Transpose", ["a"], ["t"], name="Beside"),
+    ]  # fmt: skip
+    results = [value("m", ["q", 3]), value("n", None), value("t", None)]
+    graph = helper.make_graph(nodes, "g", [value("x", ["b", "k"])], results)
+    made = helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=10)
+    found = rx_onnx.infer(made)
+    assert [n.status for n in found.nodes] == ["success", "invalid_node", "missing_info", "success"]
+    assert not found.ok and len(found.diagnostics) == 1 and op_type in str(found.nodes[1].message)
+    assert found.values["t"].shape == ("k", "b") and found.values["n"].shape == ("?", 3)
+    onnx.save(made, tmp_path / "m.onnx")
+    for command in (("check",), ("run", "--arg", "x=float32[2,2]:ones"), ("import", "-o", str(tmp_path / "out"))):
+        assert invoke([command[0], str(tmp_path / "m.onnx"), *command[1:]]) == 1
+        assert "Wrong" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "m.rx").exists()
+
+
 def test_declared_sizes_become_symbols() -> None:
     made = doubled([1, 6], [1, 3])
     assert rx_onnx.infer(made).values["z"].shape == (1, 6)

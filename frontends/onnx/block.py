@@ -7,10 +7,9 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-from ...lang import codes, no_rule
-from ...lang.diagnostics import RxError, error
+from ...lang import no_rule
 from ...lang.dtypes import DTYPES
-from ...lang.source import Made, place_in
+from ...lang.source import Made
 from .functions import Given, filled_in
 from .literals import Unwritten, listed, literal, quoted
 from .model import Function, Graph, Listed, Operation, Tensor, TensorType, ValueType
@@ -25,6 +24,10 @@ _FEW = 64
 _FEW_FLOATS = 16
 # So many nodes all bodies of functions may have together, each counted as often as it is called.
 _MOST_EXPANDED = 2**16
+
+
+class _Wrong(Unwritten):
+    """What is wrong with a node, as a sentence that names it."""
 
 
 class _Unknown(Exception):
@@ -169,13 +172,19 @@ class Block:
         self.given_by |= dict.fromkeys(operation.outputs, operation)
         inputs = tuple(self.name(i) if i else "" for i in operation.inputs)
         self.made = self.only or Made(str(operation), inputs, operation.trace, operation.op_type)
+        begun = len(self.lines)
         try:
             lines = self.written(operation)
         except _Unknown:
             lines = self.unknown(operation)
+            self.writer.unknown(operation)
         except Unwritten as problem:
-            span = place_in(self.writer.path, Made(str(operation), trace=operation.trace))
-            raise RxError(error(codes.E247, f"{operation}: {problem}", span)) from None
+            wrong = problem if isinstance(problem, _Wrong) else _Wrong(f"{operation}: {problem}")
+            if self.only is not None:  # what is wrong in a function's body is wrong with its call
+                raise wrong from None
+            self.writer.refuse(str(wrong), self.made)
+            del self.lines[begun:]
+            lines = self.unknown(operation)
         if lines is not None:
             self.bind(operation, lines)
 
@@ -224,7 +233,6 @@ class Block:
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
         target = quoted(no_rule.target(operation.domain, operation.op_type))
         self.writer.line(f"extern @{called} = fn({params}) : {result} = {target}", self.made)
-        self.writer.unknown(operation)
         return [(f"@{called}({', '.join(inputs)})", self.made)]
 
     def opaque(self, value: str) -> str:
@@ -297,7 +305,10 @@ class Block:
         made = self.made
         self.writer.expanded += len(function.operations)
         if self.writer.expanded > _MOST_EXPANDED:
-            raise Untranslatable(f"makes more than {_MOST_EXPANDED} nodes of the model's functions")
+            self.writer.give_up(
+                f"{operation}: makes more than {_MOST_EXPANDED} nodes of the model's functions",
+                made or Made(str(operation)),
+            )
         block = Block(self.writer, None, {**self.opsets, **function.opsets}, self.control)
         block.lines, block.prefix = self.lines, operation.outputs[0]
         for formal, actual in zip_longest(function.inputs, operation.inputs, fillvalue=""):

@@ -23,12 +23,13 @@ from .writer import Writer
 
 class Translation(Node):
     """A model as a program: a text that knows its nodes, and for each Rx name of a value of its graphs the model's, and the
-    same for sizes."""
+    same for sizes. Of nodes that are `wrong` it has what the model declares of their results."""
 
     source: Source
     names: Mapping[str, str]
     sizes: Mapping[str, str]
     notes: tuple[Diagnostic, ...]
+    wrong: tuple[Diagnostic, ...] = ()
 
 
 def translate(
@@ -36,7 +37,7 @@ def translate(
 ) -> Translation:
     """The program that is a model, whose weights are in a file called `held`, else in the model's own; `prelude` has rules for
     operators. The model's functions are expanded where they are called, so that what is said is of the call's node, or they
-    are kept, to be read. Raises RxError for a node that no program can be."""
+    are kept, to be read. Raises RxError for inputs that no program can have, and for a model in which too much is wrong."""
     writer = Writer(model, held or model.path.name, prelude or Prelude(), keeps_functions=keeps_functions)
     try:
         _write(writer)
@@ -46,7 +47,8 @@ def translate(
     names = {writer.values.value(name): name for name, times in found.items() if times == 1}
     sizes = dict(writer.values.sizes())
     text = "\n".join(writer.lines) + "\n"
-    return Translation(Source(str(model.path), text, writer.made), names, sizes, tuple(writer.notes))
+    source = Source(str(model.path), text, writer.made)
+    return Translation(source, names, sizes, tuple(writer.notes), tuple(writer.wrong))
 
 
 def _values(graph: Graph) -> Iterator[str]:
@@ -86,4 +88,4 @@ def opened(name: str, base: Path) -> tuple[Source, tuple[Diagnostic, ...]]:
         found = translate(read_model(base / Path(name).name))
     except RxError as problem:
         return Source(name, ""), problem.diagnostics
-    return Source(name, found.source.text, found.source.made), found.notes
+    return Source(name, found.source.text, found.source.made), (*found.notes, *found.wrong)

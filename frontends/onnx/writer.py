@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NoReturn
 
 from ...lang import codes
-from ...lang.diagnostics import Diagnostic, note
+from ...lang.diagnostics import Diagnostic, RxError, error, note
 from ...lang.source import Made, place_in
 from ...ops.registry import lookup
 from .dims import Size, declared, names, read_dim, size_text, slope
@@ -17,6 +18,8 @@ from .prelude import Prelude
 from .types import has_tensors_only, opaque_text
 
 Line = tuple[str, Made | None]
+# Behind so many nodes that are wrong no further one is looked at.
+_MOST_WRONG = 100
 
 
 def _is_determined(size: Size, declared: Collection[str]) -> bool:
@@ -50,9 +53,21 @@ class Writer:
         # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
         self.called: dict[tuple[object, ...], str] = {}
         self.asking = Asking(self.functions)
+        # What is wrong with nodes, which are written as those of which nothing is known.
+        self.wrong: list[Diagnostic] = []
         self.unknowns: set[tuple[str, str]] = set()
         self.consts: set[str] = set()
         self.expanded = 0
+
+    def refuse(self, message: str, made: Made) -> None:
+        """Say that a node has no meaning in Rx."""
+        self.wrong.append(error(codes.E247, message, place_in(self.path, made)))
+        if len(self.wrong) >= _MOST_WRONG:
+            raise RxError(*self.wrong)
+
+    def give_up(self, message: str, made: Made) -> NoReturn:
+        """Say that a node makes more than a program may have."""
+        raise RxError(*self.wrong, error(codes.E247, message, place_in(self.path, made)))
 
     def unknown(self, operation: Operation) -> None:
         """Say once that an operator has no rule."""
