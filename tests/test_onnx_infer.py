@@ -198,6 +198,46 @@ def test_what_is_written_is_the_model_with_its_shapes(tmp_path: Path, policy: An
     assert again.ok and again.values == rx_onnx.infer(source, "overwrite").values
 
 
+@pytest.mark.parametrize(
+    ("declared", "written", "is_false"),
+    [([4], [3], True), ([1, 3], [3], True), (["k"], ["k"], False), ([3], [3], False), (None, [], False)],
+)
+def test_what_an_input_declares_of_its_default_is_held_against_it(
+    tmp_path: Path, declared: Shape | None, written: Shape, is_false: bool
+) -> None:
+    inputs = [value("x", ["b", 3]), value("w", declared)]
+    default = numpy_helper.from_array(np.ones(3, np.float32), "w")
+    source = saved(model([helper.make_node("Add", ["x", "w"], ["y"])], inputs, [value("y", None)], [default]), tmp_path)
+    for policy, ok in (("strict", not is_false), ("reconcile", True)):
+        found = rx_onnx.infer(source, policy)  # type: ignore[arg-type]
+        assert found.ok is ok and bool(found.diagnostics) is is_false
+        found.write(tmp_path / "out.onnx")
+        proto = onnx.load(tmp_path / "out.onnx")
+        assert [d.dim_param or d.dim_value for d in proto.graph.input[1].type.tensor_type.shape.dim] == written
+        assert not proto.graph.value_info
+
+
+def test_a_value_that_is_declared_twice_is_held_against_both_and_written_into_both(tmp_path: Path) -> None:
+    made = doubled(["batch-size", "2*n"])
+    made.graph.value_info.extend([value("z", ["batch-size", "n"]), value("y", ["batch-size", "2*n"])])
+    found = rx_onnx.infer(saved(made, tmp_path))
+    assert [d.message.partition(",")[0] for d in found.diagnostics] == ["`z` is declared with n in axis 1"]
+    found.write(tmp_path / "out.onnx")
+    assert rx_onnx.infer(tmp_path / "out.onnx", "strict").ok
+
+
+def test_what_axes_are_said_to_mean_is_kept(tmp_path: Path) -> None:
+    made = doubled(["batch-size", None])
+    for of in (made.graph.input[0], made.graph.output[0]):
+        of.type.tensor_type.shape.dim[0].denotation = "DATA_BATCH"
+        of.type.denotation = "TENSOR"
+    rx_onnx.infer(saved(made, tmp_path)).write(tmp_path / "out.onnx")
+    graph = onnx.load(tmp_path / "out.onnx").graph
+    assert [d.denotation for d in graph.output[0].type.tensor_type.shape.dim] == ["DATA_BATCH", ""]
+    assert graph.output[0].type.denotation == "TENSOR" and dims(onnx.load(tmp_path / "out.onnx"), "z")[1] == "n * 2"
+    assert graph.input == made.graph.input
+
+
 def external(folder: Path, numbers: list[float]) -> Path:
     weight = numpy_helper.from_array(np.array(numbers, np.float32), "w")
     made = model([helper.make_node("Add", ["x", "w"], ["y"])], [value("x", ["n", 3])], [value("y", None)], [weight])
