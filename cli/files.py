@@ -80,6 +80,8 @@ def model_file(path: str) -> Path:
         raise Unusable(_unreadable(path, wrong)) from wrong
     if path.endswith(".rx"):
         raise Unusable(f"{path!r} is no ONNX model but a program: `rx shapes` says its shapes")
+    if not is_model(path):  # its weights are looked for by its name
+        raise Unusable(f"{path!r} is not called like an ONNX model: {CALLED}")
     return Path(path)
 
 

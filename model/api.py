@@ -24,6 +24,7 @@ from ..frontends.onnx.writing import write_shapes
 from ..lang import codes
 from ..lang.checked import Takes
 from ..lang.diagnostics import Diagnostic, RxError, error, warning
+from ..lang.files import CALLED, is_model
 from ..lang.given import Given
 from ..lang.node import Node
 from ..lang.parser import decode
@@ -91,7 +92,7 @@ def infer(
     `write` writes them into the model. A shape that the model declares and that is false is a warning, and an error with the
     policy `"strict"`; `"overwrite"` and `"ignore"` say nothing of it, and `write` keeps it with `"ignore"` alone. `dynamic`
     makes symbols of declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is a file with rules in Rx. Raises RxError where the
-    model cannot be read, ValueError for a policy or a `dynamic` that is none.
+    model cannot be read, ValueError for a policy or a `dynamic` that is none, and for a file that is not called `.onnx`.
     """
     with _file(model) as (path, data):
         rules = None if prelude is None else prelude_of(Path(prelude))
@@ -109,7 +110,10 @@ def prelude_of(path: Path) -> Prelude:
 @contextmanager
 def _file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, bytes | None]]:
     if isinstance(model, str | PathLike):
-        yield Path(fspath(model)), None
+        path = Path(fspath(model))
+        if not is_model(path.name):  # its weights are looked for by its name
+            raise ValueError(f"{str(path)!r} is not called like an ONNX model: {CALLED}")
+        yield path, None
         return
     data = model if isinstance(model, bytes) else model.SerializeToString()
     with TemporaryDirectory() as folder:

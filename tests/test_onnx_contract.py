@@ -595,6 +595,24 @@ def test_a_run_is_refused_before_any_work_with_the_same_reason(
     assert invoke(["run", str(path), "--arg", "images=float32[1,3,34,6]:ones"]) == 0
 
 
+def test_inputs_are_given_by_the_names_that_the_model_has_for_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And by those that the program has, where the model has no other input of that name."""
+    info, float32 = helper.make_tensor_value_info, TensorProto.FLOAT
+    inputs = [info("input.1", float32, ["n", 2]), info("input_1", float32, ["n", 3]), info("let", float32, [])]
+    node = helper.make_node("Concat", ["input.1", "input_1"], ["y"], axis=1)
+    graph = helper.make_graph([node], "g", inputs, [info("y", float32, None)])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
+    first, second = "float32[1,2]:zeros", "float32[1,3]:ones"
+    for names in (("input.1", "input_1", "let"), ("input.1", "input_1_2", "let_2")):
+        given = [f"{name}={value}" for name, value in zip(names, (first, second, "1.0:float32"), strict=True)]
+        assert invoke(["run", str(path), *(word for text in given for word in ("--arg", text))]) == 0
+        assert "[[0., 0., 1., 1., 1.]]" in capsys.readouterr().out
+    assert invoke(["run", str(path), "--arg", f"input_1={first}"]) == 2
+
+
 @pytest.mark.parametrize(("element", "status"), [(-31, 3), (-30, 0), (0, 0), (29, 0), (30, 3)])
 def test_ids_beyond_their_table_are_refused_at_the_door(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], element: int, status: int

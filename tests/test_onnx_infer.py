@@ -264,6 +264,15 @@ def test_external_data_is_beside_what_is_written(tmp_path: Path, rx: Run, copied
     assert np.array_equal(module.main(np.zeros((1, 3), np.float32)), [[1, 2, 3]])
 
 
+def test_a_model_is_known_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = external(tmp_path, [1, 2, 3]).rename(tmp_path / "model")
+    for command in (("infer",), ("import", "-o", str(tmp_path / "out")), ("check",), ("run",), ("shapes",)):
+        assert invoke([command[0], str(path), *command[1:]]) == 2
+        assert "ONNX models .onnx" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"ONNX models \.onnx"):
+        rx_onnx.infer(path)
+
+
 def test_another_models_data_is_never_overwritten(tmp_path: Path, rx: Run) -> None:
     source, other = external(tmp_path / "a", [1, 2, 3]), external(tmp_path / "b", [4, 5, 6])
     before = (other.parent / "weights.bin").read_bytes()
