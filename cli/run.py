@@ -87,8 +87,7 @@ def run(
     tuple of those ('(3; float32[2]:ones)').
     """
     program, places = read_program(file), folders(roots)
-    given = tuple(of_main(text) for text in given) if is_model(program.name) else given
-    options = Options(allow_empty=allow_empty, given=conditions(given))
+    options = Options(allow_empty=allow_empty, given=_given(program.name, given))
     report = pipeline.check_bytes(program.data, program.name, program.base, places, options)
     if not report.ok:
         from ..helps.offer import with_helps
@@ -104,6 +103,11 @@ def run(
     files, watched = Files(program.base, places), stats or stats_file is not None
     job = Job(program, report, files, allow_extern, watched, Told(log), fast, dps, ranged=ranged, stats_file=stats_file)
     return job.run(name.removeprefix("@") if name else None, args, out, seed)
+
+
+def _given(file: str, texts: Sequence[str]) -> tuple[Given, ...]:
+    """What holds from outside; of a model there is one function that it may hold for."""
+    return conditions(tuple(map(of_main, texts)) if is_model(file) else tuple(texts))
 
 
 def _fast(

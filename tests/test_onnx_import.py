@@ -18,6 +18,8 @@ from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.reading import read_model  # noqa: E402
 from rxlang.frontends.onnx.translate import translate  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
+from rxlang.lang.formatter import format_source  # noqa: E402
+from rxlang.lang.source import Source  # noqa: E402
 from support import fuzz  # noqa: E402
 
 # How many of ONNX's own node tests are tried.
@@ -126,7 +128,8 @@ def test_the_program_is_the_model_s_with_weights_from_beside_it(tmp_path: Path) 
     program = (tmp_path / "out" / "model.rx").read_text()
     said = re.compile(r"^(const \w+) : Tensor\(.*\) = ", re.MULTILINE)  # of its own weights a model says no types
     assert len(said.findall(program)) == source.text.count("\nconst ") > 1
-    assert said.sub(r"\1 = ", program) == source.text.replace('load("model.onnx", ', 'load("model.safetensors", ')
+    loaded = source.text.replace('load("model.onnx", ', 'load("model.safetensors", ')
+    assert said.sub(r"\1 = ", program) == format_source(Source("model.rx", loaded))[0]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["model.rx", "model.safetensors"]
 
 
@@ -138,6 +141,21 @@ def test_names_are_the_models_own_made_legal(tmp_path: Path) -> None:
     assert "layer_0_weight" in program or "weight" in program
     for word in ("m", "chosen", "y"):
         assert f"let {word} = " in program
+
+
+def test_what_the_model_calls_otherwise_is_said_beside_what_it_is_called_here(tmp_path: Path) -> None:
+    inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["let", "n"]) for n in ("input.1", "input_1")]
+    node = helper.make_node("Add", ["input.1", "input_1"], ["été/out"])
+    output = helper.make_tensor_value_info("été/out", TensorProto.FLOAT, ["let", "n"])
+    graph = helper.make_graph([node], "g", inputs, [output])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), tmp_path / "model.onnx")
+    imported(tmp_path / "model.onnx", tmp_path / "out")
+    head = (tmp_path / "out" / "model.rx").read_text().splitlines()[1:4]
+    assert head == [
+        "# inputs: input_1 is `input.1`, input_1_2 is `input_1`",
+        "# outputs: t__out is `été/out`",
+        "# sizes: let_2 is `let`",
+    ]
 
 
 def constant(form: str, count: int) -> tuple[Any, np.ndarray]:

@@ -75,11 +75,22 @@ def _write(writer: Writer) -> None:
     result = block.result([v.name for v in graph.outputs])
     opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in model.opsets.items())
     above = [shown(f"# {model.path.name}, made by {model.producer or 'nobody'}: {opsets}")]
+    if writer.keeps_functions:
+        above += _originals("inputs", {writer.values.value(v.name): v.name for v in inputs})
+        above += _originals("outputs", {block.name(v.name): v.name for v in graph.outputs})
+        above += _originals("sizes", dict(writer.values.sizes()))
     writer.put_first([*above, *writer.prelude.text.splitlines()])
     writer.line(head)
     writer.inside(block.lines)
     writer.line(f"  {result}")
     writer.line("}")
+
+
+def _originals(what: str, names: Mapping[str, str]) -> Iterator[str]:
+    """A remark on the names that the model has otherwise."""
+    others = [f"{made} is `{original}`" for made, original in names.items() if made != original]
+    if others:
+        yield shown(f"# {what}: {', '.join(others)}")
 
 
 def opened(name: str, base: Path) -> tuple[Source, tuple[Diagnostic, ...]]:
