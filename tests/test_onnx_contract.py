@@ -595,6 +595,24 @@ def test_a_run_is_refused_before_any_work_with_the_same_reason(
     assert invoke(["run", str(path), "--arg", "images=float32[1,3,34,6]:ones"]) == 0
 
 
+@pytest.mark.parametrize(("t", "broken"), [(5, ["b * t % 2 == 0"]), (8, [])])
+def test_what_fails_far_from_the_inputs_is_said_of_their_axes(
+    tmp_path: Path, t: int, broken: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0, 2]),
+        helper.make_node("Reshape", ["turned", "target"], ["y"], name="Reshape_3"),
+    ]
+    path = model(tmp_path / "m.onnx", nodes, {"x": ["b", "t", 4]}, ["y"], {"target": np.array([8, -1])})
+    assert invoke(["run", str(path), "--arg", f"x=float32[3,{t},4]:ones"]) == (3 if broken else 0)
+    said = capsys.readouterr().err
+    assert broken == re.findall(r"the inputs must satisfy (.+?), but", said)
+    if broken:
+        assert "t is 5 (axis 1 of `x`)" in " ".join(said.split())
+        with pytest.raises(rxlang.ShapeError, match=r"axis 1 of `x`"):
+            rxlang.load(path).main(np.ones((3, t, 4), np.float32))
+
+
 def test_inputs_are_given_by_the_names_that_the_model_has_for_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
