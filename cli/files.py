@@ -121,7 +121,7 @@ def reason(wrong: OSError | ValueError) -> str:
     return (isinstance(wrong, OSError) and wrong.strerror) or str(wrong)
 
 
-def replace_file(path: str, data: bytes, *, through_links: bool = True) -> None:
+def replace_file(path: str, data: bytes | Iterable[bytes], *, through_links: bool = True) -> None:
     """See lang.files.put."""
     try:
         put(Path(path), data, through_links=through_links)

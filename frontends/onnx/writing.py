@@ -14,6 +14,7 @@ from ...lang.onnx_weights import ELEMENTS
 from .consistency import graphs
 from .inference import Inference, Inferred, Policy
 from .model import Graph, Model, TensorType, Value
+from .rewriting import rewriting
 
 # Where a model keeps its contract, among its metadata.
 CONTRACT = "rx.contract"
@@ -32,21 +33,30 @@ def write_shapes(
     """Write the model, from its file or its bytes, to `path` with what is inferred of each value. A declared size stays where
     nothing is known, and under `ignore` all that is declared. External data that lies elsewhere is copied beside it, or
     linked: the package onnx reads no data of which there is a second hard link, be it the model's own. Raises OSError."""
-    import onnx  # few models are written
+    from onnx import ModelProto  # few models are written
 
-    proto = onnx.ModelProto.FromString(model.path.read_bytes() if data is None else data)
+    if data is not None:
+        proto = ModelProto.FromString(data)
+        _change(proto, model, found, policy, contract)
+        put(path, proto.SerializeToString())
+        return
+    with rewriting(model.path) as (proto, chunks):
+        _change(proto, model, found, policy, contract)
+        for location in sorted(set(_external(proto))):
+            _beside(model.path.absolute().parent, path.absolute().parent, location, copy_data)
+        put(path, chunks())
+
+
+def _change(proto: Any, model: Model, found: Inference, policy: Policy, contract: str | None) -> None:
+    """The shapes and the contract into an onnx.ModelProto."""
     _fill(proto.graph, model.graph, found, policy)
     if policy != "ignore":
         _name_sizes(proto.graph, model.graph, found)
     if contract is not None:
         kept = [p for p in proto.metadata_props if p.key != CONTRACT]
         del proto.metadata_props[:]
-        proto.metadata_props.extend([*kept, onnx.StringStringEntryProto(key=CONTRACT, value=contract)])
-    folder = path.absolute().parent
-    if data is None:
-        for location in sorted(set(_external(proto))):
-            _beside(model.path.absolute().parent, folder, location, copy_data)
-    put(path, proto.SerializeToString())
+        proto.metadata_props.extend(kept)
+        proto.metadata_props.add(key=CONTRACT, value=contract)
 
 
 def _declared(graph: Graph) -> Iterator[Value]:
