@@ -397,6 +397,18 @@ def test_a_product_is_said_by_its_factors(tmp_path: Path) -> None:
 # Contracts in files
 
 
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_from_python_the_contract_is_the_same_data(tmp_path: Path, as_bytes: bool) -> None:
+    path = reshaped(tmp_path / "m.onnx", 1)
+    written = tmp_path / "contract.json"
+    assert invoke(["check", str(path), "--dynamic", "x.0=b", "--write-contract", str(written)]) == 0
+    found = rxlang.onnx.infer(path.read_bytes() if as_bytes else path, dynamic=["x.0=b"])
+    assert found.contract == read_contract(written.read_bytes())
+    assert [c.condition for c in found.contract.conditions] == ["b == 1"]
+    wrong = model(tmp_path / "w.onnx", [node("MatMul", "M", "x x", "y")], {"x": [2, 3]}, ["y"])
+    assert rxlang.onnx.infer(wrong).contract is None
+
+
 @pytest.mark.parametrize("make", [up, reshaped, added, embedded])
 def test_a_written_contract_reads_as_the_same(tmp_path: Path, make: Any) -> None:
     path = tmp_path / "m.onnx"
