@@ -205,7 +205,7 @@ def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:
     for program in programs:
         if is_model(program.name):
             for line in fixing.fix_model(program, wish):
-                click.echo(line, err=form != "text")
+                click.echo(shown(line), err=form != "text")
             changed.append(program)
             continue
         after, found = fixing.fix(program, wish)

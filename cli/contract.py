@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..lang import codes
+from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, note
 from ..lang.expressions import names_in
 from ..lang.source import Source, Span
@@ -33,7 +34,7 @@ def text(name: str, contract: Contract) -> str:
     lines += _listed("given, and nothing is said of other sizes:", contract.given)
     lines += _listed("supposed, since the model keeps sizes in dtypes that hold no larger ones:", contract.supposed)
     lines += _listed("outputs:", map(_typed, contract.outputs))
-    return "\n".join(lines)
+    return "\n".join(map(shown, lines))
 
 
 def range_text(one: IndexRange) -> str:

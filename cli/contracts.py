@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ..lang import codes
+from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, error
 from ..lang.source import Source, Span
 from ..model.comparison import Comparison, compare
@@ -74,7 +75,7 @@ def told(found: Sequence[Examined], names: Sequence[str], form: str) -> None:
             continue
         click.echo(text(name, one.contract))
         for mend in one.model.mends:
-            click.echo(f"\n  mend (checked): {mend.text}")
+            click.echo(f"\n  mend (checked): {shown(mend.text)}")
         if one.model.at is not None:
             click.echo(f"\n{name}: takes {sizes_text(one.model.at)}")
 

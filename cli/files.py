@@ -80,6 +80,8 @@ def model_file(path: str) -> Path:
         raise Unusable(_unreadable(path, wrong)) from wrong
     if path.endswith(".rx"):
         raise Unusable(f"{path!r} is no ONNX model but a program: `rx shapes` says its shapes")
+    if not is_model(path):  # its weights are looked for by its name
+        raise Unusable(f"{path!r} is not called like an ONNX model: {CALLED}")
     return Path(path)
 
 
@@ -119,7 +121,7 @@ def reason(wrong: OSError | ValueError) -> str:
     return (isinstance(wrong, OSError) and wrong.strerror) or str(wrong)
 
 
-def replace_file(path: str, data: bytes, *, through_links: bool = True) -> None:
+def replace_file(path: str, data: bytes | Iterable[bytes], *, through_links: bool = True) -> None:
     """See lang.files.put."""
     try:
         put(Path(path), data, through_links=through_links)

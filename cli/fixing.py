@@ -56,14 +56,13 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
 
 
 def _rewrite(file: str, model: Model, done: Sequence[ModelMend]) -> None:
-    from onnx import ModelProto  # it is there where a model was read
+    from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto  # few models are changed
+    from ..frontends.onnx.rewriting import rewriting
 
-    from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto
-
-    proto = ModelProto.FromString(Path(file).read_bytes())
-    edit_proto(proto, reduce(or_, (m.edit for m in done), Edit()))
-    declare_sizes(proto, model.graph)
-    replace_file(file, proto.SerializeToString())
+    with rewriting(Path(file)) as (proto, chunks):
+        edit_proto(proto, reduce(or_, (m.edit for m in done), Edit()))
+        declare_sizes(proto, model.graph)
+        replace_file(file, chunks())
 
 
 def reported(program: Program, found: Fixed | None) -> Iterator[str]:

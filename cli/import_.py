@@ -10,6 +10,7 @@ from ..frontends.onnx.reading import read_model
 from ..frontends.onnx.translate import translate
 from ..frontends.onnx.weights import write_weights
 from ..lang.diagnostics import RxError
+from ..lang.formatter import format_source
 from .files import Unusable, model_file, prelude_option, reason, replace_file, rules
 from .terminal import print_diagnostics
 
@@ -27,6 +28,8 @@ def import_(file: str, out: str, prelude: str | None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         model = read_model(path)
         found = translate(model, f"{path.stem}.safetensors", rules(prelude), keeps_functions=True)
+        if found.wrong:
+            raise RxError(*found.wrong)
         weights = write_weights(model, folder)
     except RxError as problem:
         print_diagnostics(problem.diagnostics)
@@ -34,7 +37,8 @@ def import_(file: str, out: str, prelude: str | None) -> int:
     except OSError as wrong:
         raise Unusable(f"cannot write into {out!r}: {reason(wrong)}") from wrong
     program = folder / f"{path.stem}.rx"
-    replace_file(str(program), found.source.text.encode())
+    laid_out, _ = format_source(found.source)
+    replace_file(str(program), (laid_out or found.source.text).encode())
     print_diagnostics(found.notes)
     click.echo(f"{program} and {weights}")
     return 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from ..lang.cells import shown
 from ..lang.diagnostics import RxError
-from ..model.api import Policy, infer_model
-from ..model.check import check_model
+from ..model.api import Inferences, Policy, infer_model
 from ..model.contract_file import contract_text
 from .files import Unusable, model_file, prelude_option, reason, rules
 from .terminal import print_diagnostics
@@ -63,24 +62,25 @@ def infer(
     if form == "json":
         click.echo(json.dumps(as_json(found.inference), indent=2))
     else:
-        width = max(map(len, found.inference.values), default=0)
-        for name, value in found.inference.values.items():
-            click.echo(f"  {name:<{width}} : {_text(value)}")
+        values = {shown(name): shown(_text(value)) for name, value in found.inference.values.items()}
+        width = max(map(len, values), default=0)
+        for name, text in values.items():
+            click.echo(f"  {name:<{width}} : {text}")
     if kept and out is None:
         out = file
     if out is not None:
         try:
-            found.write(out, copy_data, _contract(file, dynamic, prelude) if kept else None)
+            found.write(out, copy_data, _contract(file, found) if kept else None)
         except OSError as wrong:
             raise Unusable(f"cannot write {out!r}: {reason(wrong)}") from wrong
     return 0 if found.ok else 1
 
 
-def _contract(file: str, dynamic: tuple[str, ...], prelude: str | None) -> str:
-    found = check_model(Path(file), file, dynamic=dynamic, prelude=rules(prelude))
-    if found.contract is None:
+def _contract(file: str, found: Inferences) -> str:
+    contract = found.contract
+    if contract is None:
         raise Unusable(f"{file!r} has no contract: `rx check` says why")
-    return contract_text(found.contract)
+    return contract_text(contract)
 
 
 def _text(value: Inferred) -> str:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,14 +22,17 @@ from ..interp.trace import Clock
 from ..lang import core, no_rule
 from ..lang.cells import shown
 from ..lang.checked import Checked
-from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.diagnostics import RxError
 from ..lang.files import Files, is_model
 from ..lang.given import Given
 from ..lang.node import replace
 from ..lang.summary import plural
 from ..simplify.known.outcome import Options
-from .files import Program, Unusable, all_met, conditions, folders, given_option, read_program, reason
+from .files import Program, Unusable, all_met, conditions, folders, given_option, of_main, read_program, reason
 from .terminal import print_diagnostics
+
+if TYPE_CHECKING:
+    from ..model.index_checks import IndexChecks
 
 REJECTED, FAILED = 1, 3
 MOST_CHANGES = 100
@@ -84,7 +87,7 @@ def run(
     tuple of those ('(3; float32[2]:ones)').
     """
     program, places = read_program(file), folders(roots)
-    options = Options(allow_empty=allow_empty, given=conditions(given))
+    options = Options(allow_empty=allow_empty, given=_given(program.name, given))
     report = pipeline.check_bytes(program.data, program.name, program.base, places, options)
     if not report.ok:
         from ..helps.offer import with_helps
@@ -100,6 +103,11 @@ def run(
     files, watched = Files(program.base, places), stats or stats_file is not None
     job = Job(program, report, files, allow_extern, watched, Told(log), fast, dps, ranged=ranged, stats_file=stats_file)
     return job.run(name.removeprefix("@") if name else None, args, out, seed)
+
+
+def _given(file: str, texts: Sequence[str]) -> tuple[Given, ...]:
+    """What holds from outside; of a model there is one function that it may hold for."""
+    return conditions(tuple(map(of_main, texts)) if is_model(file) else tuple(texts))
 
 
 def _fast(
@@ -167,10 +175,11 @@ class Job:
         from ..interp.shape_error import ShapeError
         from .values import arguments
 
-        values = arguments(function, args, seed) if function is not None else None
+        door = self._door()
+        values = arguments(function, args, seed, () if door is None else door.names) if function is not None else None
         if function is None and args:
             raise Unusable(f"{self.name} has a script, which takes no arguments; --call @f calls a function")
-        refusal = self._refusal(values) if self.ranged and values is not None else None
+        refusal = door.refusal(values) if self.ranged and door is not None and values is not None else None
         if refusal is not None:
             print_diagnostics((refusal,))
             return FAILED
@@ -200,11 +209,13 @@ class Job:
             self._tell_stats(machine, seconds)
         return 0
 
-    def _refusal(self, values: Sequence[Any]) -> Diagnostic | None:
-        """What is wrong with a model's indices, before any work."""
+    def _door(self) -> IndexChecks | None:
+        """What is asked of a model's inputs before any work, and what the model calls them."""
+        if not is_model(self.place.name):
+            return None
         from ..model.index_checks import IndexChecks
 
-        return IndexChecks(self.place).refusal(values)
+        return IndexChecks(self.place)
 
     def _function(self, name: str | None) -> core.Function | None:
         """The function to call; None for the script."""
@@ -250,7 +261,7 @@ class Job:
         if self.stats_file is None:
             self._show_stats(machine, seconds)
             for line in times.lines():
-                click.echo(line)
+                click.echo(shown(line))
             return
         counts = self.report.counts
         found = {

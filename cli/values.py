@@ -23,14 +23,16 @@ from ..lang.dtypes import DTYPES
 from .files import Unusable, replace_file
 
 
-def arguments(function: core.Function, args: Sequence[str], seed: int) -> list[Any]:
-    """The arguments of a call in the parameters' order, in the form that generated code takes."""
+def arguments(function: core.Function, args: Sequence[str], seed: int, originals: Sequence[str] = ()) -> list[Any]:
+    """The arguments of a call in the parameters' order, in the form that generated code takes. What `originals` calls the
+    parameters, in their order, they may be called as well, and that counts first."""
     random = np.random.default_rng(seed)
     params = {p.name: p for p in function.params}
+    own = dict(zip(originals, params, strict=False))
     given: dict[str, Any] = {}
     for text in args:
         name, equals, value = text.partition("=")
-        name = name.strip()
+        name = own.get(name, name.strip())
         if not equals:
             raise Unusable(f"--arg {text!r} is not NAME=VALUE")
         if name in given:

@@ -19,6 +19,7 @@ from ..simplify.voice.wording import comes_from_here
 from .case import Mend
 from .edits import Places, applied, in_text_order
 from .families.conditions import signature_end
+from .of_models import broken
 from .offer import offers, shortest
 from .tree import Tree, is_reshape
 
@@ -34,13 +35,26 @@ def explained(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tupl
     functions that led there finds it too; else the failure as it is."""
     if not failure.code.of_shapes:
         return failure
+    if is_model(failure.span.source.name):
+        return _of_model(failure, met, base, roots)
+    return _located(failure, met, base, roots) or failure
+
+
+def _of_model(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple[Path, ...]) -> Diagnostic:
+    """The same of a model, whose text is nobody's to edit, with the conditions on its inputs that are broken."""
+    found = replace(_located(failure, met, base, roots) or failure, help=None, edits=(), helps=())
+    said = (note for one in met[-1:] for note in broken(one, base, roots))
+    return replace(found, notes=(*found.notes, *said))
+
+
+def _located(failure: Diagnostic, met: tuple[Met, ...], base: Path, roots: tuple[Path, ...]) -> Diagnostic | None:
     for one in met[:_MOST]:
         source = one.place.source
         folder = base if source is failure.span.source else _folder(source, base)
         found = _Specialised(source, one, folder, (base, *roots)).explanation(failure)
-        if found is not None:  # a model's text is nobody's to edit
-            return replace(found, help=None, edits=(), helps=()) if is_model(failure.span.source.name) else found
-    return failure
+        if found is not None:
+            return found
+    return None
 
 
 def _folder(source: Source, base: Path) -> Path:

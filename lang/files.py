@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -94,13 +94,15 @@ class Files:
             raise RxError(error(codes.E242, message, span, help="save the file as UTF-8 text")) from None
 
 
-def put(path: Path, data: bytes, *, through_links: bool = True) -> None:
-    """The file is the old one or the new one, whatever happens in between; it keeps its permissions. Of a symbolic link
-    what it points to is replaced, or the link itself; a pipe or a device is written to. Raises OSError."""
+def put(path: Path, data: bytes | Iterable[bytes], *, through_links: bool = True) -> None:
+    """Writes data, as a whole or in chunks. The file is the old one or the new one, whatever happens in between; it keeps its
+    permissions. Of a symbolic link what it points to is replaced, or the link itself; a pipe or a device is written to. Raises
+    OSError."""
+    chunks = (data,) if isinstance(data, bytes) else data
     real = Path(os.path.realpath(path)) if through_links else path
     if through_links and path.exists() and not path.is_file():
         with path.open("wb") as file:
-            file.write(data)
+            file.writelines(chunks)
         return
     made = real.with_name(f".{real.name[:100]}.{os.getpid()}.{os.urandom(4).hex()}")
     try:
@@ -108,7 +110,7 @@ def put(path: Path, data: bytes, *, through_links: bool = True) -> None:
         if old is not None and not os.access(real, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         with open(made, "xb") as file:
-            file.write(data)
+            file.writelines(chunks)
         if old is not None:
             _keep(made, old)
         made.replace(real)

@@ -101,12 +101,25 @@ def _index(path: Path, size: int, time: int) -> Index:
     if not size:
         raise Damaged("it is empty")
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        walk = _Walk(data)
-        skeleton = b"".join(walk.message("model", 0, size, ""))
+        walk = Walk(data)
+        skeleton = b"".join(piece for piece in walk.message("model", 0, size, "") if isinstance(piece, bytes))
         return Index(walk.tensors, frozenset(walk.twice), skeleton)
 
 
-class _Walk:
+class Stretch:
+    """Bytes of a file, from one place to another."""
+
+    def __init__(self, begin: int, end: int) -> None:
+        self.begin, self.end = begin, end
+
+    def __len__(self) -> int:
+        return self.end - self.begin
+
+
+Piece = bytes | Stretch
+
+
+class Walk:
     """Goes through a model's messages; what it gives are their bytes without the data of large tensors."""
 
     def __init__(self, data: Bytes) -> None:
@@ -114,7 +127,7 @@ class _Walk:
         self.tensors: dict[str, Located] = {}
         self.twice: set[str] = set()
 
-    def message(self, kind: str, begin: int, end: int, way: str, depth: int = 0) -> list[bytes]:
+    def message(self, kind: str, begin: int, end: int, way: str, depth: int = 0) -> list[Piece]:
         """The pieces of a message in which there may be tensors; `way` is what their keys begin with."""
         if depth > 3 * DEPTH:
             raise Damaged(f"its graphs are nested more than {DEPTH} deep")
@@ -130,7 +143,7 @@ class _Walk:
             made = self._inner(
                 kind, inside[number], (start, stop), self._way(kind, way, (begin, end), number, nth), depth
             )
-            if sum(map(len, made)) < stop - start:
+            if len(made) != 1 or len(made[0]) != stop - start:  # else it is as it was
                 length = written(sum(map(len, made)))
                 pieces += [self.data[copied:at], written(number << 3 | BYTES), length, *made]
                 copied = stop
@@ -138,7 +151,7 @@ class _Walk:
             raise Damaged(f"byte {begin} begins {'an' if kind == 'attribute' else 'a'} {kind} that says a thing twice")
         return [*pieces, self.data[copied:end]]
 
-    def _inner(self, outer: str, kind: str, at: tuple[int, int], way: str, depth: int) -> list[bytes]:
+    def _inner(self, outer: str, kind: str, at: tuple[int, int], way: str, depth: int) -> list[Piece]:
         return self._tensor(*at, way, outer == "graph") if kind == "tensor" else self.message(kind, *at, way, depth + 1)
 
     def _way(self, kind: str, way: str, at: tuple[int, int], number: int, nth: int) -> str:
@@ -166,7 +179,7 @@ class _Walk:
         found = [self.data[s:e] for n, wire, _, s, e in fields(self.data, begin, end) if (n, wire) == (number, BYTES)]
         return found[-1].decode("utf-8", "replace") if found else ""
 
-    def _tensor(self, begin: int, end: int, way: str, is_named: bool) -> list[bytes]:
+    def _tensor(self, begin: int, end: int, way: str, is_named: bool) -> list[Piece]:
         """Enters a tensor and gives its bytes without its data, where that lies in one piece."""
         found = located(self.data, begin, end)
         key = way + found.name if is_named else way
@@ -176,7 +189,14 @@ class _Walk:
         raw = found.raw()
         if raw is None or raw[1] - raw[0] < SMALL:
             return [self.data[begin:end]]
-        return [self.data[at:stop] for _, _, at, start, stop in fields(self.data, begin, end) if (start, stop) != raw]
+        pieces: list[Piece] = []
+        for number, _, at, start, stop in fields(self.data, begin, end):
+            pieces += self.large(number, start, stop) if (start, stop) == raw else [self.data[at:stop]]
+        return pieces
+
+    def large(self, number: int, begin: int, end: int) -> list[Piece]:
+        """What stands for the data of a large tensor, the field of that number: nothing."""
+        return []
 
 
 def located(data: Bytes, begin: int, end: int) -> Located:

@@ -24,6 +24,7 @@ from ..frontends.onnx.writing import write_shapes
 from ..lang import codes
 from ..lang.checked import Takes
 from ..lang.diagnostics import Diagnostic, RxError, error, warning
+from ..lang.files import CALLED, is_model
 from ..lang.given import Given
 from ..lang.node import Node
 from ..lang.parser import decode
@@ -31,10 +32,12 @@ from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
 from ..size import Size
-from .arms import Tried, with_arms
+from .arms import Tried, tried_as, with_arms
+from .check import check_model
+from .contract import Contract
 from .under_demands import with_demands
 
-__all__ = ["Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
+__all__ = ["Contract", "Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
 
 
 class Proto(Protocol):
@@ -52,6 +55,15 @@ class Inferences(Node):
     diagnostics: tuple[Diagnostic, ...]
     policy: Policy
     data: bytes | None = None
+    dynamic: tuple[str, ...] = ()
+    prelude: Prelude | None = None
+
+    @property
+    def contract(self) -> Contract | None:
+        """What the model demands of its inputs, with the nodes and witnesses: what `rx check` prints. It is found out when it
+        is asked for, from the file as it is then; None where an error stands in its way."""
+        with _file(self.model.path if self.data is None else self.data) as (path, _):
+            return check_model(path, path.name, dynamic=self.dynamic, prelude=self.prelude).contract
 
     @property
     def ok(self) -> bool:
@@ -88,10 +100,11 @@ def infer(
     """The symbolic shapes of every value of a model: a file, its bytes, or an onnx.ModelProto.
 
     `values["name"].shape` of what it gives has ints, expressions over the sizes of the inputs like `"t * 4"`, and `"?"`;
-    `write` writes them into the model. A shape that the model declares and that is false is a warning, and an error with the
-    policy `"strict"`; `"overwrite"` and `"ignore"` say nothing of it, and `write` keeps it with `"ignore"` alone. `dynamic`
-    makes symbols of declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is a file with rules in Rx. Raises RxError where the
-    model cannot be read, ValueError for a policy or a `dynamic` that is none.
+    `write` writes them into the model, and `contract` is what it demands of its inputs. A shape that the model declares and
+    that is false is a warning, and an error with the policy `"strict"`; `"overwrite"` and `"ignore"` say nothing of it, and
+    `write` keeps it with `"ignore"` alone. `dynamic` makes symbols of declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is
+    a file with rules in Rx. Raises RxError where the model cannot be read, ValueError for a policy or a `dynamic` that is
+    none, and for a file that is not called `.onnx`.
     """
     with _file(model) as (path, data):
         rules = None if prelude is None else prelude_of(Path(prelude))
@@ -109,7 +122,10 @@ def prelude_of(path: Path) -> Prelude:
 @contextmanager
 def _file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, bytes | None]]:
     if isinstance(model, str | PathLike):
-        yield Path(fspath(model)), None
+        path = Path(fspath(model))
+        if not is_model(path.name):  # its weights are looked for by its name
+            raise ValueError(f"{str(path)!r} is not called like an ONNX model: {CALLED}")
+        yield path, None
         return
     data = model if isinstance(model, bytes) else model.SerializeToString()
     with TemporaryDirectory() as folder:
@@ -129,7 +145,7 @@ def infer_model(
     def check(model: Model, *given: Given) -> Tried:
         translation = translate(model, prelude=prelude)
         options = Options(allow_empty=True, supposing=True, errors_only=True, given=given)
-        return Tried(model, translation, pipeline.check_source(translation.source, path.parent, (), options))
+        return tried_as(model, translation, pipeline.check_source(translation.source, path.parent, (), options))
 
     tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
     tried = with_demands(tried, partial(check, tried.model)) or tried
@@ -138,7 +154,8 @@ def infer_model(
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]
     said = _contradictions(contradictions(model, found, _takes(report, translation)), translation, policy)
-    return Inferences(model, found, (*translation.notes, *wrong, *said), policy, data)
+    diagnostics = (*translation.notes, *wrong, *said)
+    return Inferences(model, found, diagnostics, policy, data, tuple(dynamic), prelude)
 
 
 def _takes(report: pipeline.Report, translation: Translation) -> Takes:

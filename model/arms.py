@@ -26,6 +26,11 @@ class Tried(Node):
     report: Report
 
 
+def tried_as(model: Model, translation: Translation, report: Report) -> Tried:
+    """The same, with what is wrong with its nodes among what is said of the program."""
+    return Tried(model, translation, replace(report, diagnostics=(*translation.wrong, *report.diagnostics)))
+
+
 # What translates and checks a model; raises RxError.
 Check = Callable[[Model], Tried]
 

@@ -21,7 +21,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report
 from ..simplify.known.outcome import Options
-from .arms import Check, Tried, with_arms
+from .arms import Check, Tried, tried_as, with_arms
 from .at_sizes import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
 from .longest import longest
@@ -91,7 +91,7 @@ def _tried(
 ) -> Tried:
     found = translate(model, prelude=prelude)
     translation = replace(found, source=Source(name, found.source.text, found.source.made))
-    return Tried(model, translation, pipeline.check_source(translation.source, base, roots, options))
+    return tried_as(model, translation, pipeline.check_source(translation.source, base, roots, options))
 
 
 def _with_demands(first: Tried, made: Contract, check: Callable[[Given], Tried]) -> Contract:

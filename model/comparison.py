@@ -151,8 +151,9 @@ class _Comparing:
             if any(result in ("unknown", "error") for result in results):
                 self.unknown.append(f"{new.demand.node} demands {text}")
             else:
-                beyond = {f"an element of {new.input}": new.most + 1} if isinstance(new.most, int) else {}
-                self.refused.append(Refused(text, new.demand.node, beyond))
+                beyond = next(_beyond(old, new), None)
+                at = {} if beyond is None else {f"an element of {new.input}": beyond}
+                self.refused.append(Refused(text, new.demand.node, at))
 
     def outputs(self) -> None:
         old, new = self.old.outputs, self.new.outputs
@@ -198,8 +199,16 @@ class _Comparing:
         return renamed(text, {made: f"{name}.{axis}" for (name, axis), made in self.places.items()})
 
     def shown_point(self, point: Mapping[str, int]) -> dict[str, int]:
-        names = {made: f"{name}.{axis}" for (name, axis), made in self.places.items()}
-        return {names[made]: n for made, n in point.items() if made in names}
+        return {f"{name}.{axis}": point[made] for (name, axis), made in self.places.items() if made in point}
+
+
+def _beyond(old: Iterable[IndexRange], new: IndexRange) -> Iterator[int]:
+    """Elements just outside of a range that were in all the old ones, where these are between numbers."""
+    ends = [end for one in (*old, new) for end in (one.least, one.most)]
+    if isinstance(new.least, int) and isinstance(new.most, int) and all(isinstance(end, int) for end in ends):
+        for element in (new.most + 1, new.least - 1):
+            if all(int(one.least) <= element <= int(one.most) for one in old):
+                yield element
 
 
 def _rank(value: Typed) -> int | None:

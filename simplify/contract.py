@@ -15,7 +15,7 @@ from .prover import Prover
 from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond
 from .solver.factors import factors, without_empty
 from .solver.points import Point
-from .solver.shorter import entails, remainders, shorter
+from .solver.shorter import entails, of_quotients, remainders, shorter
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.telling import told
 from .weakest import Inputs, OpenCheck, facts_of, said, weakest
@@ -99,9 +99,13 @@ def _without_factors(cond: Cond, known: tuple[Cond, ...]) -> Cond:
 
 
 def _divided(cond: Cond, known: tuple[Cond, ...]) -> Cond:
-    """`h * w == h // 4 * (w // 5) * 20` as `h % 4 == 0 && w % 5 == 0`, or that a size is 0."""
+    """`h * w == h // 4 * (w // 5) * 20` as `h % 4 == 0 && w % 5 == 0`, or that a size is 0; the same of quotients."""
     whole = all_of(*remainders(cond))
     lively = (*known, *(ge(of_atom(v), 1) for v in cond_variables(cond)))
+    quotients = of_quotients(facts_of(lively), cond)
+    if quotients is not None and all(entails((*known, c), cond) for c in _empty(cond_variables(cond), known)):
+        short = shorter(facts_of(lively), quotients)  # where no size is 0; where one is, the condition holds
+        return any_of(short, *_empty(cond_variables(cond), (*known, negate(short), cond)))
     if whole is True or not (entails((*lively, whole), cond) and entails((*lively, cond), whole)):
         return cond
     said = any_of(whole, *_empty(cond_variables(cond), (*known, negate(whole), cond)))
@@ -130,8 +134,10 @@ def _condition(
 ) -> Condition:
     names = tuple(dict.fromkeys(v.name for v in cond_variables(cond)))
     others = (*inputs.door, *(c for c in found if c is not cond))
-    checks = _sources(cond, asked, inputs.door, many=len(found) * len(asked) > _MOST_ASKED)
-    return Condition(_text(cond), names, tuple(_once(map(_asked, checks))), _witness(cond, others, inputs, dims))
+    witness = _witness(cond, others, inputs, dims)
+    point = {} if witness is None else {v: witness[v.name] for v in inputs.sizes}
+    checks = _sources(cond, asked, inputs.door, point, many=len(found) * len(asked) > _MOST_ASKED)
+    return Condition(_text(cond), names, tuple(_once(map(_asked, checks))), witness)
 
 
 def _text(cond: Cond) -> str:
@@ -139,9 +145,10 @@ def _text(cond: Cond) -> str:
 
 
 def _sources(
-    cond: Cond, asked: Sequence[tuple[OpenCheck, Cond | None]], door: tuple[Cond, ...], *, many: bool
+    cond: Cond, asked: Sequence[tuple[OpenCheck, Cond | None]], door: tuple[Cond, ...], point: Point, *, many: bool
 ) -> list[OpenCheck]:
-    """The checks that cannot hold without a condition; where it takes several together, those that share a size with it."""
+    """The checks that cannot hold without a condition; where it takes several together, or nobody knows, those that fail at
+    the `point` that breaks it and no other one, else those that share a size with it."""
     inside = set(cond_variables(cond))
     near = [(d, c) for d, c in asked if c is not None and not inside.isdisjoint(cond_variables(c))]
     verdicts: dict[Cond, bool] = {}
@@ -149,7 +156,12 @@ def _sources(
         for _, c in near:
             if c not in verdicts:
                 verdicts[c] = entails((*door, c), cond)
-    return [d for d, c in near if verdicts.get(c)] or [d for d, _ in near]
+    proved = [d for d, c in near if verdicts.get(c)]
+    return proved or [d for d, c in near if _fails(c, point)] or [d for d, _ in near]
+
+
+def _fails(cond: Cond, point: Point) -> bool:
+    return set(cond_variables(cond)) <= point.keys() and not evaluate_cond(cond, point)
 
 
 def _asked(check: OpenCheck) -> Asked:

@@ -111,6 +111,11 @@ def test_what_is_given_is_part_of_a_contract() -> None:
     assert compare(bounded, contract(("n", "m"), "n <= 100")).relation == "wider"
 
 
+def test_a_witness_has_its_sizes_in_the_order_of_the_inputs() -> None:
+    (refused,) = compare(contract(), contract(("n", "m"), "m + n * n <= 4")).refused
+    assert list(refused.witness) == ["x.0", "x.1"]
+
+
 def test_ranges_of_indices_are_compared_too() -> None:
     def holding(least: int | str, most: int | str) -> Contract:
         return replace(contract(), ranges=(IndexRange("x", least, most, NODE),))
@@ -118,6 +123,9 @@ def test_ranges_of_indices_are_compared_too() -> None:
     assert compare(holding(-9, 8), holding(-9, 8)).relation == "equal"
     assert compare(holding(-9, 8), holding(-5, 4)).relation == "narrower"
     assert compare(holding(-5, 4), holding(-9, 8)).relation == "wider"
+    for range_, beyond in {(-9, 4): 5, (-5, 8): -6, (-5, 4): 5}.items():
+        (refused,) = compare(holding(-9, 8), holding(*range_)).refused
+        assert refused.witness == {"an element of x": beyond}
     assert compare(holding("-n", "n - 1"), holding("-m", "m - 1")).relation == "narrower"
     assert compare(contract(), holding(-9, 8)).relation == "narrower"
     assert compare(holding(-9, 8), contract()).relation == "wider"

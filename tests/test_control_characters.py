@@ -6,6 +6,7 @@ import json
 import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rxlang.cli.main import invoke
 
@@ -95,3 +96,42 @@ def test_the_keys_of_a_weights_file_are_shown_escaped(said, word: str) -> None: 
         found = said(*command)
         assert "has no tensor" in found and not hidden(found) and "\nok.rx: ok" not in found, found
     assert not hidden(said("run", "p.rx", "--arg", "x=w.safetensors:v"))
+
+
+OF_MODELS = [
+    ("check", "m.onnx"), ("check", "m.onnx", "--format", "github"), ("check", "m.onnx", "--format", "sarif"),
+    ("check", "m.onnx", "--at", "x.0=3"), ("check", "m.onnx", "--run-witness"),
+    ("check", "m.onnx", "--dynamic", "*.0", "--fix"),
+    ("check", "m.onnx", "--expect", "other.json"), ("check", "m.onnx", "--signature"), ("infer", "m.onnx"),
+    ("infer", "m.onnx", "--policy", "strict"), ("shapes", "m.onnx"), ("import", "m.onnx", "-o", "out"),
+    ("run", "m.onnx", "--arg", "v1=float32[1,4]:ones", "--stats"), ("run", "m.onnx"), ("check", "out/m.rx"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+@pytest.mark.parametrize("word", [w for w in WORDS if w != "byte"])
+def test_the_names_in_a_model_are_shown_escaped(said, word: str, is_wrong: bool) -> None:  # noqa: ANN001
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    odd, float32 = WORDS[word], TensorProto.FLOAT
+    info, node = helper.make_tensor_value_info, helper.make_node
+    nodes = [
+        node("Reshape", [f"1{odd}", f"s{odd}"], [f"r{odd}"], name=f"n{odd}"),
+        node("MatMul", [f"r{odd}", f"w{odd}"], [f"y{odd}"], name=f"m{odd}"),
+    ]
+    weights = {f"s{odd}": np.array([1, -1]), f"w{odd}": np.ones((5 if is_wrong else 4, 3), np.float32)}
+    graph = helper.make_graph(
+        nodes, odd, [info(f"1{odd}", float32, [f"b{odd}", 4])], [info(f"y{odd}", float32, [f"b{odd}", "?"])],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+        value_info=[info(f"r{odd}", float32, [2, f"c{odd}"])],
+    )  # fmt: skip
+    model = helper.make_model(graph, producer_name=odd, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    model.metadata_props.add(key=odd, value=odd)
+    onnx.save(model, "m.onnx")
+    other = helper.make_graph(nodes[:1], "g", graph.input, [info(f"r{odd}", float32, None)], graph.initializer)
+    onnx.save(helper.make_model(other, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), "other.onnx")
+    said("check", "other.onnx", "--write-contract", "other.json")
+    for command in OF_MODELS:
+        found = said(*command)
+        assert found and not hidden(found) and "\nok.rx: ok" not in found, (command, found)

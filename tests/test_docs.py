@@ -8,9 +8,9 @@ A ```rx block is a program that `rx check` has to accept. An HTML comment before
 
 A ```console block holds commands after `$ ` (rx, python, cat), run in a folder of the document's own, each with what it
 prints, errors included; a line `...` stands for any number of lines. RX_ACCEPT=1 puts the real output into the document.
-Where a document speaks of `.onnx` files, those of `support/document_models.py` are in that folder.
 A ```python block is run, those of a document one after the other in one namespace, when its programs are there; with `>>>`
-it is a session, and its output is compared. Other blocks are for reading.
+it is a session, and its output is compared. One of a name, like `<!-- rx: models.py -->`, is a file that commands find and
+is not run otherwise. Other blocks are for reading.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ import pytest
 from rxlang.cli.main import invoke
 from rxlang.ops.registry import lookup
 from rxlang.ops.registry import names as primitives
-from support.document_models import put_models
 from support.listings import agrees, lines_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -127,7 +126,7 @@ def run_python(document: Path) -> int:
     names: dict[str, Any] = {"__name__": "document"}
     failed = 0
     for block in blocks(document.read_text(encoding="utf-8")):
-        if block.kind != "python":
+        if block.kind != "python" or block.says:
             continue
         if ">>>" not in block.text:
             exec(compile(block.text, f"{document.name}, line {block.line}", "exec"), names)
@@ -143,11 +142,12 @@ def test_what_the_document_shows_is_so(document: Path, tmp_path: Path) -> None:
     text = document.read_text(encoding="utf-8")
     if any(".onnx" in block.text for block in blocks(text) if block.kind in ("console", "python")):
         pytest.importorskip("onnx")
-        put_models(tmp_path)
     shown, done = "", 0
     for block in blocks(text):
         if block.kind == "rx":
             check_program(block, tmp_path)
+        elif block.kind == "python" and block.says:
+            (tmp_path / block.says[0]).write_text(block.text, encoding="utf-8")
         elif block.kind == "console":
             shown += text[done : block.start] + session(block, tmp_path)
             done = block.start + len(block.text)

@@ -397,6 +397,18 @@ def test_a_product_is_said_by_its_factors(tmp_path: Path) -> None:
 # Contracts in files
 
 
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_from_python_the_contract_is_the_same_data(tmp_path: Path, as_bytes: bool) -> None:
+    path = reshaped(tmp_path / "m.onnx", 1)
+    written = tmp_path / "contract.json"
+    assert invoke(["check", str(path), "--dynamic", "x.0=b", "--write-contract", str(written)]) == 0
+    found = rxlang.onnx.infer(path.read_bytes() if as_bytes else path, dynamic=["x.0=b"])
+    assert found.contract == read_contract(written.read_bytes())
+    assert [c.condition for c in found.contract.conditions] == ["b == 1"]
+    wrong = model(tmp_path / "w.onnx", [node("MatMul", "M", "x x", "y")], {"x": [2, 3]}, ["y"])
+    assert rxlang.onnx.infer(wrong).contract is None
+
+
 @pytest.mark.parametrize("make", [up, reshaped, added, embedded])
 def test_a_written_contract_reads_as_the_same(tmp_path: Path, make: Any) -> None:
     path = tmp_path / "m.onnx"
@@ -536,7 +548,6 @@ def test_the_workflow_of_the_docs_accepts_a_model_and_refuses_a_narrower_one(tmp
     (written,) = re.findall(
         r"^\$ (rx check .*--write-contract [^#\n]*)", documented("console", "--write-contract"), re.M
     )
-    written = written.replace("unet.onnx", "model.onnx")
     assert subprocess.run(shlex.split(written), cwd=tmp_path, env=environment).returncode == 0
     assert subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment).returncode == 0
     up(tmp_path / "model.onnx", h=480)
@@ -594,6 +605,42 @@ def test_a_run_is_refused_before_any_work_with_the_same_reason(
     assert "W311" not in said and "axis 2 of `images` (33)" in said and "node Concat_39 (Concat)" in said
     assert "help" not in said
     assert invoke(["run", str(path), "--arg", "images=float32[1,3,34,6]:ones"]) == 0
+
+
+@pytest.mark.parametrize(("t", "broken"), [(5, ["b * t % 2 == 0"]), (8, [])])
+def test_what_fails_far_from_the_inputs_is_said_of_their_axes(
+    tmp_path: Path, t: int, broken: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["turned"], perm=[1, 0, 2]),
+        helper.make_node("Reshape", ["turned", "target"], ["y"], name="Reshape_3"),
+    ]
+    path = model(tmp_path / "m.onnx", nodes, {"x": ["b", "t", 4]}, ["y"], {"target": np.array([8, -1])})
+    assert invoke(["run", str(path), "--arg", f"x=float32[3,{t},4]:ones"]) == (3 if broken else 0)
+    said = capsys.readouterr().err
+    assert broken == re.findall(r"the inputs must satisfy (.+?), but", said)
+    if broken:
+        assert "t is 5 (axis 1 of `x`)" in " ".join(said.split())
+        with pytest.raises(rxlang.ShapeError, match=r"axis 1 of `x`"):
+            rxlang.load(path).main(np.ones((3, t, 4), np.float32))
+
+
+def test_inputs_are_given_by_the_names_that_the_model_has_for_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And by those that the program has, where the model has no other input of that name."""
+    info, float32 = helper.make_tensor_value_info, TensorProto.FLOAT
+    inputs = [info("input.1", float32, ["n", 2]), info("input_1", float32, ["n", 3]), info("let", float32, [])]
+    node = helper.make_node("Concat", ["input.1", "input_1"], ["y"], axis=1)
+    graph = helper.make_graph([node], "g", inputs, [info("y", float32, None)])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
+    first, second = "float32[1,2]:zeros", "float32[1,3]:ones"
+    for names in (("input.1", "input_1", "let"), ("input.1", "input_1_2", "let_2")):
+        given = [f"{name}={value}" for name, value in zip(names, (first, second, "1.0:float32"), strict=True)]
+        assert invoke(["run", str(path), *(word for text in given for word in ("--arg", text))]) == 0
+        assert "[[0., 0., 1., 1., 1.]]" in capsys.readouterr().out
+    assert invoke(["run", str(path), "--arg", f"input_1={first}"]) == 2
 
 
 @pytest.mark.parametrize(("element", "status"), [(-31, 3), (-30, 0), (0, 0), (29, 0), (30, 3)])

@@ -13,6 +13,9 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 from rxlang.cli.main import invoke  # noqa: E402
+from rxlang.frontends.onnx.reading import read_model  # noqa: E402
+from rxlang.frontends.onnx.translate import translate  # noqa: E402
+from rxlang.lang.diagnostics import RxError  # noqa: E402
 from support import fuzz  # noqa: E402
 from support.hostile_models import EVIL, Files, mutated, odd  # noqa: E402
 
@@ -90,18 +93,23 @@ ANY: dict[str, list[object]] = {
 
 
 @pytest.fixture(scope="module")
-def attributes() -> list[tuple[Any, int, int]]:
-    """Node tests of ONNX with a place of a node and one of its attributes: each attribute of each operator once."""
+def node_models() -> list[Any]:
+    """The models of ONNX's node tests."""
     from onnx.backend.test.loader import load_model_tests
 
-    found: dict[tuple[str, str], tuple[Any, int, int]] = {}
     with warnings.catch_warnings(action="ignore"):
-        tests = load_model_tests(kind="node")
-    for test in tests:
-        for at, node in enumerate(test.model.graph.node):
+        return [test.model for test in load_model_tests(kind="node")]
+
+
+@pytest.fixture(scope="module")
+def attributes(node_models: list[Any]) -> list[tuple[Any, int, int]]:
+    """Node tests of ONNX with a place of a node and one of its attributes: each attribute of each operator once."""
+    found: dict[tuple[str, str], tuple[Any, int, int]] = {}
+    for model in node_models:
+        for at, node in enumerate(model.graph.node):
             for which, attribute in enumerate(node.attribute):
                 if any(attribute.HasField(field) for field in "ifs") or attribute.ints:
-                    found.setdefault((node.op_type, attribute.name), (test.model, at, which))
+                    found.setdefault((node.op_type, attribute.name), (model, at, which))
     return list(found.values())
 
 
@@ -124,3 +132,52 @@ def test_attributes_with_anything_in_them_are_refused_or_understood(
             path = tmp_path / "odd.onnx"
             path.write_bytes(changed.SerializeToString())
             ends_well(path, random.choice(COMMANDS), capfd)
+
+
+# Where it is not escaped, the program has another line. ONNX keeps texts of attributes as bytes.
+FORGED = 'a"\n}\n@forged = fn() { 1 }\n'
+
+
+def forged(model: Any, random: Random) -> None:
+    """Says `FORGED` in one place of a model where there may be any text."""
+    node = random.choice(model.graph.node)
+    texts = [a for a in node.attribute if a.HasField("s") or a.strings]
+    where = random.choice(["producer", "domain", "node", "size", "input", "output", *["attribute"] * 9 * bool(texts)])
+    match where:
+        case "producer":
+            model.producer_name = FORGED
+        case "domain":
+            model.opset_import.add(domain=FORGED, version=1)
+        case "node":
+            node.name = FORGED
+        case "size":
+            model.graph.input.add(name="more").type.tensor_type.shape.dim.add(dim_param=FORGED)
+            model.graph.input[-1].type.tensor_type.elem_type = 1
+        case "input":
+            model.graph.input.add(name=FORGED).type.tensor_type.elem_type = 1
+        case "output":
+            node.output.append(FORGED)
+        case _:
+            attribute = random.choice(texts)
+            if attribute.HasField("s"):
+                attribute.s = FORGED.encode()
+            else:
+                attribute.strings[random.randrange(len(attribute.strings))] = FORGED.encode()
+
+
+def test_no_text_of_a_model_writes_lines_of_its_program(tmp_path: Path, node_models: list[Any]) -> None:
+    path, written = tmp_path / "model.onnx", 0
+    for case in fuzz.cases("forged models"):
+        with case as seed:
+            random = Random(seed)
+            model = onnx.ModelProto.FromString(random.choice(node_models).SerializeToString())
+            forged(model, random)
+            path.write_bytes(model.SerializeToString())
+            for keeps in (False, True):
+                try:
+                    program = translate(read_model(path), "weights.safetensors", keeps_functions=keeps)
+                except RxError:
+                    continue
+                written += not program.wrong
+                assert "\n@forged" not in program.source.text
+    assert written > 20

@@ -18,6 +18,8 @@ from rxlang.cli.main import invoke  # noqa: E402
 from rxlang.frontends.onnx.reading import read_model  # noqa: E402
 from rxlang.frontends.onnx.translate import translate  # noqa: E402
 from rxlang.lang.diagnostics import RxError  # noqa: E402
+from rxlang.lang.formatter import format_source  # noqa: E402
+from rxlang.lang.source import Source  # noqa: E402
 from support import fuzz  # noqa: E402
 
 # How many of ONNX's own node tests are tried.
@@ -126,7 +128,8 @@ def test_the_program_is_the_model_s_with_weights_from_beside_it(tmp_path: Path) 
     program = (tmp_path / "out" / "model.rx").read_text()
     said = re.compile(r"^(const \w+) : Tensor\(.*\) = ", re.MULTILINE)  # of its own weights a model says no types
     assert len(said.findall(program)) == source.text.count("\nconst ") > 1
-    assert said.sub(r"\1 = ", program) == source.text.replace('load("model.onnx", ', 'load("model.safetensors", ')
+    loaded = source.text.replace('load("model.onnx", ', 'load("model.safetensors", ')
+    assert said.sub(r"\1 = ", program) == format_source(Source("model.rx", loaded))[0]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["model.rx", "model.safetensors"]
 
 
@@ -138,3 +141,70 @@ def test_names_are_the_models_own_made_legal(tmp_path: Path) -> None:
     assert "layer_0_weight" in program or "weight" in program
     for word in ("m", "chosen", "y"):
         assert f"let {word} = " in program
+
+
+def test_what_the_model_calls_otherwise_is_said_beside_what_it_is_called_here(tmp_path: Path) -> None:
+    inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["let", "n"]) for n in ("input.1", "input_1")]
+    node = helper.make_node("Add", ["input.1", "input_1"], ["été/out"])
+    output = helper.make_tensor_value_info("été/out", TensorProto.FLOAT, ["let", "n"])
+    graph = helper.make_graph([node], "g", inputs, [output])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), tmp_path / "model.onnx")
+    imported(tmp_path / "model.onnx", tmp_path / "out")
+    head = (tmp_path / "out" / "model.rx").read_text().splitlines()[1:4]
+    assert head == [
+        "# inputs: input_1 is `input.1`, input_1_2 is `input_1`",
+        "# outputs: t__out is `été/out`",
+        "# sizes: let_2 is `let`",
+    ]
+
+
+def constant(form: str, count: int) -> tuple[Any, np.ndarray]:
+    """A model that gives a constant of so many elements in one of the forms that ONNX has, and what it gives."""
+    numbers = {
+        "value_ints": np.arange(count), "value_floats": np.arange(count, dtype=np.float32) / 4,
+        "value_strings": np.array([f"t{n}" for n in range(count)], dtype=object),
+    }  # fmt: skip
+    opsets, functions = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)], []
+    texts = helper.make_tensor("t", TensorProto.STRING, [count], [f"t{n}".encode() for n in range(count)])
+    dense = np.where(np.arange(count) % 3, 0, np.arange(count)).astype(np.float32)
+    held = numpy_helper.from_array(dense[::3], "y")
+    sparse = helper.make_sparse_tensor(held, numpy_helper.from_array(np.arange(0, count, 3), "at"), [count])
+    nodes, initializers, made = [], [], numbers.get(form, dense)
+    match form:
+        case "texts":
+            initializers, made = [texts], numbers["value_strings"]
+            nodes = [helper.make_node("Identity", ["t"], ["y"])]
+        case "text of a node":
+            nodes, made = [helper.make_node("Constant", [], ["y"], value=texts)], numbers["value_strings"]
+        case "sparse_value":
+            nodes = [helper.make_node("Constant", [], ["y"], sparse_value=sparse)]
+        case "sparse":
+            nodes = [helper.make_node("Identity", ["y"], ["z"])]
+        case "attribute of a function":
+            constant, made = helper.make_node("Constant", [], ["y"]), numbers["value_ints"]
+            said = {"name": "value_ints", "ref_attr_name": "given", "type": onnx.AttributeProto.INTS}
+            constant.attribute.append(onnx.AttributeProto(**said))
+            functions = [helper.make_function("own", "F", [], ["y"], [constant], opsets[:1], ["given"])]
+            nodes = [helper.make_node("F", [], ["y"], domain="own", given=made.tolist())]
+        case _:
+            nodes = [helper.make_node("Constant", [], ["y"], **{form: made.tolist()})]
+    type_ = {"i": TensorProto.INT64, "f": TensorProto.FLOAT, "O": TensorProto.STRING}[made.dtype.kind]
+    name = "z" if form == "sparse" else "y"
+    graph = helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info(name, type_, [count])], initializers)
+    graph.sparse_initializer.extend([sparse] if form == "sparse" else [])
+    return helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=10), made
+
+
+FORMS = (
+    "value_ints", "value_floats", "value_strings", "texts", "text of a node", "sparse_value", "sparse",
+    "attribute of a function",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [3, 65, 300])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_constant_is_the_same_in_every_form_however_long_it_is(tmp_path: Path, form: str, count: int) -> None:
+    model, wanted = constant(form, count)
+    onnx.save(model, tmp_path / "model.onnx")
+    for module in (rxlang.load(tmp_path / "model.onnx"), imported(tmp_path / "model.onnx", tmp_path / "out")):
+        assert module.main().tolist() == wanted.tolist()

@@ -198,6 +198,46 @@ def test_what_is_written_is_the_model_with_its_shapes(tmp_path: Path, policy: An
     assert again.ok and again.values == rx_onnx.infer(source, "overwrite").values
 
 
+@pytest.mark.parametrize(
+    ("declared", "written", "is_false"),
+    [([4], [3], True), ([1, 3], [3], True), (["k"], ["k"], False), ([3], [3], False), (None, [], False)],
+)
+def test_what_an_input_declares_of_its_default_is_held_against_it(
+    tmp_path: Path, declared: Shape | None, written: Shape, is_false: bool
+) -> None:
+    inputs = [value("x", ["b", 3]), value("w", declared)]
+    default = numpy_helper.from_array(np.ones(3, np.float32), "w")
+    source = saved(model([helper.make_node("Add", ["x", "w"], ["y"])], inputs, [value("y", None)], [default]), tmp_path)
+    for policy, ok in (("strict", not is_false), ("reconcile", True)):
+        found = rx_onnx.infer(source, policy)  # type: ignore[arg-type]
+        assert found.ok is ok and bool(found.diagnostics) is is_false
+        found.write(tmp_path / "out.onnx")
+        proto = onnx.load(tmp_path / "out.onnx")
+        assert [d.dim_param or d.dim_value for d in proto.graph.input[1].type.tensor_type.shape.dim] == written
+        assert not proto.graph.value_info
+
+
+def test_a_value_that_is_declared_twice_is_held_against_both_and_written_into_both(tmp_path: Path) -> None:
+    made = doubled(["batch-size", "2*n"])
+    made.graph.value_info.extend([value("z", ["batch-size", "n"]), value("y", ["batch-size", "2*n"])])
+    found = rx_onnx.infer(saved(made, tmp_path))
+    assert [d.message.partition(",")[0] for d in found.diagnostics] == ["`z` is declared with n in axis 1"]
+    found.write(tmp_path / "out.onnx")
+    assert rx_onnx.infer(tmp_path / "out.onnx", "strict").ok
+
+
+def test_what_axes_are_said_to_mean_is_kept(tmp_path: Path) -> None:
+    made = doubled(["batch-size", None])
+    for of in (made.graph.input[0], made.graph.output[0]):
+        of.type.tensor_type.shape.dim[0].denotation = "DATA_BATCH"
+        of.type.denotation = "TENSOR"
+    rx_onnx.infer(saved(made, tmp_path)).write(tmp_path / "out.onnx")
+    graph = onnx.load(tmp_path / "out.onnx").graph
+    assert [d.denotation for d in graph.output[0].type.tensor_type.shape.dim] == ["DATA_BATCH", ""]
+    assert graph.output[0].type.denotation == "TENSOR" and dims(onnx.load(tmp_path / "out.onnx"), "z")[1] == "n * 2"
+    assert graph.input == made.graph.input
+
+
 def external(folder: Path, numbers: list[float]) -> Path:
     weight = numpy_helper.from_array(np.array(numbers, np.float32), "w")
     made = model([helper.make_node("Add", ["x", "w"], ["y"])], [value("x", ["n", 3])], [value("y", None)], [weight])
@@ -222,6 +262,15 @@ def test_external_data_is_beside_what_is_written(tmp_path: Path, rx: Run, copied
         assert onnx.load(source) and onnx.load(out)
     module = rxlang.load(out)
     assert np.array_equal(module.main(np.zeros((1, 3), np.float32)), [[1, 2, 3]])
+
+
+def test_a_model_is_known_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = external(tmp_path, [1, 2, 3]).rename(tmp_path / "model")
+    for command in (("infer",), ("import", "-o", str(tmp_path / "out")), ("check",), ("run",), ("shapes",)):
+        assert invoke([command[0], str(path), *command[1:]]) == 2
+        assert "ONNX models .onnx" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"ONNX models \.onnx"):
+        rx_onnx.infer(path)
 
 
 def test_another_models_data_is_never_overwritten(tmp_path: Path, rx: Run) -> None:
@@ -283,6 +332,43 @@ def test_a_node_that_never_works_is_told_with_its_input() -> None:
     assert not found.ok
     assert [n.status for n in found.nodes] == ["invalid_node"]
     assert found.nodes[0].message
+
+
+MALFORMED = {
+    "Concat": (("x", "x"), {}), "Softmax": (("x",), {"axis": "one"}), "Cast": (("x",), {"to": 99}), "MatMul": (("x", ""), {}),
+    "Transpose": (("x",), {"perm": 3}), "LeakyRelu": (("x",), {"alpha": "much"}), "Gelu": (("x",), {"approximate": 1}),
+    "Gather": (("x", "x"), {"axis": 0.5}), "Constant": ((), {}), "Flatten": ((), {}), "GroupNormalization": (("x",), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+@pytest.mark.parametrize("op_type", MALFORMED)
+def test_of_a_model_with_a_malformed_node_the_rest_is_inferred(
+    op_type: str, in_function: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs, attributes = MALFORMED[op_type]
+    wrong = helper.make_node(op_type, list(inputs), ["m"], name="Wrong", **attributes)
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
+    functions = []
+    if in_function:
+        functions = [helper.make_function("own", "F", ["x"], ["m"], [wrong], opsets)]
+        wrong = helper.make_node("F", ["x"], ["m"], name="Wrong", domain="own")
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="Before"), wrong, helper.make_node("Neg", ["m"], ["n"], name="Behind"),
+        helper.make_node("Transpose", ["a"], ["t"], name="Beside"),
+    ]  # fmt: skip
+    results = [value("m", ["q", 3]), value("n", None), value("t", None)]
+    graph = helper.make_graph(nodes, "g", [value("x", ["b", "k"])], results)
+    made = helper.make_model(graph, opset_imports=opsets, functions=functions, ir_version=10)
+    found = rx_onnx.infer(made)
+    assert [n.status for n in found.nodes] == ["success", "invalid_node", "missing_info", "success"]
+    assert not found.ok and len(found.diagnostics) == 1 and op_type in str(found.nodes[1].message)
+    assert found.values["t"].shape == ("k", "b") and found.values["n"].shape == ("?", 3)
+    onnx.save(made, tmp_path / "m.onnx")
+    for command in (("check",), ("run", "--arg", "x=float32[2,2]:ones"), ("import", "-o", str(tmp_path / "out"))):
+        assert invoke([command[0], str(tmp_path / "m.onnx"), *command[1:]]) == 1
+        assert "Wrong" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "m.rx").exists()
 
 
 def test_declared_sizes_become_symbols() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from math import prod
 
 from rxlang.simplify.contract import _each_without_factors
 from rxlang.simplify.known.state import State
@@ -13,6 +14,8 @@ from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Var, floordiv, mod, smax, smin
 from rxlang.simplify.weakest import Inputs, OpenCheck, weakest
 from support import fuzz
+
+_DIVISORS = ((1, 2), (1, 3), (2, 2), (1, 4), (2, 1))
 
 
 class Draw:
@@ -30,7 +33,15 @@ class Draw:
         by, extreme = pick((2, 3, 4)), pick((smax, smin))
         return pick([a + b, a + b, a - b, a * b, a * b, floordiv(a, by), mod(a, by), extreme(a, b)])
 
+    def quotients(self) -> Cond:
+        """Windows in patches: products of quotients that are the same only where each is."""
+        picked = [(self.random.choice(self.names), *self.random.choice(_DIVISORS)) for _ in range(2)]
+        coarse = prod(floordiv(name, by) for name, by, _ in picked)
+        return eq(coarse, prod(floordiv(name, by * more) * more for name, by, more in picked))
+
     def cond(self) -> Cond:
+        if self.random.random() < 0.15:
+            return self.quotients()
         pick, (a, b) = self.random.choice, (self.size(self.random.randint(0, 2)) for _ in range(2))
         if self.random.random() < 0.4:
             factor = pick([pick(self.names), pick(self.names) + pick(self.names)])
@@ -51,6 +62,22 @@ def test_conditions_are_sufficient_and_where_they_say_so_necessary() -> None:
             least = ge(draw.random.choice(draw.names), draw.random.randint(0, 2))
             _compare(conds, () if isinstance(least, bool) else (least,), variables,
                      [v for v in variables if draw.random.random() < share])  # fmt: skip
+
+
+def test_products_of_quotients_are_said_of_each_and_nothing_is_said_twice() -> None:
+    state = State()
+    h, w = state.size("h"), state.size("w")
+    sizes = [only_var(h), only_var(w)]
+
+    def said(cond: Cond, *door: Cond) -> list[str]:
+        assert not isinstance(cond, bool)
+        found = weakest(state, Inputs(set(sizes), (), door), [OpenCheck(cond, ())], _each_without_factors)
+        return [render_cond(c) for c in found.conds]
+
+    windows = eq(floordiv(h, 14) * floordiv(w, 14), floordiv(h, 56) * floordiv(w, 56) * 16)
+    assert said(windows, ge(h, 14), ge(w, 14)) == ["h % 56 <= 13", "w % 56 <= 13"]
+    assert said(windows)[0].startswith("h // 14 * (w // 14) == ")  # below 14 there are no windows of any w
+    assert said(eq(mod(h * w, 3), 0)) == ["h * w % 3 == 0"]
 
 
 def _compare(conds: list[Cond], door: tuple[Cond, ...], variables: list[Var], empties: list[Var]) -> None:

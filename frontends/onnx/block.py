@@ -7,13 +7,12 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-from ...lang import codes, no_rule
-from ...lang.diagnostics import RxError, error
+from ...lang import no_rule
 from ...lang.dtypes import DTYPES
-from ...lang.source import Made, place_in
+from ...lang.source import Made
 from .functions import Given, filled_in
 from .literals import Unwritten, listed, literal, quoted
-from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
+from .model import Function, Graph, Listed, Operation, Tensor, TensorType, ValueType
 from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import called
 from .types import opaque_text, param_text
@@ -25,6 +24,10 @@ _FEW = 64
 _FEW_FLOATS = 16
 # So many nodes all bodies of functions may have together, each counted as often as it is called.
 _MOST_EXPANDED = 2**16
+
+
+class _Wrong(Unwritten):
+    """What is wrong with a node, as a sentence that names it."""
 
 
 class _Unknown(Exception):
@@ -135,7 +138,7 @@ class Block:
         """Bind a constant: a literal where it is small, else what the file holds."""
         name = self.defined(value)
         self.constants[value] = tensor
-        written = _written(tensor)
+        written = self.written_out(tensor)
         if (
             written is None and name in self.writer.consts
         ):  # of another graph inside: what is loaded stands above them all
@@ -146,12 +149,20 @@ class Block:
             self.lines.append((f"let {name} = {written}", self.made))
 
     def literal(self, tensor: Tensor) -> str:
-        written = _written(tensor)
+        written = self.written_out(tensor)
         if written is not None:
             return written
         name = self.writer.values.fresh(tensor.name or "value")
         self.writer.const(name, tensor)
         return name
+
+    def written_out(self, tensor: Tensor) -> str | None:
+        """A tensor in the program itself: a small one, and one that no file holds so that it can be loaded."""
+        kind = DTYPES[tensor.dtype].kind
+        held = tensor.key is not None and not (kind == "string" and self.writer.holds_no_texts)
+        most = _FEW_FLOATS if held and kind == "float" else _FEW
+        few = tensor.values is not None and (len(tensor.values) <= most or not held)
+        return literal(tensor) if few or 0 in tensor.shape else None
 
     def operations(self, operations: Sequence[Operation]) -> None:
         for operation in operations:
@@ -161,13 +172,19 @@ class Block:
         self.given_by |= dict.fromkeys(operation.outputs, operation)
         inputs = tuple(self.name(i) if i else "" for i in operation.inputs)
         self.made = self.only or Made(str(operation), inputs, operation.trace, operation.op_type)
+        begun = len(self.lines)
         try:
             lines = self.written(operation)
         except _Unknown:
             lines = self.unknown(operation)
+            self.writer.unknown(operation)
         except Unwritten as problem:
-            span = place_in(self.writer.path, Made(str(operation), trace=operation.trace))
-            raise RxError(error(codes.E247, f"{operation}: {problem}", span)) from None
+            wrong = problem if isinstance(problem, _Wrong) else _Wrong(f"{operation}: {problem}")
+            if self.only is not None:  # what is wrong in a function's body is wrong with its call
+                raise wrong from None
+            self.writer.refuse(str(wrong), self.made)
+            del self.lines[begun:]
+            lines = self.unknown(operation)
         if lines is not None:
             self.bind(operation, lines)
 
@@ -216,7 +233,6 @@ class Block:
         result = results[0] if len(results) == 1 else f"({', '.join(results)})"
         target = quoted(no_rule.target(operation.domain, operation.op_type))
         self.writer.line(f"extern @{called} = fn({params}) : {result} = {target}", self.made)
-        self.writer.unknown(operation)
         return [(f"@{called}({', '.join(inputs)})", self.made)]
 
     def opaque(self, value: str) -> str:
@@ -289,7 +305,10 @@ class Block:
         made = self.made
         self.writer.expanded += len(function.operations)
         if self.writer.expanded > _MOST_EXPANDED:
-            raise Untranslatable(f"makes more than {_MOST_EXPANDED} nodes of the model's functions")
+            self.writer.give_up(
+                f"{operation}: makes more than {_MOST_EXPANDED} nodes of the model's functions",
+                made or Made(str(operation)),
+            )
         block = Block(self.writer, None, {**self.opsets, **function.opsets}, self.control)
         block.lines, block.prefix = self.lines, operation.outputs[0]
         for formal, actual in zip_longest(function.inputs, operation.inputs, fillvalue=""):
@@ -342,23 +361,16 @@ class Block:
         return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _written(tensor: Tensor) -> str | None:
-    """A small tensor in the program itself."""
-    most = _FEW_FLOATS if tensor.key and DTYPES[tensor.dtype].kind == "float" else _FEW
-    few = tensor.values is not None and len(tensor.values) <= most
-    return literal(tensor) if few or 0 in tensor.shape else None
-
-
 def constant_of(operation: Operation) -> Tensor:
     """The tensor that a Constant gives."""
     for name, value in operation.attributes.items():
         match name:
-            case "value" if isinstance(value, Tensor):
+            case "value" | "sparse_value" if isinstance(value, Tensor):
                 return value
             case "value_int" | "value_float" | "value_string":
                 return _made(name, name, (), (value,))
             case "value_ints" | "value_floats" | "value_strings" if isinstance(value, tuple):
-                return _made(name, name.removesuffix("s"), (len(value),), tuple(value))
+                return _made(name, name.removesuffix("s"), (len(value),), value)
     raise Untranslatable("is a constant without a value")
 
 
@@ -371,4 +383,6 @@ def _made(attribute: str, kind: str, shape: tuple[int, ...], values: tuple[Any, 
     wanted, dtype = _CONSTANTS[kind]
     if not all(isinstance(v, wanted) for v in values):
         raise Untranslatable(f"has the attribute `{attribute}` of another kind")
-    return Tensor("", dtype, shape, None, values, "")
+    return Tensor(
+        "", dtype, shape, None, values, values.held if isinstance(values, Listed) and dtype != "string" else None
+    )

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 
 from ...lang.checked import Takes
-from ...lang.node import Node
+from ...lang.node import Node, replace
 from .dims import Size, declared, evaluate, names, read_dim
 from .inference import Inference, Inferred
 from .model import Graph, Model, TensorType, Value
@@ -34,10 +34,22 @@ def contradictions(model: Model, found: Inference, takes: Takes) -> Iterator[Con
     to be tried."""
     nodes = {output: str(operation) for operation in model.graph.operations for output in operation.outputs}
     witnesses = _Witnesses(model.graph, takes)
-    for value in {v.name: v for v in (*model.graph.values, *model.graph.outputs)}.values():
+    held = {t.name for t in model.graph.initializers}
+    inputs = (v for v in model.graph.inputs if v.name in held)
+    declared = (*map(_fixed, inputs), *model.graph.values, *model.graph.outputs)
+    for value in {(v.name, v.type): v for v in declared}.values():  # one value may be declared twice
         inferred = found.values.get(value.name)
         for what in () if inferred is None else _wrong(value, inferred, witnesses):
             yield Contradiction(value.name, nodes.get(value.name), what)
+
+
+def _fixed(value: Value) -> Value:
+    """An input that need not be given: what it declares as a symbol is what others may give."""
+    kind = value.type
+    if not isinstance(kind, TensorType) or kind.shape is None:
+        return value
+    sizes = tuple(size if isinstance(size, int) else None for size in kind.shape)
+    return replace(value, type=replace(kind, shape=sizes))
 
 
 def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses) -> Iterator[str]:

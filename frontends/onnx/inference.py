@@ -78,7 +78,10 @@ def inference(
     once = frozenset(translation.names.values())
     values = {name: value for name, value in _held(model.graph) if name in once} | values
     said = _by_node(translation, diagnostics)
-    nodes = tuple(_status(operation, values, said.get(str(operation))) for operation in _operations(model.graph))
+    nodes = tuple(
+        _status(operation, values if main is not None else None, said.get(str(operation)))
+        for operation in _operations(model.graph)
+    )
     names = {sizes.sizes[made]: name for made, name in sizes.in_expressions.items()}
     return Inference(values, nodes, counts, names)
 
@@ -127,7 +130,7 @@ def _by_node(translation: Translation, diagnostics: Iterable[Diagnostic]) -> dic
     source = translation.source
     for d in diagnostics:
         if d.severity == "error" and d.span.source.name == source.name:
-            made = source.made.get(d.span.line)
+            made = d.span.source.made.get(d.span.line)
             if made is not None:
                 found.setdefault(made.what, d)
     return found
@@ -148,12 +151,14 @@ def _operations(graph: Graph) -> Iterator[Operation]:
                 yield from _operations(value)
 
 
-def _status(operation: Operation, values: Mapping[str, Inferred], wrong: Diagnostic | None) -> NodeStatus:
+def _status(operation: Operation, values: Mapping[str, Inferred] | None, wrong: Diagnostic | None) -> NodeStatus:
     def status(kind: Status, message: str | None = None) -> NodeStatus:
         return NodeStatus(operation.name, operation.op_type, operation.domain, kind, message)
 
     if wrong is not None:
         return status("invalid_node", _said(wrong))
+    if values is None:
+        return status("missing_info", "another node is wrong, and this one was not looked at")
     outputs = {name: values.get(name) for name in operation.outputs if name}
     open_ones = [name for name, value in outputs.items() if value is None or not value.is_whole]
     if not open_ones:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...lang.node import Node
+from ...lang.onnx_weights import SMALL
 
 # Decoded elements of a tensor.
 Element = int | float | complex | bool | str
@@ -74,6 +75,11 @@ class Listed(tuple[Any, ...]):
         made = super().__new__(cls, values)
         made.key = key
         return made
+
+    @property
+    def held(self) -> str | None:
+        """The key of a list of numbers that is long enough to be found by it."""
+        return self.key if len(self) >= SMALL else None
 
 
 class AttributeRef(Node):

@@ -14,6 +14,8 @@ from .literals import listed, number, quoted
 from .model import Operation
 from .operators.registry import Reader, Untranslatable
 
+_LEGAL = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
 
 class Prelude(Node):
     """A text in Rx that stands before a model's program, and the functions in it, which are rules."""
@@ -45,8 +47,14 @@ def read_prelude(source: Source) -> Prelude:
 def called(name: str, node: Reader) -> str:
     """A call of a rule: the inputs in order, then the attributes by their names."""
     inputs = [node.x(at) for at in range(len(node))]
-    given = [f"{key}={_text(key, value)}" for key, value in node.operation.attributes.items()]
+    given = [f"{_parameter(key)}={_text(key, value)}" for key, value in node.operation.attributes.items()]
     return f"@{name}({', '.join((*inputs, *given))})"
+
+
+def _parameter(name: str) -> str:
+    if not _LEGAL.fullmatch(name):
+        raise Untranslatable(f"has the attribute `{name}`, which no parameter of a function in Rx can be called")
+    return name
 
 
 def _text(name: str, value: object) -> str:

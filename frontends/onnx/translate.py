@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...lang import codes
+from ...lang.cells import shown
 from ...lang.diagnostics import Diagnostic, RxError, error
 from ...lang.node import Node
 from ...lang.source import Made, Source, place_in
@@ -22,12 +23,13 @@ from .writer import Writer
 
 class Translation(Node):
     """A model as a program: a text that knows its nodes, and for each Rx name of a value of its graphs the model's, and the
-    same for sizes."""
+    same for sizes. Of nodes that are `wrong` it has what the model declares of their results."""
 
     source: Source
     names: Mapping[str, str]
     sizes: Mapping[str, str]
     notes: tuple[Diagnostic, ...]
+    wrong: tuple[Diagnostic, ...] = ()
 
 
 def translate(
@@ -35,7 +37,7 @@ def translate(
 ) -> Translation:
     """The program that is a model, whose weights are in a file called `held`, else in the model's own; `prelude` has rules for
     operators. The model's functions are expanded where they are called, so that what is said is of the call's node, or they
-    are kept, to be read. Raises RxError for a node that no program can be."""
+    are kept, to be read. Raises RxError for inputs that no program can have, and for a model in which too much is wrong."""
     writer = Writer(model, held or model.path.name, prelude or Prelude(), keeps_functions=keeps_functions)
     try:
         _write(writer)
@@ -45,7 +47,8 @@ def translate(
     names = {writer.values.value(name): name for name, times in found.items() if times == 1}
     sizes = dict(writer.values.sizes())
     text = "\n".join(writer.lines) + "\n"
-    return Translation(Source(str(model.path), text, writer.made), names, sizes, tuple(writer.notes))
+    source = Source(str(model.path), text, writer.made)
+    return Translation(source, names, sizes, tuple(writer.notes), tuple(writer.wrong))
 
 
 def _values(graph: Graph) -> Iterator[str]:
@@ -71,12 +74,23 @@ def _write(writer: Writer) -> None:
     block.operations(graph.operations)
     result = block.result([v.name for v in graph.outputs])
     opsets = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in model.opsets.items())
-    above = [f"# {model.path.name}, made by {model.producer or 'nobody'}: {opsets}"]
+    above = [shown(f"# {model.path.name}, made by {model.producer or 'nobody'}: {opsets}")]
+    if writer.keeps_functions:
+        above += _originals("inputs", {writer.values.value(v.name): v.name for v in inputs})
+        above += _originals("outputs", {block.name(v.name): v.name for v in graph.outputs})
+        above += _originals("sizes", dict(writer.values.sizes()))
     writer.put_first([*above, *writer.prelude.text.splitlines()])
     writer.line(head)
     writer.inside(block.lines)
     writer.line(f"  {result}")
     writer.line("}")
+
+
+def _originals(what: str, names: Mapping[str, str]) -> Iterator[str]:
+    """A remark on the names that the model has otherwise."""
+    others = [f"{made} is `{original}`" for made, original in names.items() if made != original]
+    if others:
+        yield shown(f"# {what}: {', '.join(others)}")
 
 
 def opened(name: str, base: Path) -> tuple[Source, tuple[Diagnostic, ...]]:
@@ -85,4 +99,4 @@ def opened(name: str, base: Path) -> tuple[Source, tuple[Diagnostic, ...]]:
         found = translate(read_model(base / Path(name).name))
     except RxError as problem:
         return Source(name, ""), problem.diagnostics
-    return Source(name, found.source.text, found.source.made), found.notes
+    return Source(name, found.source.text, found.source.made), (*found.notes, *found.wrong)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NoReturn
 
 from ...lang import codes
-from ...lang.diagnostics import Diagnostic, note
+from ...lang.diagnostics import Diagnostic, RxError, error, note
 from ...lang.source import Made, place_in
 from ...ops.registry import lookup
 from .dims import Size, declared, names, read_dim, size_text, slope
@@ -17,6 +18,8 @@ from .prelude import Prelude
 from .types import has_tensors_only, opaque_text
 
 Line = tuple[str, Made | None]
+# Behind so many nodes that are wrong no further one is looked at.
+_MOST_WRONG = 100
 
 
 def _is_determined(size: Size, declared: Collection[str]) -> bool:
@@ -33,6 +36,8 @@ class Writer:
         self.model = model
         self.path = str(model.path)
         self.held = held
+        # Whether weights are looked for in a file of a format that has no texts.
+        self.holds_no_texts = held != model.path.name
         self.prelude = prelude
         # Whether the model's functions are functions of the program, or expanded where they are called.
         self.keeps_functions = keeps_functions
@@ -48,9 +53,21 @@ class Writer:
         # Functions of the model that are called, by name, attributes and which inputs there are: each is written once.
         self.called: dict[tuple[object, ...], str] = {}
         self.asking = Asking(self.functions)
+        # What is wrong with nodes, which are written as those of which nothing is known.
+        self.wrong: list[Diagnostic] = []
         self.unknowns: set[tuple[str, str]] = set()
         self.consts: set[str] = set()
         self.expanded = 0
+
+    def refuse(self, message: str, made: Made) -> None:
+        """Say that a node has no meaning in Rx."""
+        self.wrong.append(error(codes.E247, message, place_in(self.path, made)))
+        if len(self.wrong) >= _MOST_WRONG:
+            raise RxError(*self.wrong)
+
+    def give_up(self, message: str, made: Made) -> NoReturn:
+        """Say that a node makes more than a program may have."""
+        raise RxError(*self.wrong, error(codes.E247, message, place_in(self.path, made)))
 
     def unknown(self, operation: Operation) -> None:
         """Say once that an operator has no rule."""
@@ -84,7 +101,7 @@ class Writer:
         """A weight; what the model's own file holds has its type from there."""
         self.consts.add(name)
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
-        kind = "" if self.held == self.model.path.name else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
+        kind = "" if not self.holds_no_texts else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
         self.line(f"const {name}{kind} = {held}")
 
     def put_first(self, lines: list[str]) -> None:

@@ -14,6 +14,7 @@ from ...lang.onnx_weights import ELEMENTS
 from .consistency import graphs
 from .inference import Inference, Inferred, Policy
 from .model import Graph, Model, TensorType, Value
+from .rewriting import rewriting
 
 # Where a model keeps its contract, among its metadata.
 CONTRACT = "rx.contract"
@@ -32,41 +33,51 @@ def write_shapes(
     """Write the model, from its file or its bytes, to `path` with what is inferred of each value. A declared size stays where
     nothing is known, and under `ignore` all that is declared. External data that lies elsewhere is copied beside it, or
     linked: the package onnx reads no data of which there is a second hard link, be it the model's own. Raises OSError."""
-    import onnx  # few models are written
+    from onnx import ModelProto  # few models are written
 
-    proto = onnx.ModelProto.FromString(model.path.read_bytes() if data is None else data)
+    if data is not None:
+        proto = ModelProto.FromString(data)
+        _change(proto, model, found, policy, contract)
+        put(path, proto.SerializeToString())
+        return
+    with rewriting(model.path) as (proto, chunks):
+        _change(proto, model, found, policy, contract)
+        for location in sorted(set(_external(proto))):
+            _beside(model.path.absolute().parent, path.absolute().parent, location, copy_data)
+        put(path, chunks())
+
+
+def _change(proto: Any, model: Model, found: Inference, policy: Policy, contract: str | None) -> None:
+    """The shapes and the contract into an onnx.ModelProto."""
     _fill(proto.graph, model.graph, found, policy)
     if policy != "ignore":
         _name_sizes(proto.graph, model.graph, found)
     if contract is not None:
         kept = [p for p in proto.metadata_props if p.key != CONTRACT]
         del proto.metadata_props[:]
-        proto.metadata_props.extend([*kept, onnx.StringStringEntryProto(key=CONTRACT, value=contract)])
-    folder = path.absolute().parent
-    if data is None:
-        for location in sorted(set(_external(proto))):
-            _beside(model.path.absolute().parent, folder, location, copy_data)
-    put(path, proto.SerializeToString())
+        proto.metadata_props.extend(kept)
+        proto.metadata_props.add(key=CONTRACT, value=contract)
 
 
 def _declared(graph: Graph) -> Iterator[Value]:
     """The values of which the model declares something."""
-    yield from (v for v in (*graph.values, *graph.outputs) if v.type is not None)
+    yield from (v for v in (*graph.inputs, *graph.values, *graph.outputs) if v.type is not None)
 
 
 def _fill(proto: Any, graph: Graph, found: Inference, policy: Policy) -> None:
     """A graph, and the graphs in it."""
-    infos = {v.name: v for v in (*proto.value_info, *proto.output)}
-    declared = {v.name for v in _declared(graph)}
+    infos: dict[str, list[Any]] = {}
+    for info in (*proto.input, *proto.value_info, *proto.output):
+        infos.setdefault(info.name, []).append(info)
+    declared, inputs = {v.name for v in _declared(graph)}, {v.name for v in graph.inputs}
     for name in _made(graph):
         value = found.values.get(name)
         if value is None or value.dtype is None or policy == "ignore" and name in declared:
             continue
         if name not in infos and value.shape is None:
             continue  # a type without a shape is none that onnx's checker takes
-        if name not in infos:
-            infos[name] = proto.value_info.add(name=name)
-        _write(infos[name].type, value)
+        for info in infos.get(name) or (proto.value_info.add(name=name),):
+            _write(info.type, value, name in inputs)
     for node, operation in zip(proto.node, graph.operations, strict=True):
         for attribute in node.attribute:
             inner = (attribute.g,) if attribute.HasField("g") else attribute.graphs
@@ -87,9 +98,8 @@ def _name_sizes(proto: Any, graph: Graph, found: Inference) -> None:
 
 
 def _made(graph: Graph) -> Iterator[str]:
-    """The values of a graph but for its inputs."""
-    given = {v.name for v in graph.inputs}
-    yield from (t.name for t in graph.initializers if t.name not in given)
+    """The values of a graph but for the inputs that have to be given."""
+    yield from (t.name for t in graph.initializers)
     yield from (name for o in graph.operations for name in o.outputs if name)
 
 
@@ -97,37 +107,35 @@ def _made(graph: Graph) -> Iterator[str]:
 _INSIDE = {"Sequence": "sequence_type", "Optional": "optional_type"}
 
 
-def _write(type_: Any, value: Inferred) -> None:
-    """What is known of a value into its type, if that is of its kind."""
+def _write(type_: Any, value: Inferred, is_input: bool = False) -> None:
+    """What is known of a value into its type, if that is of its kind. A symbol of an input that need not be given stays."""
     holder, _, _ = (value.dtype or "").partition("(")
     wanted = _INSIDE.get(holder, "tensor_type")
     if holder == "Map" or type_.WhichOneof("value") not in (None, wanted):
         return
     if wanted == "tensor_type":
-        _write_tensor(type_.tensor_type, value)
+        _write_tensor(type_.tensor_type, value, is_input)
     elif value.element is not None:
         _write(getattr(type_, wanted).elem_type, value.element)
 
 
-def _write_tensor(kind: Any, value: Inferred) -> None:
-    before = [(d.dim_value, d.dim_param) for d in kind.shape.dim] if kind.HasField("shape") else None
+def _write_tensor(kind: Any, value: Inferred, is_input: bool) -> None:
     kind.elem_type = _NUMBERS[value.dtype or "float32"]
-    if value.shape is None:
+    if value.shape is None or is_input and not kind.HasField("shape"):
         return
-    if before is None or len(before) != len(value.shape):
-        before = [(0, "")] * len(value.shape)
-    kind.ClearField("shape")
-    kind.shape.SetInParent()
-    for size, (number, name) in zip(value.shape, before, strict=True):
-        dim = kind.shape.dim.add()
+    has_sizes = kind.HasField("shape") and len(kind.shape.dim) == len(value.shape)
+    if not has_sizes:
+        kind.ClearField("shape")
+        kind.shape.SetInParent()
+        for _ in value.shape:
+            kind.shape.dim.add()
+    for size, dim in zip(value.shape, kind.shape.dim, strict=True):
+        if is_input and has_sizes and not dim.HasField("dim_value"):
+            continue
         if isinstance(size, int):
             dim.dim_value = size
         elif size != "?":
             dim.dim_param = size
-        elif name:
-            dim.dim_param = name
-        elif number:
-            dim.dim_value = number
 
 
 def _external(message: Any) -> Iterator[str]:

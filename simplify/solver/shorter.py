@@ -34,6 +34,7 @@ from .factors import divided, without_empty
 from .facts import Facts
 from .sizes import single_var
 from .terms import (
+    Atom,
     Floor,
     Max,
     Mono,
@@ -235,6 +236,39 @@ def _floored(whole: tuple[Mono, int], floored: tuple[Mono, int], empties: Collec
     divisors = prod(a.den for a in left) * whole[1]
     others = prod(of_atom(a) for a in floored[0] if a not in left) * -floored[1]
     return all_of(*(eq(mod(a.num, a.den), 0) for a in left)) if divisors == others else None
+
+
+def of_quotients(facts: Facts, cond: Cond) -> Cond | None:
+    """What an equation of products of quotients says of each of them, where none of those on one side is 0: they are not
+    less than those on the other side.
+
+    h // 14 * (w // 14) == h // 56 * (w // 56) * 16  ->  h // 14 % 4 == 0 && w // 14 % 4 == 0
+    """
+    monos = list(cond.term.mons.items()) if isinstance(cond, Eq0) else []
+    if len(monos) != 2 or len(monos[0][0]) < 2:
+        return None
+    return _of_quotients(facts, monos[0], monos[1]) or _of_quotients(facts, monos[1], monos[0])
+
+
+def _of_quotients(facts: Facts, coarse: tuple[Mono, int], fine: tuple[Mono, int]) -> Cond | None:
+    found: list[Cond] = []
+    left, factor = list(fine[0]), 1
+    for atom in coarse[0]:
+        other = next((f for f in left if _ratio(atom, f)), None)
+        if other is None or facts.decide(ge(of_atom(atom), 1)).kind != "proved":
+            return None
+        left.remove(other)
+        found.append(eq(mod(of_atom(atom), _ratio(atom, other)), 0))
+        factor *= _ratio(atom, other)
+    return all_of(*found) if not left and coarse[1] * factor == -fine[1] else None
+
+
+def _ratio(quotient: Atom, finer: Atom) -> int:
+    """How many times a quotient's divisor is that of another one of the same size, 0 where it is not; a size is one by 1."""
+    if type(finer) is not Floor or not isinstance(finer.den, int):
+        return 0
+    num, den = (quotient.num, quotient.den) if type(quotient) is Floor else (of_atom(quotient), 1)
+    return finer.den // den if num == finer.num and isinstance(den, int) and finer.den % den == 0 else 0
 
 
 def _lighter(facts: Facts, cond: Condition) -> Cond:

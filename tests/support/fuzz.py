@@ -98,6 +98,10 @@ FAMILIES: dict[str, Count] = {
     "odd calls": Count(250, 4_000),
     "odd operators": Count(60, 4_000),
     "odd attributes": Count(60, 2_000),
+    # Models that are changed and written.
+    "models rewritten": Count(60, 2_000),
+    # Texts of models that would be lines of the program.
+    "forged models": Count(150, 10_000),
     "damaged models": Count(40, 10_000),
     "damaged arguments": Count(500, 5_000),
     "values": Count(500, 5_000),

@@ -44,7 +44,7 @@ def linear_attention(node: Reader) -> str:
     operands = ", ".join(node.x(at) for at in range(3))
     more = "".join(node.optional(at, name) for at, name in enumerate(("past", "decay", "beta"), 3))
     more += _heads(node) + (_scale(node) if node.number("scale", 0.0) else "")
-    more += f', rule="{node.string("update_rule", "gated_delta")}"'
+    more += f', rule="{node.word("update_rule", "gated_delta")}"'
     more += "" if node.has(3) else f", dtype={node.x(0)}.dtype"
     return node.first_of(f"@onnx.linear_attention({operands}{more})", 2)
 
@@ -53,7 +53,7 @@ def linear_attention(node: Reader) -> str:
 def causal_conv(node: Reader) -> str:
     operands = f"{node.x(0)}, {node.x(1)}{node.optional(2, 'bias')}{node.optional(3, 'past')}"
     made, state = node.scope.parts("part", f"@onnx.causal_conv({operands})", 2)
-    if node.string("activation", "none") in ("silu", "swish"):
+    if node.word("activation", "none") in ("silu", "swish"):
         made = f"@silu({made})"
     return f"({made}, {state})" if node.outputs() > 1 else made
 

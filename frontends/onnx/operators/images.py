@@ -33,7 +33,7 @@ def _is_there(node: Reader, at: int) -> bool:
 
 
 def _mode(node: Reader) -> str:
-    mode = node.string("mode", "nearest")
+    mode = node.word("mode", "nearest")
     return "" if mode == "nearest" else f', mode="{mode}"'
 
 
@@ -57,7 +57,7 @@ def _upsampled(node: Reader, scales: str) -> str:
 
 @operator("Resize", 11)
 def resize(node: Reader) -> str:
-    places = node.string("coordinate_transformation_mode", "half_pixel")
+    places = node.word("coordinate_transformation_mode", "half_pixel")
     cropped = places == "tf_crop_and_resize"
     given = f", roi={node.x(1)}" if cropped and _is_there(node, 1) else ""
     # Version 11 has both inputs, one of them empty.
@@ -67,7 +67,7 @@ def resize(node: Reader) -> str:
         given += f", scales={node.x(2)}"
     axes = node.integers("axes")
     along = "" if axes is None else f", axes={listed(axes)}"
-    rounding, policy = node.string("nearest_mode", ""), node.string("keep_aspect_ratio_policy", "")
+    rounding, policy = node.word("nearest_mode", ""), node.word("keep_aspect_ratio_policy", "")
     said = {
         "nearest_mode": "" if rounding == "round_prefer_floor" else rounding,
         "places": "" if places == "half_pixel" else places,
@@ -87,8 +87,8 @@ _SAMPLED = {"bilinear": "linear", "bicubic": "cubic"}
 
 @operator("GridSample", 16)
 def grid_sample(node: Reader) -> str:
-    mode = node.string("mode", "linear")
-    padding = node.string("padding_mode", "zeros")
+    mode = node.word("mode", "linear")
+    padding = node.word("padding_mode", "zeros")
     said = {"mode": _SAMPLED.get(mode, mode), "padding": padding}
     corners = _flags(node, align_corners="align_corners")
     return f"@onnx.grid_sample({node.x(0)}, {node.x(1)}{_words(node, **said)}{corners})"
@@ -101,12 +101,12 @@ def roi_align_whole(node: Reader) -> str:
 
 @operator("RoiAlign", 16)
 def roi_align(node: Reader) -> str:
-    return _roi_align(node, node.string("coordinate_transformation_mode", "half_pixel"))
+    return _roi_align(node, node.word("coordinate_transformation_mode", "half_pixel"))
 
 
 def _roi_align(node: Reader, places: str) -> str:
     half = "" if places == "half_pixel" else ", half_pixel=false"
-    mode = node.string("mode", "avg").lower()
+    mode = node.word("mode", "avg").lower()
     sizes = f"height={node.integer('output_height', 1)}, width={node.integer('output_width', 1)}"
     scale, samples = number(node.number("spatial_scale", 1.0)), node.integer("sampling_ratio", 0)
     return (
@@ -172,5 +172,5 @@ def deform_conv(node: Reader) -> str:
 
 @operator("DepthToSpace")
 def depth_to_space(node: Reader) -> str:
-    name = "pixel_shuffle" if node.string("mode", "DCR") == "CRD" else "depth_to_space"
+    name = "pixel_shuffle" if node.word("mode", "DCR") == "CRD" else "depth_to_space"
     return f"@{name}({node.x(0)}, {node.integer('blocksize')})"

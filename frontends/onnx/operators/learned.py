@@ -64,5 +64,5 @@ def _default(node: Reader, dtype: str, suffix: str) -> str:
 @operator("TensorScatter", 24)
 def tensor_scatter(node: Reader) -> str:
     more = f"{node.optional(2, 'starts')}, axis={node.integer('axis', -2)}"
-    more += ", circular=true" if node.string("mode", "linear") == "circular" else ""
+    more += ", circular=true" if node.word("mode", "linear") == "circular" else ""
     return f"@onnx.tensor_scatter({node.x(0)}, {node.x(1)}{more})"

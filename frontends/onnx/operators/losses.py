@@ -6,7 +6,7 @@ from .registry import Reader, operator, quoted
 
 
 def _options(node: Reader) -> str:
-    reduction = node.string("reduction", "mean")
+    reduction = node.word("reduction", "mean")
     more = "" if reduction == "mean" else f", reduction={quoted(reduction)}"
     ignored = node.attribute("ignore_index")
     return more if ignored is None else f"{more}, ignore_index={node.integer('ignore_index')}"

@@ -118,7 +118,7 @@ def isinf(node: Reader) -> str:
 
 @operator("BitShift", 11)
 def bit_shift(node: Reader) -> str:
-    return f"@bitwise_{node.string('direction', 'LEFT').lower()}_shift({node.x(0)}, {node.x(1)})"
+    return f"@bitwise_{node.word('direction', 'LEFT').lower()}_shift({node.x(0)}, {node.x(1)})"
 
 
 def _coerced(name: str) -> Row:

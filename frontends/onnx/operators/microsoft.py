@@ -74,7 +74,7 @@ _ACTIVATIONS: dict[str, tuple[str, tuple[float, ...]]] = {
 
 
 def _activated(node: Reader, text: str, attributes: tuple[float, ...] = ()) -> str:
-    name = node.string("activation", "")
+    name = node.word("activation", "")
     if not name:
         return text
     template, usual = _ACTIVATIONS.get(name, ("", ()))
@@ -260,7 +260,7 @@ def cdist(node: Reader) -> str:
     x, y = node.x(0), node.x(1)
     apart = f"@square(@expand_dims({x}, axis=1) - @expand_dims({y}, axis=0))"
     text = f"@sum({apart}, axis=-1)"
-    return text if node.string("metric", "sqeuclidean") == "sqeuclidean" else f"@sqrt({text})"
+    return text if node.word("metric", "sqeuclidean") == "sqeuclidean" else f"@sqrt({text})"
 
 
 @_own("ExpandDims")

@@ -99,7 +99,7 @@ def group_query_attention(node: Reader) -> str:
     """Queries, keys and values may stand in one tensor, in its last axis."""
     if any(node.has(at) for at in range(10, 12)):
         raise Untranslatable("has a bias or sinks of its scores")
-    if node.integer("smooth_softmax", 0) or node.string("k_quant_type", "NONE") != "NONE":
+    if node.integer("smooth_softmax", 0) or node.word("k_quant_type", "NONE") != "NONE":
         raise Untranslatable("has another softmax, or quantised keys")
     heads, kv_heads = node.integer("num_heads"), node.integer("kv_num_heads")
     q, k, v = (node.x(0), node.x(1), node.x(2)) if node.has(2) else _three(node, heads, kv_heads)

@@ -120,7 +120,7 @@ def dynamic_quantize_matmul(node: Reader) -> str:
 @operator("DynamicQuantizeLSTM", 1, DOMAIN)
 def dynamic_quantize_lstm(node: Reader) -> str:
     """Weights have a scale for each direction, or for each of its columns."""
-    directions = 2 if node.string("direction", "forward") == "bidirectional" else 1
+    directions = 2 if node.word("direction", "forward") == "bidirectional" else 1
 
     def weights(given: str, scale: int) -> str:
         less = f" - @cast(@reshape({node.x(scale + 1)}, [{directions}, 1, -1]), float32)" if node.has(scale + 1) else ""

@@ -62,7 +62,7 @@ def qlinear_conv(node: Reader) -> str:
 def _casting(node: Reader, dtype: str) -> str:
     """How a cast goes that is not ours."""
     more = "" if node.integer("saturate", 1) else ", saturate=false"
-    mode = node.string("round_mode", "up")
+    mode = node.word("round_mode", "up")
     more += "" if mode == "up" else f', round_mode="{mode}"'
     return f"@onnx.cast({node.x(0)}, {dtype}{more})"
 

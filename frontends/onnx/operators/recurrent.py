@@ -57,7 +57,7 @@ def _layer(
     given = node.optional(3, "b")
     only += node.optional(4, "lengths") + node.optional(7, "peepholes")
     given += "".join(node.optional(5 + at, name) for at, name in enumerate(states) if name != "peepholes")
-    direction = node.string("direction", "forward")
+    direction = node.word("direction", "forward")
     if direction != "forward":
         given += f', direction="{direction}"'
     if node.integer("layout", 0):

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
+from string import ascii_letters, digits
 from typing import Protocol
 
-from ....lang.onnx_weights import ELEMENTS, SMALL
+from ....lang.onnx_weights import ELEMENTS
 from ..literals import Unwritten, listed, literal, number, quoted
 from ..model import Attribute, Graph, Listed, Operation, Tensor, TensorType, ValueType
 
@@ -32,6 +33,10 @@ __all__ = [
     "quoted",
     "rule",
 ]
+
+
+# What the words of operators are made of.
+_LETTERS = frozenset(f"{ascii_letters}{digits}_")
 
 
 class Untranslatable(Unwritten):
@@ -177,6 +182,13 @@ class Reader:
             raise Untranslatable(f"its attribute `{name}` is no text")
         return found
 
+    def word(self, name: str, default: str) -> str:
+        """A text that is one of the words of an operator, and may stand in the program as it is."""
+        found = self.string(name, default)
+        if not _LETTERS.issuperset(found):
+            raise Untranslatable(f"its attribute `{name}` is {quoted(found[:40])}, which is no word")
+        return found
+
     def integers(self, name: str) -> tuple[int, ...] | None:
         found = self.attribute(name)
         if found is None:
@@ -192,7 +204,7 @@ class Reader:
             return None
         if not isinstance(found, tuple) or not all(isinstance(v, int | float) for v in found):
             raise Untranslatable(f"its attribute `{name}` is no list of numbers")
-        key = found.key if isinstance(found, Listed) and len(found) >= SMALL else None
+        key = found.held if isinstance(found, Listed) else None
         if key is None:
             return literal(Tensor(name, dtype, (len(found),), None, tuple(found), None))
         return self.scope.literal(Tensor(name, dtype, (len(found),), None, None, key))

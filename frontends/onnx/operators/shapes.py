@@ -157,13 +157,13 @@ def gather(node: Reader) -> str:
 def pad_attributes(node: Reader) -> str:
     pads, value = listed(node.integers("pads") or ()), node.number("value", 0.0)
     given = f", value=@cast({of_value(value, 'float32')}, {node.x(0)}.dtype)" if value != 0.0 else ""
-    return f'@onnx.pad({node.x(0)}, tensor({pads}, int64){given}, mode="{node.string("mode", "constant")}")'
+    return f'@onnx.pad({node.x(0)}, tensor({pads}, int64){given}, mode="{node.word("mode", "constant")}")'
 
 
 @operator("Pad", 11)
 def pad(node: Reader) -> str:
     given = "".join(node.optional(at, name) for at, name in ((2, "value"), (3, "axes")))
-    return f'@onnx.pad({node.x(0)}, {node.x(1)}{given}, mode="{node.string("mode", "constant")}")'
+    return f'@onnx.pad({node.x(0)}, {node.x(1)}{given}, mode="{node.word("mode", "constant")}")'
 
 
 @operator("ConstantOfShape", 9)
@@ -261,7 +261,7 @@ def scatter_nd(node: Reader) -> str:
 
 def _scattered(node: Reader, name: str, along: str) -> str:
     """Of booleans a sum is what some of them say, a product what all do."""
-    how, given = node.string("reduction", "none"), (node.x(0), node.x(2))
+    how, given = node.word("reduction", "none"), (node.x(0), node.x(2))
     is_bool = node.dtype_of(0) == "bool" and how != "none"
     if is_bool:
         how = {"add": "max", "mul": "min"}.get(how, how)
@@ -278,5 +278,5 @@ def reverse_sequence(node: Reader) -> str:
 
 @operator("SpaceToDepth")
 def space_to_depth(node: Reader) -> str:
-    name = "pixel_unshuffle" if node.string("mode", "DCR") == "CRD" else "space_to_depth"
+    name = "pixel_unshuffle" if node.word("mode", "DCR") == "CRD" else "space_to_depth"
     return f"@{name}({node.x(0)}, {node.integer('blocksize')})"

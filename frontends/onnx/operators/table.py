@@ -96,11 +96,11 @@ def _filled(node: Reader, slot: re.Match[str]) -> str:
         raise Untranslatable(f"its attribute `{attribute}` is missing")
     if found is None:
         return default
-    if isinstance(found, str):
-        return quoted(found)
-    if not isinstance(found, int | float):
-        raise Untranslatable(f"its attribute `{attribute}` is neither a number nor a text")
-    return number(found)
+    if default is not None and default.startswith('"'):
+        return quoted(node.string(attribute, ""))
+    if default is None or default.lstrip("-").isdecimal():
+        return str(node.integer(attribute))
+    return number(node.number(attribute, 0.0))
 
 
 for _line in _LINES.strip().splitlines():

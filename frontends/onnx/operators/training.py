@@ -72,7 +72,7 @@ def momentum(node: Reader) -> str:
     rate, step = _rate(node)
     alpha, beta = number(node.number("alpha", 0.0)), number(node.number("beta", 0.0))
     adjusted = node.let("weight", f"@cast(@where({step} > 0.0, {beta}, 1.0), {rate}.dtype)")
-    nesterov = node.string("mode", "standard") == "nesterov"
+    nesterov = node.word("mode", "standard") == "nesterov"
     found = []
     for x, g, v in _groups(node, 3):
         gradient = _gradient(node, x, g)

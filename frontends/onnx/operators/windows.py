@@ -19,7 +19,7 @@ def spaced(node: Reader, *names: str, strides: str = "", filters: int | None = N
     says what they are; a list without numbers says nothing."""
     axes = _axes(node, filters)
     found = [strides] if node.integers("strides") is None and strides else []
-    auto = node.string("auto_pad", "NOTSET").lower()
+    auto = node.word("auto_pad", "NOTSET").lower()
     for name in names:
         values = None if name == "pads" and auto != "notset" else node.integers(name)
         default = {0} if name in ("pads", "output_padding") else set() if strides and name == "strides" else {1}
@@ -59,7 +59,7 @@ def _wanted(node: Reader) -> str | None:
     said, more = node.integers("output_shape"), node.integers("output_padding")
     if said is not None:
         return listed(said)
-    if not more or not any(more) or not node.string("auto_pad", "NOTSET").startswith("SAME"):
+    if not more or not any(more) or not node.word("auto_pad", "NOTSET").startswith("SAME"):
         return None
     strides = node.integers("strides") or (1,) * len(more)
     return f"[{', '.join(f'{node.x(0)}.dim({i}) * {stride}' for i, stride in enumerate(strides, 2))}]"
@@ -71,7 +71,7 @@ def conv_transpose(node: Reader) -> str:
     groups = "" if group == 1 else f", groups={group}"
     wanted = _wanted(node)
     if wanted is not None:
-        upper = ", upper=true" if node.string("auto_pad", "NOTSET") == "SAME_UPPER" else ""
+        upper = ", upper=true" if node.word("auto_pad", "NOTSET") == "SAME_UPPER" else ""
         shaped = "".join(
             f", {name}={listed(values)}"
             for name in ("strides", "output_padding", "dilations")
