@@ -3,6 +3,7 @@
     python benchmarks/onnx_speed.py nodes [--only PATTERN]           ONNX's node tests run
     python benchmarks/onnx_speed.py models FOLDER [--only PATTERN]   exported models run
     python benchmarks/onnx_speed.py infer FOLDER [--only PATTERN]    exported models' shapes, beside symbolic_shape_infer
+    python benchmarks/onnx_speed.py commands FOLDER [--only PATTERN] the same as commands, which load what they need
     python benchmarks/onnx_speed.py large                            models of 1,000 and 10,000 nodes, and 4 GB of weights
 
 A run is timed from its third call on, as the least of a few; loading and planning are not in it. Other times are of the
@@ -175,6 +176,32 @@ def infer(asked: argparse.Namespace) -> int:
     return int(total[0] > 0.5 * total[1])
 
 
+def commands(asked: argparse.Namespace) -> int:
+    """Of models that onnxruntime's own does not give up on."""
+    total = [0.0, 0.0]
+    with TemporaryDirectory() as folder:
+        for path in found(asked):
+            try:
+                theirs, _ = spent(
+                    [
+                        sys.executable,
+                        "-m",
+                        "onnxruntime.tools.symbolic_shape_infer",
+                        "--auto_merge",
+                        "--input",
+                        str(path),
+                    ]
+                    + ["--output", str(Path(folder) / "out.onnx")]
+                )
+            except subprocess.CalledProcessError:
+                continue
+            ours, _ = spent([sys.executable, "-m", "rxlang", "infer", str(path), "-o", str(Path(folder) / "own.onnx")])
+            print(f"{path.name:34} {ours:6.2f} s, onnxruntime {theirs:6.2f} s", flush=True)
+            total = [total[0] + ours, total[1] + theirs]
+    print(f"in all {total[0] / max(total[1], 1e-9):.2f} x the time of onnxruntime's symbolic_shape_infer")
+    return int(total[0] > 0.5 * total[1])
+
+
 def large(asked: argparse.Namespace) -> int:
     late = 0
     with TemporaryDirectory() as folder:
@@ -204,7 +231,9 @@ def planned(path: Path) -> None:
 
 def spent(command: list[str]) -> tuple[float, int]:
     """The processor's seconds and the most memory of a command."""
-    code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); " + (
+    code = (
+        "import resource, subprocess, sys; quiet = subprocess.DEVNULL; "
+        "subprocess.run(sys.argv[1:], stdout=quiet, stderr=quiet, check=True); "
         "u = resource.getrusage(resource.RUSAGE_CHILDREN); print(u.ru_utime + u.ru_stime, u.ru_maxrss * 1024)"
     )
     out = subprocess.run(
@@ -219,12 +248,13 @@ def main() -> int:
     np.seterr(all="ignore")
     onnxruntime.set_default_logger_severity(4)
     reader = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    reader.add_argument("what", choices=["nodes", "models", "infer", "large"])
+    reader.add_argument("what", choices=["nodes", "models", "infer", "commands", "large"])
     reader.add_argument("folder", nargs="?", type=Path, default=Path())
     reader.add_argument("--only", default="")
     reader.add_argument("--list", action="store_true", help="print each node test")
     asked = reader.parse_args()
-    return {"nodes": nodes, "models": models, "infer": infer, "large": large}[asked.what](asked)
+    steps = {"nodes": nodes, "models": models, "infer": infer, "commands": commands, "large": large}
+    return steps[asked.what](asked)
 
 
 if __name__ == "__main__":

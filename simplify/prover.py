@@ -118,12 +118,9 @@ class Prover:
             asks_of_empty = empty_rule and not never and not spent()
             only_empty = asks_of_empty and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
-                found = self._doubted(frame, truth, asked, sizes, only_empty=only_empty)
-                found.outcome = replace(found.outcome, never=never)
+                found = self._doubted(frame, truth, asked, sizes, only_empty=only_empty, never=never)
                 if demand:
                     self.demands[-1].finding = found
-                if claim and cond is not None and not only_empty and not self.options.spare_arms:
-                    found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         self._open(frame, truth, of_dtypes=not demand)
         return self._record(frame, Status.RESIDUAL), found
 
@@ -143,12 +140,18 @@ class Prover:
                 self.state.facts.pop()
         return None
 
-    def _doubted(self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], *, only_empty: bool) -> Finding:
+    def _doubted(
+        self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], *, only_empty: bool, never: bool
+    ) -> Finding:
         """What is found of what nothing decides: with sizes under which it fails, unless there was enough of that."""
         cond = None if isinstance(truth, Undecided) else truth
         only = None if cond is None or self.is_brief_on_doubts else only_where(self.state, cond)
         witness = None if self.is_brief_on_doubts else self._witness(frame, truth, sizes)
-        return self._report(frame, asked, Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only))
+        outcome = Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only, never=never)
+        found = self._report(frame, asked, outcome)
+        if cond is not None and not only_empty and not self.options.spare_arms:
+            found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
+        return found
 
     def plain(self, frame: Frame) -> Status:
         """What is true by itself."""
