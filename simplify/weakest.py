@@ -151,7 +151,7 @@ def _again(conds: list[Cond], inputs: Inputs) -> list[Cond]:
     for i, cond in sorted(enumerate(conds), key=lambda one: -len(render_cond(one[1]))):
         conds[i] = _plain(cond, (*inputs.door, *conds[:i], *conds[i + 1 :]), inputs) or cond
     parts = (p for c in conds for p in (c.parts if isinstance(c, AllOf) else (c,)))
-    return [p for p in dict.fromkeys(parts) if not isinstance(p, bool)]
+    return [p for p in dict.fromkeys(parts) if p is not True]
 
 
 def _plain(cond: Cond, known: tuple[Cond, ...], inputs: Inputs) -> Cond:
