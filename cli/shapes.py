@@ -64,7 +64,7 @@ def shapes(
     if report.ok and (programs or memory):
         from .sized import parts_of  # loads NumPy
 
-        parts = parts_of(report.checked.program, programs=programs, memory=memory, sizes=numbers)
+        parts = parts_of(report.checked, programs=programs, memory=memory, sizes=numbers)
         _have_meaning(numbers, report.checked.shapes, parts)
     if form == "json":
         found = shapes_object(report.checked.shapes)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..interp import dps
-from ..lang import core
+from ..lang.checked import Checked
 from ..lang.formats import Object
 from ..lang.node import Node
 from ..memory.arrays import NotKnown
+from ..memory.consts import consts
 from ..memory.follow import peak
 from .dps import print_shape_program, stages
 
@@ -21,13 +22,13 @@ class Part(Node):
     data: Object
 
 
-def parts_of(program: core.Program, *, programs: bool, memory: bool, sizes: Mapping[str, int]) -> tuple[Part, ...]:
-    pairs = dps.pairs(program)
-    return tuple(_part(program, pairs, name, programs, memory, sizes) for name in pairs)
+def parts_of(checked: Checked, *, programs: bool, memory: bool, sizes: Mapping[str, int]) -> tuple[Part, ...]:
+    pairs = dps.pairs(checked.program)
+    return tuple(_part(checked, pairs, name, programs, memory, sizes) for name in pairs)
 
 
 def _part(
-    program: core.Program,
+    checked: Checked,
     pairs: Mapping[str, dps.Pair],
     name: str,
     programs: bool,
@@ -40,15 +41,15 @@ def _part(
         texts.append(print_shape_program(pairs[name]))
         data["program"] = stages(pairs[name])
     if memory:
-        data["memory"] = _memory(program, pairs, name, sizes)
+        data["memory"] = _memory(checked, pairs, name, sizes)
         texts.append("\n".join(_told(f"@{name}", data["memory"])))
     return Part(f"@{name}", "\n".join(texts), data)
 
 
-def _memory(program: core.Program, pairs: Mapping[str, dps.Pair], name: str, sizes: Mapping[str, int]) -> Object:
+def _memory(checked: Checked, pairs: Mapping[str, dps.Pair], name: str, sizes: Mapping[str, int]) -> Object:
     """The bytes as an expression, and as a number where all its sizes are given; why not, where they are not known."""
     try:
-        found = peak(program, pairs, name)
+        found = peak(checked.program, pairs, name, consts(checked.program, checked.headers))
         missing = [size for size in found.names if size not in sizes]
         number = None if missing else found.at(sizes)
     except NotKnown as why:

@@ -175,7 +175,7 @@ class Code:
         if found is None and name in DTYPES:
             fail(codes.E206, f"`{name}` is a DType, and stands where something else is needed", span)
         if found is None:
-            help = _ELSEWHERE.get(name) or self._named_in_the_result(name)
+            help = _ELSEWHERE.get(name) or self._named_in_the_result(name) or self._sizes_at(span)
             fail(
                 codes.E201,
                 f"nothing is called `{name}` here",
@@ -199,6 +199,15 @@ class Code:
         whole = any(isinstance(shape, sweet.Name) and shape.name == name for shape in shapes)
         type_ = f"Tensor({name})" if whole else f"Tensor([{name}])"
         return f"only the result has `{name}`, so the body chooses it and names it: `let y : {type_} = ...`"
+
+    def _sizes_at(self, span: Span) -> str | None:
+        """In a condition that comes from outside of a function's file: which sizes it may speak of."""
+        info = self.unit.fns.get(self.function or "")
+        if info is None or info.decl.span.source is span.source:
+            return None
+        found = {name: self.scope.find(name) for name in self.scope.names()}
+        sizes = [name for name, entry in found.items() if entry is not None and entry.kind == "size"]
+        return f"its sizes are {', '.join(sizes)}" if sizes else "no size of its parameters has a name"
 
     def _meant(self, name: str, fits: Callable[[Entry], bool]) -> tuple[str | None, ...]:
         """The name that is nearest, of those that could stand there."""

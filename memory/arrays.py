@@ -8,6 +8,7 @@ from typing import Any
 
 from ..interp.follow import Function
 from ..interp.kernels.registry import VIEWS
+from ..interp.names import unmangled
 from ..interp.steps import Compute
 from ..lang import core
 from ..lang.dtypes import DTYPES, DType
@@ -51,6 +52,16 @@ class Array(Node):
     @property
     def in_rows(self) -> bool:
         return self.dims is not None and self.order == tuple(range(len(self.dims)))
+
+
+class Missing:
+    """A value of which nothing is known: whoever asks for something of it cannot tell."""
+
+    def __init__(self, slot: str) -> None:
+        self._slot = slot
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotKnown(f"the shape of `{unmangled(self._slot)}` is not known")
 
 
 Value = Array | Size | Function[Any] | core.FnRef | tuple[Any, ...] | None  # None: it holds nothing

@@ -37,13 +37,18 @@ from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..simplify.solver import terms
 from ..simplify.solver.terms import Size
-from .arrays import Array, Memory, NotKnown, Value, arrays_of, at_end, held_by, moved, order_of, width
+from .arrays import Array, Memory, Missing, NotKnown, Value, arrays_of, at_end, held_by, moved, order_of, width
 from .sizes import Peak, greatest, operation, over_turns
 
+NO_CONSTS: Mapping[str, Array] = {}
 
-def peak(program: core.Program, pairs: Mapping[str, dps.Pair], name: str) -> Peak:
-    """The memory of a call of a function beyond its arguments, in the sizes of its signature; raises NotKnown."""
-    calls = _Calls(pairs, {i.name: i.choices for i in program.impls})
+
+def peak(
+    program: core.Program, pairs: Mapping[str, dps.Pair], name: str, consts: Mapping[str, Array] = NO_CONSTS
+) -> Peak:
+    """The memory of a call of a function beyond its arguments and the program's consts, in the sizes of its signature; raises
+    NotKnown."""
+    calls = _Calls(pairs, {i.name: i.choices for i in program.impls}, consts)
     pair = pairs[name]
     try:
         calls.call_of(name, tuple(calls.argument(pair, p) for p in pair.data.params))
@@ -79,7 +84,10 @@ class _Frame:
 class _Calls(Follower[_Frame, Value]):
     """Follows calls. `frames` are those that have begun, whose slots hold memory."""
 
-    def __init__(self, pairs: Mapping[str, dps.Pair], members: Mapping[str, Sequence[str]]) -> None:
+    def __init__(
+        self, pairs: Mapping[str, dps.Pair], members: Mapping[str, Sequence[str]], consts: Mapping[str, Array]
+    ) -> None:
+        self.consts = consts
         self.pairs = pairs
         self.members = members
         self.peak = Peak()
@@ -370,7 +378,8 @@ class _Calls(Follower[_Frame, Value]):
         """An argument as a row of scratch memory takes it."""
         if isinstance(value, core.Text):
             return value.value
-        return None if value is None else self.value(value, self.frame) or value
+        found = None if value is None else self.value(value, self.frame)
+        return Missing(value.name) if found is None and isinstance(value, core.Var) else found or value
 
     def _view(self, step: Compute, arrays: Sequence[Array], made: Array) -> Array | None:
         """A result that lies in an operand's memory; None where it has its own."""
@@ -388,7 +397,7 @@ class _Calls(Follower[_Frame, Value]):
 
     def value(self, value: core.Value, state: _Frame) -> Value:
         if isinstance(value, core.Var):
-            return state.get(value.name)
+            return self.consts[value.name] if value.name in self.consts else state.get(value.name)
         if isinstance(value, core.FnRef):
             return value
         if isinstance(value, core.TupleValue | core.ListValue):

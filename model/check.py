@@ -72,18 +72,25 @@ def check_model(
     made = contract_of(model, translation, report, values)
     made = made and replace(_with_demands(tried, made, again), given=given)
     mended = () if made is None else mends(model, made, values, partial(_with_edit, model, check))
-    if run and made is not None and report.checked is not None:
-        from .witnesses import with_runs  # what only checks loads no NumPy
-
-        try:
-            made = with_runs(report.checked, made, path.parent, roots)
-        except RxError as problem:
-            report = replace(report, diagnostics=(*report.diagnostics, *problem.diagnostics))
+    if run and made is not None:
+        report, made = _with_runs(report, made, path.parent, roots)
     if not at or made is None or report.checked is None:
         return CheckedModel(report, model, made, None, mended)
     found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
     failures = () if found.failure is None else (found.failure,)
     return CheckedModel(replace(report, diagnostics=(*report.diagnostics, *failures)), model, made, found, mended)
+
+
+def _with_runs(report: Report, made: Contract, base: Path, roots: tuple[Path, ...]) -> tuple[Report, Contract]:
+    """The contract with what the kernels say of its witnesses; weights that cannot be read are told."""
+    from .witnesses import with_runs  # what only checks loads no NumPy
+
+    if report.checked is None:
+        return report, made
+    try:
+        return report, with_runs(report.checked, made, base, roots)
+    except RxError as problem:
+        return replace(report, diagnostics=(*report.diagnostics, *problem.diagnostics)), made
 
 
 def _tried(

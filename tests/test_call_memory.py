@@ -261,3 +261,33 @@ def test_of_models_it_is_right_to_a_tenth(name: str) -> None:
     taken = measured.peak(name, text)
     assert taken > 1
     assert measured.told(name, text) == pytest.approx(taken, rel=0.1)
+
+
+# What a call takes is the same, be the weights arguments or what the program holds.
+WEIGHTS = {
+    "argument": ("", ", w : Tensor([8, 3, 3, 3], float32)"),
+    "computed": ("const w = @ones([8, 3, 3, 3], float32) * 2.0\n", ""),
+    "loaded": ('const w = load("w.npy")\n', ""),
+    "loaded and typed": ('const w : Tensor([8, 3, 3, 3], float32) = load("w.npy")\n', ""),
+    "literal": (f"const w = tensor({np.ones((8, 3, 3, 3)).tolist()}, float32)\n", ""),
+}
+
+
+@pytest.mark.parametrize("how", WEIGHTS)
+def test_weights_that_the_program_holds_are_known_and_take_nothing(
+    tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    const, param = WEIGHTS[how]
+    np.save(tmp_path / "w.npy", np.ones((8, 3, 3, 3), np.float32))
+    body = "{ @conv(x, w, pads=[(1, 1), (1, 1)]) }\n"
+    (tmp_path / "p.rx").write_text(f"{const}@main = fn(x : Tensor([b, 3, h, v], float32){param}) {body}")
+    assert invoke(["shapes", str(tmp_path / "p.rx"), "--memory"]) == 0
+    assert capsys.readouterr().out == "@main: b * h * v * 44 + min(b * h * v * 27, 262144) * 4 bytes\n"
+
+
+def test_a_kernel_that_asks_for_what_nobody_knows_is_told_as_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.rx").write_text("@main = fn(x : Tensor([b, 3, h, v], float32), w : Tensor) { @conv(x, w) }\n")
+    assert invoke(["shapes", str(tmp_path / "p.rx"), "--memory"]) == 0
+    assert "not known" in capsys.readouterr().out

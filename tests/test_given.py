@@ -116,3 +116,16 @@ def test_a_condition_may_ask_tensors_themselves() -> None:
     assert module.embed(f32(1, 8)).shape == (2, 4)
     with pytest.raises(rx.ShapeError):
         module.embed(f32(1, 4))
+
+
+@pytest.mark.parametrize(
+    ("signature", "help"),
+    [
+        ("x : Tensor([b, t], float32)", "its sizes are b, t"),
+        ("x : Tensor([2, 3], float32)", "no size of its parameters has a name"),
+    ],
+)
+def test_a_size_that_there_is_not_is_told_with_those_that_there_are(signature: str, help: str) -> None:
+    report = rx.check_source(f"@f = fn({signature}) {{ x }}\n", given=["@f: batch >= 1"])
+    (wrong,) = [d for d in report.diagnostics if d.severity == "error"]
+    assert "nothing is called `batch`" in wrong.message and wrong.help == help
