@@ -66,8 +66,8 @@ ROWS = (
     Row(("MaxPool", "AveragePool", "LpPool", "DeformConv"), accepts=True, only_empty=False),
     Row(
         (
-            "Conv", "ConvInteger", "QLinearConv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool",
-            "GlobalMaxPool", "MaxUnpool", "Col2Im", "DeformConv", "Resize",
+            "Conv", "FusedConv", "ConvInteger", "QLinearConv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool",
+            "GlobalAveragePool", "GlobalMaxPool", "MaxUnpool", "Col2Im", "DeformConv", "Resize",
         ),
         accepts=False,
         only_empty=True,
@@ -75,7 +75,7 @@ ROWS = (
     Row(
         (
             "ConvTranspose", "ConvInteger", "QLinearConv", "ArgMax", "ArgMin", "BatchNormalization", "GatherND", "DFT",
-            "GlobalMaxPool", "GlobalAveragePool",
+            "GlobalMaxPool", "GlobalAveragePool", "EmbedLayerNormalization",
         ),
         accepts=True,
         only_empty=True,
@@ -102,7 +102,8 @@ ROWS = (
     Row(("OneHot",), accepts=False, only_empty=False, says="(?i)depth"),
     Row(("Scan",), accepts=False, only_empty=True),
     Row(("Tile",), accepts=False, only_empty=False, says="supported maximum"),
-    Row((ANY,), accepts=False, only_empty=False, says="pre-allocated output OrtValues"),  # of a shape that is declared falsely
+    # A shape is declared falsely.
+    Row((ANY,), accepts=False, only_empty=False, says="pre-allocated output OrtValues|to re-use buffer"),
 )  # fmt: skip
 
 

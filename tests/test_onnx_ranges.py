@@ -122,7 +122,15 @@ def test_the_ids_of_a_fused_embedding_have_its_tables(tmp_path: Path) -> None:
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "m.onnx")
     found = contract(tmp_path / "m.onnx")
-    assert [(r.input, r.most) for r in found.ranges] == [("ids", 10), ("segments", 1)]
+    assert [(r.input, r.least, r.most) for r in found.ranges] == [("ids", 0, 10), ("segments", 0, 1)]
+    assert [r.demand.needs.partition(" into")[0] for r in found.ranges] == [
+        "`ids` holds indices", "`segments` holds indices",
+    ]  # fmt: skip
+    main = rxlang.load(tmp_path / "m.onnx", data_checks=False).main
+    assert main(np.array([[10, 0]], np.int32), np.array([[1, 0]], np.int32)).shape == (1, 2, 4)
+    for ids, segments in (([[-1, 0]], [[0, 0]]), ([[0, 0]], [[0, -1]]), ([[11, 0]], [[0, 0]])):
+        with pytest.raises(rxlang.ShapeError):
+            main(np.array(ids, np.int32), np.array(segments, np.int32))
 
 
 def counting(draw: Random) -> list[Any]:

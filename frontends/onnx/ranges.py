@@ -15,8 +15,10 @@ Known = Mapping[str, Inferred]
 # The operators that take elements from a table along one axis, by domain and name: which inputs are indices, and of which.
 _INDEXED = {
     **{("", name): ((1, 0),) for name in ("Gather", "GatherElements", "ScatterElements", "Scatter")},
-    ("com.microsoft", "EmbedLayerNormalization"): ((0, 2), (1, 4)),
+    **{("com.microsoft", name): ((0, 2), (1, 4)) for name in ("EmbedLayerNormalization", "QEmbedLayerNormalization")},
 }
+# What counts from the end of no table.
+_FORWARD = frozenset({"EmbedLayerNormalization", "QEmbedLayerNormalization"})
 # The operators that are told how much of an axis each sequence has: which input says so.
 _LENGTHS = {
     **{("", name): 4 for name in ("LSTM", "GRU", "RNN")},
@@ -60,8 +62,8 @@ class Range(Node):
     @property
     def is_as_given(self) -> bool:
         """Whether the elements are used as they are."""
-        ends = ((0, 0), (1, 0)) if self.is_length else ((-1, 0), (1, -1))
-        return (self.least, self.most) == ends
+        ends = (((0, 0), (1, 0)),) if self.is_length else (((-1, 0), (1, -1)), ((0, 0), (1, -1)))
+        return (self.least, self.most) in ends
 
     def moved(self, source: str, by: int) -> Range:
         """The same of what is made into these elements by adding a number."""
@@ -160,7 +162,8 @@ class Indices:
                 shape = self.shape(table)
                 for name, axis in self._columns(operation, operation.inputs[at]):
                     if shape and axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != "?":
-                        yield Range(name, operation, table, axis % len(shape), shape[axis])
+                        used = Range(name, operation, table, axis % len(shape), shape[axis])
+                        yield replace(used, least=(0, 0)) if operation.op_type in _FORWARD else used
             for at, axis in self._lengths(operation):
                 shape = self.shape(operation.inputs[0])
                 if shape and -len(shape) <= axis < len(shape) and shape[axis] != "?":
@@ -255,7 +258,7 @@ class Indices:
         numbers = self.integers(name)
         if not numbers or not isinstance(used.size, int) or used.is_length:
             return False
-        return -used.size <= min(numbers) and max(numbers) < used.size
+        return used.least[0] * used.size <= min(numbers) and max(numbers) < used.size
 
     def _counting(self, used: Range) -> Spread | None:
         found, shape = self._rising(used.input), self.shape(used.input)

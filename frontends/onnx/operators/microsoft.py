@@ -150,16 +150,17 @@ def _scales(node: Reader, scale: int, bias: int) -> str:
     return f"{node.x(scale)}, bias={node.x(bias)}"
 
 
+def _rows(table: str | None, ids: str) -> str:
+    """Rows of a table, which are not counted from its end: what is negative is none of its places."""
+    return f"@take({table}, @cast({ids}, uint64), axis=0)"
+
+
 def embedded(node: Reader, tables: list[str | None], scales: str, mask: int, positions: int) -> str:
     words, places, segments = tables
     ids = node.x(0)
-    at = (
-        f"@take({places}, {node.x(positions)}, axis=0)"
-        if node.has(positions)
-        else f"@slice({places}, [0], [{ids}.dim(1)])"
-    )
-    total = f"@take({words}, {ids}, axis=0) + {at}"
-    total += f" + @take({segments}, {node.x(1)}, axis=0)" if segments is not None and node.has(1) else ""
+    at = _rows(places, node.x(positions)) if node.has(positions) else f"@slice({places}, [0], [{ids}.dim(1)])"
+    total = f"{_rows(words, ids)} + {at}"
+    total += f" + {_rows(segments, node.x(1))}" if segments is not None and node.has(1) else ""
     total = node.let("total", total)
     made = f"@layer_norm({total}, {scales}, axis=-1, epsilon={number(node.number('epsilon', 1e-12))})"
     if node.outputs() < 2:
