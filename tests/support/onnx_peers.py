@@ -22,8 +22,9 @@ Results = list[Any]
 Feeds = dict[str, Any]
 
 
-def _serve(there: Connection) -> None:
+def _serve(here: Connection, there: Connection) -> None:
     """Runs what comes, with the kernels as they are, and sends the results, or nothing where they refuse."""
+    here.close()  # who asks may end
     runtime: Any = import_module("onnxruntime")
     with open(os.devnull, "w") as nowhere:  # what ends it says why
         os.dup2(nowhere.fileno(), 2)
@@ -31,12 +32,22 @@ def _serve(there: Connection) -> None:
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level, options.intra_op_num_threads = 4, 1
     while True:
-        model, feeds = there.recv()
         try:
-            session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-            there.send(session.run(None, feeds))
+            data, feeds = there.recv()
+        except EOFError:
+            return
+        try:
+            there.send(_run(runtime, options, onnx.ModelProto.FromString(data), feeds))
         except Exception:  # noqa: BLE001 - onnxruntime's own exceptions have no common class
             there.send(None)
+
+
+def _run(runtime: Any, options: Any, model: Any, feeds: Feeds) -> Results:
+    cast, given, back = _in_float32(model, feeds)
+    session = runtime.InferenceSession(cast.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    names = [value.name for value in model.graph.output]
+    found = zip(names, session.run(None, given), strict=True)
+    return [np.asarray(r).astype(back[n]) if n in back else r for n, r in found]
 
 
 class Runtime:
@@ -48,19 +59,11 @@ class Runtime:
 
     def results(self, model: Any, feeds: Feeds) -> Results | None:
         """What the model gives; None where it is refused, or ends the process."""
-        cast, given, back = _in_float32(model, feeds)
-        found = self._asked(cast.SerializeToString(), given)
-        if found is None:
-            return None
-        names = [value.name for value in model.graph.output]
-        return [np.asarray(r).astype(back[n]) if n in back else r for n, r in zip(names, found, strict=True)]
-
-    def _asked(self, data: bytes, feeds: Feeds) -> Results | None:
         if self._here is None:
             self._start()
         assert self._here is not None
         try:
-            self._here.send((data, feeds))
+            self._here.send((model.SerializeToString(), feeds))
             if self._here.poll(_PATIENCE):
                 return self._here.recv()  # type: ignore[no-any-return]
         except (EOFError, OSError):
@@ -71,7 +74,7 @@ class Runtime:
     def _start(self) -> None:
         context = get_context("fork")
         self._here, there = context.Pipe()
-        self._process = context.Process(target=_serve, args=(there,), daemon=True)
+        self._process = context.Process(target=_serve, args=(self._here, there), daemon=True)
         self._process.start()
         there.close()
 
