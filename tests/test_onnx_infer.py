@@ -167,6 +167,22 @@ def test_a_true_declaration_is_none(declared: Shape) -> None:
     assert rx_onnx.infer(doubled(declared), "strict").diagnostics == ()
 
 
+def test_what_is_false_in_a_graph_inside_is_told_at_its_node() -> None:
+    def arm(name: str, op: str, declared: Shape) -> Any:
+        return helper.make_graph([helper.make_node(op, ["x"], [name])], name, [], [value(name, declared)])
+
+    def told(*declared: Shape) -> list[str]:
+        arms = dict(zip(("then_branch", "else_branch"), map(arm, "ab", ("Relu", "Neg"), declared), strict=True))
+        node = helper.make_node("If", ["p"], ["z"], **arms)
+        inputs = [value("x", ["n", 3]), value("p", [], onnx.TensorProto.BOOL)]
+        return [d.message for d in rx_onnx.infer(model([node], inputs, [value("z", None)]), "strict").diagnostics]
+
+    assert told(["n", 3], [None, None]) == told(["m", 3], [7, 3]) == []  # sizes of which nothing is known there
+    (rank,), (size,) = told([3], ["n", 3]), told(["n", 3], ["n", 4])
+    assert "`a` is declared with rank 1, and has 2" in rank and "(Relu)" in rank
+    assert "`b` is declared with 4 in axis 1, and has 3" in size and "(Neg)" in size
+
+
 def test_a_declaration_that_what_the_model_demands_makes_true_is_true() -> None:
     node = helper.make_node("Concat", ["x", "y"], ["z"], axis=1)
     inputs = [value("x", ["n", 2]), value("y", ["m", 2])]

@@ -9,6 +9,7 @@ from itertools import islice
 
 from ...lang.checked import Takes
 from ...lang.node import Node, replace
+from .consistency import graphs
 from .dims import Size, declared, evaluate, names, read_dim
 from .inference import Inference, Inferred
 from .model import Graph, Model, TensorType, Value
@@ -31,7 +32,7 @@ class Contradiction(Node):
 
 def contradictions(model: Model, found: Inference, takes: Takes) -> Iterator[Contradiction]:
     """What is declared and false. `takes` says whether the model takes some sizes; it is asked only where a declaration has
-    to be tried."""
+    to be tried. Of graphs inside ranks, dtypes and numbers are looked at: at which sizes an arm is taken is not known."""
     nodes = {output: str(operation) for operation in model.graph.operations for output in operation.outputs}
     witnesses = _Witnesses(model.graph, takes)
     held = {t.name for t in model.graph.initializers}
@@ -41,6 +42,24 @@ def contradictions(model: Model, found: Inference, takes: Takes) -> Iterator[Con
         inferred = found.values.get(value.name)
         for what in () if inferred is None else _wrong(value, inferred, witnesses):
             yield Contradiction(value.name, nodes.get(value.name), what)
+    for graph in _inside(model.graph):
+        yield from _of_numbers(graph, found)
+
+
+def _of_numbers(graph: Graph, found: Inference) -> Iterator[Contradiction]:
+    nodes = {output: str(operation) for operation in graph.operations for output in operation.outputs}
+    for value in {(v.name, v.type): v for v in (*graph.values, *graph.outputs)}.values():
+        inferred = found.values.get(value.name)
+        for what in () if inferred is None or value.name not in nodes else _wrong(_fixed(value), inferred, None):
+            yield Contradiction(value.name, nodes[value.name], what)
+
+
+def _inside(graph: Graph) -> Iterator[Graph]:
+    """The graphs in the nodes of a graph, and those in them."""
+    for operation in graph.operations:
+        for inner in (g for value in operation.attributes.values() for g in graphs(value)):
+            yield inner
+            yield from _inside(inner)
 
 
 def _fixed(value: Value) -> Value:
@@ -52,7 +71,8 @@ def _fixed(value: Value) -> Value:
     return replace(value, type=replace(kind, shape=sizes))
 
 
-def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses) -> Iterator[str]:
+def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses | None) -> Iterator[str]:
+    """What is wrong with a declaration; without `witnesses` sizes are compared where they are numbers."""
     kind = value.type
     if not isinstance(kind, TensorType):
         return
@@ -64,7 +84,10 @@ def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses) -> Iterator[
         yield f"is declared with rank {len(kind.shape)}, and has {len(inferred.shape)}"
         return
     for axis, (said, size) in enumerate(zip(kind.shape, inferred.shape, strict=True)):
-        at = None if said is None or size == "?" or said == size else witnesses.between(said, size)
+        if said is None or size == "?" or said == size:
+            continue
+        numbers = "" if isinstance(said, int) and isinstance(size, int) else None
+        at = numbers if witnesses is None else witnesses.between(said, size)
         if at is not None:
             yield f"is declared with {said} in axis {axis}, and has {size}{at}"
 
