@@ -116,3 +116,31 @@ def bags() -> Export:
     inputs = {"x": torch.randn(3, 5), "left": torch.randint(0, 40, (3, 4)), "right": torch.randint(0, 40, (3, 2))}
     axes: dict[str, Axes] = {"x": {0: "batch"}, "left": {0: "batch", 1: "k"}, "right": {0: "batch", 1: "j"}}
     return Export(Bags(), inputs, axes)
+
+
+class Looked(nn.Module):
+    """A cache whose mask is looked up by the number of a row and the place of a key, as newer decoders do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places, self.out = nn.Embedding(97, 8), nn.Embedding(64, 8), nn.Linear(8, 97)
+
+    def forward(self, ids: Tensor, mask: Tensor, past: Tensor) -> Any:
+        before, total = past.shape[1], past.shape[1] + ids.shape[1]
+        at, to = torch.arange(before, total), torch.arange(total)
+        x = self.words(ids) + self.places(at)
+        keys = torch.cat([past, x], 1)
+        seen = (to <= at[:, None]) & mask.bool()[torch.arange(ids.shape[0])[:, None, None], to]
+        mixed = (x @ keys.transpose(1, 2)).masked_fill(~seen, -1e9).softmax(-1) @ keys
+        return self.out(mixed), keys
+
+
+@export
+def looked_up_mask() -> Export:
+    inputs = {
+        "ids": torch.randint(0, 97, (2, 3)),
+        "mask": torch.ones(2, 8, dtype=torch.int64),
+        "past": torch.randn(2, 5, 8),
+    }
+    axes: dict[str, Axes] = {"mask": {0: "batch", 1: "past+seq"}, "past": {0: "batch", 1: "past"}}
+    return Export(Looked(), inputs, {"ids": ROWS, **axes}, 2)

@@ -197,3 +197,28 @@ class SwinShift(nn.Module):
 @export
 def swin_shift() -> Export:
     return Export(SwinShift(), {"images": torch.randn(2, 3, 8, 12)}, {"images": {0: "batch", 2: "4*h4", 3: "4*w4"}})
+
+
+class Same(nn.Module):
+    """As many windows as strides, with pads that are counted when it runs, of floats."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Conv2d(c, 6, k, s) for c, k, s in ((3, 3, 2), (6, 5, 2), (6, 3, 1)))
+
+    def forward(self, images: Tensor) -> Tensor:
+        x = images
+        for layer in self.layers:
+            kernel, stride = layer.kernel_size[0], layer.stride[0]
+            sizes = [torch.tensor(size) if isinstance(size, int) else size for size in (x.shape[3], x.shape[2])]
+            pads = [torch.clamp((torch.ceil(n / stride) - 1) * stride + kernel - n, min=0) for n in sizes]
+            halves = [(p / 2).long() for p in pads]
+            x = layer(
+                F.pad(x, [part for p, h in zip(pads, halves, strict=True) for part in (h, (p - h).long())])
+            ).relu()
+        return x
+
+
+@export
+def same_pads() -> Export:
+    return Export(Same(), {"images": torch.randn(2, 3, 33, 40)}, {"images": IMAGE})
