@@ -135,6 +135,16 @@ def test_what_is_along_an_axis_needs_that_axis(op: str, axis: int, opset: int, t
         OneNode(one_node(op, [x], 1, opset, axis=axis), [x], ()).run(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("op", "attributes"), [("RoiAlign", {"output_height": -1}), ("MaxRoiPool", {"pooled_shape": [1, -2]})]
+)
+def test_a_box_is_cut_into_no_fewer_parts_than_none(op: str, attributes: dict[str, Any], tmp_path: Path) -> None:
+    boxes = np.zeros((1, 4 if op == "RoiAlign" else 5), np.float32)
+    inputs = [np.zeros((1, 1, 3, 3), np.float32), boxes, *([i(0)] if op == "RoiAlign" else [])]
+    with pytest.raises(rxlang.CheckError, match="it is at least 0"):
+        OneNode(one_node(op, inputs, 1, 16, **attributes), inputs, ()).run(tmp_path)
+
+
 @pytest.mark.parametrize("outputs", [1, 2, 3])
 def test_the_first_outputs_of_a_layer_normalization_can_be_had(outputs: int, tmp_path: Path) -> None:
     x, ones = f([1, 3], [5, 9]), f(1, 1)

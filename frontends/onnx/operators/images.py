@@ -107,7 +107,8 @@ def roi_align(node: Reader) -> str:
 def _roi_align(node: Reader, places: str) -> str:
     half = "" if places == "half_pixel" else ", half_pixel=false"
     mode = node.word("mode", "avg").lower()
-    sizes = f"height={node.integer('output_height', 1)}, width={node.integer('output_width', 1)}"
+    height, width = (_cells(node, name, node.integer(name, 1)) for name in ("output_height", "output_width"))
+    sizes = f"height={height}, width={width}"
     scale, samples = number(node.number("spatial_scale", 1.0)), node.integer("sampling_ratio", 0)
     return (
         f"@onnx.roi_align({node.x(0)}, {node.x(1)}, {node.x(2)}, {sizes}, scale={scale}, samples={samples}"
@@ -115,12 +116,19 @@ def _roi_align(node: Reader, places: str) -> str:
     )
 
 
+def _cells(node: Reader, name: str, count: int) -> int:
+    """How many parts a box is cut into."""
+    if count < 0:
+        raise Untranslatable(f"its attribute `{name}` is {count}; it is at least 0")
+    return count
+
+
 @operator("MaxRoiPool")
 def max_roi_pool(node: Reader) -> str:
     pooled = node.integers("pooled_shape") or (1, 1)
     if len(pooled) != 2:
         raise Untranslatable(f"pools to {len(pooled)} sizes, and an image has 2")
-    height, width = pooled
+    height, width = (_cells(node, "pooled_shape", count) for count in pooled)
     scale = number(node.number("spatial_scale", 1.0))
     return f"@onnx.max_roi_pool({node.x(0)}, {node.x(1)}, {height}, {width}, scale={scale})"
 
