@@ -358,8 +358,9 @@ def _guessed(facts: Facts, cond: Cond) -> Cond:
     variables = cond_variables(cond)
     guesses = _of_one if len(variables) == 1 else _of_two if len(variables) == 2 else _of_remainders
     for guess in guesses(facts, cond, *variables):
-        is_plainer = len(render_cond(guess)) < len(render_cond(cond)) + (type(cond) is not Eq0)
-        if is_plainer and guess != cond and _same(facts, cond, guess):
+        is_alike = type(cond) is not Eq0 or type(guess) is Eq0  # n == 0 is plainer than n <= 0
+        is_shorter = len(render_cond(guess)) < len(render_cond(cond)) + is_alike
+        if is_shorter and guess != cond and _same(facts, cond, guess):
             return guess
     return cond
 
