@@ -18,7 +18,7 @@ from .solver.points import Point
 from .solver.shorter import entails, of_quotients, remainders, shorter
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
 from .voice.telling import told
-from .weakest import Inputs, OpenCheck, facts_of, said, weakest
+from .weakest import Inputs, OpenCheck, facts_of, is_rank, said, weakest
 
 # Of more conditions than this the ones that each check asks for are those that share its sizes.
 _MOST_ASKED = 4_000
@@ -33,7 +33,7 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     dims = tuple(dict.fromkeys(_dims(state, params)))
     inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
     checks = list({(check.cond, check.path, check.span): check for check in prover.demands}.values())
-    asked = [(check, said(state, inputs, check)) for check in checks]
+    asked = [(check, _said(state, inputs, check, params)) for check in checks]
     sides = list(in_arms(state, inputs, checks))
     sayable = (*(check for check, cond in asked if cond is not None), *(OpenCheck(cond, ()) for cond in common(sides)))
     found = weakest(state, inputs, sayable, _each_without_factors)
@@ -46,6 +46,13 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     asked_of_data = tuple(_once(map(_asked, left)))
     texts = (tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door)))
     return Conditions(name, written, asked_of_data, found.necessary, *texts)
+
+
+def _said(state: State, inputs: Inputs, check: OpenCheck, params: Env) -> Cond | None:
+    """The condition, where it speaks of what comes in, and not of the rank of something that is made of it."""
+    cond = said(state, inputs, check)
+    ranks = () if cond is None else tuple(v.name.removesuffix(".rank") for v in cond_variables(cond) if is_rank(v))
+    return cond if all(name in params for name in ranks) else None
 
 
 def _not_said(asked: Iterable[tuple[OpenCheck, Cond | None]], conds: Iterable[Cond]) -> Iterator[OpenCheck]:
@@ -166,7 +173,9 @@ def _fails(cond: Cond, point: Point) -> bool:
 
 def _asked(check: OpenCheck) -> Asked:
     if check.finding is None:
-        return Asked("", check.span)
+        of_ranks = check.cond if check.cond is not None and all(map(is_rank, cond_variables(check.cond))) else None
+        needs = "" if of_ranks is None else f"it needs {_text(shorter(facts_of(()), of_ranks))}"
+        return Asked(needs, check.span)
     said = told(check.finding)
     return Asked(said.sentence.claim if said.sentence is not None else said.message, check.span)
 

@@ -777,3 +777,14 @@ def test_a_product_of_sizes_of_which_one_is_never_0_demands_that_the_other_is_no
     (clause,) = found.conditions
     assert clause.condition == "h >= 1 && w >= 1 || batch == 0" and found.undecided == () and found.exact
     assert clause.witness is not None and clause.witness["batch"] == 1 and 0 in clause.witness.values()
+
+
+def test_a_rank_that_only_the_run_knows_is_no_condition_on_the_inputs(tmp_path: Path) -> None:
+    target = {"kept": np.array([0, 0, -1])}
+    unknown = [node("Squeeze", "Squeeze_0", "x", "r"), node("Reshape", "Reshape_1", "r kept", "y")]
+    inner = contract(model(tmp_path / "inner.onnx", unknown, {"x": ["b", "c", "t"]}, ["y"], target))
+    assert conditions(inner) == [] and ("node Reshape_1 (Reshape)", "it needs r.rank >= 2") in [
+        (d.node, d.needs) for d in inner.undecided
+    ]
+    given = contract(model(tmp_path / "given.onnx", unknown[1:], {"r": None}, ["y"], target))
+    assert "r.rank >= 2" in conditions(given)
