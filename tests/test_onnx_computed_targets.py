@@ -153,3 +153,26 @@ def test_shapes_are_told_for_the_inputs_that_the_contract_takes(tmp_path: Path) 
     module = rx.load(path, allow_empty=True)
     for n in (0, 1, 2, 7, 99, 100, 101):
         assert ran(module, np.zeros((n, 16), np.float32)) == (((n + 1) // 2, 16) if 0 < n <= 100 else None)
+
+
+TURNED = """@f = fn(x : Tensor([a, b, c], float32)) : Tensor([a, c, b], float32) {{
+  let t = @take(@shape(x), tensor([0, 2, 1], int64), axis=0)
+  @onnx.reshape(x, t{computed})
+}}"""
+
+
+@pytest.mark.parametrize("computed", ["", ", computed=[]", ", computed=[1]", ", computed=[0, 1, 2]"])
+def test_whatever_is_said_to_be_computed_what_a_reshape_promises_is_kept(computed: str) -> None:
+    module = rx.loads(TURNED.format(computed=computed), allow_empty=True)
+    for a, b, c in product((0, 1, 3), repeat=3):
+        try:
+            shape = module.f(np.zeros((a, b, c), np.float32)).shape
+        except rx.ShapeError:
+            assert 0 in (a, b, c)
+        else:
+            assert shape == (a, c, b)
+
+
+def test_what_is_computed_are_axes_of_the_result() -> None:
+    with pytest.raises(rx.CheckError, match="axes of the result, from 0 on"):
+        rx.loads(TURNED.format(computed=", computed=[-1]"))

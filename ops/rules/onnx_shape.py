@@ -75,13 +75,17 @@ def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool, co
 
     At the axes in `computed` a size is one that was computed, not a 0 or a -1 that somebody wrote: a -1 is refused there, and a
     0 where the operand's own size is another one. A call that is left to the run has them of the checker: those whose sizes it
-    knows as formulas, which the shape that is told rests on. ONNX Reshape.
+    knows as formulas, which the shape that is told rests on. Where they are given, nobody knows the size of another axis that
+    is a formula: it may be a 0. ONNX Reshape.
     """
     source, given = known_shape(ctx, x), elements(ctx, shape)
     formulas = tuple(i for i, size in enumerate(given) if size is not None and not isinstance(size, int))
     ctx.rest_on("computed", formulas)
     plain = formulas if computed is None else computed
-    wanted = [_size(ctx, source, axis, size, allowzero, axis in plain) for axis, size in enumerate(given)]
+    if not set(plain) <= set(range(len(given))):
+        ctx.fail(Other("{0} to be axes of the result, from 0 on", (Argument("computed"),)))
+    known = [None if i in formulas and i not in plain else size for i, size in enumerate(given)]
+    wanted = [_size(ctx, source, axis, size, allowzero, axis in plain) for axis, size in enumerate(known)]
     if WILDCARD in wanted:
         beside = Other("the sizes beside the -1 in {0} to be at least 1", (Argument("shape"),), blamed=())
         ctx.require(beside, ctx.all_of(*(ctx.le(1, size) for size in wanted if size is not WILDCARD)))
