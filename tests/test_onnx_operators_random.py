@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from support import fuzz
@@ -16,23 +16,12 @@ np = pytest.importorskip("numpy")
 
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
+from tests.support.node_draws import SIZES, Node  # noqa: E402
 from tests.support.one_node import OneNode, agree, by_onnxruntime, fits, one_node  # noqa: E402
 
-SIZES = (0, 1, 2, 3, 5)
 REFUSED = (
     ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError,
 )  # fmt: skip
-
-
-class Node(NamedTuple):
-    """A node, with the inputs that the model holds."""
-
-    op: str
-    inputs: list[Any]
-    attributes: dict[str, Any] = {}
-    constants: tuple[str, ...] = ()
-    opset: int = 21
-    outputs: int = 1
 
 
 class Draw:
