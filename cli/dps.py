@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from ..interp import dps
-from ..interp.kernels.registry import VIEWS
+from ..interp.allocation import VIEWS
 from ..interp.names import unmangled
 from ..interp.steps import (
     RESULT,

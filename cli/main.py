@@ -30,6 +30,8 @@ COMMANDS = {
 
 BROKEN_PIPE = 141
 UNWRITTEN = 2
+# The packages that programs run over; what only checks needs none of them.
+_ARRAYS = {"numpy": "NumPy", "ml_dtypes": "ml_dtypes"}
 # What an output says that takes no more.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -110,6 +112,13 @@ def invoke(arguments: list[str]) -> int:
     except BrokenPipeError:
         _drop_output()
         return BROKEN_PIPE
+    except ModuleNotFoundError as wrong:
+        if wrong.name not in _ARRAYS:
+            raise
+        print(
+            f"rx: this needs {_ARRAYS[wrong.name]}, which is not installed: pip install {wrong.name}", file=sys.stderr
+        )
+        return click.UsageError.exit_code
     except OSError as wrong:
         if wrong.errno not in _FULL:
             raise

@@ -20,7 +20,10 @@ def watched(action: Callable[[], object]) -> Any:
     """Run the action; while it takes longer than half a second, show how far it is."""
     finished = threading.Event()
     watcher = threading.Thread(target=_watch, args=(threading.get_ident(), finished), daemon=True)
-    watcher.start()
+    try:
+        watcher.start()
+    except RuntimeError:  # there are no threads, as in a browser: then there is no bar
+        return action()
     try:
         return action()
     finally:

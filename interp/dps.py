@@ -19,8 +19,8 @@ from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import NOWHERE
 from ..lang.walk import rewrite, walk
+from .allocation import VIEWS
 from .core_uses import names_of
-from .kernels.registry import VIEWS
 from .lower import lower
 from .names import mangle
 from .reuse import reused

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from ..lang import core
 from ..lang.node import replace
-from .kernels.registry import FRESH, INTO, lookup
+from .allocation import FRESH, INTO
 from .steps import Bind, Block, Branch, Check, Compute, Invoke, Loop, Match, Read, Stack, Step, every, outputs, reads
 
 _NOTHING: Mapping[str, core.Known] = {}
@@ -28,7 +28,6 @@ def reused(
 ) -> tuple[Block, set[str]]:
     """A routine's body, in which last uses are known, and the slots that one step alone binds, to a tensor with memory of its
     own in which it lies row by row; `makers` are the functions that give such tensors, `known` is what is known of those."""
-    lookup("add")  # the families tell what their kernels allocate when they are loaded
     found = _Reuse(block, known, makers)
     return found.block(block), set(found.rows)
 

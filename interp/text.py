@@ -10,6 +10,7 @@ from ..lang import core
 from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..ops.model import Param
+from . import allocation
 from .generated import GeneratedModule, numpy_function
 from .guards import make_guard
 from .kernels import registry as kernels
@@ -102,7 +103,7 @@ class RoutineText(ShapeTexts):
         match step:
             case Compute():
                 self._finish(step, self.compute(step))
-                if isinstance(step.output, str) and step.row.name in kernels.FRESH:
+                if isinstance(step.output, str) and step.row.name in allocation.FRESH:
                     self.made.add(step.output)
             case Invoke():
                 given = map(self._listed, step.takes, step.inputs) if step.takes else map(self.operand, step.inputs)
@@ -400,7 +401,7 @@ class RoutineText(ShapeTexts):
     def _is_stack(self, step: Compute) -> bool:
         """Whether a result of several matrices lies as NumPy chooses, if it is not told."""
         shape = step.known.shape if step.known is not None else None
-        return kernels.FRESH.get(step.row.name) == "matrix" and shape is not None and len(shape) > 2
+        return allocation.FRESH.get(step.row.name) == "matrix" and shape is not None and len(shape) > 2
 
     def _listed(self, takes: tuple[str | None, Param | None], v: Operand) -> str:
         """One argument of a list of implementations."""

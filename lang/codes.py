@@ -110,6 +110,7 @@ N206 notes: a condition on the inputs of a model
 N207 notes: an operator of a model that has no rule
 N301 notes: code that no execution reaches
 N302 notes: an implementation that is never chosen
+N303 notes: questions that only z3 would decide, which cannot be used here
 
 # While it runs
 R401 run of_shapes: a check that failed at run time

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ..interp.allocation import VIEWS
 from ..interp.follow import Function
-from ..interp.kernels.registry import VIEWS
 from ..interp.names import unmangled
 from ..interp.steps import Compute
 from ..lang import core

@@ -12,8 +12,8 @@ from itertools import count
 from typing import Any, assert_never
 
 from ..interp import dps
+from ..interp.allocation import VIEWS
 from ..interp.follow import Follower, unpack
-from ..interp.kernels.registry import VIEWS
 from ..interp.kernels.scratch import SCRATCH
 from ..interp.names import unmangled
 from ..interp.steps import (

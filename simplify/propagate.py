@@ -13,6 +13,7 @@ from functools import cache
 from ..lang import core
 from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes, Takes
 from ..lang.core import Status
+from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import walk as nodes
@@ -28,11 +29,12 @@ from .known.outcome import IN_WORDS, Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue
 from .program import Program, Uses, is_total
+from .solver.search import no_z3
 from .solver.terms import Purse, Share
 from .voice import doors
 from .voice.describe import binding
 from .voice.explain import explain
-from .voice.telling import in_short, told, unread
+from .voice.telling import in_short, told, unread, without_z3
 from .walk import Walk
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -99,6 +101,8 @@ class Checker:
         self.asked: dict[str, Callable[[], Conditions]] = {}
         self.taking: dict[str, Callable[[], Takes | None]] = {}
         self.consts: list[tuple[str, Callable[[], Explanation]]] = []
+        # The functions with questions that only z3 would decide, where it cannot be used.
+        self.unasked: list[str] = []
         # Whether the steps did not last for the program: then there are none for what is asked of it later.
         self.ended = False
 
@@ -140,7 +144,12 @@ class Checker:
         others = [f for f in chosen if f not in said]
         unsaid = () if self.options.errors_only else self.log.left
         return Checked(
-            (*map(told, in_words), *in_short(others, unsaid), *unread(left)),
+            (
+                *map(told, in_words),
+                *in_short(others, unsaid),
+                *unread(left),
+                *self._without_z3(),
+            ),
             self.log.counts,
             self.program.solutions.put(self.before),
             after,
@@ -152,6 +161,13 @@ class Checker:
             require=self.required,
             taking=self.takes,
         )
+
+    def _without_z3(self) -> tuple[Diagnostic, ...]:
+        """That z3 was not asked, told once: at the first function with a question for it."""
+        before = self.before
+        items = (*before.functions, *((before.main,) if before.main else ()), *before.consts)
+        spans = [item.span for item in items if item.name in self.unasked]
+        return (without_z3(self.questions["unasked"], no_z3(), spans[0]),) if spans else ()
 
     def explained(self, name: str) -> tuple[Explanation, ...]:
         """What is known of a name, in each function that has it: everything is walked once more, with an eye on it."""
@@ -347,6 +363,8 @@ class Checker:
     def _close(self, walk: Walk, name: str, params: Env, result: Entry | None) -> None:
         for layer, number in walk.state.facts.counts.items():
             self.questions[layer] = self.questions.get(layer, 0) + number
+        if walk.state.facts.counts["unasked"]:
+            self.unasked.append(name)
         walk.state.facts.rest()
         self.walks[name] = walk
         walk.bindings.params = params

@@ -37,6 +37,7 @@ WITHOUT_WRONG_PROGRAM = {
     "N205",
     "N206",
     "N207",
+    "N303",
     "R404",
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rxlang.interp import allocation
 from rxlang.interp.dtypes import dtype_of, is_extended, numpy_dtype
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
@@ -59,7 +60,7 @@ def test_every_row_is_tested_here_and_has_a_kernel_with_its_parameters_and_a_doc
     assert {row.name for row in reducing} == {*REDUCTIONS, *ALONG, *NORMS}
     assert {row.name for row in creating} == CREATE
     for row in (*reducing, *creating):
-        into = ["out"] if row.name in kernels.INTO else []
+        into = ["out"] if row.name in allocation.INTO else []
         assert list(inspect.signature(kernels.lookup(row.name)).parameters) == [*(p.name for p in row.params), *into]
         assert len(row.doc) > 30 and row.doc.rstrip().endswith(".")
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang import pipeline
+from rxlang.interp import allocation
 from rxlang.interp.arguments import is_plain
 from rxlang.interp.compile import Options
 from rxlang.interp.guards import guard
@@ -356,13 +357,10 @@ def test_random_programs_give_the_same_bits_whether_memory_is_written_into_or_no
                 assert outcome(with_reuse, args) == outcome(without, args), f"seed {seed}\n{maker.source}"
 
 
-kernels.lookup("add")  # the table is there once the families are
-
-
-@pytest.mark.parametrize("name", sorted(kernels.FRESH))
+@pytest.mark.parametrize("name", sorted(allocation.FRESH))
 def test_what_a_fresh_kernel_gives_shares_no_memory_and_lies_row_by_row(name: str) -> None:
     row, seen = ops.row_of(name), 0
-    rule = kernels.FRESH[name]
+    rule = allocation.FRESH[name]
     for case in fuzz.cases("fresh kernels"):
         with case as n:
             draw = np.random.default_rng((zlib.crc32(name.encode()), n))
@@ -404,7 +402,7 @@ def results(row: Any, args: list[Any]) -> list[Any]:
             required = [p.required for p in row.params]
             if row.name in kernels.DIRECT and all(r or a is None for r, a in zip(required, args, strict=True)):
                 operands = [a for r, a in zip(required, args, strict=True) if r]
-                rows = {"order": "C"} if kernels.FRESH.get(row.name) == "matrix" else {}
+                rows = {"order": "C"} if allocation.FRESH.get(row.name) == "matrix" else {}
                 made.append(getattr(np, kernels.DIRECT[row.name])(*operands, **rows))
     except Exception:  # noqa: BLE001 - whether the call fits is not the question here
         return []

@@ -8,10 +8,9 @@ import numpy as np
 
 from .elementwise import Array, Dtype
 from .quiet import quiet
-from .registry import FRESH, BadValue, clamped, kernel
+from .registry import BadValue, clamped, kernel
 
 Shape = tuple[int, ...]
-FRESH.update(dict.fromkeys(("zeros", "ones", "zeros_like", "ones_like", "full", "full_like"), "always"))
 
 
 @quiet

@@ -13,45 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from ..allocation import BINARY, PREDICATES, UNARY
 from .quiet import quiet
-from .registry import DIRECT, FRESH, INTO, BadValue, kernel
+from .registry import DIRECT, BadValue, kernel
 
 Array = Any  # an ndarray, a NumPy scalar, or a Python number where a literal stands
 Dtype = np.dtype[Any] | None  # of an array, or of the result where it is said
 Function = Callable[..., Any]
 
-_UNARY = {
-    "negative": "negative", "abs": "absolute", "sign": "sign", "square": "square", "sqrt": "sqrt", "exp": "exp",
-    "expm1": "expm1", "log": "log", "log1p": "log1p", "log2": "log2", "log10": "log10", "sin": "sin", "cos": "cos",
-    "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "reciprocal": "reciprocal", "bitwise_invert": "invert",
-}  # fmt: skip
-_BINARY = {
-    "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "floor_divide": "floor_divide",
-    "remainder": "remainder", "maximum": "maximum", "minimum": "minimum", "atan2": "arctan2", "logaddexp": "logaddexp",
-    "hypot": "hypot", "copysign": "copysign", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
-}  # fmt: skip
-_PREDICATES = {
-    "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "logical_not": "logical_not",
-    "equal": "equal", "not_equal": "not_equal", "less": "less", "less_equal": "less_equal", "greater": "greater",
-    "greater_equal": "greater_equal", "logical_and": "logical_and", "logical_or": "logical_or",
-    "logical_xor": "logical_xor",
-}  # fmt: skip
 # Of integers these are the integers themselves.
 _ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint"}
 
-DIRECT.update(_UNARY | _BINARY | _PREDICATES | {"where": "where"})
-FRESH.update(
-    dict.fromkeys((*_UNARY, "isnan", "isinf", "isfinite", "logical_not", "relu", "gelu", "silu", "sigmoid"), "first")
-)
-FRESH.update({n: "any" for n in (*_BINARY, *_PREDICATES) if n not in FRESH})
-FRESH["where"] = "any"
-INTO.update(
-    ("negative", "abs", "square", "sqrt", "reciprocal", "bitwise_invert", "logical_not", "add", "subtract", "multiply"),
-    ("divide", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"),
-    ("where", "gelu", "silu", "sigmoid"),
-)
+DIRECT.update(UNARY | BINARY | PREDICATES | {"where": "where"})
 
 _SQRT_HALF = sqrt(0.5)
 _SQRT_TWO_BY_PI = sqrt(2 / pi)
@@ -114,7 +87,7 @@ def _rounding(function: Function) -> Function:
     return run
 
 
-for _wrap, _table in ((_unary, _UNARY), (_binary, _BINARY), (_predicate, _PREDICATES), (_rounding, _ROUNDING)):
+for _wrap, _table in ((_unary, UNARY), (_binary, BINARY), (_predicate, PREDICATES), (_rounding, _ROUNDING)):
     for _name, _function in _table.items():
         if _name != "abs":
             kernel(_name)(_wrap(getattr(np, _function)))

@@ -16,14 +16,13 @@ from ...ops.requirements import Other
 from ...ops.wording import plain
 from .constants import is_constant, once
 from .quiet import quiet
-from .registry import DIRECT, FRESH, Array, BadValue, clamped, kernel
+from .registry import DIRECT, Array, BadValue, clamped, kernel
 
 # NumPy's stubs do not know the axis of the one, and nothing of what the other gives.
 _vecdot: Any = np.vecdot
 _matmul: Callable[..., Array] = np.matmul
 
 DIRECT["matmul"] = "matmul"
-FRESH.update({"matmul": "matrix", "linear": "always", "outer": "always"})
 
 
 @kernel("matmul")

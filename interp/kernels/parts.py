@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .registry import DIRECT, FRESH, Array, BadValue, clamped, kernel
+from .registry import DIRECT, Array, BadValue, clamped, kernel
 
 Ints = tuple[int, ...]
 DIRECT["concat"] = "concatenate"
-FRESH.update({"concat": "always", "stack": "always"})
 DIRECT.update({name: name for name in ("stack", "flip", "tril", "triu")})
 
 

@@ -10,13 +10,10 @@ import numpy as np
 from .create import cast
 from .elementwise import Array, Dtype, Function, in_blocks, widened
 from .quiet import quiet
-from .registry import FRESH, INTO, kernel
+from .registry import kernel
 from .windows import narrow, wide
 
 Axes = tuple[int, ...] | None
-
-FRESH.update(dict.fromkeys(("softmax", "log_softmax", "layer_norm", "rms_norm"), "first"))
-INTO.update(("softmax", "log_softmax", "layer_norm", "rms_norm"))
 
 
 def _accumulator(x: Array) -> Array:

@@ -47,32 +47,6 @@ METHODS = {
 }
 # Those of the first whose kernel chooses a way by its last operand, which pays where there are many elements.
 WEIGHED = {"matmul"}
-# Kernels whose result is always memory of its own; with when it lies row by row: `always`, where the first operand does
-# (`first`), where an operand of the result's shape does (`any`), or where NumPy is told to, if it makes several matrices
-# (`matrix`).
-FRESH: dict[str, str] = {}
-# Of these, those that can write into an operand of the result's shape and dtype and give the same: a NumPy function as its
-# next argument, a kernel as `out`, which it may leave alone.
-INTO: set[str] = set()
-# Kernels whose result may be a view of an operand: `always`, where that operand lies row by row (`rows`), where there is
-# nothing to do (`same`), and unless the call asks for another dtype, for bounds, or has floats.
-VIEWS: dict[str, str] = {
-    **dict.fromkeys(("reshape", "flatten"), "rows"),
-    **dict.fromkeys(
-        ("permute_dims", "matrix_transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "broadcast_to", "slice",
-         "split", "broadcast_arrays", "meshgrid", "unstack", "flip", "diagonal", "truncate", "frame", "identity", "dropout",
-         "real", "imag", "positive", "part"),
-        "always",
-    ),
-    **dict.fromkeys(
-        ("conj", "diff", "resize", "upsample", "pixel_shuffle", "pixel_unshuffle", "depth_to_space", "space_to_depth",
-         "matrix_power", "ifftn"),
-        "same",
-    ),
-    "cast": "another dtype",
-    "clip": "bounds",
-    **dict.fromkeys(("ceil", "floor", "round", "trunc"), "floats"),
-}  # fmt: skip
 
 
 def is_ufunc(name: str) -> bool:

@@ -28,7 +28,7 @@ from .solved import Point, degree, solve_equation
 from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, spent, substitute, variables
 from .trail import Indexed, Table, Trail, solution_vars
 
-LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown", "stopped")
+LAYERS = ("ground", "normal-form", "facts", "points", "z3", "unknown", "stopped", "unasked")
 _UNKNOWN = Verdict("unknown", "unknown")
 _NEVER_ASKED = (-1, _UNKNOWN)
 _OPPOSITE = {"proved": "refuted", "refuted": "proved"}
@@ -190,9 +190,10 @@ class Facts:
         if known is not None:
             self.counts[known.by] += 1
             return known
-        stopped = self._search.stopped
+        stopped, unasked = self._search.stopped, self._search.unasked
         verdict = self._decide(cond)
-        self.counts["stopped" if self._search.stopped > stopped else verdict.by] += 1
+        by = "unasked" if verdict.kind == "unknown" and self._search.unasked > unasked else verdict.by
+        self.counts["stopped" if self._search.stopped > stopped else by] += 1
         if verdict is not _UNKNOWN:
             self._answers[cond] = self._version, verdict
         return verdict

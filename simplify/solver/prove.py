@@ -9,7 +9,7 @@ from typing import Any
 from .conditions import Cond
 from .exprs import ExpressionError, Scope, read_condition
 from .facts import Facts
-from .search import Verdict
+from .search import Verdict, no_z3
 from .terms import TooLarge
 
 _RESULTS = {"proved": "valid", "refuted": "unsat", "open": "neither", "unknown": "unknown", "vacuous": "vacuous"}
@@ -123,6 +123,8 @@ def answer(question: Question) -> dict[str, Any]:
     result: dict[str, Any] = {"id": question.name, "result": _RESULTS[verdict.kind], "by": verdict.by}
     if verdict.kind == "open":
         result["witness"] = _named(verdict, scope)
+    if verdict.kind == "unknown" and facts.counts["unasked"]:
+        result["message"] = no_z3()
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -38,6 +40,30 @@ class Verdict(Node):
     by: str
     witness: dict[Var, int] | None = None
     mask: int = 0
+
+
+@cache
+def no_z3() -> str:
+    """Why z3 cannot be used here: it cannot be imported, or no thread can be started to watch it. Empty where it can."""
+    try:
+        import_module(".smt", __package__).try_thread()
+    except (ImportError, RuntimeError) as wrong:
+        return str(wrong)
+    return ""
+
+
+class Absent:
+    """Stands in for a session where z3 cannot be used: each question stays unknown."""
+
+    stopped = 0
+
+    def __init__(self) -> None:
+        self.unasked = 0
+
+    def solve(self, known: Iterable[Cond], wanted: Iterable[Cond], values: bool = True) -> list[None]:
+        answers = [None for _ in wanted]
+        self.unasked += len(answers)
+        return answers
 
 
 class Search:
@@ -112,13 +138,18 @@ class Search:
     @property
     def _smt(self) -> Any:
         if self._session is None:
-            self._session = import_module(".smt", __package__).Session()
+            self._session = Absent() if no_z3() else import_module(".smt", __package__).Session()
         return self._session
 
     @property
     def stopped(self) -> int:
         """How often z3 had to be stopped."""
         return 0 if self._session is None else int(self._session.stopped)
+
+    @property
+    def unasked(self) -> int:
+        """How many questions z3 could not be asked."""
+        return self._session.unasked if isinstance(self._session, Absent) else 0
 
     def rest(self) -> None:
         """Lets go of what z3 holds for these facts; a later question makes it anew."""

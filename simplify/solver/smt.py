@@ -7,15 +7,26 @@ is not all counted by it, though: far past the time that the limit takes it is s
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import z3
-
 from .conditions import AllOf, AnyOf, Cond, Condition, Eq0, Ge0, cond_terms, cond_vars
 from .terms import Atom, Floor, Max, Size, Term, Var, left, spend
+
+
+def _import_errors() -> tuple[type[Exception], ...]:
+    """What importing z3 raises: an exception of its own without its library, AttributeError with an old one."""
+    types = sys.modules.get("z3.z3types")
+    return (ImportError, AttributeError, *(() if types is None else (types.Z3Exception,)))
+
+
+try:
+    import z3
+except _import_errors() as wrong:
+    raise ImportError(f"z3 cannot be imported: {wrong}") from wrong
 
 LIMIT = 200_000
 _A_STEP = 4  # so many of z3's units of resources count as one step of ours
@@ -149,6 +160,11 @@ def _kept(table: dict[K, V], key: K, make: Callable[[K], V]) -> V:
     return found
 
 
+def try_thread() -> None:
+    """Starts a thread, as each question does. Raises RuntimeError where there are none, as in a browser."""
+    threading.Thread(target=int, daemon=True).start()
+
+
 class Solver:
     """A solver that knows some conditions."""
 
@@ -231,9 +247,10 @@ class _Watch:
 
 def _cpu(thread: int) -> float:
     """The CPU time of a thread, or of the process where threads have none of their own."""
-    if hasattr(time, "pthread_getcpuclockid"):
+    try:
         return time.clock_gettime(time.pthread_getcpuclockid(thread))
-    return time.process_time()
+    except (AttributeError, OSError):  # not on this system, or there by name only
+        return time.process_time()
 
 
 def _atoms(terms: Iterable[Term]) -> list[Atom]:

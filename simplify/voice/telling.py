@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ...lang import codes, core
 from ...lang.codes import Code
 from ...lang.core import Status
-from ...lang.diagnostics import Diagnostic, Label, Sentence, error, saying, together, warning
+from ...lang.diagnostics import Diagnostic, Label, Sentence, error, note, saying, together, warning
 from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
@@ -63,6 +63,13 @@ def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:
     more = f"{len(functions)} more {said} not checked as long as so much is wrong"
     here = "" if len(functions) == 1 else ", the first of them here"
     return (warning(codes.W311, more + here, min((f.span for f in functions), key=lambda span: span.start)),)
+
+
+def without_z3(questions: int, why: str, span: Span) -> Diagnostic:
+    """That questions stay open because z3 cannot be used; `span` is the first function with one."""
+    count = "1 question stays" if questions == 1 else f"{questions} questions stay"
+    said = f"{why}: {count} open that only z3 would decide, and what they decide is checked at run time"
+    return note(codes.N303, said, span)
 
 
 class InShort(Asked):
