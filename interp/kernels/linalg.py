@@ -17,6 +17,7 @@ from ...ops.wording import plain
 from .constants import is_constant, once
 from .quiet import quiet
 from .registry import DIRECT, Array, BadValue, clamped, kernel
+from .totals import total
 
 # NumPy's stubs do not know the axis of the one, and nothing of what the other gives.
 _vecdot: Any = np.vecdot
@@ -146,7 +147,8 @@ def einsum(equation: str, xs: Sequence[Array]) -> Array:
     if dtype.kind == "V":
         xs = [x.astype(np.float32) for x in xs]
     if len(xs) == 1:
-        return _as(np.einsum(f"{labelled[0]}->{result}", xs[0]), dtype)
+        x, labels = _reduced(xs[0], labelled[0], result)
+        return _as(np.einsum(f"{labels}->{result}", x), dtype)
     return _as(np.einsum(f"{','.join(labelled)}->{result}", *xs, optimize="greedy"), dtype)
 
 
@@ -191,7 +193,7 @@ def _reduced(x: Array, labels: str, wanted: str) -> tuple[Array, str]:
         x = _diagonal(x, spelled, "".join(letters[c] for c in once))
     lonely = tuple(i for i, c in enumerate(once) if c not in wanted)
     if lonely:
-        x = _as(np.add.reduce(x, axis=lonely, dtype=None if x.dtype.kind == "V" else x.dtype), x.dtype)
+        x = _as(total(x, lonely), x.dtype)
     return x, "".join(c for c in once if c in wanted)
 
 

@@ -8,15 +8,16 @@ from .elementwise import Array, Dtype, widened
 from .quiet import quiet
 from .reduce import log_softmax
 from .registry import BadValue, kernel
+from .totals import total
 from .windows import narrow
 
 
 def _reduced(values: Array, reduction: str, dtype: Dtype) -> Array:
     if reduction == "none":
         return narrow(values, dtype)
-    total = np.add.reduce(values, axis=None)
+    added = total(values)
     divisor = {"sum": 1, "mean": values.size, "batchmean": values.shape[0] if values.ndim else 1}[reduction]
-    return narrow(np.asarray(total / np.asarray(divisor, values.dtype)), dtype)
+    return narrow(np.asarray(added / np.asarray(divisor, values.dtype)), dtype)
 
 
 # Element by element
@@ -110,7 +111,7 @@ def _by_class(
     values = np.where(ignored, 0, -chosen * used)
     if smoothing:
         by_class = weights.reshape(-1, *(1,) * (logarithms.ndim - 1 - axis % logarithms.ndim))
-        smooth = np.where(ignored, 0, -np.add.reduce(logarithms * by_class, axis=axis))
+        smooth = np.where(ignored, 0, -total(logarithms * by_class, axis))
         values = (1 - smoothing) * values + smoothing / count * smooth
     return _reduced_by_weight(values.astype(logarithms.dtype), used, reduction, x.dtype)
 
@@ -118,8 +119,8 @@ def _by_class(
 def _reduced_by_weight(values: Array, used: Array, reduction: str, dtype: Dtype) -> Array:
     if reduction != "mean":
         return _reduced(values, reduction, dtype)
-    total = np.add.reduce(values, axis=None)
-    return narrow(np.asarray(total / np.add.reduce(used, axis=None).astype(values.dtype)), dtype)
+    added = total(values)
+    return narrow(np.asarray(added / np.add.reduce(used, axis=None).astype(values.dtype)), dtype)
 
 
 @kernel("nll_loss")
@@ -153,5 +154,5 @@ def cross_entropy_loss(
 @kernel("softmax_cross_entropy")
 @quiet
 def softmax_cross_entropy(x: Array, target: Array, axis: int, reduction: str) -> Array:
-    values = -np.add.reduce(widened(target) * log_softmax(widened(x), axis), axis=axis)
+    values = -total(widened(target) * log_softmax(widened(x), axis), axis)
     return _reduced(np.asarray(values), reduction, x.dtype)

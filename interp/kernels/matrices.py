@@ -12,6 +12,7 @@ import numpy as np
 from .elementwise import widened
 from .quiet import quiet
 from .registry import Array, BadValue, kernel
+from .totals import total
 
 # NumPy's stubs do not know the None of these.
 _linalg: Any = np.linalg
@@ -55,10 +56,19 @@ def matrix_rank(x: Array, rtol: float | None) -> Array:
     return np.asarray(np.linalg.matrix_rank(x, rtol=rtol), np.int64)
 
 
+# Norms of matrices that are the largest or the smallest of sums of magnitudes: along which axis, and whether the largest.
+_OF_SUMS = {1.0: (-2, True), -1.0: (-2, False), math.inf: (-1, True), -math.inf: (-1, False)}
+
+
 @kernel("matrix_norm")
 @_lapack()
 def matrix_norm(x: Array, keepdims: bool, ord: str) -> Array:
     how: Any = ord if ord in ("fro", "nuc") else float(ord)
+    if how in _OF_SUMS:
+        axis, most = _OF_SUMS[how]
+        sums = total(np.abs(x), axis, True)
+        chosen = np.asarray((np.max if most else np.min)(sums, axis=-3 - axis, keepdims=True))
+        return chosen if keepdims else np.asarray(chosen[..., 0, 0])
     return np.asarray(np.linalg.matrix_norm(x, keepdims=keepdims, ord=how))
 
 
@@ -67,7 +77,14 @@ def matrix_norm(x: Array, keepdims: bool, ord: str) -> Array:
 def vector_norm(x: Array, axis: tuple[int, ...] | None, keepdims: bool, ord: float) -> Array:
     if ord == math.inf:
         return np.asarray(np.max(np.abs(x), axis=axis, keepdims=keepdims, initial=0))
-    result = np.asarray(_linalg.vector_norm(widened(x), axis=axis, keepdims=keepdims, ord=ord))
+    if ord in (-math.inf, 0):
+        result = np.asarray(_linalg.vector_norm(widened(x), axis=axis, keepdims=keepdims, ord=ord))
+    else:
+        squares = ord == 2 and x.dtype.kind != "c"
+        magnitudes = widened(x) if squares else np.abs(widened(x))
+        powers = magnitudes if ord == 1 else np.square(magnitudes) if ord == 2 else magnitudes**ord
+        added = total(powers, axis, keepdims)
+        result = added if ord == 1 else np.sqrt(added) if ord == 2 else added ** (1 / ord)
     return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
 

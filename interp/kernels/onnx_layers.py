@@ -12,6 +12,7 @@ from .onnx_shape import integers
 from .pool import inverse
 from .quiet import quiet
 from .registry import Array, kernel, lookup
+from .totals import mean_of, total, variance_of
 from .windows import narrow
 
 Ints = tuple[int, ...]
@@ -36,15 +37,15 @@ def lp_pool(x: Array, kernel_shape: Ints, p: float, *windows: Any) -> Array:
 @quiet
 def global_lp_pool(x: Array, p: float) -> Array:
     powers = np.abs(widened(x)) ** p
-    total = powers.sum(axis=tuple(range(2, x.ndim)), keepdims=True)
-    return np.asarray(total ** inverse(p), x.dtype)
+    added = total(powers, tuple(range(2, x.ndim)), True)
+    return np.asarray(added ** inverse(p), x.dtype)
 
 
 @kernel("onnx.lp_normalization")
 @quiet
 def lp_normalization(x: Array, axis: int, p: int) -> Array:
     wide = widened(x)
-    norm = (np.abs(wide) ** p).sum(axis=axis, keepdims=True) ** (1 / p)
+    norm = total(np.abs(wide) ** p, axis, True) ** (1 / p)
     return np.asarray(np.where(norm == 0, 0, wide / np.where(norm == 0, 1, norm)), x.dtype)
 
 
@@ -67,7 +68,7 @@ def batch_normalization_training(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, momentum: float
 ) -> tuple[Array, ...]:
     wide, axes, shape = widened(x), (0, *range(2, x.ndim)), (-1, *(1,) * (x.ndim - 2))
-    middle, spread = wide.mean(axis=axes), wide.var(axis=axes)
+    middle, spread = mean_of(wide, axes), variance_of(wide, axes)
     factor = widened(scale) / np.sqrt(spread + epsilon)
     made = (wide - middle.reshape(shape)) * factor.reshape(shape) + widened(bias).reshape(shape)
     running = [
@@ -97,16 +98,16 @@ _cumulative("sum")
 _cumulative("prod")
 
 _REDUCTIONS: dict[str, Callable[[Array, Any, bool], Any]] = {
-    "sum": lambda x, axes, keep: np.sum(x, axes, keepdims=keep, dtype=x.dtype),
+    "sum": lambda x, axes, keep: total(x, axes, keep),
     "mean": lambda x, axes, keep: lookup("onnx.mean")(x, axes, keep),
     "prod": lambda x, axes, keep: np.prod(x, axes, keepdims=keep, dtype=x.dtype),
     "max": lambda x, axes, keep: lookup("onnx.max")(x, axes, keep),
     "min": lambda x, axes, keep: lookup("onnx.min")(x, axes, keep),
-    "l1": lambda x, axes, keep: np.sum(np.abs(x), axes, keepdims=keep, dtype=x.dtype),
-    "l2": lambda x, axes, keep: lookup("onnx.root")(np.sum(np.square(x), axes, keepdims=keep, dtype=x.dtype)),
-    "log_sum": lambda x, axes, keep: lookup("onnx.log")(np.sum(x, axes, keepdims=keep, dtype=x.dtype)),
+    "l1": lambda x, axes, keep: total(np.abs(x), axes, keep),
+    "l2": lambda x, axes, keep: lookup("onnx.root")(total(np.square(x), axes, keep)),
+    "log_sum": lambda x, axes, keep: lookup("onnx.log")(total(x, axes, keep)),
     "log_sum_exp": lambda x, axes, keep: lookup("onnx.logsumexp")(x, axes, keep),
-    "sum_square": lambda x, axes, keep: np.sum(np.square(x), axes, keepdims=keep, dtype=x.dtype),
+    "sum_square": lambda x, axes, keep: total(np.square(x), axes, keep),
 }
 
 

@@ -13,6 +13,7 @@ from .elementwise import widened
 from .pool import laid, least
 from .quiet import quiet
 from .registry import Array, kernel, lookup
+from .totals import mean_of, total, variance_of
 
 Axes = tuple[int, ...] | None
 
@@ -137,7 +138,7 @@ for _name, _of in (("softmax", "softmax"), ("log_softmax", "log_softmax"), ("har
 @kernel("onnx.mean")
 def mean(x: Array, axis: Axes, keepdims: bool) -> Array:
     if x.size == 0:  # what the standard leaves undefined is 0, as exporters rely on: the mean of an empty bag
-        return np.asarray(np.sum(x, axis, x.dtype, keepdims=keepdims))
+        return np.asarray(total(x, axis, keepdims))
     if x.dtype.kind in "iu":
         return np.asarray(np.mean(x, axis, keepdims=keepdims)).astype(x.dtype)
     return np.asarray(lookup("mean")(x, axis, keepdims))
@@ -187,8 +188,8 @@ def layer_normalization(
 ) -> tuple[Array, Array, Array]:
     axes = tuple(range(axis % x.ndim, x.ndim))
     made = x.astype(np.float32, copy=False)
-    middle = np.mean(made, axes, keepdims=True)
-    inverse = 1 / np.sqrt(np.var(made, axes, keepdims=True) + np.float32(epsilon))
+    middle = mean_of(made, axes, True)
+    inverse = 1 / np.sqrt(variance_of(made, axes, True) + np.float32(epsilon))
     scaled = ((made - middle) * inverse * scale + (0 if bias is None else bias)).astype(x.dtype)
     return scaled, middle, inverse
 
@@ -197,7 +198,7 @@ def layer_normalization(
 def rms_normalization(x: Array, scale: Array, axis: int, epsilon: float) -> Array:
     axes = tuple(range(axis % x.ndim, x.ndim))
     made = x.astype(np.float32, copy=False) if x.dtype.itemsize < 4 else x
-    root = np.sqrt(np.mean(made * made, axes, keepdims=True) + made.dtype.type(epsilon))
+    root = np.sqrt(mean_of(made * made, axes, True) + made.dtype.type(epsilon))
     scaled: Array = made / root * scale
     return scaled.astype(x.dtype)
 

@@ -13,6 +13,7 @@ from ..dtypes import dtype_of
 from .elementwise import Array
 from .quiet import quiet
 from .registry import kernel
+from .totals import mean_of
 from .windows import Grid, channels_back, channels_first, narrow, wide
 
 Ints = tuple[int, ...]
@@ -149,9 +150,7 @@ def inverse(p: float) -> float:
 @quiet
 def global_average_pool(x: Array, layout: str) -> Array:
     axes = spatial_axes(x.ndim, x.ndim - 2, layout)
-    total = np.add.reduce(wide(x), axis=axes, keepdims=True)
-    divisor = np.asarray(prod(x.shape[a] for a in axes), total.dtype)
-    return narrow(total / divisor, x.dtype)
+    return narrow(mean_of(wide(x), axes, True), x.dtype)
 
 
 @kernel("global_max_pool")

@@ -11,6 +11,7 @@ from .create import cast
 from .elementwise import Array, Dtype, Function, in_blocks, widened
 from .quiet import quiet
 from .registry import kernel
+from .totals import accumulated, mean_of, total, variance_of
 from .windows import narrow, wide
 
 Axes = tuple[int, ...] | None
@@ -25,22 +26,21 @@ def _along(ufunc: np.ufunc, x: Array, axis: Axes | int, keepdims: bool, **option
     return ufunc.reduce(x, axis=axis, keepdims=keepdims, **options)
 
 
-def _fold(ufunc: np.ufunc, x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -> Array:
-    x = cast(x, dtype)
-    result = _along(ufunc, x, axis, keepdims, dtype=_accumulator(x))
-    return result.astype(x.dtype, copy=False)
-
-
 @kernel("sum")
 @quiet
 def sum_(x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -> Array:
-    return _fold(np.add, x, axis, keepdims, dtype)
+    x = cast(x, dtype)
+    wide = _accumulator(x)
+    if wide != x.dtype:
+        return _along(np.add, x, axis, keepdims, dtype=wide).astype(x.dtype)
+    return total(x, axis, keepdims)
 
 
 @kernel("prod")
 @quiet
 def prod_(x: Array, axis: Axes, keepdims: bool, dtype: Dtype) -> Array:
-    return _fold(np.multiply, x, axis, keepdims, dtype)
+    x = cast(x, dtype)
+    return _along(np.multiply, x, axis, keepdims, dtype=_accumulator(x)).astype(x.dtype, copy=False)
 
 
 @kernel("max")
@@ -55,39 +55,25 @@ def min_(x: Array, axis: Axes, keepdims: bool) -> Array:
     return _along(np.minimum, x, axis, keepdims).astype(x.dtype, copy=False)
 
 
-def _count(x: Array, axis: Axes) -> int:
-    """How many elements go into one of the results."""
-    return prod(x.shape) if axis is None else prod(x.shape[a] for a in axis)
-
-
-@quiet
-def _mean(x: Array, axis: Axes, keepdims: bool) -> Array:
-    return _along(np.add, x, axis, keepdims) / np.asarray(_count(x, axis), x.dtype)
-
-
-@quiet
-def _variance(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
-    differences = np.asarray(x - _mean(x, axis, True))
-    divisor = max(_count(x, axis) - correction, 0)
-    return _along(np.add, np.square(differences, out=differences), axis, keepdims) / np.asarray(divisor, x.dtype)
-
-
 @kernel("mean")
-def mean(x: Array, axis: Axes, keepdims: bool) -> Array:
+@quiet
+def mean_(x: Array, axis: Axes, keepdims: bool) -> Array:
     x = np.asarray(x)
-    return _mean(widened(x), axis, keepdims).astype(x.dtype, copy=False)
+    return mean_of(widened(x), axis, keepdims).astype(x.dtype, copy=False)
 
 
 @kernel("var")
+@quiet
 def var(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     x = np.asarray(x)
-    return _variance(widened(x), axis, keepdims, correction).astype(x.dtype, copy=False)
+    return variance_of(widened(x), axis, keepdims, correction).astype(x.dtype, copy=False)
 
 
 @kernel("std")
+@quiet
 def std(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     x = np.asarray(x)
-    return np.sqrt(_variance(widened(x), axis, keepdims, correction)).astype(x.dtype, copy=False)
+    return np.sqrt(variance_of(widened(x), axis, keepdims, correction)).astype(x.dtype, copy=False)
 
 
 @kernel("all")
@@ -117,13 +103,13 @@ def _accumulate(
     axis = (axis or 0) % x.ndim
     source = np.flip(x, axis) if reverse else x
     if not (initial or exclusive):
-        result = ufunc.accumulate(source, axis=axis, dtype=_accumulator(x))
+        result = accumulated(ufunc, source, axis, _accumulator(x))
     else:
         result = np.empty((*x.shape[:axis], x.shape[axis] + initial, *x.shape[axis + 1 :]), _accumulator(x))
         before = (slice(None),) * axis
         result[(*before, slice(0, 1))] = ufunc.identity
         source = source if initial else source[(*before, slice(None, -1))]
-        ufunc.accumulate(source, axis=axis, dtype=result.dtype, out=result[(*before, slice(1, None))])
+        accumulated(ufunc, source, axis, result.dtype, result[(*before, slice(1, None))])
     result = result.astype(x.dtype, copy=False)
     return np.flip(result, axis) if reverse else result
 
@@ -178,7 +164,7 @@ def logsumexp(x: Array, axis: Axes, keepdims: bool) -> Array:
     x = np.asarray(x)
     wide = widened(x)
     greatest = _greatest(wide, axis)
-    result = np.log(_along(np.add, np.exp(wide - greatest), axis, True)) + greatest
+    result = np.log(total(np.exp(wide - greatest), axis, True)) + greatest
     if not keepdims:
         result = result.squeeze(tuple(range(x.ndim)) if axis is None else axis)
     return result.astype(x.dtype, copy=False)
@@ -202,25 +188,25 @@ def _totals(x: Array, axis: int) -> Array:
     width = x.shape[axis]
     if axis == -1 and width <= _NARROW:
         return np.vecdot(x, np.ones(width, x.dtype))[..., None]
-    return _along(np.add, x, axis, True)
+    return total(x, axis, True)
 
 
 def exponentials(x: Array, axis: int) -> tuple[Array, Array]:
     """Exponentials along an axis, and what they add up to; of elements as they are, or less the greatest where that would be
     too large or too small."""
     result = np.asarray(np.exp(x))
-    total = _totals(result, axis)
-    if not np.all((total > _LEAST) & (total < np.inf)):
+    added = _totals(result, axis)
+    if not np.all((added > _LEAST) & (added < np.inf)):
         greatest = _along(np.maximum, x, axis, True, initial=-np.inf)
         greatest[greatest == -np.inf] = 0
         np.exp(np.subtract(x, greatest, out=result), out=result)
-        total = _totals(result, axis)
-    return result, total
+        added = _totals(result, axis)
+    return result, added
 
 
 def _softmax(x: Array, axis: int, out: Array | None) -> Array:
-    result, total = exponentials(x, axis)
-    return np.divide(result, total, out=result if out is None else out)
+    result, added = exponentials(x, axis)
+    return np.divide(result, added, out=result if out is None else out)
 
 
 # Rows of floats of two bytes up to this length are computed with every step rounded, as ONNX's own are: in longer ones a sum
@@ -230,7 +216,7 @@ _SHORT = 1 << 6
 
 def _softmax_by_steps(x: Array, axis: int) -> Array:
     result = np.exp(x - _along(np.maximum, x, axis, True, initial=-np.inf))
-    return np.divide(result, _along(np.add, result, axis, True))
+    return np.divide(result, total(result, axis, True))
 
 
 @kernel("softmax")
@@ -244,7 +230,7 @@ def softmax(x: Array, axis: int, out: Array | None = None) -> Array:
 
 def _log_softmax(x: Array, axis: int, out: Array | None) -> Array:
     result = x - _along(np.maximum, x, axis, True, initial=-np.inf)
-    result -= np.log(_along(np.add, np.exp(result), axis, True))
+    result -= np.log(total(np.exp(result), axis, True))
     return result
 
 

@@ -32,11 +32,23 @@ def segment_sum(x: Array, ids: Array, count: int) -> Array:
     return narrow(_sums(x, ids, count), x.dtype)
 
 
+# So many rows, or as many as there are segments, are added up one after the other; then such sums are, in float64.
+_ROWS = 1 << 13
+
+
 def _sums(x: Array, ids: Array, count: int) -> Any:
-    source = wide(x)
-    total = np.zeros((count, *x.shape[1:]), source.dtype)
-    np.add.at(total, _ids(ids, count), source)
-    return total
+    source, ids = wide(x), _ids(ids, count)
+    rows = max(_ROWS, count)
+    if source.dtype.kind != "f" or len(source) <= rows:
+        return _partial(source, ids, count)
+    parts = (_partial(source[at : at + rows], ids[at : at + rows], count) for at in range(0, len(source), rows))
+    return sum(parts, np.zeros((count, *x.shape[1:]), np.float64)).astype(source.dtype, copy=False)
+
+
+def _partial(source: Array, ids: Array, count: int) -> Array:
+    sums = np.zeros((count, *source.shape[1:]), source.dtype)
+    np.add.at(sums, ids, source)
+    return sums
 
 
 @kernel("segment_mean")
