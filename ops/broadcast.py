@@ -9,27 +9,31 @@ from typing import Any
 from ..lang.node import Node
 from .axes import Shape, known_shape
 from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
-from .requirements import Axis, Broadcast
+from .requirements import Axis, Broadcast, Entry
 
 
 class _Operand(Node):
-    """One operand at one axis: its place among the operands, its parameter's name, and its size there."""
+    """One operand at one axis: its place among the operands, its parameter's name, and its size there; of a shape that stands
+    in a tensor how many `entries` it has."""
 
     place: int
     name: str
     size: Dim
+    entries: int = 0
 
     @property
     def literal(self) -> bool:
         return isinstance(self.size, int)
 
 
-def broadcast(ctx: Ctx, *shapes: Shape, names: Sequence[str] = ("x", "y", "z"), last: int = -1) -> Shape:
+def broadcast(
+    ctx: Ctx, *shapes: Shape, names: Sequence[str] = ("x", "y", "z"), last: int = -1, entries: Sequence[int] = (0, 0, 0)
+) -> Shape:
     """The common shape of right-aligned shapes, and the requirements that there is one.
 
     `names` are the operands' parameters, for the blame; `last` is the number of the axis that stands last in the shapes
-    (-3 for the batch axes of a matrix product). A segment (`*batch`) broadcasts with itself and with nothing; where
-    operands do not line up around one, RankUnknown is raised.
+    (-3 for the batch axes of a matrix product); `entries` is how many sizes a shape has that stands in a tensor. A segment
+    (`*batch`) broadcasts with itself and with nothing; where operands do not line up around one, RankUnknown is raised.
 
     [n, 3], [3] -> [n, 3];  [2, n], [3] -> [2, 3] if n == 3 or n == 1
     [n], [m] -> [the one of n and m that is not 1] if n == m or n == 1 or m == 1
@@ -38,7 +42,11 @@ def broadcast(ctx: Ctx, *shapes: Shape, names: Sequence[str] = ("x", "y", "z"), 
     columns: list[tuple[int, int | None, list[_Operand]]] = []
     axis: int | None = last
     for position in range(1, 1 + max(map(len, shapes), default=0)):
-        parts = [_Operand(i, names[i], shape[-position]) for i, shape in enumerate(shapes) if position <= len(shape)]
+        parts = [
+            _Operand(i, names[i], shape[-position], *entries[i : i + 1])
+            for i, shape in enumerate(shapes)
+            if position <= len(shape)
+        ]
         if any(isinstance(part.size, Segment) for part in parts):
             result[position] = _same_segment(parts)
             axis = None
@@ -132,4 +140,10 @@ def _place(operand: _Operand) -> int:
 
 
 def _broadcast(a: _Operand, b: _Operand, axis: int | None) -> Broadcast:
-    return Broadcast(Axis(a.name, axis, a.size), Axis(b.name, axis, b.size))
+    return Broadcast(_quantity(a, axis), _quantity(b, axis))
+
+
+def _quantity(operand: _Operand, axis: int | None) -> Axis | Entry:
+    if operand.entries and axis is not None:
+        return Entry(operand.name, operand.entries + axis, operand.size)
+    return Axis(operand.name, axis, operand.size)

@@ -165,8 +165,8 @@ class NotZero(Node):
 class Broadcast(Node):
     """Two sizes are equal, or one of them is 1."""
 
-    left: Axis
-    right: Axis
+    left: Axis | Entry
+    right: Axis | Entry
 
 
 class BroadcastTo(Node):
@@ -306,6 +306,12 @@ def quantities(asked: Requirement) -> tuple[Quantity, ...]:
     """What a requirement speaks of, in order."""
     own = asked.of if isinstance(asked, Spoken) else (getattr(asked, name) for name in asked._fields)
     return tuple(q for q in own if isinstance(q, Quantity))
+
+
+def entry_at(asked: Requirement, param: str, axis: int) -> Entry | None:
+    """The entry of a parameter that is spoken of."""
+    found = (part for quantity in quantities(asked) for part in parts(quantity) if isinstance(part, Entry))
+    return next((entry for entry in found if (entry.param, entry.axis) == (param, axis)), None)
 
 
 def places(asked: Requirement) -> At:

@@ -9,6 +9,13 @@ from .model import Ctx, Dim
 SENTINEL = 2**63 - 1
 
 
+def of_model(bound: Dim) -> Dim:
+    """A bound in a model, where the ends of int32 stand for those of int64: ONNX names INT_MAX for the end of any axis."""
+    if not isinstance(bound, int) or abs(bound) < 2**31 - 1:
+        return bound
+    return SENTINEL if bound > 0 else -SENTINEL - 1
+
+
 def slice_length(ctx: Ctx, n: Dim, start: Dim, stop: Dim, step: Dim) -> Dim:
     """The length of `range(n)[start:stop:step]`; of a step whose sign is not known only that it is at most n.
 

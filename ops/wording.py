@@ -195,6 +195,12 @@ def _are_items(a: r.Axis, b: r.Axis) -> bool:
     return "[" in a.param and a.param.partition("[")[0] == b.param.partition("[")[0]
 
 
+def size_at(asked: r.Requirement, operands: Operands, param: str, axis: int) -> str | None:
+    """What is there at a place that is spoken of: the size of an axis, or the element that is an entry."""
+    entry = r.entry_at(asked, param, axis) if operands.is_tensor(param) else None
+    return operands.size(param, axis) if entry is None else operands.text(entry.size)
+
+
 def _found(asked: r.Requirement, operands: Operands, said: bool) -> str:
     """What is there: `they are 3 and 4`, unless that was said behind the operands."""
     match asked:
@@ -208,7 +214,7 @@ def _found(asked: r.Requirement, operands: Operands, said: bool) -> str:
         case r.DTypeIn(left=left) | r.NotComplex(left=left):
             dtype = operands.dtype(left.param)
             return f"it has {dtype}" if dtype is not None else ""
-    sizes = [operands.size(param, axis) for param, axis in r.places(asked) if axis is not None]
+    sizes = [size_at(asked, operands, param, axis) for param, axis in r.places(asked) if axis is not None]
     known = [size for size in sizes if size is not None]
     repeated = isinstance(asked, r.Spoken) and len({param for param, _ in r.places(asked)}) < len(sizes)
     if said or repeated or not known or len(known) != len(sizes):
@@ -231,7 +237,7 @@ def _sizes_behind(asked: r.Requirement, operands: Operands) -> dict[str, str]:
     scalars = {param: operands.scalar(param) for param in mentioned}
     scalars |= {part.param: operands.text(part.size) for part in named if isinstance(part, r.Total)}
     found: list[tuple[str, str | None]] = [(param, size) for param, size in scalars.items() if size is not None]
-    found += [(param, operands.size(param, axis)) for param, axis in r.places(asked) if axis is not None]
+    found += [(param, size_at(asked, operands, param, axis)) for param, axis in r.places(asked) if axis is not None]
     sizes = {param: size for param, size in found if size is not None and len(size) <= _BEHIND}
     once = all(mentioned.count(param) == 1 for param in sizes)
     several = len(sizes) > 1 or not _is_about_place(asked)

@@ -175,7 +175,7 @@ def _asked(check: OpenCheck) -> Asked:
     if check.finding is None:
         of_ranks = check.cond if check.cond is not None and all(map(is_rank, cond_variables(check.cond))) else None
         needs = "" if of_ranks is None else f"it needs {_text(shorter(facts_of(()), of_ranks))}"
-        return Asked(needs, check.span)
+        return Asked(check.needs or needs, check.span)
     said = told(check.finding)
     return Asked(said.sentence.claim if said.sentence is not None else said.message, check.span)
 

@@ -39,10 +39,10 @@ _MOST_STEPS = 8
 
 class OpenCheck:
     """One open check: its condition (None where it cannot be said), the conditions of the arms that it stands in, where it is
-    told, the turn of a loop that it stands in, the arms that no sizes decide, and what was found of it, if that was recorded.
-    One that `never` holds stands in an arm that need not be taken."""
+    told, the turn of a loop that it stands in, the arms that no sizes decide, and what was found of it, if that was recorded,
+    else what it `needs` in words. One that `never` holds stands in an arm that need not be taken."""
 
-    __slots__ = ("cond", "finding", "never", "path", "sides", "span", "turn")
+    __slots__ = ("cond", "finding", "needs", "never", "path", "sides", "span", "turn")
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class OpenCheck:
         self.turn = turn
         self.sides = sides
         self.finding: Finding | None = None
+        self.needs = ""
         self.never = False
 
 

@@ -13,6 +13,7 @@ from ...lang.source import Made
 from .functions import Given, filled_in
 from .literals import Unwritten, listed, literal, quoted
 from .model import Function, Graph, Listed, Operation, Tensor, TensorType, ValueType
+from .operators.demands import ask
 from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import called
 from .types import opaque_text, param_text
@@ -54,6 +55,8 @@ class Block:
         self.bound: dict[str, str] = {}
         self.types: dict[str, ValueType] = {}
         self.constants: dict[str, Tensor] = {}
+        # Values whose types are what callers have to give: the model's inputs.
+        self.given: set[str] = set()
         self.given_by: dict[str, Operation] = {}
         # What the values of a function's body are called after, and the node that all of its lines are for.
         self.prefix: str | None = None
@@ -89,6 +92,12 @@ class Block:
                 return block.types[value]
             block = block.outer
         return None
+
+    def is_given(self, value: str) -> bool:
+        """Whether a value is an input of the model, which has the type that is declared of it."""
+        return value in self.given or (
+            self.outer is not None and value not in self.given_by and self.outer.is_given(value)
+        )
 
     def constant(self, value: str) -> Tensor | None:
         block: Block | None = self
@@ -205,10 +214,12 @@ class Block:
         rule = self.writer.prelude.rule(operation)
         if row is None and rule is not None:
             row = partial(called, rule)
+        reader = Reader(operation, self)
         if row is None and own is None:
             row = find(operation.domain, operation.op_type, version)
+            ask(reader)
         if row is not None:
-            return [(row(Reader(operation, self)), self.made)]
+            return [(row(reader), self.made)]
         if own is not None and self.is_kept(operation):
             return self.call(own, operation)
         made = own or self._defined(operation, version)
@@ -319,6 +330,8 @@ class Block:
             kind = self.type(actual)
             if kind is not None:
                 block.types[formal] = kind
+            if self.is_given(actual):
+                block.given.add(formal)
         given = {**function.attributes, **operation.attributes}
         block.only = made
         block.operations([filled_in(o, given, block.bound) for o in function.operations])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import copysign, isfinite, isnan, prod
 
@@ -87,5 +87,5 @@ def quoted(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def listed(values: Sequence[object]) -> str:
+def listed(values: Iterable[object]) -> str:
     return f"[{', '.join(map(str, values))}]"

@@ -70,6 +70,7 @@ def _write(writer: Writer) -> None:
     head = f"@main = fn({', '.join(writer.param(v) for v in inputs)}) {{"
     block.types = {v.name: v.type for v in (*graph.values, *graph.inputs, *graph.outputs) if v.type is not None}
     block.types |= {t.name: TensorType(t.dtype, t.shape) for t in graph.initializers}
+    block.given = {v.name for v in inputs}
     block.initializers(graph.initializers)
     block.operations(graph.operations)
     result = block.result([v.name for v in graph.outputs])

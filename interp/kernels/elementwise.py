@@ -271,8 +271,6 @@ def _gelu_erf(x: Array, out: Array | None) -> Array:
     if x.dtype != np.float32:
         return _gelu_64(x)
     half = np.asarray(x * 0.5)
-    if not np.min(half, initial=0) > -np.inf:
-        half = np.maximum(half, np.float32(-10))  # below, the second factor is 0
     squares = np.asarray(half * half)
     result = np.asarray(squares * _GELU_32[-1])
     for coefficient in _GELU_32[-2:0:-1]:
@@ -288,7 +286,7 @@ def _gelu_erf(x: Array, out: Array | None) -> Array:
 def _gelu_64(x: Array) -> Array:
     """max(x, 0) - |x| * erfc(|x| / sqrt(2)) / 2, which is x / 2 * (1 + erf(x / sqrt(2))) without cancellation.
 
-    Beyond 40 the second term is 0; so it is at infinity.
+    Beyond 40 the second term is 0; at minus infinity it is no number, as its factors say.
     """
     magnitude = np.clip(np.abs(x), 0, 40)
     magnitude *= _SQRT_HALF
@@ -296,6 +294,7 @@ def _gelu_64(x: Array) -> Array:
     result *= magnitude
     result *= -_SQRT_HALF
     result += np.clip(x, 0, np.inf)
+    result[x == -np.inf] = np.nan
     return result
 
 

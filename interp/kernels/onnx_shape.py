@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.slices import of_model
 from .registry import Array, BadValue, kernel, lookup
 
 
@@ -50,7 +51,8 @@ def slice_(x: Array, starts: Array, ends: Array, axes: Array | None, steps: Arra
     places = range(len(starts)) if axes is None else integers(axes)
     by = (1,) * len(starts) if steps is None else integers(steps)
     found = [slice(None)] * x.ndim
-    for axis, start, end, step in zip(places, integers(starts), integers(ends), by, strict=True):
+    first, last = (map(of_model, integers(bounds)) for bounds in (starts, ends))
+    for axis, start, end, step in zip(places, first, last, by, strict=True):
         found[axis] = slice(start, None if step < 0 and end < -x.shape[axis] else end, step)
     return x[tuple(found)]
 

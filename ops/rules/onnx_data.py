@@ -46,7 +46,7 @@ def tf_idf(
     TfIdfVectorizer."""
     choice(ctx, "mode", rest[-1], ("TF", "IDF", "TFIDF"))
     dims = ctx.dims(x)
-    if len(dims) > 2:
+    if len(dims) not in (1, 2):
         ctx.fail(OfRank("{0} to have one axis or two", (Argument("x"),), f"its rank is {len(dims)}"))
     return (*dims[:-1], max(columns, default=-1) + 1)
 

@@ -99,20 +99,21 @@ def non_max_suppression(
 def affine_grid(ctx: Ctx, theta: TensorInfo, size: TensorInfo, align_corners: bool) -> Shape:
     """The points that affine maps make of those of an image of shape `size`, `[n, *s, rank of s]`. ONNX AffineGrid."""
     n, rows, columns = ranked(ctx, "theta", theta, 3, "[batch, axes, axes + 1]")
-    sizes = elements(ctx, size)
+    sizes = _asked(ctx, "size", size)
     if len(sizes) not in (4, 5):
         ctx.fail(Other("4 or 5 sizes in {0}", (Argument("size"),), f"it has {len(sizes)}"))
     count = len(sizes) - 2
     ctx.require(Is(Axis("theta", 1, rows), Number(count)))
     ctx.require(Is(Axis("theta", 2, columns), Number(count + 1)))
-    batch, _, *spatial = _asked(ctx, "size", sizes)
+    batch, _, *spatial = sizes
     ctx.require(Equal(Axis("theta", 0, n), Entry("size", 0, batch)))
     return (n, *spatial, count)
 
 
-def _asked(ctx: Ctx, name: str, sizes: tuple[Dim | None, ...]) -> tuple[Any, ...]:
-    """Sizes that a tensor says, of which none is negative."""
-    found = tuple(ctx.fresh("size") if e is None else e for e in sizes)
+def _asked(ctx: Ctx, name: str, sizes: TensorInfo) -> tuple[Any, ...]:
+    """Sizes that a tensor of rank 1 says, of which none is negative."""
+    ranked(ctx, name, sizes, 1)
+    found = tuple(ctx.fresh("size") if e is None else e for e in elements(ctx, sizes))
     for i, size in enumerate(found):
         if not isinstance(size, int) or size < 0:
             ctx.require(AtLeast(Entry(name, i, size), 0))
@@ -124,7 +125,7 @@ def center_crop_pad(ctx: Ctx, x: TensorInfo, shape: TensorInfo, axes: tuple[int,
     """The middle of axes that are longer than `shape`, and zeros around those that are shorter. ONNX CenterCropPad."""
     dims = list(ctx.dims(x))
     at = tuple(range(len(dims))) if axes is None else places(ctx, tuple(dims), axes, "axes")
-    wanted = _asked(ctx, "shape", elements(ctx, shape))
+    wanted = _asked(ctx, "shape", shape)
     if len(wanted) != len(at):
         each = f"an entry in {{0}} for each of {len(at)} axes"
         ctx.fail(Other(each, (Argument("shape"),), f"it has {len(wanted)}"))
@@ -154,7 +155,7 @@ def max_unpool(
     rank_at_least(ctx, "x", a, 3)
     _same_shape(ctx, x, indices)
     if output_shape is not None:
-        sizes = _asked(ctx, "output_shape", elements(ctx, output_shape))
+        sizes = _asked(ctx, "output_shape", output_shape)
         if len(sizes) != len(a):
             ctx.fail(Other(f"{len(a)} sizes in {{0}}", (Argument("output_shape"),), f"it has {len(sizes)}"))
         for at in (0, 1):

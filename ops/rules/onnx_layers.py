@@ -43,7 +43,7 @@ _pool("lp_pool", "p: float = 2.0, ", "T:floating -> T", "`@lp_pool` with pads of
 def global_lp_pool(ctx: Ctx, x: TensorInfo, p: float) -> Shape:
     """The root of the sum of powers over all spatial axes. ONNX GlobalLpPool."""
     dims = ctx.dims(x)
-    rank_at_least(ctx, "x", dims, 2)
+    rank_at_least(ctx, "x", dims, 3)
     return (*dims[:2], *(1 for _ in dims[2:]))
 
 
@@ -109,9 +109,12 @@ def dropout(
 def _cumulative(name: str, doc: str) -> None:
     def rule(ctx: Ctx, x: TensorInfo, axis: TensorInfo, exclusive: bool, reverse: bool) -> Shape:
         shape = known_shape(ctx, x)
+        rank_at_least(ctx, "x", shape, 1)
         for found in elements(ctx, axis):
             if isinstance(found, int):
                 place(ctx, shape, found)
+            else:
+                ctx.leave_open(Other("{0} to be an axis of {1}", (Argument("axis"), Argument("x"))))
         return shape
 
     params = parse_params("x: tensor, axis: tensor, exclusive: bool = false, reverse: bool = false")

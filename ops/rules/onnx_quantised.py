@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..axes import Shape, axis_of, is_plain, known_shape, place
+from ..axes import Shape, axis_of, is_plain, known_shape, place, product
 from ..model import AnyDType, Ctx, Dim, Out, TensorInfo
 from ..registry import lookup, primitive
 from ..requirements import Argument, Axis, Is, Number, OfRank, Other
@@ -59,6 +59,9 @@ def _scaled(
     shape = known_shape(ctx, x)
     _entries(ctx, "scale", scale, shape, axis, block_size)
     _entries(ctx, "zero_point", zero_point, shape, axis, block_size)
+    if zero_point is not None:
+        asked = Other("as many elements in {0} as in {1}", (Argument("zero_point"), Argument("scale")))
+        ctx.require(asked, ctx.eq(product(ctx.dims(zero_point)), product(ctx.dims(scale))))
     return shape
 
 

@@ -18,9 +18,9 @@ def _lengths(ctx: Ctx, x: TensorInfo, lengths: TensorInfo | None, layout: str) -
     """A length for each sequence."""
     if lengths is not None:
         axis = 0 if layout == "batch_first" else 1
-        (count,) = ranked(ctx, "lengths", lengths, 1)
-        ctx.require(Equal(Axis("lengths", 0, count), Axis("x", axis, ctx.dims(x)[axis])))
-        time = ctx.dims(x)[1 - axis]
+        (count,), dims = ranked(ctx, "lengths", lengths, 1), ranked(ctx, "x", x, 3)
+        ctx.require(Equal(Axis("lengths", 0, count), Axis("x", axis, dims[axis])))
+        time = dims[1 - axis]
         for length in dict.fromkeys(lengths.sizes or ()):
             asked = Other("each of {0} to be from 0 to {1}", (Argument("lengths", length), Axis("x", 1 - axis, time)))
             ctx.require(asked, ctx.all_of(ctx.le(0, length), ctx.le(length, time)))

@@ -111,7 +111,7 @@ def _given(ctx: Ctx, dims: Shape, at: tuple[int, ...], sizes: TensorInfo, policy
             ctx.require(AtLeast(Entry("sizes", i, size), 0))
         some = ctx.any_of(ctx.le(1, dims[axis]), ctx.eq(size, 0))
         least = some if policy == "stretch" else ctx.le(1, dims[axis])
-        ctx.require(AtLeast(Axis("x", axis, dims[axis]), 1, also=(("sizes", i),)), least)
+        ctx.require(AtLeast(Axis("x", axis, dims[axis]), 1, also=(("sizes", None),)), least)
     if policy == "stretch":
         return wanted
     nearer = smaller if policy == "not_larger" else larger

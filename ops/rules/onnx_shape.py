@@ -12,6 +12,7 @@ from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segmen
 from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Number, Other
+from ..slices import of_model
 from ..tracked import Ratio, count_of
 from ..tracked import elements as tracked_elements
 from .create import leads_on, steps_of
@@ -78,6 +79,7 @@ def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool, co
     knows as formulas, which the shape that is told rests on. Where they are given, nobody knows the size of another axis that
     is a formula: it may be a 0. ONNX Reshape.
     """
+    ranked(ctx, "shape", shape, 1)
     source, given = known_shape(ctx, x), elements(ctx, shape)
     formulas = tuple(i for i, size in enumerate(given) if size is not None and not isinstance(size, int))
     ctx.rest_on("computed", formulas)
@@ -153,10 +155,11 @@ def onnx_flatten(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
 @primitive("onnx.expand", "x: tensor, shape: tensor", "T:any, I:{int64} -> T")
 def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Shape:
     """The operand broadcast together with a shape: a 1 there is the operand's own size. ONNX Expand."""
+    ranked(ctx, "shape", shape, 1)
     wanted = tuple(ctx.fresh("size", None) if e is None else e for e in elements(ctx, shape))
     for axis, size in enumerate(wanted):
         not_negative(ctx, Entry("shape", axis, size))
-    return broadcast(ctx, known_shape(ctx, x), wanted, names=("x", "shape"))
+    return broadcast(ctx, known_shape(ctx, x), wanted, names=("x", "shape"), entries=(0, len(wanted)))
 
 
 @primitive("onnx.unsqueeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T")
@@ -186,17 +189,22 @@ def onnx_squeeze(ctx: Ctx, x: TensorInfo, axes: TensorInfo) -> Out:
 def onnx_slice(
     ctx: Ctx, x: TensorInfo, starts: TensorInfo, ends: TensorInfo, axes: TensorInfo | None, steps: TensorInfo | None
 ) -> Out:
-    """A part along some axes, with Python's rule for bounds. ONNX Slice."""
-    if tracked_elements(starts, ctx.dims(starts)) is None:
+    """A part along some axes, with Python's rule for bounds, where the ends of int32 are those of int64. ONNX Slice."""
+    (count,) = ranked(ctx, "starts", starts, 1)
+    for name, given in (("ends", ends), ("axes", axes), ("steps", steps)):
+        if given is not None and ranked(ctx, name, given, 1) != (count,):
+            ctx.require(Equal(Axis(name, 0, ctx.dims(given)[0]), Axis("starts", 0, count)))
+    if tracked_elements(starts, (count,)) is None:
         return _of_some_bounds(ctx, x)
     along = None if axes is None else literals(ctx, axes)
     by = None if steps is None else bounds(ctx, steps, "step")
-    return slice_(ctx, x, bounds(ctx, starts, "start"), bounds(ctx, ends, "end"), along, by, False)  # type: ignore[no-any-return]
+    first, last = (tuple(map(of_model, bounds(ctx, t, name))) for t, name in ((starts, "start"), (ends, "end")))
+    return slice_(ctx, x, first, last, along, by, False)  # type: ignore[no-any-return]
 
 
 def _of_some_bounds(ctx: Ctx, x: TensorInfo) -> Out:
     """Nobody knows how many bounds there are: any axis of what comes may be shorter."""
-    ctx.leave_open(Other("as many entries in {0}, axes and steps as in {1}", (Argument("ends"), Argument("starts"))))
+    ctx.leave_open(Other("each of its bounds to be along another axis of {0}", (Argument("x"),)))
     return Out(tuple(ctx.fresh("size", 0, size) for size in ctx.dims(x)))
 
 

@@ -50,6 +50,11 @@ class Asked(Node):
         return ()
 
     @property
+    def in_words(self) -> str:
+        """The same in words, where they are short and no finding says it."""
+        return ""
+
+    @property
     def fails_as(self) -> Code | None:
         """The error that it is if it fails, if that is known without the words."""
         return None

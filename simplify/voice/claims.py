@@ -68,6 +68,11 @@ class Claim(Asked):
         )
 
     @property
+    def in_words(self) -> str:
+        message = self.stmt.message if isinstance(self.stmt, core.Assert) else None
+        return message or (f"it needs {self.stmt.origin.text}" if self.stmt.origin.text else "")
+
+    @property
     def fails_as(self) -> Code:
         origin = self.stmt.origin
         if origin.declared is None:
@@ -247,7 +252,8 @@ def _condition(claim: Claim, finding: Finding) -> Diagnostic:
     if earlier is not None:
         return error(codes.E312, f"{spoken} contradicts {earlier}", stmt.span, function=finding.function)
     found = values_text(state, stmt, env, claim.ranges)
-    speaker = "the signature" if stmt.origin.what == "where" else "the assertion"
+    made = stmt.span.source.made.get(stmt.span.line)
+    speaker = "the signature" if stmt.origin.what == "where" else "the assertion" if made is None else made.kind
     labels = (*_dimensions(state, stmt, env), *_named_sizes(state, stmt, env))
     equation = _unsolvable(finding, stmt, env)  # one without a reason is the assertion itself
     remarks = (equation,) if "(" in equation else ()

@@ -26,7 +26,7 @@ from ...ops.requirements import (
     places,
 )
 from ...ops.spelling import argument, operation
-from ...ops.wording import ranked, sentence
+from ...ops.wording import ranked, sentence, size_at
 from ..known.finding import About, Asked, Finding
 from ..known.outcome import Outcome
 from ..known.state import State
@@ -111,7 +111,7 @@ class Precondition(Asked):
     def _labels(self, operands: Operands, at: At, totals: Totals | None) -> list[Label | None]:
         """Where what is spoken of comes from: ranks that are open first; for a reshape what it is made of, all in all."""
         state, call, reshapes = operands.state, self.call, isinstance(self.asked, _RESHAPES)
-        labels = [_came_from(operands, call, param, axis) for param, axis in at]
+        labels = [_came_from(operands, call, self.asked, param, axis) for param, axis in at]
         if self.code is None:
             entries = [call.find(param) for param, axis in at if axis is None]
             labels[:0] = [_open_rank(state, rank_of(state, e)) for e in entries if e is not None and is_open(state, e)]
@@ -249,11 +249,11 @@ def _dtype_help(finding: Finding, condition: Precondition) -> str | None:
     return None if name == UNKNOWN else where
 
 
-def _came_from(operands: Operands, call: CallInfo, param: str, axis: int | None) -> Label | None:
+def _came_from(operands: Operands, call: CallInfo, asked: Requirement, param: str, axis: int | None) -> Label | None:
     entry = call.find(param)
     if entry is None:
         return None
-    text = operands.size(param, axis) if axis is not None else None
+    text = size_at(asked, operands, param, axis) if axis is not None else None
     if text is None or axis is None:
         if call.span.start <= entry.span.start <= entry.span.end <= call.span.end:
             return None

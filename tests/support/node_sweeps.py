@@ -88,7 +88,7 @@ def along(d: Draw) -> Node:
     axis = d.axis(x.ndim) if opset >= 11 else d.number(0, x.ndim)
     if op.startswith("Cum"):
         at = np.array(axis, d.one(np.int32, np.int64)).reshape(d.one((), (1,)))
-        return Node(op, [x, at], d.some(exclusive=(0, 1), reverse=(0, 1)), d.held("x1"), opset)
+        return Node(op, [x, at], d.some(exclusive=(0, 1), reverse=(0, 1)), ("x1",) if at.ndim else d.held("x1"), opset)
     how = {"axis": axis} | (d.some(keepdims=(0, 1)) if op.startswith("Arg") else {})
     how |= d.some(select_last_index=(0, 1)) if has(op, opset, "select_last_index") else {}
     return Node(op, [x], how | (d.some(p=(1, 2)) if op == "LpNormalization" else {}), opset=opset)

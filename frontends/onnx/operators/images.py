@@ -61,7 +61,10 @@ def resize(node: Reader) -> str:
     cropped = places == "tf_crop_and_resize"
     given = f", roi={node.x(1)}" if cropped and _is_there(node, 1) else ""
     # Version 11 has both inputs, one of them empty.
-    if node.has(3) and _is_there(node, 3):
+    if _is_there(node, 3):
+        scales = node.shape(2) if node.has(2) else None
+        if scales is not None and all(isinstance(size, int) and size for size in scales):
+            raise Untranslatable("has both `scales` and `sizes`")
         given += f", sizes={node.x(3)}"
     else:
         given += f", scales={node.x(2)}"
@@ -143,7 +146,11 @@ def non_max_suppression(node: Reader) -> str:
 
 @operator("Col2Im", 18)
 def col2im(node: Reader) -> str:
-    return f"@fold({node.x(0)}, {node.x(1)}, {node.x(2)}{spaced(node, 'strides', 'pads', 'dilations')})"
+    (axes,) = node.shape(2) or (None,)
+    if axes is None or (axes,) != node.shape(1):
+        node.scope.demand(f'{node.x(2)}.shape == {node.x(1)}.shape, "block_shape has as many entries as image_shape"')
+    count = axes if isinstance(axes, int) else None
+    return f"@fold({node.x(0)}, {node.x(1)}, {node.x(2)}{spaced(node, 'strides', 'pads', 'dilations', axes=count)})"
 
 
 @operator("AffineGrid", 20)

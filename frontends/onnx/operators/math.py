@@ -162,8 +162,9 @@ def _factor(value: float) -> str:
 
 
 def _onto_product(node: Reader) -> str:
-    """What is added to the product, whose shape the sum has; of constants that is plain to see."""
-    if node.is_constant(1) and node.is_constant(2):
+    """What is added to the product, whose shape the sum has; of a row of constants that is plain to see."""
+    held = node.constant_shape(2)
+    if node.is_constant(1) and held is not None and len(held) < 3 and held[:-1] in ((), (1,)):
         return node.x(2)
     rows = f"{node.x(0)}.dim({int(bool(node.integer('transA', 0)))})"
     columns = f"{node.x(1)}.dim({int(not node.integer('transB', 0))})"
@@ -204,8 +205,11 @@ def group_normalization(node: Reader) -> str:
 
 @operator("PRelu", 7)
 def prelu(node: Reader) -> str:
-    x = node.x(0)
-    return f"@where({x} < 0, {node.x(1)} * {x}, {x})"
+    """The slope is repeated to the shape of x."""
+    x, slope = node.x(0), node.x(1)
+    if node.constant_shape(1) != ():
+        slope = f"@broadcast_to({slope}, {x}.shape)"
+    return f"@where({x} < 0, {slope} * {x}, {x})"
 
 
 @operator("Selu")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from . import images, shapes
 from .math import gemm
 from .registry import Reader, Row, Untranslatable, add, listed, number, operator
-from .windows import pairs, spaced
+from .windows import pairs, pooling, spaced
 
 DOMAIN = "com.microsoft"
 
@@ -26,12 +26,17 @@ def gelu(node: Reader) -> str:
 
 @_own("BiasGelu")
 def bias_gelu(node: Reader) -> str:
-    return f"@gelu({node.x(0)} + {node.x(1)})"
+    return f"@gelu({_biased(node)})"
+
+
+def _biased(node: Reader) -> str:
+    """The sum of an operand and a bias, which is repeated to its shape."""
+    return f"{node.x(0)} + @broadcast_to({node.x(1)}, {node.x(0)}.shape)"
 
 
 @_own("FastGelu")
 def fast_gelu(node: Reader) -> str:
-    x = f"{node.x(0)} + {node.x(1)}" if node.has(1) else node.x(0)
+    x = _biased(node) if node.has(1) else node.x(0)
     return f'@gelu({x}, approximate="tanh")'
 
 
@@ -204,9 +209,7 @@ def nhwc_conv(node: Reader) -> str:
 
 @_own("NhwcMaxPool")
 def nhwc_max_pool(node: Reader) -> str:
-    kernel = node.integers("kernel_shape")
-    if kernel is None:
-        raise Untranslatable("has no kernel_shape")
+    kernel = pooling(node)
     ceil = ", ceil_mode=true" if node.integer("ceil_mode", 0) else ""
     shaped = spaced(node, "strides", "pads", "dilations", strides=", strides=[1]")
     text = f"@onnx.max_pool(@moveaxis({node.x(0)}, -1, 1), {listed(kernel)}{shaped}{ceil})"
@@ -268,7 +271,7 @@ def cdist(node: Reader) -> str:
 def expand_dims(node: Reader) -> str:
     axes = node.elements(1)
     if axes is None:
-        return f"@onnx.unsqueeze({node.x(0)}, {node.x(1)})"
+        return f"@onnx.unsqueeze({node.x(0)}, @cast({node.x(1)}, int64))"
     return f"@expand_dims({node.x(0)}, axis={axes[0]})"
 
 

@@ -6,7 +6,7 @@ from . import quantised
 from .microsoft import DOMAIN, embedded
 from .recurrent import lstm_of, recurrent
 from .registry import Reader, Row, Untranslatable, add, listed, number, operator
-from .windows import spaced
+from .windows import pooling, spaced
 
 
 def dequantized(node: Reader, x: int, scale: int, zero: int) -> str:
@@ -78,9 +78,7 @@ def qlinear_global_average_pool(node: Reader) -> str:
 
 @operator("QLinearAveragePool", 1, DOMAIN)
 def qlinear_average_pool(node: Reader) -> str:
-    kernel = node.integers("kernel_shape")
-    if kernel is None:
-        raise Untranslatable("has no kernel_shape")
+    kernel = pooling(node)
     flags = ", ceil_mode=true" if node.integer("ceil_mode", 0) else ""
     flags += ", count_include_pad=true" if node.integer("count_include_pad", 0) else ""
     shaped = spaced(node, "strides", "pads", strides=", strides=[1]") + flags

@@ -70,6 +70,9 @@ class Scope(Protocol):
     def type(self, value: str) -> ValueType | None:
         """What is declared of a value."""
 
+    def is_given(self, value: str) -> bool:
+        """Whether a value is an input of the model, which has the type that is declared of it."""
+
     def literal(self, tensor: Tensor) -> str:
         """A tensor that stands in the model, as an expression."""
 
@@ -118,6 +121,12 @@ class Reader:
         found = self.scope.constant(self.operation.inputs[at]) if self.has(at) else None
         return tuple(found.shape) if found is not None else None
 
+    def shape(self, at: int) -> tuple[int | str | None, ...] | None:
+        """The shape of an input that the model holds, or that is its own."""
+        name = self.operation.inputs[at]
+        kind = self.scope.type(name) if self.scope.is_given(name) else None
+        return kind.shape if isinstance(kind, TensorType) else self.constant_shape(at)
+
     def rank(self, at: int) -> int | None:
         """The declared rank of an input."""
         kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
@@ -125,8 +134,10 @@ class Reader:
 
     def dtype_of(self, at: int) -> str | None:
         """What is declared of an input's elements."""
-        kind = self.scope.type(self.operation.inputs[at]) if self.has(at) else None
-        return kind.dtype if isinstance(kind, TensorType) else None
+        if not self.has(at):
+            return None
+        kind, held = self.scope.type(self.operation.inputs[at]), self.scope.constant(self.operation.inputs[at])
+        return kind.dtype if isinstance(kind, TensorType) else None if held is None else held.dtype
 
     def width(self, at: int) -> float:
         """The declared size of an input's last axis, infinite where it is no number."""

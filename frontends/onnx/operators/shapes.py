@@ -5,6 +5,7 @@ Where the model holds the axes, sizes or bounds, our own primitives say it; `@on
 
 from __future__ import annotations
 
+from ....ops.slices import of_model
 from ..literals import of_value
 from ..model import Tensor
 from .registry import Reader, Untranslatable, listed, operator
@@ -113,8 +114,8 @@ def _sliced(
     steps: tuple[int, ...] | None,
 ) -> str:
     along = "" if axes is None else f", axes={listed(axes)}"
-    by = "" if steps is None or set(steps) <= {1} else f", steps={listed(steps)}"
-    return f"@slice({node.x(0)}, {listed(starts)}, {listed(ends)}{along}{by})"
+    by = "" if steps is None or steps == (1,) * len(starts) else f", steps={listed(steps)}"
+    return f"@slice({node.x(0)}, {listed(map(of_model, starts))}, {listed(map(of_model, ends))}{along}{by})"
 
 
 @operator("Split", 2)
@@ -225,7 +226,7 @@ def _cumulative(node: Reader, what: str) -> str:
 def trilu(node: Reader) -> str:
     which = "triu" if node.integer("upper", 1) else "tril"
     k = node.elements(1)
-    offset = "" if not node.has(1) else f", k={k[0]}" if k else f", k=@item({node.x(1)})"
+    offset = "" if not node.has(1) else f", k={k[0]}" if k else f", k=@item(@reshape({node.x(1)}, []))"
     return f"@{which}({node.x(0)}{offset})"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .demands import of_rank
 from .registry import Reader, Untranslatable, listed, number, operator
 
 
@@ -13,11 +14,11 @@ def pairs(pads: tuple[int, ...]) -> str:
     return listed([f"({a}, {b})" for a, b in zip(pads[:half], pads[half:], strict=True)])
 
 
-def spaced(node: Reader, *names: str, strides: str = "", filters: int | None = None) -> str:
+def spaced(node: Reader, *names: str, strides: str = "", filters: int | None = None, axes: int | None = None) -> str:
     """The attributes of windows that are not their defaults; `strides` is what our primitive is told where there are none, and
-    `filters` the input that has the kernel's axes where no attribute says how many they are. Pads do not count where `auto_pad`
-    says what they are; a list without numbers says nothing."""
-    axes = _axes(node, filters)
+    `filters` the input that has the kernel's axes where no attribute says how many they are, and nobody knows it. Pads do not
+    count where `auto_pad` says what they are; a list without numbers says nothing."""
+    axes = _axes(node, filters) if axes is None else axes
     found = [strides] if node.integers("strides") is None and strides else []
     auto = node.word("auto_pad", "NOTSET").lower()
     for name in names:
@@ -85,11 +86,18 @@ def conv_transpose(node: Reader) -> str:
     return f"@conv_transpose({node.x(0)}, {node.of_kernel(1)}{node.optional(2, 'bias')}{shaped}{groups})"
 
 
-def _pool(node: Reader, name: str, *, more: str = "") -> str:
-    """By our primitive, which takes pads of at most half the kernel; else by the one that takes any."""
+def pooling(node: Reader) -> tuple[int, ...]:
+    """The kernel of a pool, whose operand has a batch and channels beside the kernel's axes."""
     kernel = node.integers("kernel_shape")
     if kernel is None:
         raise Untranslatable("has no kernel_shape")
+    of_rank(node, len(kernel) + 2, f" for a kernel of {len(kernel)} axes")
+    return kernel
+
+
+def _pool(node: Reader, name: str, *, more: str = "") -> str:
+    """By our primitive, which takes pads of at most half the kernel; else by the one that takes any."""
+    kernel = pooling(node)
     ceil = ", ceil_mode=true" if node.integer("ceil_mode", 0) else ""
     shaped = spaced(node, "strides", "pads", "dilations", strides=", strides=[1]")
     pads = node.integers("pads") or ()
