@@ -38,6 +38,7 @@ class Parameters:
         self.later: list[sweet.Expr] = []
         # How many statements of the body say for whom the function is: they stand in the wrapper.
         self.domain = 0
+        self.subjects: dict[str, core.Called] = {}
 
     def preconditions(self) -> None:
         """Parameters bound, their assertions made, then the conditions that speak of nothing else."""
@@ -116,6 +117,7 @@ class Parameters:
                     found += leaves(
                         self.code, name_, type_, "param", core.Called(param.name.name), param.type.span, position
                     )
+        self.subjects = {leaf.tensor: leaf.subject for leaf in found}
         return found
 
     def _check_defaults(self) -> None:
@@ -168,4 +170,9 @@ class Parameters:
                 bound.append((name, entry.expr))  # type: ignore[arg-type]
         kind = "result" if condition in self.later else "param"
         subject = core.Called(f"the conditions of @{self.info.name}")
-        return core.Declared(condition.span, kind, subject, "", None, tuple(bound), self.info.name)
+        axes = tuple(
+            (name, f"axis {e.axis} of {self.subjects[e.tensor].quoted}")
+            for name, e in bound
+            if isinstance(e, core.DimOf) and e.tensor in self.subjects
+        )
+        return core.Declared(condition.span, kind, subject, "", None, tuple(bound), self.info.name, axes=axes)

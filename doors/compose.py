@@ -20,6 +20,7 @@ from ..module import Function
 from ..residual import Check, residual_checks
 from .declared import Unfit
 from .door import Door
+from .forms import Forms
 
 
 class Link(NamedTuple):
@@ -192,6 +193,8 @@ def _flat(functions: Sequence[Callable[..., Any]]) -> Iterator[tuple[Door, Calla
             yield door, function
         else:
             name = getattr(function, "__name__", None) or repr(function)
+            if isinstance(door, Forms):
+                raise Unfit(door.unsigned)
             if isinstance(function, Function):
                 raise TypeError(f"{name} is a program's function: a row is of those that rx.checked decorated")
             raise TypeError(f"{name} has no signature: decorate it with rx.checked")

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import linecache
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ..lang import sweet
 from ..lang.codes import E101
 from ..lang.diagnostics import RxError, error
 from ..lang.node import Node, replace
+from ..lang.origins import Called
 from ..lang.parser import parse
-from ..lang.source import Placed, Source, Span
-from . import notation
+from ..lang.source import Placed, Span
+from . import notation, reading
 from .libraries import PREFIX
-from .notation import Maybe, Parts, Read, Tensor, Unread
+from .notation import Unread
+from .places import Derived, Excerpt, Places, Said, Spot, blank, dimensions, file_of, places
+from .reading import Item, Maybe, Parts, Read, Tensor, Whole
 
 OPTIONAL = 4
 """So many parameters may be None: there is a door for each choice of those that are."""
@@ -27,40 +29,16 @@ class Unfit(TypeError):
     """What cannot be checked at its door; the message says why."""
 
 
-class Excerpt(Source):
-    """A signature as it is read, with blanks for what stands around it or is left out; where it is shown, all is there."""
-
-    __slots__ = ("whole",)
-
-    def __init__(self, name: str, text: str, whole: str) -> None:
-        super().__init__(name, text)
-        self.whole = whole
-
-    def without(self, spans: Iterable[Span]) -> Excerpt:
-        text = self.text
-        for span in spans:
-            text = text[: span.start] + blank(span.text) + text[span.end :]
-        return Excerpt(self.name, text, self.whole)
-
-    def show(self) -> None:
-        """From here on its text is what people see: the offsets are the same."""
-        self.text = self.whole
-        self._starts = None
-
-
-def blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
-
-
 class Declared(Node):
     """What is said of a function: `fn` is the declaration as it was parsed, from `source`; `optional` are the parameters that
-    may be None, `maybe` says that of the result."""
+    may be None, `maybe` says that of the result. `derived` is there where the text was written of annotations."""
 
     name: str
     fn: sweet.Fn
     source: Excerpt
     optional: tuple[str, ...] = ()
     maybe: bool = False
+    derived: Derived | None = None
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -105,10 +83,13 @@ def named(function: Callable[..., Any]) -> str:
     return name if name[:1].isalpha() else f"f{name}"
 
 
-def declared(function: Callable[..., Any], signature: str | None) -> Declared:
-    """Raises Unfit, and RxError for a signature with something wrong in its syntax."""
+def declared(function: Callable[..., Any], signature: str | None) -> Declared | Asked:
+    """What the signature says, or the annotations; `Asked` where the arguments of a call decide which sizes are asked of what.
+    Raises Unfit, and RxError for a signature with something wrong in its syntax."""
     params = _parameters(function)
     found = _of_annotations(function, params) if signature is None else _of_text(function, signature)
+    if isinstance(found, Asked):
+        return found
     known = list(found.params)
     for name in known:
         _usable(name, params, found.name)
@@ -207,11 +188,11 @@ def parsed(name: str, source: Excerpt) -> Declared:
 
 def _source(function: Callable[..., Any], head: str, signature: str) -> Excerpt:
     """The signature in the lines of its file, where it stands there to the letter; else by itself."""
-    place = _place(function)
+    place = file_of(function)
     if place is None:
         return Excerpt(f"<signature of {named(function)}>", head + signature, head + signature)
-    shown, text, start = place
-    below = text.find(signature, start)
+    shown, text, line = place
+    below = text.find(signature, sum(map(len, text.splitlines(keepends=True)[: line - 1])))
     at = below if below >= 0 else text.find(signature)
     if at < len(head) or not signature.strip():
         return Excerpt(f"{shown}, the signature of {named(function)}", head + signature, head + signature)
@@ -219,83 +200,184 @@ def _source(function: Callable[..., Any], head: str, signature: str) -> Excerpt:
     return Excerpt(shown, head + blank(before) + signature + blank(after), text)
 
 
-def _place(function: Callable[..., Any]) -> tuple[str, str, int] | None:
-    """A function's file as people call it, its text, and the offset of the first line of the function, decorators included."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    lines = linecache.getlines(code.co_filename) if code is not None else []
-    if code is None or not lines:
-        return None
-    shown = os.path.relpath(code.co_filename)
-    shown = code.co_filename if shown.startswith(os.pardir) else shown
-    return shown, "".join(lines), sum(map(len, lines[: code.co_firstlineno - 1]))
-
-
 # Annotations
 
 
-class _Dtypes:
-    """The names of dtypes of a class, which no size of the signature has."""
+class Asked(NamedTuple):
+    """What the annotations of a function ask: of each parameter, and of the result (`return`); the names of sizes in them, and
+    where they stand."""
 
-    def __init__(self, taken: set[str]) -> None:
-        self.taken = taken
-        self.where: list[str] = []
+    name: str
+    items: dict[str, Item]
+    sizes: frozenset[str]
+    places: Places
 
-    def type(self, read: Tensor | Parts) -> str:
-        if isinstance(read, Parts):
-            return f"({', '.join(map(self.type, read.items))})"
-        return f"Tensor({read.shape}, {read.dtype if notation.is_dtype(read.dtype) else self._named(read.dtype)})"
+    def is_plain(self, params: Mapping[str, inspect.Parameter]) -> bool:
+        """Whether one signature says it for all calls."""
+        of_any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        maybe = [
+            n for n, i in self.items.items() if n in params and (isinstance(i, Maybe) or params[n].default is None)
+        ]
+        return (
+            len(maybe) <= OPTIONAL
+            and all(_is_plain(i.inner if isinstance(i, Maybe) else i) for i in self.items.values())
+            and not any(params[n].kind in of_any_number for n in self.items if n in params)
+        )
 
-    def _named(self, choices: str) -> str:
-        names = ("d", "e", *(f"d{n}" for n in range(2, 1000)))
-        name = next(n for n in names if n not in self.taken)
-        self.taken.add(name)
-        self.where.append(f"{name} in {choices}")
-        return name
+
+def _is_plain(item: Item) -> bool:
+    match item:
+        case Parts(items=items):
+            return all(i is not None and _is_plain(i) for i in items)
+        case Tensor():
+            return item.is_plain
+    return isinstance(item, Whole)
 
 
-def _of_annotations(function: Callable[..., Any], params: Mapping[str, inspect.Parameter]) -> Declared:
-    name = named(function)
-    found = {p: _read(name, f"`{p}`", params[p].annotation, function) for p in params}
-    result = _read(name, "the result", inspect.signature(function).return_annotation, function)
-    if all(r is None for r in (*found.values(), result)):
+def _of_annotations(function: Callable[..., Any], params: Mapping[str, inspect.Parameter]) -> Declared | Asked:
+    name, said = named(function), {n: p.annotation for n, p in params.items()}
+    said = {
+        n: a for n, a in {**said, "return": inspect.signature(function).return_annotation}.items() if a is not _EMPTY
+    }
+    names = names_of(function, _around(function))
+    found = {n: _read(name, n, a, names) for n, a in said.items()}
+    tensors = [t for item in found.values() for t in reading.tensors(item)]
+    if not tensors:
         raise Unfit(
             f'@{name} says nothing of arrays: annotate it, like `x: Float32[Array, "b n"]`, or give a signature'
         )
-    said = {n: r for n, r in found.items() if r is not None}
-    optional = tuple(n for n, r in said.items() if isinstance(r, Maybe))
-    plain = {n: r.inner if isinstance(r, Maybe) else r for n, r in said.items()}
-    given = result.inner if isinstance(result, Maybe) else result
-    sizes = _words(" ".join(_shapes(r) for r in (*plain.values(), given) if r is not None))
-    for both in filter(sizes.__contains__, plain):
+    sizes = frozenset(_words(" ".join(t.shape() for t in tensors)))
+    items = {n: i for n, i in found.items() if i is not None and (reading.of_arrays(i) is not None or n in sizes)}
+    for both in sizes & params.keys() & {n for n, i in items.items() if reading.of_arrays(i) is not None}:
         raise Unfit(
             f"`{both}` is a parameter of @{name} and a size in its annotations: in a signature a name is one of them"
         )
-    dtypes = _Dtypes({*params, *sizes})
-    types = ", ".join(f"{n} : {dtypes.type(r)}" for n, r in plain.items())
-    text = f"extern @{name} = fn({types}){'' if given is None else f' : {dtypes.type(given)}'}"
-    text += f" where {', '.join(dtypes.where)}" if dtypes.where else ""
-    place = _place(function)
-    shown = f"<signature of {name}>" if place is None else f"{place[0]}, the signature of {name}"
-    return replace(parsed(name, Excerpt(shown, text, text)), optional=optional, maybe=isinstance(result, Maybe))
+    asked = Asked(name, items, sizes, places(function, name, said))
+    return _in_one(asked, params) if asked.is_plain(params) else asked
 
 
-def _shapes(read: Tensor | Parts) -> str:
-    return " ".join(map(_shapes, read.items)) if isinstance(read, Parts) else read.shape
+_EMPTY = inspect.Parameter.empty
 
 
-def _read(name: str, what: str, annotation: Any, function: Callable[..., Any]) -> Read:
-    if annotation is inspect.Parameter.empty:
-        return None
+def _in_one(asked: Asked, params: Mapping[str, inspect.Parameter]) -> Declared:
+    """The one signature that the annotations are."""
+    text = Text(asked, {*params, *asked.sizes})
+    plain = {n: i.inner if isinstance(i, Maybe) else i for n, i in asked.items.items()}
+    for n, item in plain.items():
+        if n != "return":
+            text.param(n, n, item)
+    if "return" in plain:
+        text.result([plain["return"]])
+    optional = tuple(n for n, i in asked.items.items() if isinstance(i, Maybe) and n != "return")
+    return text.declared(optional=optional, maybe=isinstance(asked.items.get("return"), Maybe))
+
+
+class Text:
+    """A signature that is written of annotations, part by part."""
+
+    def __init__(self, asked: Asked, taken: set[str]) -> None:
+        self.asked, self.taken = asked, taken
+        self.text = f"extern @{asked.name} = fn("
+        self.spots: list[Spot] = []
+        self.where: list[tuple[str, Span]] = []
+        self.called: dict[str, Called] = {}
+        self.shown: dict[Called, str] = {}
+        self.results: tuple[Called, ...] = ()
+        self._after: dict[str, int] = {}
+
+    def param(self, name: str, of: str, item: Item, sizes: tuple[int, ...] | None = None) -> None:
+        """A parameter, made of that one `of` the function."""
+        self.text += ", " * (not self.text.endswith("("))
+        start, place = len(self.text), self._place(of)
+        self.text += f"{name} : "
+        self._type(item, of, sizes)
+        self.spots.append(Spot(start, len(self.text), place.whole))
+
+    def result(self, items: Sequence[Item], sizes: Sequence[tuple[int, ...] | None] = (None,)) -> None:
+        self.text += ") : " + "(" * (len(items) > 1)
+        for i, (item, size) in enumerate(zip(items, sizes, strict=True)):
+            self.text += ", " * (i > 0)
+            self._type(item, "return", size)
+        self.text += ")" * (len(items) > 1)
+
+    def _place(self, of: str) -> Said:
+        return self.asked.places.said.get(of) or Said(self.asked.places.head, self.asked.places.head)
+
+    def _type(self, item: Item, of: str, sizes: tuple[int, ...] | None) -> None:
+        start, place = len(self.text), self._place(of).annotation
+        match item:
+            case Parts(items=items):
+                for i, part in enumerate(items):
+                    self.text += "(" if i == 0 else ", "
+                    assert part is not None
+                    self._type(part, of, sizes)
+                self.text += ")"
+            case Tensor():
+                self._tensor(item, place, of, sizes)
+            case _:
+                self.text += "Size"
+        self.spots.append(Spot(start, len(self.text), place))
+
+    def _tensor(self, item: Tensor, place: Span, of: str, sizes: tuple[int, ...] | None) -> None:
+        [kind, *dims] = [*dimensions(place, item.dims, self._after.get(of, 0))] or [place]
+        self._after[of] = kind.start + 1 if dims else 0
+        self.text += "Tensor("
+        start = len(self.text)
+        written = (item.rx,) if item.rx else notation.shape(item.dims, sizes)
+        self.text += "" if item.rx else "["
+        for i, dim in enumerate(written):
+            self.text += ", " * (i > 0) + dim
+            self.spots += [Spot(len(self.text) - len(dim), len(self.text), dims[i])] if dims else []
+        self.text += "" if item.rx else "]"
+        self.spots.append(Spot(start, len(self.text), dims[0].to(dims[-1]) if dims else place))
+        self.text += f", {item.dtype if notation.is_dtype(item.dtype) else self._named(item.dtype, kind)}"
+        self.spots.append(Spot(self.text.rindex(" "), len(self.text), kind))
+        self.text += ")"
+
+    def _named(self, choices: str, place: Span) -> str:
+        """A name for a dtype of a class, which no size of the signature has."""
+        names = ("d", "e", *(f"d{n}" for n in range(2, 1000)))
+        name = next(n for n in names if n not in self.taken)
+        self.taken.add(name)
+        self.where.append((f"{name} in {choices}", place))
+        return name
+
+    def declared(self, **said: Any) -> Declared:
+        """What was written."""
+        self.text += "" if ") : " in self.text else ")"
+        for i, (condition, place) in enumerate(self.where):
+            self.text += ", " if i else " where "
+            self.spots.append(Spot(len(self.text), len(self.text) + len(condition), place))
+            self.text += condition
+        head = self.asked.places.head
+        self.spots.append(Spot(0, len(self.text), head))
+        found = parsed(self.asked.name, Excerpt(head.source.name, self.text, self.text))
+        derived = Derived(tuple(self.spots), tuple(self.called.items()), self.results, tuple(self.shown.items()))
+        return replace(found, derived=derived, **said)
+
+
+def _read(name: str, param: str, annotation: Any, names: Mapping[str, Any]) -> Read:
     try:
-        return notation.read(annotation, _names(function))
+        return reading.read(annotation, names)
     except Unread as why:
+        what = "the result" if param == "return" else f"`{param}`"
         raise Unfit(f"the annotation of {what} of @{name} cannot be checked: {why}") from None
 
 
-def _names(function: Callable[..., Any]) -> dict[str, Any]:
-    """What an annotation in a string may speak of."""
+def names_of(function: Callable[..., Any], around: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """What an annotation in a string may speak of; `around` has the names where it was decorated."""
     inner = inspect.unwrap(function)
-    return {**getattr(inner, "__globals__", {}), **dict(_closure(inner))}
+    return {**getattr(inner, "__globals__", {}), **around, **dict(_closure(inner))}
+
+
+def _around(function: Callable[..., Any]) -> dict[str, Any]:
+    """The names of the functions and classes that a function is defined in, while it is decorated there."""
+    space = getattr(inspect.unwrap(function), "__globals__", None)
+    frame, found = inspect.currentframe(), list[Mapping[str, Any]]()
+    while frame is not None and (frame.f_globals is space or not found):
+        found += [frame.f_locals] if frame.f_globals is space else []
+        frame = frame.f_back
+    return {name: value for names in reversed(found) for name, value in names.items()}
 
 
 def _closure(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from ..api import CheckError
 from ..lang.diagnostics import RxError
-from .declared import declared
+from .declared import Declared, Unfit, declared
 from .door import Door
+from .forms import Forms
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,14 +45,27 @@ def checked(signature: str | Callable[..., Any] | None = None, /) -> Any:
     '@first = fn(x : Tensor([n, m * 4], float32), y : Tensor([n], float32)) : Tensor([n], float32)'
     """
     if signature is None or isinstance(signature, str):
-        return lambda function: _checked(function, signature)
-    return _checked(signature, None)
-
-
-def _checked(function: Any, signature: str | None) -> Any:
-    if isinstance(function, classmethod | staticmethod):
-        return type(function)(_checked(function.__func__, signature))
+        return partial(_checked, signature=signature)
     try:
-        return Door(function, declared(function, signature)).function
+        return _checked(signature)
+    except (CheckError, Unfit) as problem:
+        problem.__traceback__ = None
+        raise
+
+
+def _checked(function: Any, signature: str | None = None) -> Any:
+    try:
+        return _door(function, signature)
+    except (CheckError, Unfit) as problem:
+        problem.__traceback__ = None  # it ends where the user decorates
+        raise
+
+
+def _door(function: Any, signature: str | None) -> Any:
+    if isinstance(function, classmethod | staticmethod):
+        return type(function)(_door(function.__func__, signature))
+    try:
+        said = declared(function, signature)
+        return (Door(function, said) if isinstance(said, Declared) else Forms(function, said)).function
     except RxError as problem:
         raise CheckError(problem.diagnostics) from None

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import update_wrapper
 from itertools import combinations
 from pathlib import Path
 from types import BuiltinFunctionType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from .. import pipeline
 from ..api import CheckError
+from ..interp.shape_error import ShapeError
 from ..lang import core
 from ..lang.checked import Checked
 from ..lang.dtypes import DTYPES
+from ..lang.node import replace
 from ..lang.walk import walk
 from ..module import Registry
 from ..residual import Check
@@ -39,10 +42,12 @@ class Door:
         self.optional = declared.optional
         self.parameters = _parameters(function, declared)
         choices = list(_choices(declared.optional))
-        self.programs = [_program(declared, absent) for absent in choices]
+        plain = [_program(declared, absent) for absent in choices]
+        self.programs = [_in_user_s_words(p, declared) for p in plain]
         found = zip(choices, self.programs, strict=True)
         self.variants = [Variant(absent, _function(program, declared), i) for i, (absent, program) in enumerate(found)]
-        self.authorities = [Authority(p, v.function) for p, v in zip(self.programs, self.variants, strict=True)]
+        pairs = zip(self.programs, self.variants, plain, strict=True)
+        self.authorities = [Authority(p, v.function, _function(q, declared), declared.derived) for p, v, q in pairs]
         self.lines = self._lines(decided=False)
         self.function = self._made(self.lines)
         # The functions that are made of it, with their lines: what counts rewrites them all.
@@ -81,35 +86,24 @@ class Door:
         return self.copies[-1][0]
 
     def _lines(self, *, decided: bool) -> Lines:
-        call, maybe = _call(self.parameters), self.declared.maybe
+        call, maybe = call_of(self.parameters), self.declared.maybe
         return [variant_lines(v, call, result_may_be_none=maybe, decided=decided) for v in self.variants]
 
     def _made(self, lines: Lines) -> Callable[..., Any]:
-        take_up()
-        door = self._compiled(self.text(lines))
-        update_wrapper(door, self.target)
-        defaults = [p for p in self.parameters.parameters.values() if p.default is not p.empty]
-        door.__defaults__ = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY) or None
-        door.__kwdefaults__ = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY} or None
-        door.__rx_door__ = self
-        made: Callable[..., Any] = door
-        return made
+        return finished(self._compiled(self.text(lines)), self)
 
     def _compiled(self, text: str) -> Any:
-        space: dict[str, Any] = {}
-        exec(compile(text, f"<door of {self.name}>", "exec"), SHARED, space)
-        return space["make"](self.target, _unseen(self._refuse), _unseen(self._reject))
+        return compiled(text, self, (self._refuse, self._reject, self._tell))
 
     def text(self, lines: Lines, counted: Counted | None = None) -> str:
         """The door as Python."""
-        head = [f"def make({PREFIX}target, {PREFIX}refuse, {PREFIX}reject):", f"    def door{_head(self.parameters)}:"]
         body: list[str] = []
         for variant, own in reversed(list(zip(self.variants, lines, strict=True))):
             if variant.absent:
                 tests = " and ".join(f"{n} is None" for n in self.optional if n in variant.absent)
                 body.append(f"        if {tests}:")
             body += listing(own, 3 if variant.absent else 2, counted)
-        return "\n".join([*head, *body, "    return door", ""])
+        return written(self.parameters, ("refuse", "reject", "tell"), body)
 
     def every_check(self) -> Iterator[core.Assert | core.MatchShape]:
         """The checks of all its lines."""
@@ -123,11 +117,78 @@ class Door:
 
     def _refuse(self, variant: int, args: Sequence[Any]) -> None:
         __tracebackhide__ = True
-        self.authorities[variant].refuse(args)
+        with refusing():
+            self.authorities[variant].refuse(args)
 
     def _reject(self, variant: int, args: Sequence[Any], result: Any) -> None:
         __tracebackhide__ = True
-        self.authorities[variant].reject(args, result)
+        with refusing():
+            self.authorities[variant].reject(args, result)
+
+    def _tell(self, problem: BaseException, variant: int, seen: Mapping[str, Any]) -> None:
+        authority = self.authorities[variant]
+        tell(problem, lambda: authority.note(authority.seen(seen)))
+
+
+# Of what a door refuses the traceback ends at the call; what is raised behind it gets a note.
+_REFUSED = "_rx_refused"
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What is raised here is what the door says of a call."""
+    __tracebackhide__ = True
+    try:
+        yield
+    except ShapeError as problem:
+        vars(problem)[_REFUSED] = True
+        raise
+
+
+def tell(problem: BaseException, note: Callable[[], str]) -> None:
+    """Takes the frames of a door from what it raised itself; adds a note to what the function raised, each once."""
+    if vars(problem).pop(_REFUSED, False):
+        problem.__traceback__ = None
+    elif (text := note()) and text not in getattr(problem, "__notes__", ()):
+        with suppress(TypeError):  # its notes are something else than a list
+            problem.add_note(text)
+
+
+# A door as Python
+
+
+class Owner(Protocol):
+    """What has a door: the function behind it, and its parameters there."""
+
+    target: Callable[..., Any]
+    parameters: inspect.Signature
+
+    @property
+    def name(self) -> str: ...
+
+
+def written(parameters: inspect.Signature, helpers: Sequence[str], body: Sequence[str]) -> str:
+    """What makes a door, of the function behind it and what it calls."""
+    given = ", ".join(f"{PREFIX}{name}" for name in ("target", *helpers))
+    return "\n".join([f"def make({given}):", f"    def door{_head(parameters)}:", *body, "    return door", ""])
+
+
+def compiled(text: str, owner: Owner, helpers: Sequence[Callable[..., Any]]) -> Any:
+    space: dict[str, Any] = {}
+    exec(compile(text, f"<door of {owner.name}>", "exec"), SHARED, space)
+    return space["make"](owner.target, *map(_unseen, helpers))
+
+
+def finished(door: Any, owner: Owner) -> Callable[..., Any]:
+    """A door that passes for the function behind it."""
+    take_up()
+    update_wrapper(door, owner.target)
+    defaults = [p for p in owner.parameters.parameters.values() if p.default is not p.empty]
+    door.__defaults__ = tuple(p.default for p in defaults if p.kind is not p.KEYWORD_ONLY) or None
+    door.__kwdefaults__ = {p.name: p.default for p in defaults if p.kind is p.KEYWORD_ONLY} or None
+    door.__rx_door__ = owner
+    made: Callable[..., Any] = door
+    return made
 
 
 def _unseen(action: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,6 +200,7 @@ def _unseen(action: Callable[..., Any]) -> Callable[..., Any]:
         return action(*args) if torch is None else torch.compiler.disable(action)(*args)
 
     unseen._torchdynamo_disable = True  # type: ignore[attr-defined]
+    unseen.__code__ = unseen.__code__.replace()  # where it goes on behind a graph is kept by the code, so many for each
     return unseen
 
 
@@ -158,8 +220,16 @@ def _program(declared: Declared, absent: frozenset[str]) -> Checked:
             names = " and ".join(f"`{n}`" for n in sorted(absent))
             why = "; ".join(d.message for d in report.diagnostics if d.severity == "error")
             raise Unfit(f"@{declared.name} cannot be checked without {names}: {why}")
-        raise CheckError(report.diagnostics)
+        derived = declared.derived
+        raise CheckError(report.diagnostics if derived is None else derived.moved(tuple(report.diagnostics)))
     return report.checked
+
+
+def _in_user_s_words(checked: Checked, declared: Declared) -> Checked:
+    if declared.derived is None:
+        return checked
+    program = declared.derived.moved(checked.program, _function(checked, declared))
+    return replace(checked, program=program)
 
 
 def _function(checked: Checked, declared: Declared) -> core.Function:
@@ -195,7 +265,7 @@ def _head(signature: inspect.Signature) -> str:
     return str(signature.replace(parameters=params, return_annotation=inspect.Signature.empty))
 
 
-def _call(signature: inspect.Signature) -> str:
+def call_of(signature: inspect.Signature) -> str:
     args = []
     for name, param in signature.parameters.items():
         match param.kind:

@@ -200,7 +200,7 @@ def _of_protocol(value: Any) -> tuple[tuple[int, ...], Any]:
 SHARED: dict[str, Any] = vars(written)
 _HELPERS = {
     "type": type, "callable": callable, "len": len, "isinstance": isinstance, "tuple": tuple, "list": list,
-    "int": int, "bool": bool,
+    "int": int, "bool": bool, "locals": locals, "BaseException": BaseException,
     "min": least, "max": greatest, "ceildiv": ceildiv, "exact": exact, "floor": floor, "modulo": modulo,
     "read": read, "differs": differs, "own": own, "outside": outside, "as_dtype": as_dtype, "NoArray": NoArray,
     "Undefined": Undefined, "ValueError": ValueError, "size_of": size_of, "bool_of": bool_of, "shape_of": shape_of,

@@ -11,6 +11,7 @@ from ..shapes import Dims, by_name, given_shapes, shapes_of
 from ..size import Size
 from .compose import Chain
 from .door import Door
+from .forms import Forms
 
 
 class Signature:
@@ -57,6 +58,8 @@ def signature(function: Callable[..., Any]) -> Signature | Function:
     if isinstance(function, Function):
         return function
     door = getattr(function, "__rx_door__", None)
+    if isinstance(door, Forms):
+        raise TypeError(door.unsigned)
     if door is None:
         name = getattr(function, "__name__", None) or repr(function)
         raise TypeError(f"{name} has no signature: decorate it with rx.checked")

@@ -299,7 +299,19 @@ def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, deci
         text.value(out, function.result)
         text.statements(function.promises, {out: function.result})
         lines += text.taken()
-    return [*lines, Written(0, f"return {RESULT}")]
+    return told([*lines, Written(0, f"return {RESULT}")], variant.place)
+
+
+def told(lines: Iterable[Written], place: object) -> list[Written]:
+    """The lines in a `try`: of what is raised there the door is told, with what is in its variables."""
+    problem = f"{PREFIX}problem"
+    return [
+        Written(0, "try:"),
+        *(line._replace(depth=line.depth + 1) for line in lines),
+        Written(0, f"except {PREFIX}BaseException as {problem}:"),
+        Written(1, f"{PREFIX}tell({problem}, {place}, {PREFIX}locals())"),
+        Written(1, "raise"),
+    ]
 
 
 def _out(function: core.Function) -> tuple[str, ...]:

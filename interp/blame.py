@@ -147,8 +147,9 @@ def _check(failure: Failure, step: Check | Match) -> Diagnostic:
         labels = (Label(origin.span, f"{asker} asks for it here"), *labels)
     argument = _argument(call, given, declared.tensor) if call is not None and declared is not None else ""
     found = values(check, outer)
+    where = ", ".join(f"{name} is {axis}" for name, axis in declared.axes) if declared is not None else ""
     return error(
-        codes.R401, message, span, caption=found_and_wanted(declared, outer, argument), labels=labels,
+        codes.R401, message, span, caption=where or found_and_wanted(declared, outer, argument), labels=labels,
         notes=() if origin.text.isidentifier() or found in message else (f"here {found}",), function=_function(failure.site),
     )  # fmt: skip
 

@@ -40,13 +40,17 @@ class Files:
         """Where the file is: beside `relative_to` (a folder), else below the program's folder, else below a root."""
         if not path or "\0" in path:
             raise RxError(error(codes.E240, f"{path!r} is not the name of a file", span))
-        outside = False
+        outside, odd = False, ""
         for folder in dict.fromkeys((relative_to or self.base, self.base, *self.roots)):
             candidate = _in_place(folder / path) if linked else resolved(folder / path)
             if not self.allows(candidate):
                 outside = True
             elif self.has(candidate):
                 return candidate
+            else:
+                odd = odd or _no_file(candidate)
+        if odd:
+            raise RxError(error(codes.E242, f'"{path}" is {odd}, which cannot be read twice', span, help=_SAVE))
         if outside:
             message = f'"{path}" lies outside the program\'s folder and the given roots'
             raise RxError(error(codes.E241, message, span, help="`--root DIR` allows the files of a folder"))
@@ -130,6 +134,18 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:  # a name that is too long
         return False
+
+
+_SAVE = "save what it gives in a file"
+
+
+def _no_file(path: Path) -> str:
+    """What stands there in the place of a file; a folder is as good as nothing."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return ""
+    return "a pipe" if stat.S_ISFIFO(mode) else "" if stat.S_ISDIR(mode) else "a device or a socket"
 
 
 def _in_place(path: Path) -> Path:

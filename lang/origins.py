@@ -37,12 +37,12 @@ class Annotation(Placed):
 class Called(Node):
     """What people call an annotated value: its name or, of a result, the function that gives it (empty where that has no name),
     of what a function parameter is given, that parameter and the `argument`'s place; of a part of a tuple also which, from
-    the outside."""
+    the outside, or what that is called in words."""
 
     name: str
     of: Called | None = None
     argument: int | None = None
-    items: tuple[int, ...] = ()
+    items: tuple[int | str, ...] = ()
 
     @property
     def is_result(self) -> bool:
@@ -71,7 +71,7 @@ class Called(Node):
 
     @property
     def _items(self) -> tuple[str, ...]:
-        return tuple(f"item {i}" for i in self.items)
+        return tuple(i if isinstance(i, str) else f"item {i}" for i in self.items)
 
     def _in_words(self, function: str) -> str:
         whole = f"{'the ' * self.is_result}{self._place}" + (f" of {function}" if self.of != NAMELESS else "")
@@ -91,7 +91,8 @@ class Declared(Placed):
     range, and `@map` and the like by their names.
     `subject` is what the user calls it, or a condition; `tensor` is the core name it has here.
     `annotation` is None for a condition. `bound` maps each name of the annotation that was bound somewhere else, before this
-    annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`.
+    annotation, to the core expression it stands for: with it a diagnostic writes `Tensor([3, n], int8)`. `axes` says of a
+    condition's sizes where they stand ("axis 2 of `x`").
     """
 
     kind: str
@@ -101,6 +102,7 @@ class Declared(Placed):
     bound: tuple[tuple[str, ShapeLevel], ...]
     function: str | None
     position: int | None = None
+    axes: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_begun(self) -> bool:

@@ -33,6 +33,9 @@ def wording(stmt: Check, tensor: str, values: Values, subject: str) -> tuple[str
         pattern = shape_pattern(stmt) or stmt.origin.text or "the pattern"
         return f"{subject} to have a shape like {pattern}", f"it is {found}" if found else ""
     what, cond = stmt.origin.what, stmt.cond
+    if what == "dtype" and isinstance(cond, core.InClass):
+        names = f"one of {', '.join(cond.choices)}" if cond.braces else cond.choices[0]
+        return f"{subject} to have a dtype that is {names}", f"it has {values.side(cond.item)}"
     if not isinstance(cond, core.Compare):
         return None
     if what == "dim":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,20 @@ def test_a_file_that_is_absent_is_told_once() -> None:
     report = check_text(model.read_text(encoding="utf-8"), model.name, model.parent)
     assert codes(report) == ["W312"]
     assert report.counts.residual == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_in_the_place_of_weights_is_called_one(linked: bool, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.npy")
+    (tmp_path / "w.npy").symlink_to(tmp_path / "pipe.npy") if linked else os.rename(
+        tmp_path / "pipe.npy", tmp_path / "w.npy"
+    )
+    report = check_text('const w : Tensor([3], float32) = load("w.npy")\n', "a.rx", tmp_path)
+    assert [d.message for d in report.diagnostics] == ['"w.npy" is a pipe, which cannot be read twice']
+    assert codes(report) == ["E242"] and not report.ok
+
+
+def test_a_folder_in_the_place_of_weights_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "w.npy").mkdir()
+    assert codes(check_text('const w : Tensor([3], float32) = load("w.npy")\n', "a.rx", tmp_path)) == ["W312"]

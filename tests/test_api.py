@@ -170,6 +170,17 @@ def test_where_is_refused_with_the_values_of_its_names() -> None:
     assert module.f(f32(8)).shape == (8,)
 
 
+def test_where_is_refused_with_the_axes_that_its_names_are() -> None:
+    text = (
+        "(img : Tensor([b, 3, h, w], float32), p : (Tensor([k], int8), Size), s : Size) : Tensor([b, ?, ?, w], float32)"
+    )
+    module = rx.loads(f"@f = fn{text} where h % 4 == 0, w > h, k == s {{ img }}")
+    for shape, axes in [((1, 3, 9, 12), "h is axis 2 of `img`"), ((1, 3, 8, 8), "w is axis 3 of `img`, h is axis 2 of `img`"),
+                        ((1, 3, 8, 9), "k is axis 0 of `p[0]`")]:  # fmt: skip
+        found = refused(module.f, f32(*shape), (np.zeros(2, np.int8), 1), 3)
+        assert found.caption == axes
+
+
 def test_match_shape_fails_at_run_time_whatever_was_simplified() -> None:
     module = rx.loads("""@f = fn(a : Tensor([n], float32), b : Tensor([m], float32)) : Tensor([m], float32) {
       match_shape(b, [], [n])

@@ -150,6 +150,9 @@ FAMILIES: dict[str, Count] = {
     "listed choices": Count(20, 500),
     "doors": Count(60, 2_000),
     "compositions": Count(15, 400),
+    # Annotations of Python functions, against all sizes and beside jaxtyping.
+    "annotated functions": Count(25, 1_500),
+    "beside jaxtyping": Count(25, 1_500),
     # What was found before, and edits.
     "edits between checks": Count(25, 500),
     "edited texts": Count(40, 1_500),

@@ -1,0 +1,335 @@
+"""Annotations to what is asked of a value: jaxtyping's notation, types of Rx, and what holds arrays: tuples, lists,
+dictionaries, unions, classes with fields."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import inspect
+import operator
+import re
+import sys
+import typing
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+
+from . import notation
+from .lookup import RX, InRx, Unknown, evaluated
+from .notation import Unread
+
+
+class Tensor(NamedTuple):
+    """The annotation of a tensor: its dimensions as they are written, a dtype, a class of them or `?`, and all of it in the
+    user's spelling. Of a type in Rx's notation `rx` has the shape."""
+
+    dims: str
+    dtype: str
+    shown: str
+    rx: str = ""
+
+    def shape(self, sizes: tuple[int, ...] | None = None) -> str:
+        """In a signature; where the sizes of a call are known, `#n` is 1 or `n`."""
+        return self.rx or f"[{', '.join(notation.shape(self.dims, sizes))}]"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the same for each call."""
+        return not re.search(r"[#{]", self.dims)
+
+
+class Whole(NamedTuple):
+    """The annotation of an integer."""
+
+    shown: str = "int"
+
+
+class Plain(NamedTuple):
+    """An annotation beside arrays in a union, which speaks of none: what is of these classes, or one of these values."""
+
+    kinds: tuple[type, ...]
+    values: tuple[Any, ...] = ()
+
+    def takes(self, value: Any) -> bool:
+        return isinstance(value, self.kinds) or any(value is v or value == v for v in self.values)
+
+
+class Parts(NamedTuple):
+    """A tuple of annotations; None for those that say nothing of arrays."""
+
+    items: tuple[Read, ...]
+
+
+class Maybe(NamedTuple):
+    """An annotation that None fits, too."""
+
+    inner: Item
+
+
+class Each(NamedTuple):
+    """A list of any length, or the values of a dictionary."""
+
+    inner: Item
+    kind: type
+
+
+class OneOf(NamedTuple):
+    """A union."""
+
+    options: tuple[Item | Plain, ...]
+    shown: str
+
+
+class Fields:
+    """A class with annotated fields: what is asked of each, of `optional` ones where they are there."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+        self.is_dict = typing.is_typeddict(kind) or type(kind).__name__ == "_TypedDictMeta"
+        self.items: dict[str, Item] = {}
+        self.optional: set[str] = set()
+
+
+Item = Tensor | Whole | Parts | Maybe | Each | OneOf | Fields
+Read = Item | None
+"""What was read of an annotation; None for one that says nothing of arrays."""
+
+
+class Scope(NamedTuple):
+    """What an annotation may speak of: names, what stands for type variables, the classes that were met; the strings that are
+    read, with an empty one where one of them is met `within` itself."""
+
+    names: Mapping[str, Any]
+    types: Mapping[Any, Any]
+    met: dict[Any, Fields | None]
+    within: list[str]
+
+
+def read(annotation: Any, names: Mapping[str, Any]) -> Read:
+    """Raises Unread for what speaks of arrays and cannot be read. `names` are those that an annotation in a string may use."""
+    scope = Scope(names, {}, {}, [])
+    found = _read(annotation, scope)
+    if "" in scope.within and any(tensors(found)):
+        raise Unread(f"`{shown(annotation)}` is a type inside itself, and no class with fields")
+    return found
+
+
+def _read(annotation: Any, scope: Scope) -> Read:
+    said = _looked_up(annotation, scope)
+    kind = get_origin(said) or said
+    if _has_fields(kind):
+        return _fields(said, kind, scope)
+    text = str(getattr(annotation, "__forward_arg__", annotation))
+    if text in scope.within and not is_array(said):
+        scope.within.append("")
+        return None
+    scope.within.append(text)
+    found = _meant(said, scope)
+    scope.within.remove(text)
+    return found
+
+
+def _meant(said: Any, scope: Scope) -> Read:
+    if is_array(said):
+        return _tensor(said)
+    origin, items = get_origin(said), get_args(said)
+    if origin in (Union, UnionType):
+        return _union(items, said, scope)
+    if origin is tuple and Ellipsis not in items and not any(getattr(i, "__unpacked__", False) for i in items):
+        found = tuple(of_arrays(_read(i, scope)) for i in items)
+        return Parts(found) if any(found) else None
+    if said is int:
+        return Whole()
+    if isinstance(origin, type) and issubclass(origin, collections.abc.Collection) and items:
+        *keys, inner = [of_arrays(_read(i, scope)) for i in items if i is not Ellipsis]
+        if inner is not None and not any(keys) and len(keys) == issubclass(origin, collections.abc.Mapping):
+            return Each(inner, origin)
+    if any(of_arrays(_read(i, scope)) is not None for i in _inside(said)):
+        why = next((why for names, why in _WHY.items() if shown(said).partition("[")[0] in names.split()), "")
+        raise Unread(f"`{shown(said)}` holds arrays in a way that a signature has no words for{why}")
+    if type(said).__name__ == "_MetaAbstractDtype":
+        raise Unread(f'`{shown(said)}` is not like `{said.__name__}[Array, "n m"]`')
+    return None
+
+
+_WHY = {
+    "Iterable Iterator Generator AsyncIterable AsyncIterator AsyncGenerator": ": its elements come one by one",
+    "Callable": ": what it is called with is not seen where it is handed over",
+    "Awaitable Coroutine": ": what it gives is not there yet",
+    "PyTree": ": Rx has no trees",
+}
+
+
+def is_array(annotation: Any) -> bool:
+    return isinstance(getattr(annotation, "dim_str", None), str) and hasattr(annotation, "dtype")
+
+
+def _tensor(said: Any) -> Tensor:
+    name = getattr(said, "__name__", said.dtype.__name__)
+    if said.dtype is InRx:
+        return Tensor("", said.of, said.dim_str, said.shape)
+    found = Tensor(said.dim_str, notation.dtype(said.dtype), name)
+    found.shape()
+    return found
+
+
+def of_arrays(item: Read) -> Read:
+    """None for an integer too."""
+    return None if isinstance(item, Whole) or isinstance(item, Maybe) and isinstance(item.inner, Whole) else item
+
+
+def _union(items: tuple[Any, ...], said: Any, scope: Scope) -> Read:
+    found = {i: _read(i, scope) for i in items if i is not NoneType}
+    arrays = list({_plainly(r): r for r in found.values() if r is not None}.values())
+    if len(arrays) == 1 and None not in found.values():
+        [only] = arrays
+        return Maybe(only) if len(found) < len(items) and not isinstance(only, Maybe) else only
+    if not any(map(of_arrays, arrays)):
+        return None
+    others = [Plain(*_plain(i, scope)) for i, r in found.items() if of_arrays(r) is None]
+    none = [Plain((NoneType,))] * (NoneType in items)
+    return OneOf((*filter(of_arrays, arrays), *others, *none), shown(said))
+
+
+def _plainly(item: Item) -> Item:
+    return item._replace(shown="") if isinstance(item, Tensor) else item
+
+
+def _plain(annotation: Any, scope: Scope) -> tuple[tuple[type, ...], tuple[Any, ...]]:
+    """The classes, or the values, by which what is no array is known."""
+    said = _looked_up(annotation, scope)
+    if said is Any:
+        return (object,), ()
+    if get_origin(said) is Literal:
+        return (), get_args(said)
+    kind = get_origin(said) or said
+    try:
+        isinstance(None, kind)
+    except TypeError:
+        kind = None
+    if not isinstance(kind, type) or isinstance(kind, Unknown):
+        raise Unread(f"`{shown(said)}` is no class by which a value is told from an array")
+    return {float: (float, int), complex: (complex, float, int)}.get(kind, (kind,)), ()
+
+
+def _inside(said: Any) -> Iterator[Any]:
+    """What stands in an annotation of another kind, where arrays would not be looked at."""
+    origin, bases = get_origin(said), getattr(said, "__orig_bases__", ()) if isinstance(said, type) else ()
+    for item in get_args(said) if origin is not Literal else ():
+        yield from item if isinstance(item, list) else (item,)
+    yield from (item for item in getattr(said, "held", ()) if not isinstance(item, str))
+    yield from (b for b in bases if issubclass(get_origin(b) or object, collections.abc.Collection))
+    if type(said).__name__ == "_MetaPyTree":  # jaxtyping's
+        yield getattr(said, "leaftype", None)
+
+
+def shown(annotation: Any) -> str:
+    """An annotation as people write it."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(typing|jaxtyping|__main__)\.", "", text)
+
+
+# Classes with fields
+
+
+def _has_fields(kind: Any) -> bool:
+    return isinstance(kind, type) and (
+        dataclasses.is_dataclass(kind)
+        or issubclass(kind, tuple)
+        and hasattr(kind, "_fields")
+        or type(kind).__name__ == "_TypedDictMeta"
+        or any(name in vars(base) for base in kind.__mro__ for name in ("__attrs_attrs__", "__pydantic_fields__"))
+    )
+
+
+def _fields(said: Any, kind: type, scope: Scope) -> Fields | None:
+    """None for a class of which no field speaks of arrays. Its integers are sizes where it has arrays."""
+    key = (said, tuple(scope.types.items()))
+    if key in scope.met:
+        return scope.met[key]
+    found = scope.met[key] = Fields(kind)
+    required = getattr(kind, "__required_keys__", None)
+    known = {f.name: f.default for f in dataclasses.fields(kind)} if dataclasses.is_dataclass(kind) else None
+    defaults = getattr(kind, "_field_defaults", known or {})
+    for name, annotation, inner in _annotated(said, scope):
+        value = _looked_up(annotation, inner, keep=True)
+        said_of = getattr(get_origin(value), "_name", None)
+        item = _read(value, inner) if said_of != "ClassVar" and (known is None or name in known) else None
+        found.items.pop(name, None)
+        if item is not None:
+            found.items[name] = Maybe(item) if defaults.get(name, item) is None else item
+        if said_of == "NotRequired" or required is not None and name not in required and said_of != "Required":
+            found.optional.add(name)
+    scope.met[key] = found if any(tensors(found)) else None
+    return scope.met[key]
+
+
+def _annotated(said: Any, scope: Scope) -> Iterator[tuple[str, Any, Scope]]:
+    """The annotations of a class, its bases' first, each with what it may speak of."""
+    kind = get_origin(said) or said
+    given = [scope.types.get(a, a) for a in get_args(said)]
+    types = dict(zip(getattr(kind, "__parameters__", ()), given, strict=False))
+    module = getattr(sys.modules.get(kind.__module__), "__dict__", {})
+    names = {**module, **scope.names} if "<locals>" in kind.__qualname__ else {**scope.names, **module}
+    inner = Scope(names, types, scope.met, scope.within)
+    for base in vars(kind).get("__orig_bases__", kind.__bases__):
+        if isinstance(get_origin(base) or base, type):
+            yield from _annotated(base, inner)
+    for name, annotation in inspect.get_annotations(kind).items():
+        yield name, annotation, inner
+
+
+def asked(item: Any, name: str = "", met: set[int] | None = None) -> Iterator[tuple[str, Tensor | Whole]]:
+    """The tensors and the integers that an annotation speaks of, with the names of those that are fields."""
+    met = set() if met is None else met
+    if id(item) in met:
+        return
+    met.add(id(item))
+    inside: list[tuple[str, Any]] = []
+    match item:
+        case Tensor() | Whole():
+            yield name, item
+        case Fields():
+            inside += item.items.items()
+        case Maybe(inner=inner) | Each(inner=inner):
+            inside.append((name, inner))
+        case Parts(items=items) | OneOf(options=items):
+            inside += [("", i) for i in items]
+    for of, each in inside:
+        yield from asked(each, of, met)
+
+
+def tensors(item: Any) -> list[Tensor]:
+    """The tensors that an annotation speaks of."""
+    return [found for _, found in asked(item) if isinstance(found, Tensor)]
+
+
+def _looked_up(annotation: Any, scope: Scope, *, keep: bool = False) -> Any:
+    """What an annotation means, without what stands around it; with `keep` what says whether a key is required stays."""
+    while True:
+        origin, items = get_origin(annotation), get_args(annotation)
+        if isinstance(annotation, typing.ForwardRef):
+            annotation = annotation.__forward_arg__
+        elif isinstance(annotation, str):
+            annotation = evaluated(annotation, scope.names)
+        elif isinstance(annotation, TypeVar):
+            bound = scope.types.get(annotation, annotation.__bound__)
+            if annotation.__constraints__ and annotation not in scope.types:
+                bound = reduce(operator.or_, annotation.__constraints__)
+            annotation = object if bound is annotation or bound is None else bound
+        elif origin is Annotated:
+            rx = next((m for m in items[1:] if isinstance(m, str) and RX.fullmatch(m.strip())), None)
+            annotation = items[0] if rx is None else rx
+        elif hasattr(annotation, "__supertype__"):
+            annotation = annotation.__supertype__
+        elif hasattr(annotation, "__value__"):
+            annotation = annotation.__value__
+        elif isinstance(annotation, dataclasses.InitVar):
+            annotation = annotation.type
+        elif (
+            getattr(origin, "_name", None) in ("Required", "NotRequired", "ReadOnly", "Final", "ClassVar") and not keep
+        ):
+            annotation = items[0]
+        else:
+            return annotation
