@@ -261,6 +261,8 @@ def _literal_number(code: Code, expr: sweet.Expr) -> int | float | None:
                 return folded(expr.op, core.Number(expr.span, left), core.Number(expr.span, right))
         case sweet.Name() if (entry := code.scope.find(expr.name)) is not None and entry.literal is not None:
             return _literal_number(code, entry.literal)
+        case sweet.Call(callee=sweet.FnName()) if isinstance(made := code.hooks.value(code, expr)[0], core.Number):
+            return made.value
     return None
 
 

@@ -25,7 +25,7 @@ _ELSEWHERE = {
     "break": _END_A_LOOP,
     "continue": _END_A_LOOP,
     "pass": "the last expression of a block is its result",
-    "None": "what is not wanted is left out; `@expand_dims(x, axis=1)` is `x[:, None]`, `-1` a size that a reshape solves",
+    "None": "what is not wanted is left out; `None` is a new axis in an index, `-1` a size that a reshape solves",
     "none": "what is not wanted is left out",
     "return": OTHER_WORDS["return"][1],
     "self": "there are no objects: what a function needs, weights too, are its parameters",

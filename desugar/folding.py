@@ -1,12 +1,14 @@
-"""Arithmetic of literal numbers: an operator's sign and its literal operands to the number that they make."""
+"""Arithmetic of literal numbers: an operator's sign or a function, and its literal operands, to the number that they make."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from math import isfinite
+from collections.abc import Callable, Sequence
 
 from ..lang import core, sweet
+from ..lang.operators import WRITTEN
+from ..ops import of_numbers
+from ..ops.model import Primitive
 
 Number = int | float | bool
 
@@ -34,6 +36,18 @@ def folded(op: str, left: core.Value, right: core.Value) -> Number | None:
     return _computed(op, *_of_one_kind(a, b)) if op in _ARITHMETIC else None
 
 
+def applied(row: Primitive, args: Sequence[core.Arg]) -> Number | None:
+    """The number that a function makes of literal ones; None where it is none of numbers, or its result not finite."""
+    given = {a.name or row.params[i].name: a.value for i, a in enumerate(args) if isinstance(a.value, core.Number)}
+    if not given or len(given) < len(row.params):
+        return None
+    values = [given[p.name] for p in row.params]
+    if row.name in WRITTEN:
+        return folded(WRITTEN[row.name], *values)
+    found = of_numbers.computed(row, [v.value for v in values])
+    return found if found is None or _is_small(found) else None
+
+
 def _is_comparable(op: str, a: Number, b: Number) -> bool:
     return (op in ("==", "!=") or not isinstance(a, bool)) and all(_is_small(n) for n in (a, b))
 
@@ -52,13 +66,8 @@ def _of_one_kind(a: Number, b: Number) -> tuple[Number, Number]:
 def _computed(op: str, a: int | float, b: int | float) -> int | float | None:
     if isinstance(a, int) and isinstance(b, int) and not _stays_whole(op, a, b):
         return None
-    try:
-        found = _ARITHMETIC[op](a, b)
-    except (ZeroDivisionError, OverflowError):
-        return None
-    if isinstance(found, complex) or not _is_small(found):
-        return None
-    return found if isinstance(found, int) or isfinite(found) else None
+    found = of_numbers.finite(lambda: _ARITHMETIC[op](a, b))
+    return None if isinstance(found, complex) or found is None or not _is_small(found) else found
 
 
 def _stays_whole(op: str, a: int, b: int) -> bool:

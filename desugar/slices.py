@@ -1,4 +1,4 @@
-"""`x[a:b, i, ...]` to `@slice` and `@take`."""
+"""`x[a:b, i, None, ...]` to `@slice`, `@expand_dims` and `@take`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ class _Range:
 
 
 def index(code: Code, expr: sweet.Index) -> Typed:
-    """Slices first, all in one call; then each index, which removes its axis (a tensor of indices puts its own there)."""
-    ranges, picks = _axes(code, expr)
+    """Slices first; then the new axes; then each index, which removes its axis (a tensor of indices puts its own there)."""
+    ranges, new, picks = _axes(code, expr)
     if levels.level(code, expr.value) == "Shape":
         shapes.refuse_part_of_shape(code, expr)
     if not ranges:
         value = arguments.tensor(code, expr.value)
     else:
-        value = _slice(code, expr, shapes.tensor_name(code, expr.value), ranges)
+        value = _sliced(code, expr, shapes.tensor_name(code, expr.value), ranges)
+    if new:
+        axes = core.ShapeLit(expr.span, tuple(core.SizeLit(expr.span, axis) for axis in new))
+        args = core.Arg(expr.span, None, value), core.Arg(expr.span, "axis", axes)
+        value = core.Call(expr.span, primitive(code, "expand_dims", expr), args)
     positives = sorted((p for p in picks if p[0] >= 0), key=lambda p: -p[0])
     negatives = sorted((p for p in picks if p[0] < 0), key=lambda p: p[0])
     for axis, item in (*positives, *negatives):
@@ -34,21 +38,27 @@ def index(code: Code, expr: sweet.Index) -> Typed:
     return value, core.TENSOR
 
 
-def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, sweet.Expr]]]:
-    """Each item with its axis: from the front, and after `...` from the end."""
+def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[int], list[tuple[int, sweet.Expr]]]:
+    """Each item with its axis: from the front, and after `...` from the end. Slices come before the new axes, indices after
+    them."""
     ranges: list[_Range] = []
+    new: list[int] = []
     picks: list[tuple[int, sweet.Expr]] = []
+    count = sum(_is_new_axis(code, item) for item in expr.items)
     dots = [i for i, item in enumerate(expr.items) if isinstance(item, sweet.Dots)]
     if len(dots) > 1:
         fail(codes.E221, "`...` can stand once in an index", expr.items[dots[1]].span)
     for position, item in enumerate(expr.items):
-        axis = position - len(expr.items) if dots and position > dots[0] else position
+        behind = dots and position > dots[0]
+        axis = position - len(expr.items) if behind else position
         match item:
             case sweet.Dots():
                 pass
             case sweet.SliceItem():
                 if (item.start, item.stop, item.step) != (None, None, None):
-                    ranges.append(_Range(axis, item))
+                    ranges.append(_Range(axis + count - len(new) if behind else axis - len(new), item))
+            case _ if _is_new_axis(code, item):
+                new.append(axis)
             case _:
                 picks.append((axis, item))
     if sum(levels.level(code, item) == "Tensor" for _, item in picks) > 1:
@@ -58,10 +68,25 @@ def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[tuple[int, 
             expr.span,
             help="`@gather_nd`, or index twice",
         )
-    return ranges, picks
+    return ranges, new, picks
 
 
-def _slice(code: Code, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> core.Value:
+def _is_new_axis(code: Code, item: sweet.Expr | sweet.SliceItem) -> bool:
+    return sweet.is_none(item) and code.scope.find("None") is None
+
+
+def _sliced(code: Code, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> core.Value:
+    """All slices in one call; those that lead backwards, where a step is computed, in one of their own before it."""
+    steps = [1 if r.item.step is None else levels.literal_int(code, r.item.step) for r in ranges]
+    back = [r for r, step in zip(ranges, steps, strict=True) if step is not None and step < 0]
+    if not back or None not in steps:
+        return _slice(code, expr, core.Var(expr.value.span, tensor), tensor, ranges)
+    value = _slice(code, expr, core.Var(expr.value.span, tensor), tensor, back)
+    return _slice(code, expr, value, tensor, [r for r in ranges if r not in back])
+
+
+def _slice(code: Code, expr: sweet.Index, value: core.Value, tensor: str, ranges: list[_Range]) -> core.Value:
+    """Of a value whose axes that are cut here are those of the tensor."""
     starts: list[core.SizeExpr] = []
     stops: list[core.SizeExpr] = []
     steps: list[core.SizeExpr] = []
@@ -73,7 +98,7 @@ def _slice(code: Code, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> 
     span = expr.span
     axes = tuple(core.SizeLit(r.item.span, r.axis) for r in ranges)
     args = [
-        core.Arg(span, None, core.Var(expr.value.span, tensor)),
+        core.Arg(span, None, value),
         core.Arg(span, "starts", core.ShapeLit(span, tuple(starts))),
         core.Arg(span, "stops", core.ShapeLit(span, tuple(stops))),
         core.Arg(span, "axes", core.ShapeLit(span, axes)),

@@ -245,7 +245,8 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
         case PrimitiveInfo() as found:
             args = arguments.of_primitive(code, found, expr)
             call = core.Call(expr.span, core.FnRef(callee.span, found.name), args)
-            return call, of_results(found.row)
+            number = folding.applied(found.row, args)
+            return (call if number is None else core.Number(expr.span, number)), of_results(found.row)
         case FnInfo() as info:
             code.world.refuse_private(info, callee, code.function)
             args = arguments.of_function(code, info, expr, callee.name)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ..lang import sweet
 from ..lang.node import replace
 from ..lang.source import Span
+from ..ops.requirements import Reordered
 from .case import Case, Mend
 from .edits import overlap
 from .families import (
@@ -41,7 +42,8 @@ _BEFORE_CONDITIONS = 24
 def candidates(case: Case) -> list[Mend]:
     """Every mend that may work, each change once, the likeliest first."""
     found: dict[tuple[object, ...], Mend] = {}
-    for family in FAMILIES if case.diagnostic.severity != "note" else (operands.mends,):
+    families = FAMILIES if case.diagnostic.severity != "note" else (operands.mends,)
+    for family in (reshapes.reordered,) if isinstance(case.asked, Reordered) else families:
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
             changes = any(e.text != e.span.text for e in mend.edits)

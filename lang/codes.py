@@ -99,6 +99,7 @@ E317 sizes of_elements of_shapes: an exact size is needed where a bound is known
 # Left for when it runs
 W311 sizes is_doubt of_shapes: a claim that could not be proved
 W312 sizes is_absent: weights that are not there yet
+W313 sizes: a reshape that stands for a transpose
 
 # To know
 N201 notes is_quiet: a name that is bound and never used

@@ -107,10 +107,15 @@ class SliceItem(Placed):
 
 
 class Index(Placed):
-    """`x[a:b, :]`; an item is a SliceItem, Dots or an expression."""
+    """`x[a:b, :]`; an item is a SliceItem, Dots or an expression; the name `None` is a new axis, if it names nothing."""
 
     value: Expr
     items: tuple[Expr | SliceItem, ...]
+
+
+def is_none(item: object) -> bool:
+    """Whether an item of an index is `None`."""
+    return isinstance(item, Name) and item.name == "None"
 
 
 class TupleExpr(Placed):

@@ -147,13 +147,13 @@ def as_tuple(axes: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 def with_new_axis(shape: Shape, axes: tuple[int, ...]) -> Shape:
-    """One new axis in a shape with unknown parts: known where it is counted from a known side."""
-    if not axes:
-        return shape
-    if len(axes) > 1:
+    """New axes in a shape with unknown parts: known where each is counted from a known side."""
+    if len({*axes}) < len(axes):
         raise RankUnknown
-    at = axes[0] if axes[0] >= 0 else len(shape) + 1 + axes[0]
-    passed = shape[:at] if axes[0] >= 0 else shape[max(at, 0) :]
-    if not 0 <= at <= len(shape) or not is_plain(passed):
-        raise RankUnknown
-    return (*shape[:at], 1, *shape[at:])
+    for axis in sorted(axes, key=lambda axis: axis if axis >= 0 else -axis):
+        at = axis if axis >= 0 else len(shape) + 1 + axis
+        passed = shape[:at] if axis >= 0 else shape[max(at, 0) :]
+        if not 0 <= at <= len(shape) or not is_plain(passed):
+            raise RankUnknown
+        shape = (*shape[:at], 1, *shape[at:])
+    return shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..lang.dtypes import DTYPES, int_range
 from .model import AnyDType, Ctx
 from .requirements import Argument, DTypeIn, NotComplex
 
@@ -26,3 +27,13 @@ def computed_in(ctx: Ctx, name: str, source: AnyDType | None, dtype: AnyDType | 
 def attribute(ctx: Ctx, dtype: AnyDType, *classes: str) -> None:
     """A dtype parameter is in one of the classes."""
     ctx.require_dtype(DTypeIn(Argument("dtype"), dtype, classes, attribute=True))
+
+
+def beyond(numbers: range, dtype: str) -> str | None:
+    """What is needed of counted numbers that are wanted in a dtype, where int64 does not hold them all; of natural ones in
+    uint64, where that does not."""
+    ends = (numbers[0], numbers[-1]) if numbers else ()
+    held = DTYPES["uint64" if dtype == "uint64" and min(ends, default=0) >= 0 else "int64"]
+    low, high = int_range(held)
+    far = next((n for n in ends if not low <= n <= high), None)
+    return None if far is None else f"numbers that {held} can hold, not {far}"

@@ -15,7 +15,8 @@ class Word(Node):
     `T` and `T:numeric` have a variable, the same dtype wherever it occurs; `classes` are the class and dtype names that
     it is one of (empty: any). `bool` has no variable and one name. `=dtype` has `param`, the dtype parameter that
     decides; in `T=dtype` and `float32=dtype` the rest holds where that parameter is absent. `T...` is a list of
-    operands, or of all results. `real(T)` and `complex(T)` are of the same precision as T and have that `part`;
+    operands, or of all results; of results that are `...` the rule gives the dtype of each. `real(T)` and `complex(T)` are of
+    the same precision as T and have that `part`;
     `sequence(T)` and `optional(T)` hold a T, `element(T)` is what T holds, and `value(T)` what it holds if it is optional.
     """
 
@@ -28,6 +29,11 @@ class Word(Node):
     def allows(self, dtype: DType) -> bool:
         """Whether an operand may have the dtype, as far as its classes say."""
         return not self.classes or belongs(dtype, self.classes)
+
+    @property
+    def is_of_rule(self) -> bool:
+        """Whether the rule gives the dtype of each result."""
+        return self.many and self.var is None and not self.classes
 
     @property
     def wanted(self) -> str:
@@ -50,7 +56,7 @@ class Column(Node):
 
 
 # What `real(T)` and `complex(T)` are where they are not T itself.
-_PARTS = {
+PARTS = {
     "real": {"complex64": "float32", "complex128": "float64"},
     "complex": {"float32": "complex64", "float64": "complex128"},
 }
@@ -66,7 +72,7 @@ def part_of(word: Word, dtype: DType) -> DType:
         return holding(word.part.capitalize(), dtype)
     if word.part == "element" or (word.part == "value" and dtype.kind == "optional"):
         return dtype.of[-1] if dtype.of else dtype
-    found = _PARTS.get(word.part or "", {}).get(dtype.name)
+    found = PARTS.get(word.part or "", {}).get(dtype.name)
     return DTYPES[found] if found else dtype
 
 
@@ -123,6 +129,6 @@ def _word(text: str, classes: dict[str, tuple[str, ...]]) -> Word:
     unknown = [n for n in names if n not in CLASSES and n not in DTYPES and n not in _OPAQUE]
     if unknown:
         raise ValueError(f"{unknown[0]!r} in {text!r} is neither a dtype nor a class of them")
-    if match["part"] == "element":  # what is held is of other classes
+    if match["part"]:  # a part, or what is held, is of other classes
         return Word(var, (), param, match["many"] is not None, match["part"])
     return Word(var, classes.get(var, names) if var else names, param, match["many"] is not None, match["part"])

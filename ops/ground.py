@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ..lang.dtypes import DTYPES, DType, exact_integers
 from ..lang.node import Node
-from .dtypes_column import Word, belongs, parse_dtypes, part_of
+from .dtypes_column import PARTS, Word, belongs, parse_dtypes, part_of
 from .holds import condition
 from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth
 from .requirements import Argument, DTypeIn, DTypeRequirement, NotComplex, OneDType, Requirement, Spoken, of_some_rank
@@ -146,16 +146,17 @@ def evaluate(row: Primitive, values: Mapping[str, Any], ctx: GroundCtx | None = 
     if (asked := of_some_rank(max((len(o.shape) for o in outs), default=0))) is not None:
         raise Violation(asked)
     attributes = {p.name: a for p, a in zip(row.params, args, strict=True) if p.kind == "dtype"}
-    dtypes = tuple(_result(word, known, attributes) for word in words)
-    if words[0].many:
-        dtypes *= len(outs)
+    if words[0].is_of_rule:
+        dtypes = tuple(o.dtype for o in outs)
+    else:
+        dtypes = tuple(_result(word, known, attributes) for word in words) * (len(outs) if words[0].many else 1)
     return GroundResult(tuple(TensorInfo(o.shape, d, o.data) for o, d in zip(outs, dtypes, strict=True)))
 
 
 def outcomes(row: Primitive, answer: Any) -> tuple[Out, ...]:
     """What a rule returned, as one Out per result."""
     answers = answer if row.results == "tuple" else (answer,)
-    return tuple(Out(a.shape, kept(a.data), a.most) if isinstance(a, Out) else Out(tuple(a)) for a in answers)
+    return tuple(Out(a.shape, kept(a.data), a.most, a.dtype) if isinstance(a, Out) else Out(tuple(a)) for a in answers)
 
 
 def _operand_dtypes(row: Primitive, args: list[Any]) -> dict[str, DType]:
@@ -176,7 +177,10 @@ def _match(word: Word, name: str, dtype: DType, known: dict[str, DType]) -> None
         raise Violation(DTypeIn(Argument(name), dtype, word.classes))
     if word.var is None:
         return
-    first = part_of(word, known[word.var]) if word.part == "element" else known.setdefault(word.var, dtype)
+    is_part = word.part is not None and word.var in known
+    first = part_of(word, known[word.var]) if is_part else known.setdefault(word.var, dtype)
+    if first != dtype and word.part in PARTS:
+        raise Violation(DTypeIn(Argument(name), dtype, (first.name,)))
     if first != dtype:
         raise Violation(OneDType(Argument(name)))
 

@@ -90,12 +90,13 @@ class TensorInfo(Node, Generic[T]):
 
 
 class Out(Node):
-    """What a rule says of one result, where a bare shape is not enough: its elements, or the largest that there may be of
-    integers from 0."""
+    """What a rule says of one result, where a bare shape is not enough: its elements, the largest that there may be of
+    integers from 0, or its dtype where the column leaves that to the rule."""
 
     shape: tuple[Any, ...]
     data: Any = None
     most: Any = None
+    dtype: AnyDType | None = None
 
 
 class RankUnknown(Exception):
@@ -225,7 +226,7 @@ class Trait(Enum):
     axes are those that the call writes. UNIT_AXES: axes of one element come or go. WINDOWS: the spatial axes change, by windows
     or by a scale. JOINS: operands one after another. LOSS: how far a prediction is from its target.
     NEW_AXIS: the result has one axis more. CUTS: some of the entries of an axis, in their order. SPELT: strings are read as
-    numbers, and refused where they spell none.
+    numbers, and refused where they spell none. REGROUPS: the same elements in their order, as other axes.
     """
 
     BROADCASTS = "broadcasts"
@@ -238,6 +239,7 @@ class Trait(Enum):
     NEW_AXIS = "new axis"
     CUTS = "cuts"
     SPELT = "spelt"
+    REGROUPS = "regroups"
 
 
 class Primitive(Node):
@@ -245,8 +247,8 @@ class Primitive(Node):
 
     `dtypes` says which element types go in and come out, one word per tensor or index parameter in order, then `->`, then one
     word per result: `T:numeric, T -> T`, `bool, T, T -> T`, `T:any, I:integer -> T`, `T:real -> int64`, `T:any -> =dtype` (the
-    dtype parameter; `T=dtype` falls back to T where the parameter is absent), `T...` for a list of tensors that all have T. A
-    class name is one of lang.dtypes.CLASSES or `{float16, float32}`.
+    dtype parameter; `T=dtype` falls back to T where the parameter is absent), `T...` for a list of tensors that all have T,
+    `any... -> ...` for one where each has its own. A class name is one of lang.dtypes.CLASSES or `{float16, float32}`.
     `rule(ctx, *parameters in order)` gives a shape (a tuple of Dims) or an Out, or a list of them where `results` is "tuple";
     where `results` is "size" it gives a Dim.
     `signature` is the row in Rx instead of a rule (prelude). `needs` says which guarantee each size consumer wants:

@@ -247,6 +247,15 @@ def of_some_rank(rank: int) -> Other | None:
     return Other(most, but=but) if rank > MAX_RANK else None
 
 
+class Reordered(Node):
+    """What a reshape is written for: axes in another order. `split` has the axes that its operand has first, each an axis of
+    the target or the text of a size (None: those that it has), `order` what is moved where; `joins`: some are joined then."""
+
+    split: tuple[int | str, ...] | None
+    order: tuple[int, ...]
+    joins: bool
+
+
 class OfRank(Node):
     """The same of the rank of an operand, which has to be `rank` if that is one number."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..lang.dtypes import DTYPES, WEAK, DType
 from ..lang.weak import kind_fits, number_fits
-from ..ops.dtypes_column import Column, Word, part_of
+from ..ops.dtypes_column import PARTS, Column, Word, part_of
 from ..ops.model import TENSORS, AnyDType, DTypeSymbol, Primitive, TensorInfo
 from ..ops.requirements import Argument, DTypeIn, NumbersFit, OneDType
 from .known.values import POISON, UNDECIDED, NumberValue, Value
@@ -41,12 +41,14 @@ def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], d
         ctx.require_dtype(DTypeIn(Argument(place), dtype, word.classes))
     if word.var is None:
         return
-    if word.part == "element" and word.var in letters:
+    if word.part is not None and word.var in letters:
         first = _part(ctx, word, letters[word.var])
     else:
         first = letters.setdefault(word.var, dtype)
     same = state.same_dtype(first, dtype)
-    if same is not True:
+    if word.part in PARTS and isinstance(first, DType):
+        ctx.require_dtype(DTypeIn(Argument(place), dtype, (first.name,)))
+    elif same is not True:
         ctx.require_either(same, OneDType(Argument(place)))
         state.unify(first, dtype)
 

@@ -17,7 +17,7 @@ from ..ops.elements import count
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo, Trait
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken, of_some_rank
 from ..ops.tracked import kept
-from . import lint
+from . import lint, transposed
 from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms
 from .bindings import Bindings
@@ -125,6 +125,8 @@ def _applied(
         return Entry(POISON, call.span), replace(after, guard=True)
     if not frame.quiet and not prover.is_brief_on_doubts:
         prover.log.remark(*lint.notes(state, info, row, value, prover.function))
+        if Trait.REGROUPS in row.traits:
+            prover.log.remark(*transposed.mixed(state, info, value, prover.function))
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
@@ -429,7 +431,7 @@ def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Valu
 
 def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
     if isinstance(out, Out):
-        return TensorInfo(tuple(out.shape), dtype, kept(out.data), out.most)
+        return TensorInfo(tuple(out.shape), out.dtype or dtype, kept(out.data), out.most)
     return TensorInfo(tuple(out), dtype)
 
 
@@ -438,7 +440,7 @@ def _unknown_result(state: State, row: Primitive, column: Column, dtypes: list[A
     if row.results == "size":
         return SizeValue(state.size("?", nonneg=False))
     if row.results == "tuple" and len(column.results) == 1:
-        return Unknown(dtypes[0] if dtypes else None)
+        return Unknown(dtypes[0] if dtypes and not column.results[0].is_of_rule else None)
     known = dtypes or [state.dtype_symbol("?") for _ in column.results]
     values = tuple(TensorInfo(() if holds(state, d) else (state.segment("?"),), d) for d in known)
     return TupleValue(values) if row.results == "tuple" else values[0]

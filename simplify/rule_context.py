@@ -393,7 +393,7 @@ class _Outline(SymbolicCtx):
     def written(self, result: object) -> Any:
         """A result with the sizes themselves for their names, and unknown ones for what was made of those."""
         if isinstance(result, Out):
-            return Out(self.written(tuple(result.shape)))
+            return Out(self.written(tuple(result.shape)), dtype=result.dtype)
         if isinstance(result, list | tuple):
             return type(result)(self.written(r) for r in result)
         if type(result) is not Term or single_var(result) is not None:

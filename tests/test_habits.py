@@ -44,7 +44,7 @@ BODIES = [
     ("len(x)", "nothing is called `len` here", "`x.dim(0)`"),
     ("@zeros([len(x)])", "nothing is called `len` here", "`x.dim(0)`"),
     ("let y = [1.0, 2.0]; y", "a list of tensors can stand only as an argument", "`tensor([1.0, 2.0])`"),
-    ("x[:, None]", "nothing is called `None` here", "`@expand_dims(x, axis=1)` is `x[:, None]`"),
+    ("let z = None; x", "nothing is called `None` here", "`None` is a new axis in an index"),
     ("let z : [n, d] = x; z", "found `[`", "a type is written"),
     ("for i, r in enumerate(x) with (a = x) { a }", "found `,`", "`for i in range(x.dim(0)) ...`"),
     ("@np.sum(x)", "there is no import called `np`", "needs no import: `@sum(...)`"),

@@ -88,9 +88,7 @@ def _of_attribute(case: Case, attr: sweet.Attr) -> Iterator[Mend]:
 
 def _of_name(case: Case, name: sweet.Name | sweet.FnName) -> Iterator[Mend]:
     call = case.tree.parent(name)
-    if isinstance(name, sweet.Name) and name.name == "None":
-        yield from _new_axis(case, name)
-    elif isinstance(call, sweet.Index) and call.value is name:
+    if isinstance(call, sweet.Index) and call.value is name:
         items = ", ".join(item.span.text for item in call.items)
         yield written(case, call, f"{name.name if isinstance(name, sweet.Name) else '@' + name.name}({items})", 1, True)
     elif isinstance(call, sweet.Call) and call.callee is name:
@@ -225,25 +223,6 @@ def _said_call(
         return call.span.text, True
     text, sure, _ = _call(case, meant[0], name, of, args)
     return text, sure
-
-
-# Axes
-
-
-def _new_axis(case: Case, none: sweet.Name) -> Iterator[Mend]:
-    """`x[:, None]`, where all else is left whole."""
-    index = case.tree.parent(none)
-    if not isinstance(index, sweet.Index) or "\n" in index.span.text:
-        return
-    at = index.items.index(none)
-    before, behind = index.items[:at], index.items[at + 1 :]
-    if any(not isinstance(item, sweet.SliceItem | sweet.Dots) for item in (*before, *behind)):
-        return
-    others = (*before, *behind)
-    axis = -1 - len(behind) if any(isinstance(item, sweet.Dots) for item in before) else at
-    whole = all(item.span.text in (":", "...") for item in others)
-    of = index.value.span.text if whole else f"{index.value.span.text}[{', '.join(i.span.text for i in others)}]"
-    yield written(case, index, f"@expand_dims({of}, axis={axis})", 1, True)
 
 
 def written(case: Case, expr: sweet.Expr, text: str, rank: int, sure: bool) -> Mend:

@@ -31,7 +31,8 @@ def rank_of(tree: Tree, expr: Node | None, depth: int = _DEPTH) -> int | None:
             return max(known) if len(known) == len(sides) else None
         case sweet.Index(value=value, items=items) if depth > 0:
             whole = rank_of(tree, value, depth - 1)
-            return None if whole is None or not all(map(_is_index, items)) else whole - sum(map(_drops, items))
+            more = sum(map(sweet.is_none, items)) - sum(map(_drops, items))
+            return None if whole is None or not all(map(_is_index, items)) else whole + more
         case sweet.Call() if depth > 0:
             return _of_call(tree, expr, depth - 1)
     return None
@@ -48,7 +49,7 @@ def _length(shape: Node | None) -> int | None:
 
 
 def _is_index(item: Node) -> bool:
-    return isinstance(item, sweet.SliceItem) or _drops(item)
+    return isinstance(item, sweet.SliceItem) or sweet.is_none(item) or _drops(item)
 
 
 def _drops(item: Node) -> bool:

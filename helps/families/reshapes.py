@@ -12,6 +12,7 @@ from ...lang.node import replace
 from ...lang.source import Span
 from ...lang.walk import walk
 from ...ops.model import Trait
+from ...ops.requirements import Reordered
 from ..case import Case, Dims, Mend, count, dims_text, replaced
 from ..edits import applied
 from ..tree import callee, factors, has, is_reshape
@@ -32,6 +33,25 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _earlier_reshape(case)
         yield from _grouped(case)
         yield from _exchanged(case)
+
+
+def reordered(case: Case) -> Iterator[Mend]:
+    """What a reshape stands for: axes that are moved, between the reshapes that split and join them."""
+    asked, x, target = case.asked, case.arguments.get("x"), case.arguments.get("shape")
+    items = target.items if isinstance(target, sweet.ListExpr | sweet.TupleExpr) else ()
+    if not isinstance(asked, Reordered) or case.call is None or x is None or target is None:
+        return
+    split = [items[s].span.text if isinstance(s, int) and s < len(items) else str(s) for s in asked.split or ()]
+    made = x.span.text if asked.split is None else f"@reshape({x.span.text}, {dims_text(split)})"
+    moved = [i for i, at in enumerate(asked.order) if at != i]
+    if len(moved) == 2 < len(asked.order):
+        of_end = len(asked.order) * any(isinstance(i, sweet.Splice) for i in items)
+        made = f"@swapaxes({made}, {moved[0] - of_end}, {moved[1] - of_end})"
+    else:
+        made = f"@permute_dims({made}, {dims_text(map(str, asked.order))})"
+    made = f"@reshape({made}, {target.span.text})" if asked.joins else made
+    mend = case.mend("move the axes", [replaced(case.call, made)], 0, guess=True)
+    yield replace(mend, shown=f"`{made}`")
 
 
 def _target(case: Case) -> Iterator[Mend]:

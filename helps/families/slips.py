@@ -263,7 +263,7 @@ def _indices(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
         return
     items = node.items
     for before, item in zip((None, *items), items, strict=False):
-        if isinstance(item, sweet.SliceItem | sweet.Dots):
+        if isinstance(item, sweet.SliceItem | sweet.Dots) or sweet.is_none(item):
             continue
         moved = [inserted(node.span, item.span.start, ":, ")]
         if before is not None and before.span.text == ":":

@@ -410,8 +410,12 @@ class Evaluator:
         x = tensor_of(whole)
         picks: list[tuple[int, Value]] = []
         dots = next((i for i, item in enumerate(expr.items) if isinstance(item, sweet.Dots)), len(expr.items))
-        for position, item in enumerate(expr.items):
-            axis = position - len(expr.items) if position > dots else position
+        axes = [i - len(expr.items) if i > dots else i for i in range(len(expr.items))]
+        new = tuple(axis for axis, item in zip(axes, expr.items, strict=True) if sweet.is_none(item))
+        x = tensor_of(self._ruled("expand_dims", x=x, axis=new)) if new else x
+        for axis, item in zip(axes, expr.items, strict=True):
+            if axis in new:
+                continue
             if isinstance(item, sweet.SliceItem):
                 x = self._sliced(x, axis, item, env)
             elif not isinstance(item, sweet.Dots):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...ops.casts import beyond
 from .elementwise import Array, Dtype
 from .quiet import quiet
 from .registry import BadValue, clamped, kernel
@@ -75,7 +76,13 @@ def arange(start: int, stop: int | None, step: int, dtype: Dtype) -> Array:
     if step == 0:
         raise BadValue("`step` is 0")
     first, last = (0, start) if stop is None else (start, stop)
-    return _to(np.arange(first, last, step, dtype=np.int64), dtype)
+    numbers = range(first, last, step)
+    if (asked := beyond(numbers, str(dtype))) is not None:
+        raise BadValue(f"it needs {asked}")
+    if not numbers:
+        return _to(np.zeros(0, np.int64), dtype)
+    held = np.dtype("uint64" if max(numbers[0], numbers[-1]) >= 2**63 else "int64")
+    return _to(np.arange(first, last, step, dtype=held), dtype)
 
 
 @kernel("linspace")

@@ -49,8 +49,8 @@ def stft(x: Array, length: int, step: int, window: Array | None, center: bool) -
     if window is not None:
         frames = frames * window
     if not frames.size:
-        return np.zeros((*x.shape[:-1], length // 2 + 1, frames.shape[-2]), np.complex64)
-    return np.swapaxes(np.fft.rfft(frames, axis=-1), -1, -2).astype(np.complex64, copy=False)
+        return np.zeros((*x.shape[:-1], length // 2 + 1, frames.shape[-2]), np.result_type(x, np.complex64))
+    return np.swapaxes(np.fft.rfft(frames, axis=-1), -1, -2)
 
 
 def _longer(x: Array, more: int) -> Array:
@@ -61,13 +61,13 @@ def _longer(x: Array, more: int) -> Array:
 @kernel("istft")
 @quiet
 def istft(x: Array, length: int, step: int, window: Array | None, center: bool) -> Array:
-    weights = np.ones(length, np.float32) if window is None else window
+    weights = np.ones(length, x.real.dtype) if window is None else window
     half = length // 2
     *lead, _, count = x.shape
     if not x.size:
-        signal = np.zeros((*lead, (count - 1) * step + length), np.float32)
+        signal = np.zeros((*lead, (count - 1) * step + length), weights.dtype)
     else:
-        frames = np.fft.irfft(np.swapaxes(x, -1, -2), length, axis=-1).astype(np.float32, copy=False)
+        frames = np.fft.irfft(np.swapaxes(x, -1, -2), length, axis=-1)
         signal = overlap_add(frames * weights, step)
     squares = overlap_add(np.broadcast_to(np.square(weights), (count, length)), step)
     signal = signal / np.where(squares > 1e-11, squares, 1)

@@ -7,7 +7,7 @@ from typing import Any
 from ...lang.dtypes import DTYPES, DType
 from ..arranged import indices_of
 from ..axes import Shape, known_shape, not_negative, product
-from ..casts import attribute, castable
+from ..casts import attribute, beyond, castable
 from ..model import TRACKED, AnyDType, Ctx, Dim, Elements, Out, Primitive, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
@@ -107,10 +107,12 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | 
     """The numbers start, start + step, ... that come before `stop`, as int64 or in `dtype`; `arange(n)` counts from 0.
 
     The size is max(0, ceildiv(stop - start, step)), for a negative step max(0, ceildiv(start - stop, -step)). A step of
-    0 is refused.
+    0 is refused, and so are numbers beyond int64, in uint64 those beyond that.
     """
     first, last = (0, start) if stop is None else (start, stop)
     leads_on(ctx, "step", step)
+    if type(first) is type(last) is type(step) is int and (far := beyond(range(first, last, step), str(dtype))):
+        ctx.fail(Other(far))
     length = steps_of(ctx, first, last, step)
     return Out((length,), _progression(ctx, first, step, length, _INT64 if dtype is None else dtype))
 
@@ -186,12 +188,12 @@ def one_hot(ctx: Ctx, indices: TensorInfo | Dim, depth: Dim, dtype: AnyDType | N
     return Out(shape, tuple(stored(ctx, int(h), target) for h in hot))
 
 
-@primitive("meshgrid", 'xs: tensors, indexing: str = "xy"', "T:any... -> T...", results="tuple")
-def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Shape]:
+@primitive("meshgrid", 'xs: tensors, indexing: str = "xy"', "any... -> ...", results="tuple")
+def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Out]:
     """The coordinates of a grid: for each of the tensors, `[m]`, `[n]`, ..., one of the shape `[n, m, ...]`, or `[m, n, ...]`
     with `indexing` "ij", whose elements change along its own axis alone.
 
-    At least one tensor, all of rank 1. Array API `meshgrid`.
+    At least one tensor, all of rank 1, each of its own dtype. Array API `meshgrid`.
     """
     choice(ctx, "indexing", indexing, ("xy", "ij"))
     if not xs:
@@ -199,7 +201,7 @@ def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Shape]
     sizes = [ranked(ctx, f"xs[{n}]", x, 1)[0] for n, x in enumerate(xs)]
     if indexing == "xy":
         sizes[:2] = sizes[1::-1]
-    return [tuple(sizes)] * len(xs)
+    return [Out(tuple(sizes), dtype=x.dtype) for x in xs]
 
 
 @primitive("cast", "x: tensor, dtype: dtype", "T:any -> =dtype", elementwise=True, onnx=("Cast",), traits=[Trait.SPELT])

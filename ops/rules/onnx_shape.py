@@ -8,7 +8,7 @@ from typing import Any
 from ...lang.node import replace
 from ..axes import Shape, is_plain, known_shape, not_negative, place, product, total
 from ..broadcast import broadcast
-from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Truth
+from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Trait, Truth
 from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Number, Other
@@ -68,8 +68,9 @@ def literals(ctx: Ctx, x: TensorInfo) -> tuple[int, ...]:
 
 
 @primitive(
-    "onnx.reshape", "x: tensor, shape: tensor, allowzero: bool = false, computed: ints = none", "T:any, I:{int64} -> T"
-)
+    "onnx.reshape", "x: tensor, shape: tensor, allowzero: bool = false, computed: ints = none", "T:any, I:{int64} -> T",
+    traits=[Trait.REGROUPS],
+)  # fmt: skip
 def onnx_reshape(ctx: Ctx, x: TensorInfo, shape: TensorInfo, allowzero: bool, computed: tuple[int, ...] | None) -> Out:
     """The same elements in another shape, where a 0 is the operand's own size of that axis, unless `allowzero`, and one -1 is
     what is left.
@@ -144,7 +145,7 @@ def onnx_shape(ctx: Ctx, x: TensorInfo, start: int, end: int | None) -> Out:
     return Out((len(dims),), dims)
 
 
-@primitive("onnx.flatten", "x: tensor, axis: int = 1", "T:any -> T")
+@primitive("onnx.flatten", "x: tensor, axis: int = 1", "T:any -> T", traits=[Trait.REGROUPS])
 def onnx_flatten(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
     """A matrix: the axes before `axis` as one, and the others as one. ONNX Flatten."""
     dims = ctx.dims(x)
@@ -162,7 +163,7 @@ def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Shape:
     return broadcast(ctx, known_shape(ctx, x), wanted, names=("x", "shape"), entries=(0, len(wanted)))
 
 
-@primitive("onnx.unsqueeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T")
+@primitive("onnx.unsqueeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T", traits=[Trait.REGROUPS])
 def onnx_unsqueeze(ctx: Ctx, x: TensorInfo, axes: TensorInfo) -> Out:
     """New axes of size 1 at given places of the result. ONNX Unsqueeze."""
     if not all(isinstance(e, int) for e in elements(ctx, axes)):
@@ -175,7 +176,7 @@ def _open() -> Shape:
     raise RankUnknown
 
 
-@primitive("onnx.squeeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T")
+@primitive("onnx.squeeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T", traits=[Trait.REGROUPS])
 def onnx_squeeze(ctx: Ctx, x: TensorInfo, axes: TensorInfo) -> Out:
     """Axes of size 1 removed. ONNX Squeeze."""
     return squeeze(ctx, x, literals(ctx, axes))  # type: ignore[no-any-return]

@@ -175,14 +175,14 @@ def split(
     return [_part(x.data, shape, put(shape, i, size), i, begin) for begin, size in zip(begins, parts, strict=False)]
 
 
-@primitive("part", "xs: tensors, position: int", "T:any... -> T")
+@primitive("part", "xs: tensors, position: int", "any... -> ...")
 def part(ctx: Ctx, xs: tuple[TensorInfo, ...], position: int) -> Out:
     """One of several tensors, counted from 0, from the end where it is negative: `t[0]` of a tuple that a primitive gives."""
     if not -len(xs) <= position < len(xs):
         ctx.fail(
             Other(f"{{0}} to have a part {position}", (Argument("xs"),), f"it has {len(xs)} part{'s' * (len(xs) != 1)}")
         )
-    return Out(xs[position].shape, xs[position].data)
+    return Out(xs[position].shape, xs[position].data, dtype=xs[position].dtype)
 
 
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: Dim | None, uneven: bool) -> tuple[Dim, ...]:

@@ -50,7 +50,7 @@ from ..requirements import (
     onnx=("Reshape",),
     needs={"shape": "exact"},
     mismatch=codes.E307,
-    traits=[Trait.RESHAPES],
+    traits=[Trait.RESHAPES, Trait.REGROUPS],
     selects="x",
 )
 def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
@@ -168,7 +168,10 @@ def _count(ctx: Ctx, shape: Shape) -> Dim:
     return _counts(ctx, shape, ())[0]
 
 
-@primitive("flatten", "x: tensor, start: int = 0, end: int = -1", "T:any -> T", onnx=("Flatten",), selects="x")
+@primitive(
+    "flatten", "x: tensor, start: int = 0, end: int = -1", "T:any -> T", onnx=("Flatten",), traits=[Trait.REGROUPS],
+    selects="x",
+)  # fmt: skip
 def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
     """The axes `start` to `end` (both included) as one; all of them if nothing else is said. A rank-0 tensor becomes
     `[1]`.
@@ -266,7 +269,7 @@ def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[in
     "x: tensor, axis: ints = 0",
     "T:any -> T",
     onnx=("Unsqueeze",),
-    traits=[Trait.RESHAPES, Trait.UNIT_AXES, Trait.NEW_AXIS],
+    traits=[Trait.RESHAPES, Trait.UNIT_AXES, Trait.NEW_AXIS, Trait.REGROUPS],
     selects="x",
 )
 def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
@@ -290,7 +293,12 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
 
 
 @primitive(
-    "squeeze", "x: tensor, axis: ints = none", "T:any -> T", onnx=("Squeeze",), traits=[Trait.UNIT_AXES], selects="x"
+    "squeeze",
+    "x: tensor, axis: ints = none",
+    "T:any -> T",
+    onnx=("Squeeze",),
+    traits=[Trait.UNIT_AXES, Trait.REGROUPS],
+    selects="x",
 )
 def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """Axes of size 1 removed: those of `axis`, each of which is required to have size 1.
@@ -362,15 +370,15 @@ def broadcast_into(ctx: Ctx, name: str, source: Shape, into: str, shape: Shape) 
         ctx.require(BroadcastTo(own, target))
 
 
-@primitive("broadcast_arrays", "xs: tensors", "T:any... -> T...", results="tuple")
+@primitive("broadcast_arrays", "xs: tensors", "any... -> ...", results="tuple")
 def broadcast_arrays(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Out]:
-    """The tensors, all with the shape that they broadcast to together, as a tuple. At least one. Array API
-    `broadcast_arrays`."""
+    """The tensors, each of its own dtype, all with the shape that they broadcast to together, as a tuple. At least one.
+    Array API `broadcast_arrays`."""
     if not xs:
         ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
     names = tuple(f"xs[{n}]" for n in range(len(xs)))
     shape = broadcast(ctx, *(known_shape(ctx, x) for x in xs), names=names)
-    return [Out(shape, spread(x.data, known_shape(ctx, x), shape)) for x in xs]
+    return [Out(shape, spread(x.data, known_shape(ctx, x), shape), dtype=x.dtype) for x in xs]
 
 
 @primitive("tile", "x: tensor, repeats: sizes", "T:any -> T", onnx=("Tile",), needs={"repeats": "exact"}, selects="x")

@@ -51,7 +51,10 @@ def overlap_add(ctx: Ctx, x: TensorInfo, step: Dim) -> Shape:
 _SPECTRUM = "length: size, step: size, window: tensor = none, center: bool = true"
 
 
-@primitive("stft", f"x: tensor, {_SPECTRUM}", "T:{float32}, T -> complex64", needs={"length": "exact", "step": "exact"})
+@primitive(
+    "stft", f"x: tensor, {_SPECTRUM}", "T:{float32, float64}, T -> complex(T)",
+    needs={"length": "exact", "step": "exact"},
+)  # fmt: skip
 def stft(ctx: Ctx, x: TensorInfo, length: Dim, step: Dim, window: TensorInfo | None, center: bool) -> Shape:
     """The short-time Fourier transform: the spectra of windows along the last axis, `[*s, t]` gives `[*s, length // 2 + 1, k]`.
 
@@ -82,8 +85,9 @@ def _spectrum(ctx: Ctx, length: Dim, step: Dim, window: TensorInfo | None) -> No
 
 
 @primitive(
-    "istft", f"x: tensor, {_SPECTRUM}", "complex64, float32 -> float32", needs={"length": "exact", "step": "exact"}
-)
+    "istft", f"x: tensor, {_SPECTRUM}", "T:{complex64, complex128}, real(T) -> real(T)",
+    needs={"length": "exact", "step": "exact"},
+)  # fmt: skip
 def istft(ctx: Ctx, x: TensorInfo, length: Dim, step: Dim, window: TensorInfo | None, center: bool) -> Shape:
     """The signal of spectra that overlap: `[*s, length // 2 + 1, k]` gives `[*s, (k - 1) * step + length - pads]`.
 

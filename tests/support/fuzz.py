@@ -69,6 +69,9 @@ FAMILIES: dict[str, Count] = {
     "nested sizes": Count(200, 5_000),
     "hard programs": Count(23, 500),
     "calls of NumPy": Count(80, 2_500),
+    "indices beside NumPy": Count(60, 3_000),
+    "numbers alone": Count(60, 2_000),
+    "reshapes that cross": Count(60, 4_000),
     "tables of the past": Count(60, 1_000),
     "scopes": Count(60, 1_000),
     # What is told: witnesses, conditions, demands, mends.
