@@ -39,7 +39,15 @@ from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
 from .simplify.known.outcome import Options
-from .simplify.on_shapes import ArgumentShape, CallResult, first_failure, result_shapes
+from .simplify.on_shapes import (
+    ArgumentShape,
+    CallResult,
+    ShapeCase,
+    State,
+    cases_of_shapes,
+    first_failure,
+    result_shapes,
+)
 from .simplify.propagate import KnownConsts, check
 from .simplify.solver.conditions import Cond
 
@@ -225,6 +233,14 @@ def call_on_shapes(
     """The result of a function for given argument shapes, and the conditions under which the call works. No data is touched.
     See simplify.on_shapes.result_shapes."""
     return result_shapes(checked, lookup, function, arguments)
+
+
+def cases_on_shapes(
+    checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]
+) -> tuple[tuple[ShapeCase, ...], State, tuple[Cond, ...]]:
+    """The shapes of the result where sizes decide its rank, and the conditions under which the call works. See
+    simplify.on_shapes.cases_of_shapes."""
+    return cases_of_shapes(checked, lookup, function, arguments)
 
 
 def failure_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape]) -> Diagnostic | None:

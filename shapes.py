@@ -38,6 +38,14 @@ class Shapes(Displayed, tuple[Any, ...]):
         return [line for text in (_text(self), *(f"  if {c}" for c in self.conditions)) for line in said(text)]
 
 
+class Cases(Displayed, tuple[Shapes, ...]):
+    """The shapes that a result whose rank sizes decide may have: each has the condition of its case as the first of its
+    `conditions`."""
+
+    def _lines(self) -> list[Line]:
+        return [line for shape in self for line in shape._lines()]
+
+
 def _text(shape: object) -> str:
     """A shape as Rx has it, and a tuple of shapes in parentheses."""
     if not isinstance(shape, tuple):
@@ -79,7 +87,19 @@ def shapes_of(checked: Checked, function: core.Function, given: dict[str, Any]) 
     if wrong:
         raise ShapeError(wrong[0])
     shape = _shape_of(value, state)
+    if shape is None:
+        return _by_cases(checked, function, given)
     return Shapes(shape, (_condition(c, state) for c in conditions)) if isinstance(shape, tuple) else shape
+
+
+def _by_cases(checked: Checked, function: core.Function, given: dict[str, Any]) -> Any:
+    """The result's shape where sizes decide its rank; None where nothing is known of it."""
+    cases, state, asked = pipeline.cases_on_shapes(checked, function.name, given)
+    conditions = [_condition(c, state) for c in asked]
+    shapes = [tuple(_shown(size, state) for size in case.sizes) for case in cases]
+    if len(shapes) < 2:
+        return Shapes(shapes[0], conditions) if shapes else None
+    return Cases(Shapes(s, (_condition(c.when, state), *conditions)) for s, c in zip(shapes, cases, strict=True))
 
 
 def _given(param: core.Param, value: Any) -> Any:

@@ -8,6 +8,8 @@ from ..lang import codes
 from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, note
 from ..lang.expressions import names_in
+from ..lang.listing import shape_text
+from ..lang.node import replace
 from ..lang.source import Source, Span
 from ..lang.summary import plural
 from ..model.contract import Clause, Contract, Demand, IndexRange, Typed
@@ -33,7 +35,7 @@ def text(name: str, contract: Contract) -> str:
     lines += _listed("what other data decides, checked when it runs:", left)
     lines += _listed("given, and nothing is said of other sizes:", contract.given)
     lines += _listed("supposed, since the model keeps sizes in dtypes that hold no larger ones:", contract.supposed)
-    lines += _listed("outputs:", map(_typed, contract.outputs))
+    lines += _listed("outputs:", (line for value in contract.outputs for line in _cases(value)))
     return "\n".join(map(shown, lines))
 
 
@@ -41,9 +43,14 @@ def range_text(one: IndexRange) -> str:
     return f"{one.least} <= {one.input} <= {one.most}, each element"
 
 
+def _cases(value: Typed) -> list[str]:
+    """An output: of a rank that sizes decide a line for each case."""
+    cases = [f"{_typed(replace(value, shape=c.shape))}  # {c}" for c in value.cases]
+    return cases or [_typed(value)]
+
+
 def _typed(value: Typed) -> str:
-    shape = "?" if value.shape is None else f"[{', '.join(map(str, value.shape))}]"
-    type_ = f"Tensor({shape}, {value.dtype or '?'})"
+    type_ = f"Tensor({shape_text(value.shape)}, {value.dtype or '?'})"
     return f"{value.name} : {value.dtype if '(' in (value.dtype or '') else type_}"
 
 

@@ -9,6 +9,8 @@ import click
 
 from ..lang.cells import shown
 from ..lang.diagnostics import RxError
+from ..lang.formats import case_object
+from ..lang.listing import shape_text
 from ..model.api import Inferences, Policy, infer_model
 from ..model.contract_file import contract_text
 from .files import Unusable, model_file, prelude_option, reason, rules
@@ -62,10 +64,10 @@ def infer(
     if form == "json":
         click.echo(json.dumps(as_json(found.inference), indent=2))
     else:
-        values = {shown(name): shown(_text(value)) for name, value in found.inference.values.items()}
-        width = max(map(len, values), default=0)
-        for name, text in values.items():
-            click.echo(f"  {name:<{width}} : {text}")
+        width = max(map(len, map(shown, found.inference.values)), default=0)
+        for name, value in found.inference.values.items():
+            for text in _texts(value):
+                click.echo(f"  {shown(name):<{width}} : {shown(text)}")
     if kept and out is None:
         out = file
     if out is not None:
@@ -83,10 +85,16 @@ def _contract(file: str, found: Inferences) -> str:
     return contract_text(contract)
 
 
+def _texts(value: Inferred) -> list[str]:
+    """What is known of a value: of a rank that sizes decide a line for each case."""
+    cases = [f"Tensor({shape_text(c.shape)}, {value.dtype or '?'})  # {c}" for c in value.cases]
+    return cases or [_text(value)]
+
+
 def _text(value: Inferred) -> str:
     if value.element is not None:
         return f"{(value.dtype or '').partition('(')[0]} of {_text(value.element)}"
-    shape = "?" if value.shape is None else f"[{', '.join(map(str, value.shape))}]"
+    shape = shape_text(value.shape)
     bounds = [f"axis {i} is at most {b}" for i, b in enumerate(value.bounds) if b is not None]
     return f"Tensor({shape}, {value.dtype or '?'})" + (f"  # {'; '.join(bounds)}" if bounds else "")
 
@@ -97,6 +105,8 @@ def _value(value: Inferred) -> dict[str, Any]:
     made: dict[str, Any] = {"shape": shape, "dtype": value.dtype, "exactness": list(value.exactness)}
     if any(bound is not None for bound in value.bounds):
         made["bounds"] = list(value.bounds)
+    if value.cases:
+        made["cases"] = [case_object(case) for case in value.cases]
     return made if value.element is None else {**made, "element": _value(value.element)}
 
 

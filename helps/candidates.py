@@ -39,11 +39,19 @@ FAMILIES: tuple[Callable[[Case], Iterator[Mend]], ...] = (
 _BEFORE_CONDITIONS = 24
 
 
+def _families(case: Case) -> tuple[Callable[[Case], Iterator[Mend]], ...]:
+    """The families that are asked of a case."""
+    if isinstance(case.asked, Reordered):
+        return (reshapes.reordered,)
+    if case.diagnostic.severity == "note":
+        return (operands.mends,)
+    return (conditions.mends,) if case.subject.of_case else FAMILIES
+
+
 def candidates(case: Case) -> list[Mend]:
     """Every mend that may work, each change once, the likeliest first."""
     found: dict[tuple[object, ...], Mend] = {}
-    families = FAMILIES if case.diagnostic.severity != "note" else (operands.mends,)
-    for family in (reshapes.reordered,) if isinstance(case.asked, Reordered) else families:
+    for family in _families(case):
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
             changes = any(e.text != e.span.text for e in mend.edits)

@@ -24,12 +24,23 @@ class Counts(Node):
     entry: int = 0
 
 
+class Case(Node):
+    """The shape that something has where a condition holds, or, where sizes decide nothing, in one arm of an `if`."""
+
+    when: str | None
+    shape: tuple[int | str, ...]
+
+    def __str__(self) -> str:
+        """Where it has that shape."""
+        return "in one arm of an `if`" if self.when is None else f"where {self.when}"
+
+
 class Binding(Node):
     """What is known of one name. A dimension is an int or Rx text, "?" if unknown; `shape` is None where the rank is unknown,
     and `open` then has what is known: `[*s, d]`. `data` has the elements of integers, where all of them are known as sizes.
 
     `exactness` is exact, upper_bound or unknown per dimension; `bounds` has the upper bound's text where there is one.
-    `sort` is Tensor, Size, Shape, ...; for a tuple, `items` has its parts.
+    `sort` is Tensor, Size, Shape, ...; for a tuple, `items` has its parts. `cases` has the shapes of a rank that sizes decide.
     """
 
     name: str
@@ -43,6 +54,7 @@ class Binding(Node):
     items: tuple[Binding, ...] = ()
     open: str = "?"
     data: tuple[int | str, ...] | None = None
+    cases: tuple[Case, ...] = ()
 
 
 class FunctionShapes(Node):

@@ -53,7 +53,8 @@ class Subject(Placed):
     core.Origin), `wanted` the sizes that would do at the axis, nearest first, `conditions` what would make it hold: each
     alternative in several wordings, the simplest first; `also` what else the same call needs, which is open too; `asked` the
     requirement of a primitive (see ops/requirements.py) or the condition of a signature; `grown` what the annotation of a
-    loop's carry would say of an axis that grows, over the loop's index; `is_first`: it is about the carry's first value.
+    loop's carry would say of an axis that grows, over the loop's index; `is_first`: it is about the carry's first value;
+    `of_case`: about one case of sizes, and what is right there may be wrong in the others.
     """
 
     callee: str
@@ -67,6 +68,7 @@ class Subject(Placed):
     asked: object = None
     grown: str = ""
     is_first: bool = False
+    of_case: bool = False
 
 
 class Met(Node):

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from .cells import shown
-from .checked import Binding, Counts, FunctionShapes
+from .checked import Binding, Case, Counts, FunctionShapes
 from .choices import Choice
 from .diagnostics import Diagnostic, Edit, Help
 from .source import NOWHERE, Span
@@ -103,9 +103,16 @@ def binding_object(binding: Binding) -> Object:
     if known:
         found["bound"] = known[0]
         found["bounds"] = list(binding.bounds)
+    if binding.cases:
+        found["cases"] = [case_object(case) for case in binding.cases]
     if binding.items:
         found["items"] = [binding_object(item) for item in binding.items]
     return found
+
+
+def case_object(case: Case) -> Object:
+    """The shape that something of a rank that sizes decide has where a condition holds."""
+    return {"when": case.when, "shape": list(case.shape)}
 
 
 # SARIF 2.1.0

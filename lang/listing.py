@@ -13,13 +13,33 @@ def listing(function: FunctionShapes) -> str:
     """A table of one function: each name, what it is, and what is not exact about it."""
     # What a signature says of its parameters is asserted at the door of every function.
     params = (replace(p, asserted=False) for p in function.params)
-    rows = [(b.name, type_text(b), _comment(b)) for b in (*params, *function.bindings)]
+    rows = [row for b in (*params, *function.bindings) for row in _rows(b.name, b)]
     if function.result is not None:
-        rows.append(("result", type_text(function.result), _comment(function.result)))
+        rows += _rows("result", function.result)
     names = max((len(name) for name, _, _ in rows), default=0)
     types = max((len(type_) for _, type_, said in rows if said), default=0)
     lines = [f"  {name:<{names}} : {type_:<{types if said else 0}}  {said}".rstrip() for name, type_, said in rows]
     return "\n".join((function.name, *lines))
+
+
+def _rows(name: str, binding: Binding) -> list[tuple[str, str, str]]:
+    """The lines of one name: of a rank that sizes decide one for each case."""
+    if not binding.cases:
+        return [(name, type_text(binding), _comment(binding))]
+    asserted = ("asserted",) if binding.asserted else ()
+    return [
+        (
+            name,
+            f"Tensor({shape_text(case.shape)}, {binding.dtype})",
+            f"# {'; '.join((str(case), *asserted))}",
+        )
+        for case in binding.cases
+    ]
+
+
+def shape_text(shape: tuple[int | str, ...] | None) -> str:
+    """A shape in Rx syntax; `?` where not even the rank is known."""
+    return "?" if shape is None else f"[{', '.join(map(str, shape))}]"
 
 
 def _comment(binding: Binding) -> str:

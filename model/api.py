@@ -31,6 +31,7 @@ from ..lang.parser import decode
 from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
+from ..simplify.solver.numbers import holds_at
 from ..size import Size
 from .arms import Tried, tried_as, with_arms
 from .check import check_model
@@ -153,7 +154,7 @@ def infer_model(
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]
-    said = _contradictions(contradictions(model, found, _takes(report, translation)), translation, policy)
+    said = _contradictions(contradictions(model, found, _takes(report, translation), holds_at), translation, policy)
     diagnostics = (*translation.notes, *wrong, *said)
     return Inferences(model, found, diagnostics, policy, data, tuple(dynamic), prelude)
 

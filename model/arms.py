@@ -94,7 +94,7 @@ def _open(tried: Tried) -> Iterator[Operation]:
 
 
 def _is_open(known: Mapping[str, Inferred], name: str) -> bool:
-    return name in known and known[name].shape is None
+    return name in known and known[name].shape is None and not known[name].cases
 
 
 def _operations(graph: Graph) -> Iterator[Operation]:

@@ -9,7 +9,7 @@ from ..frontends.onnx.model import Model, Operation
 from ..frontends.onnx.paths import Paths
 from ..frontends.onnx.ranges import Indices, Range, Spread
 from ..frontends.onnx.translate import Translation
-from ..lang.checked import Asked, Checked, Condition, Conditions
+from ..lang.checked import Asked, Case, Checked, Condition, Conditions
 from ..lang.diagnostics import Diagnostic
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
@@ -26,11 +26,13 @@ Shape = tuple[int | str, ...]
 
 
 class Typed(Node):
-    """An input or an output: `shape` is None where the rank is not known; a size is a number, Rx text, or "?"."""
+    """An input or an output: `shape` is None where the rank is not known; a size is a number, Rx text, or "?". `cases` are the
+    shapes of a rank that sizes decide."""
 
     name: str
     dtype: str | None
     shape: Shape | None
+    cases: tuple[Case, ...] = ()
 
 
 class Demand(Node):
@@ -138,7 +140,7 @@ def _originals(sizes: Mapping[str, str], inputs: Iterable[Typed]) -> Iterator[tu
 
 
 def _typed(name: str, value: Inferred | None) -> Typed:
-    return Typed(name, None, None) if value is None else Typed(name, value.dtype, value.shape)
+    return Typed(name, None, None) if value is None else Typed(name, value.dtype, value.shape, value.cases)
 
 
 def _declared(inputs: Iterable[Typed]) -> Iterator[str]:

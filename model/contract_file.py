@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ..lang.checked import Case
+from ..lang.formats import case_object
 from .contract import Clause, Contract, Demand, IndexRange, Typed
 
 VERSION = 1
@@ -49,7 +51,8 @@ def contract_text(contract: Contract) -> str:
 def _typed_object(value: Typed) -> dict[str, Any]:
     rank = None if value.shape is None else len(value.shape)
     shape = None if value.shape is None else list(value.shape)
-    return {"name": value.name, "dtype": value.dtype, "rank": rank, "shape": shape}
+    cases = {"cases": [case_object(case) for case in value.cases]} if value.cases else {}
+    return {"name": value.name, "dtype": value.dtype, "rank": rank, "shape": shape, **cases}
 
 
 def _demand_object(demand: Demand) -> dict[str, Any]:
@@ -93,7 +96,11 @@ def _contract(found: dict[str, Any]) -> Contract:
 
 def _typed(found: dict[str, Any]) -> Typed:
     shape = None if found["shape"] is None else tuple(map(_size, found["shape"]))
-    return Typed(str(found["name"]), None if found["dtype"] is None else str(found["dtype"]), shape)
+    cases = (
+        Case(None if c["when"] is None else str(c["when"]), tuple(map(_size, c["shape"])))
+        for c in found.get("cases", ())
+    )
+    return Typed(str(found["name"]), None if found["dtype"] is None else str(found["dtype"]), shape, tuple(cases))
 
 
 def _size(found: object) -> int | str:

@@ -51,7 +51,7 @@ def _is_open(tried: Tried) -> bool:
     shapes = () if checked is None else checked.shapes
     main = next((f for f in shapes if f.name == "@main"), None)
     known = () if main is None else (*main.params, *main.bindings)
-    if any(b.name in tried.translation.names and b.shape is not None and "?" in b.shape for b in known):
+    if any(b.name in tried.translation.names and (b.cases or "?" in (b.shape or ())) for b in known):
         return True
     result = None if main is None else main.result
     given = () if result is None else (result, *result.items)

@@ -105,7 +105,12 @@ class RankUnknown(Exception):
 
 
 class ResultOpen(RankUnknown):
-    """The rule asks nothing that is still open: only what the result's shape is depends on sizes that are not known."""
+    """The rule asks nothing that is still open: only what the result's shape is depends on sizes that are not known, on a
+    condition that `decides` its rank perhaps."""
+
+    def __init__(self, decides: object = None) -> None:
+        super().__init__()
+        self.decides = decides
 
 
 class Ctx(Protocol[D, C]):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..lang import core
-from ..lang.checked import Binding, Explanation
+from ..lang.checked import Binding, Case, Explanation
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from ..ops.tracked import integers, literal_elements
+from .arms import JOIN
 from .frame import Frame
 from .known.as_core import CoreWriter
 from .known.fresh import unknown
@@ -30,6 +31,7 @@ from .known.values import (
     TupleValue,
     Unknown,
     Value,
+    plain,
 )
 from .program import Program
 from .solver.terms import Size, variables
@@ -37,6 +39,13 @@ from .voice.describe import binding
 from .voice.explain import explain
 
 _WHOLE = ("bool", "int", "uint")
+
+
+class Recorded(NamedTuple):
+    """What is known of a name, and the sizes of its axes, where these are wanted and all are there."""
+
+    binding: Binding
+    sizes: tuple[Size, ...] | None
 
 
 class Bindings:
@@ -50,7 +59,9 @@ class Bindings:
         self.params: Env = {}
         self._bound: list[tuple[str, Span, Entry, State]] = []
         self._latest: dict[str, int] = {}
-        self._closed: list[Binding] = []
+        self._closed: list[Recorded] = []
+        # Whether the sizes of what is closed are wanted.
+        self.keeps_sizes = False
         self._told: list[Explanation] = []
         self._adopted: dict[object, Size | Segment] = {}
         self._adopted_dtypes: dict[tuple[str, DTypeSymbol], DTypeSymbol] = {}
@@ -149,7 +160,8 @@ class Bindings:
             for part in entry.value.shape:
                 if isinstance(part, Segment) and self.state.called(part.symbol) == "?":
                     self.state.call(part.symbol, name)
-        if frame.site is None and not frame.quiet:
+        is_passed = not frame.is_case or self.state.facts.possible(True)
+        if frame.site is None and not frame.quiet and is_passed:
             self._latest[name] = len(self._bound)
             self._bound.append((name, span, entry, self.state))
 
@@ -164,8 +176,8 @@ class Bindings:
 
     def described(self) -> tuple[Binding, ...]:
         """Every binding whose name the user wrote, in the order of the source."""
-        now = (binding(name, entry.value, span, state) for name, span, entry, state in self._bound)
-        found = (b for b in (*self._closed, *now) if self.is_named(b.name, b.span))
+        now = (_binding(*bound) for bound in self._bound)
+        found = (b for b in (*(r.binding for r in self._closed), *now) if self.is_named(b.name, b.span))
         return tuple(sorted(found, key=lambda b: b.span.start))
 
     def is_named(self, name: str, span: Span) -> bool:
@@ -204,7 +216,31 @@ class Bindings:
                 self._explain_size(self.program.explained or "", (e for _, _, e, _ in self._bound[since:]))
             )
         for name, span, entry, state in self._bound[since:]:
-            self._closed.append(binding(name, entry.value, span, state))
+            self._closed.append(self._recorded(name, entry, span, state))
             if name == self.program.explained and self.is_named(name, span):
                 self._told.append(explain(self.function, name, entry, state))
         del self._bound[since:]
+
+    def _recorded(self, name: str, entry: Entry, span: Span, state: State) -> Recorded:
+        shape = state.resolve(entry.value.shape) if self.keeps_sizes and isinstance(entry.value, TensorInfo) else None
+        sizes = tuple(map(state.settled, shape)) if shape is not None and plain(shape) else None
+        return Recorded(_binding(name, span, entry, state), sizes)
+
+    def taken(self, since: int, result: Entry) -> tuple[Recorded, ...]:
+        """What was bound in a case, which ends with it, and what the function gives there."""
+        self.close(since)
+        found, self._closed = self._closed, []
+        return (*found, self._recorded("result", result, NOWHERE, self.state))
+
+
+def _binding(name: str, span: Span, entry: Entry, state: State) -> Binding:
+    """What is known of a name; of what comes from an `if` whose arms differ in rank the shapes of both."""
+    found = binding(name, entry.value, span, state)
+    cases = tuple(dict.fromkeys(_in_arms(entry, state))) if (found.shape, found.open) == (None, "?") else ()
+    return replace(found, cases=cases) if len(cases) > 1 else found
+
+
+def _in_arms(entry: Entry, state: State) -> Iterator[Case]:
+    for _, arm in entry.origin.entries if entry.origin is not None and entry.origin.name == JOIN else ():
+        known = binding("", arm.value, arm.span, state).shape
+        yield from (Case(None, known),) if known is not None else _in_arms(arm, state)

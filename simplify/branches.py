@@ -16,7 +16,8 @@ from .frame import Frame, Side
 from .known import joining
 from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
-from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, Undecided, Value
+from .known.state import State
+from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, TupleValue, Undecided, Value, plain
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
 from .solver.terms import AN_IF, Size, Term, Var, over, smax, stride, variables
@@ -126,6 +127,8 @@ class Branches(Part):
             joined = Entry(then.value, expr.span)
         else:
             taken = self._taken_where(sizes, env, True) if decided is None else decided
+            if _differ_in_rank(self.state, then_settled.value, else_settled.value):
+                self.prover.rank_rests_on(frame, taken)
             promised = (_about_new(then_facts, newest), _about_new(else_facts, newest))
             guards = (arms[0][4], arms[1][4])
             joined = self.join(frame, then_settled, else_settled, expr.span, guards, taken, promised, newest=newest)
@@ -250,6 +253,14 @@ def _constant(value: Value) -> bool | None:
     if isinstance(value, TensorInfo) and isinstance(value.sizes, int):
         return bool(value.sizes)
     return None
+
+
+def _differ_in_rank(state: State, a: Value, b: Value) -> bool:
+    """Whether two values are tensors of different ranks, or have such parts."""
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        return any(_differ_in_rank(state, x, y) for x, y in zip(a.items, b.items, strict=False))
+    shapes = [state.resolve(v.shape) if isinstance(v, TensorInfo) else () for v in (a, b)]
+    return all(map(plain, shapes)) and len(shapes[0]) != len(shapes[1])
 
 
 def _side(cond: Cond, positive: bool) -> Cond:

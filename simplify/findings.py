@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from typing import NamedTuple
 
 from ..lang.checked import Counts
 from ..lang.core import Status
@@ -32,6 +33,16 @@ class Remark(Asked):
         return self.remark
 
 
+class Mark(NamedTuple):
+    """How much a Log had at some time."""
+
+    findings: int
+    errors: int
+    counted: dict[Status, int]
+    left: int
+    broken: int
+
+
 class Log:
     """What checking has found so far; one for a whole program. `certain` leaves out what fails in one arm of an inlined body:
     that is a mistake in a program, but no reason why one call cannot succeed."""
@@ -51,6 +62,25 @@ class Log:
         for one in said:
             status = Status.REFUTED if one.severity == "error" else Status.PROVED
             self.add(Finding(Remark(one), Outcome(status), State()))
+
+    def mark(self) -> Mark:
+        """How much was found so far, to go back to."""
+        return Mark(len(self.findings), self.errors, dict(self._counted), len(self.left), len(self.broken))
+
+    def reset(self, then: Mark) -> list[Finding]:
+        """Goes back to what was found by then; gives what was found since."""
+        since = self.findings[then.findings :]
+        del self.findings[then.findings :], self.broken[then.broken :]
+        self.errors, self._counted = then.errors, dict(then.counted)
+        for place in list(self.left)[then.left :]:
+            del self.left[place]
+        return since
+
+    def again(self, counted: Mark, found: Iterable[Finding]) -> None:
+        """Takes up findings, counted as they were once."""
+        self._counted = dict(counted.counted)
+        for finding in found:
+            self.add(finding)
 
     def add(self, finding: Finding) -> None:
         self.findings.append(finding)

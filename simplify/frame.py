@@ -84,7 +84,8 @@ class Frame(Node):
     taken where another is not. In an inlined body `site` is the call in the user's
     function, `calls` are the calls that lead there, outermost first, and `inlined` the functions that they enter, whose bodies
     are nested so deeply in all (`depth`). `quiet`: nothing is counted and nothing told. `trial`: what is asked is whether
-    something would hold; `captured` takes why it would not. `turn` is that of the loop around.
+    something would hold; `captured` takes why it would not. `turn` is that of the loop around. `is_case`: the sizes are
+    those of one case, and what fails there need not fail in another one.
     """
 
     out: Emitter
@@ -99,6 +100,7 @@ class Frame(Node):
     trial: bool = False
     captured: list[Finding] | None = None
     turn: Turn | None = None
+    is_case: bool = False
 
     @property
     def is_reached(self) -> bool:

@@ -12,7 +12,9 @@ from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import Primitive, TensorInfo
+from .cases import Begun, ShapeCase, by_cases
 from .findings import Log, choose
+from .frame import Frame
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, SizeValue, Value
@@ -44,25 +46,49 @@ def result_shapes(
 ) -> tuple[CallResult, tuple[Cond, ...]]:
     """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
     and what is wrong with the call; and what has to hold so that it works."""
-    checker, walk, result = _called(checked, lookup, name, arguments)
+    checker, walk, begin = _called(checked, lookup, name, arguments)
+    result = begin(walk.frame)
+    found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
+    return found, _conditions(walk)
+
+
+def cases_of_shapes(
+    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
+) -> tuple[tuple[ShapeCase, ...], State, tuple[Cond, ...]]:
+    """The shapes that such a call gives where sizes decide the rank, each with its condition, the State of their sizes, and
+    what has to hold so that the call works. There are none where nothing is known."""
+
+    def begin() -> Begun:
+        _, walk, body = _called(checked, lookup, name, arguments)
+        return Begun(walk, {}, lambda frame: (body(frame), ()))
+
+    first = begin()
+    first.body(first.walk.frame)
+    cases = by_cases(first.walk, begin)
+    return ((), first.walk.state, ()) if cases is None else (cases.shapes(), cases.walk.state, _conditions(cases.walk))
+
+
+def _conditions(walk: Walk) -> tuple[Cond, ...]:
     conditions = (
         any_of(*(negate(c) for c in d.path if c is not None), d.cond) for d in walk.prover.demands if d.cond is not None
     )
-    found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
-    return found, tuple(dict.fromkeys(conditions))
+    return tuple(dict.fromkeys(conditions))
 
 
 def first_failure(
     checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
 ) -> Diagnostic | None:
     """The first check that surely fails in such a call, told where it stands; None where nothing does."""
-    found = _called(checked, lookup, name, arguments)[0].log.findings
-    return next((told_inside(f) for f in found if f.outcome.status is Status.REFUTED), None)
+    checker, walk, begin = _called(checked, lookup, name, arguments)
+    begin(walk.frame)
+    return next((told_inside(f) for f in checker.log.findings if f.outcome.status is Status.REFUTED), None)
 
 
 def _called(
     checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
-) -> tuple[Checker, Walk, Entry]:
+) -> tuple[Checker, Walk, Callable[[Frame], Entry]]:
+    """What is known before a call, and what walks the call."""
+
     def header(load: core.Load) -> TensorInfo | None:
         known = checked.headers.get((load.path, load.key))
         return None if known is None else TensorInfo(known.shape, known.dtype)
@@ -78,13 +104,15 @@ def _called(
     env = checker.consts_for(walk, impls or checker.program.functions[name])
     if impls is not None:
         given = {n: _entry(walk, n, a, names, impls.span) for n, a in arguments.items()}
-        return checker, walk, walk.lists.call_with(walk.frame, impls, given, env)
+        walk.prover.newest_input = walk.state.serial()
+        return checker, walk, lambda frame: walk.lists.call_with(frame, impls, given, env)
     function = checker.program.functions[name]
     arguments = {n: _with_dtype(a, pinned(function.checks).get(n)) for n, a in arguments.items()}
     entries = tuple(
         _entry(walk, p.name, arguments[p.name], names, core.param_span(function, p.name)) for p in function.params
     )
-    return checker, walk, walk.calls.call_with(walk.frame, function, entries, env)
+    walk.prover.newest_input = walk.state.serial()
+    return checker, walk, lambda frame: walk.calls.call_with(frame, function, entries, env)
 
 
 def _entry(walk: Walk, name: str, given: ArgumentShape | int | str, names: dict[str, Size], span: Span) -> Entry:

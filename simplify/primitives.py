@@ -302,7 +302,9 @@ def _without_its_rule(
     if not spent() and _refuted_in_an_arm(row, ctx, arguments):
         raise Refuted from None
     found = outline(row, ctx, arguments) if isinstance(why, TooLarge) and not over() else None
-    if not isinstance(why, ResultOpen) and (found is None or found[1]):
+    if isinstance(why, ResultOpen):
+        ctx.prover.rank_rests_on(ctx.frame, why.decides)
+    elif found is None or found[1]:
         ctx.leave_open(_fitting(ctx.state, row, arguments))
     if found is not None:
         return _results(row, found[0], dtypes)

@@ -303,6 +303,13 @@ def _left_open(program: Program, node: Node) -> int:
     return isinstance(node, core.If)
 
 
+def is_open(node: Node) -> bool:
+    """Whether something of a simplified program is left to the run."""
+    if isinstance(node, core.Call):
+        return bool(node.guard)
+    return isinstance(node, core.Assert | core.MatchShape | core.Stacked) and node.status is core.Status.RESIDUAL
+
+
 def _cannot_fail(node: Node) -> bool:
     if isinstance(node, core.Call):
         return node.sure

@@ -8,7 +8,7 @@ become facts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import cache
+from functools import cache, partial
 
 from ..lang import core
 from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes, Takes
@@ -20,9 +20,11 @@ from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
 from .asserted_bindings import with_asserted
 from .assertions import contradictory
+from .cases import Begun, Cases, by_cases
 from .contract import conditions
 from .demands import demands, takes
-from .findings import Log, choose
+from .findings import Log, Mark, choose
+from .frame import Frame
 from .implementations import Found, Member
 from .known.fresh import settle, unknown
 from .known.outcome import IN_WORDS, Options
@@ -226,28 +228,29 @@ class Checker:
         return {name: walk.bindings.adopt(name, self.program.consts[name]) for name in used}
 
     def _function(self, function: core.Function) -> tuple[core.Function, core.Function | None]:
-        impl = self.program.implementation(function)
-        walk = self.walk_of(f"@{function.name}", *(f for f in (function, impl) if f is not None))
-        env = self.consts_for(walk, function)
-        params = self._bind_params(walk, function, env)
-        entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
-        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
+        impl, before = self.program.implementation(function), self.log.mark()
+        walk, env, params, entry = self._entered(function, impl)
         if contradictory(walk.state):
             self.log.remark(doors.impossible_signature(function, self._excluding(function)))
             return function, impl
-        opened = {p.name: env[p.name] for p in function.params}
-        walk.prover.newest_input = walk.state.serial()
-        said = walk.state.facts.count
         if impl is None and function.impl is not None:
             return self._extern(function, walk, entry), None
-        result, wrapper, impl = walk.function_body(function, impl, env)
+        opened, said = {p.name: env[p.name] for p in function.params}, walk.state.facts.count
+        result, wrapper, body = walk.function_body(function, impl, env)
+        general = partial(self._described, walk, function.name, opened, result)
+        cases = self._by_cases(function, impl, walk, before)
+        if cases is not None:
+            walk, opened, result = cases.walk, cases.opened, cases.result
+            wrapper, body = self._without_proved(cases, wrapper), body and self._without_proved(cases, body)
         if not walk.prover.may_fail:
             self.program.sure.add(function.name)
-            if is_total((impl or wrapper).body, wrapper.promises):
+            if is_total((body or wrapper).body, wrapper.promises):
                 self.program.total.add(function.name)
         self.program.bodies[function.name] = wrapper.body
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walk, function.name, params, result)
+        if cases is not None:
+            self.shapes[function.name] = lambda: cases.described(general())
         known = walk.state.facts.conditions()[:said]
         self.wanted[function.name] = lambda: demands(
             function, params, result, walk.state, known, walk.prover.demands, walk.prover.dtype_demands
@@ -258,7 +261,49 @@ class Checker:
         self.asked[function.name] = lambda: conditions(
             f"@{function.name}", params, walk.state, tuple(cond for cond, _ in known), walk.prover
         )
-        return replace(wrapper, checks=entry), impl
+        return replace(wrapper, checks=entry), body
+
+    def _entered(
+        self, function: core.Function, impl: core.Function | None
+    ) -> tuple[Walk, Env, Env, tuple[core.Stmt, ...]]:
+        """The walk where a function begins, the names there, its parameters as they come in, and its checks."""
+        walk = self.walk_of(f"@{function.name}", *(f for f in (function, impl) if f is not None))
+        env = self.consts_for(walk, function)
+        params = self._bind_params(walk, function, env)
+        entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
+        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
+        walk.prover.newest_input = walk.state.serial()
+        return walk, env, params, entry
+
+    def _by_cases(self, function: core.Function, impl: core.Function | None, first: Walk, before: Mark) -> Cases | None:
+        """The function walked by the cases that its first walk asked for, if it did and found nothing wrong."""
+        if not first.prover.open_ranks or self.log.errors > before.errors:
+            return None
+
+        def begin() -> Begun:
+            self.log.reset(before)
+            walk, env, _, _ = self._entered(function, impl)
+
+            def body(frame: Frame) -> tuple[Entry, tuple[core.Function, ...]]:
+                result, wrapper, inner = walk.function_body(function, impl, dict(env), frame)
+                return result, (wrapper,) if inner is None else (wrapper, inner)
+
+            return Begun(walk, {p.name: env[p.name] for p in function.params}, body)
+
+        solutions, after = self.program.solutions.kept_apart(), self.log.mark()
+        general = self.log.findings[before.findings :]
+        cases = by_cases(first, begin)
+        self.program.solutions.back_to(solutions)
+        found = self.log.reset(before)
+        self.log.again(after, general if cases is None else cases.told(general, found))
+        return cases
+
+    def _without_proved(self, cases: Cases, function: core.Function) -> core.Function:
+        """A function without the checks that hold in every case."""
+        function, gone = cases.without_proved(function)
+        self.log.count(Status.RESIDUAL, -gone)
+        self.log.count(Status.PROVED, gone)
+        return function
 
     def _never_chosen(self, impls: core.Impls) -> None:
         """Members that only get what fits one before them."""
@@ -369,12 +414,12 @@ class Checker:
         self.walks[name] = walk
         walk.bindings.params = params
 
-        def describe() -> FunctionShapes:
-            described = tuple(binding(n, e.value, e.span, walk.state) for n, e in params.items())
-            last = binding("result", result.value, result.span, walk.state) if result else None
-            return FunctionShapes(f"@{name}", described, walk.bindings.described(), last)
+        self.shapes[name] = lambda: self._described(walk, name, params, result)
 
-        self.shapes[name] = describe
+    def _described(self, walk: Walk, name: str, params: Env, result: Entry | None) -> FunctionShapes:
+        described = tuple(binding(n, e.value, e.span, walk.state) for n, e in params.items())
+        last = binding("result", result.value, result.span, walk.state) if result else None
+        return FunctionShapes(f"@{name}", described, walk.bindings.described(), last)
 
     # Consts
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from ..lang.core import Status
+from ..lang.diagnostics import Only
 from ..lang.node import replace
 from .arms import with_the_wrong_size
 from .findings import Log
@@ -15,12 +16,26 @@ from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
-from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate
+from .solver.conditions import (
+    AllOf,
+    AnyOf,
+    Compare,
+    Cond,
+    all_of,
+    any_of,
+    cond_variables,
+    eq,
+    evaluate_cond,
+    ge,
+    negate,
+)
+from .solver.facts import Facts
 from .solver.points import Point
 from .solver.search import Verdict
+from .solver.shorter import shorter
 from .solver.terms import A_FACT, Size, TooLarge, Var, of_atom, over, spent, stride, variables
 from .voice.origins import roots
-from .voice.solutions import only_where
+from .voice.solutions import in_words, only_where
 from .voice.telling import InShort
 from .weakest import DTypeDemand, OpenCheck
 
@@ -53,8 +68,15 @@ class Prover:
         self.hurdles: list[Cond] = []
         # How many times an `if` was met that no sizes decide.
         self.choices = 0
+        # The conditions on sizes that decide a rank.
+        self.open_ranks: list[Cond] = []
         # Whether anything in the function may fail while it runs, be it in what it calls.
         self.may_fail = False
+
+    def rank_rests_on(self, frame: Frame, cond: object) -> None:
+        """Whether a condition holds decides the rank of something; None is one that is not known."""
+        if not frame.trial and isinstance(cond, AllOf | AnyOf | Compare):
+            self.open_ranks.append(cond)
 
     def aside(self) -> Prover:
         """The same facts, asked for something that is not in the program: what it finds stays apart."""
@@ -99,6 +121,8 @@ class Prover:
         if truth is True:
             return self.plain(frame), None
         verdict, found = self._verdict(truth), None
+        if frame.is_case and verdict.kind not in ("proved", "vacuous") and not self.state.facts.possible(True):
+            return self._record(frame, Status.PROVED), None
         if verdict.kind in ("proved", "vacuous"):
             return self._record(frame, Status.PROVED), None
         if not self._is_spare(frame):
@@ -122,6 +146,8 @@ class Prover:
                 if demand:
                     self.demands[-1].finding = found
         self._open(frame, truth, of_dtypes=not demand)
+        if never and frame.is_case and frame.turn is None and not frame.trial:
+            self.state.assume(False)  # no run gets past it
         return self._record(frame, Status.RESIDUAL), found
 
     def _refuted_in_some_turn(
@@ -145,13 +171,21 @@ class Prover:
     ) -> Finding:
         """What is found of what nothing decides: with sizes under which it fails, unless there was enough of that."""
         cond = None if isinstance(truth, Undecided) else truth
-        only = None if cond is None or self.is_brief_on_doubts else only_where(self.state, cond)
+        if frame.is_case and cond is not None and None not in frame.path:
+            cond = any_of(*(negate(c) for c in frame.path if c is not None), cond)
+        only = None if cond is None or self.is_brief_on_doubts else self._only(frame, cond)
         witness = None if self.is_brief_on_doubts else self._witness(frame, truth, sizes)
         outcome = Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only, never=never)
         found = self._report(frame, asked, outcome)
         if cond is not None and not only_empty and not self.options.spare_arms:
             found.arm = with_the_wrong_size(self.state, frame.path, cond, asked.given())
         return found
+
+    def _only(self, frame: Frame, cond: Cond) -> Only | None:
+        """For which sizes it holds; of a case for which sizes beside those of other cases."""
+        if not frame.is_case:
+            return only_where(self.state, cond)
+        return None if None in frame.path else in_words(shorter(Facts(), cond))
 
     def plain(self, frame: Frame) -> Status:
         """What is true by itself."""
@@ -178,11 +212,24 @@ class Prover:
             ]
             for side in (Side(choice, True), Side(choice, False))
         ]
-        if not all(arms):
-            return
-        found = arms[0][0].finding
+        if all(arms):
+            self._fail_in_both(frame, arms[0][0])
+
+    def fail_where_both_cases_do(self, frame: Frame, cond: Cond, since: int) -> None:
+        """The same of two cases, of which sizes decide."""
+        paths = [(*frame.path, side) for side in (cond, negate(cond))]
+        never = [next((d for d in self.demands[since:] if d.never and d.path == path), None) for path in paths]
+        if never[0] is not None and never[1] is not None:
+            self._fail_in_both(frame, never[0])
+
+    def never_passes(self, frame: Frame, since: int) -> bool:
+        """Whether a run that gets there always fails of one of the demands since."""
+        return any(d.never and d.path == frame.path and d.sides == frame.sides for d in self.demands[since:])
+
+    def _fail_in_both(self, frame: Frame, check: OpenCheck) -> None:
+        found = check.finding
         if self._is_spare(frame):
-            self.demands.append(OpenCheck(False, frame.path, arms[0][0].span, frame.turn, frame.sides))
+            self.demands.append(OpenCheck(False, frame.path, check.span, frame.turn, frame.sides))
             self.demands[-1].never, self.demands[-1].finding = True, found
         elif found is not None:
             found.outcome = replace(found.outcome, status=Status.REFUTED, only_empty=False)
@@ -230,7 +277,7 @@ class Prover:
 
     def _is_spare(self, frame: Frame) -> bool:
         """Whether a run may get past this place, where nothing is wrong with an arm that never works."""
-        return self.options.spare_arms and any(taken is not True for taken in frame.path)
+        return frame.is_case or (self.options.spare_arms and any(taken is not True for taken in frame.path))
 
     def _only_empty(self, frame: Frame, truth: Cond, sizes: Iterable[Size]) -> bool:
         """Whether it holds only where one of the sizes is 0, and none of them is known to be 0. A size that changes from turn
@@ -343,7 +390,7 @@ class Prover:
         whole = not (self.log.is_full if certain else self.log.is_long)
         kept, state = (asked.kept(self.state), self.state.past()) if whole else (asked, self.state)
         found = Finding(kept, outcome, state, self.function, self.options, site, between)
-        found.is_whole = whole
+        found.is_whole, found.of_case = whole, frame.is_case
         if not whole and asked.fails_as is not None:  # the names of a place are many
             found.asked = InShort(asked.span, asked.fails_as)
         if not frame.quiet and whole:

@@ -81,13 +81,14 @@ class Walk:
     # Functions
 
     def function_body(
-        self, function: core.Function, impl: core.Function | None, env: Env
+        self, function: core.Function, impl: core.Function | None, env: Env, frame: Frame | None = None
     ) -> tuple[Entry, core.Function, core.Function | None]:
         """A wrapper's body and promises, and the implementation's body, which is walked where it is called."""
+        around = frame or self.frame
         params = self.with_known(function, env).params
         if impl is None:
             entry, block = self.block(
-                self.frame, function.body, dict(env)
+                around, function.body, dict(env)
             )  # the types of functions speak of the parameters
             return entry, replace(function, params=params, body=block), None
         [call] = function.body.stmts
@@ -98,10 +99,10 @@ class Walk:
         self.outside = {n: e for n, e in env.items() if n not in self.program.consts}
         for param in impl.params:
             self.outside.pop(param.name, None)
-        result, impl_body = self.block(self.frame, impl.body, inner)
+        result, impl_body = self.block(around, impl.body, inner)
         self.outside = {}
         env[call.names[0]] = replace(result, span=impl.body.result.span)
-        frame = self.frame.block()
+        frame = around.block()
         for stmt in function.promises:
             self.stmt(frame, stmt, env)
         if lost(self.state, result.value, function.promises):

@@ -184,13 +184,14 @@ def said_on_its_side(state: State, inputs: Inputs, check: OpenCheck) -> Cond | N
         return None
     cond = any_of(*(negate(c) for c in check.path if c is not None), check.cond)
     try:
-        return _over_inputs(state, inputs, cond, check.turn)
+        return over_inputs(state, inputs, cond, check.turn)
     except TooLarge:
         return None
 
 
-def _over_inputs(state: State, inputs: Inputs, cond: Cond, turn: Turn | None) -> Cond | None:
-    """Sizes that are one of several come first: what was learnt of them later rests on the check itself."""
+def over_inputs(state: State, inputs: Inputs, cond: Cond, turn: Turn | None) -> Cond | None:
+    """A condition as one on what comes in. Sizes that are one of several come first: what was learnt of them later rests on
+    the check itself."""
     for _ in range(_MOST_STEPS):
         inside = [v for v in cond_variables(cond) if v not in inputs.sizes and not is_rank(v)]
         if not inside:

@@ -74,6 +74,18 @@ class Solutions:
         """A tree with the solutions that are known in the places of the -1."""
         return rewrite(tree, self._solved) if self.found or self.stacks else tree
 
+    def kept_apart(self) -> Solutions:
+        """The same as it is now, to go back to."""
+        now = Solutions()
+        now.back_to(self)
+        return now
+
+    def back_to(self, then: Solutions) -> None:
+        """Forgets what was solved since."""
+        self.found, self.stacks, self.kept, self._read = (
+            dict(then.found), dict(then.stacks), dict(then.kept), set(then._read)
+        )  # fmt: skip
+
     def _solved(self, node: Node) -> Node:
         if isinstance(node, core.Stacked):
             return self.stacked(node)

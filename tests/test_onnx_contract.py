@@ -778,10 +778,19 @@ def test_a_product_of_sizes_of_which_one_is_never_0_demands_that_the_other_is_no
 
 def test_a_rank_that_only_the_run_knows_is_no_condition_on_the_inputs(tmp_path: Path) -> None:
     target = {"kept": np.array([0, 0, -1])}
-    unknown = [node("Squeeze", "Squeeze_0", "x", "r"), node("Reshape", "Reshape_1", "r kept", "y")]
-    inner = contract(model(tmp_path / "inner.onnx", unknown, {"x": ["b", "c", "t"]}, ["y"], target))
+    arms = {
+        f"{name}_branch": helper.make_graph(
+            [node(op, op, "x", f"{name}_r")], name, [], [helper.make_empty_tensor_value_info(f"{name}_r")]
+        )
+        for name, op in (("then", "Identity"), ("else", "Flatten"))
+    }
+    unknown = [
+        node("Cast", "Cast_0", "p", "q", to=TensorProto.BOOL), node("If", "If_0", "q", "r", **arms),
+        node("Reshape", "Reshape_1", "r kept", "y"),
+    ]  # fmt: skip
+    inner = contract(model(tmp_path / "inner.onnx", unknown, {"x": ["b", "c", "t"], "p": []}, ["y"], target))
     assert conditions(inner) == [] and ("node Reshape_1 (Reshape)", "it needs r.rank >= 2") in [
         (d.node, d.needs) for d in inner.undecided
     ]
-    given = contract(model(tmp_path / "given.onnx", unknown[1:], {"r": None}, ["y"], target))
+    given = contract(model(tmp_path / "given.onnx", unknown[2:], {"r": None}, ["y"], target))
     assert "r.rank >= 2" in conditions(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -15,6 +15,7 @@ from .inference import Inference, Inferred
 from .model import Graph, Model, TensorType, Value
 
 Sizes = Mapping[str, int]
+Holds = Callable[[str, Sizes], bool | None]
 # How many sizes are tried, and up to which; what is the same at the first ones is taken for the same.
 _TRIES, _LARGEST, _FEW, _FIRST = 400, 40, 24, 48
 
@@ -30,11 +31,12 @@ class Contradiction(Node):
         return f"`{self.name}` {self.what}" + (f"; {self.node} gives it" if self.node else "")
 
 
-def contradictions(model: Model, found: Inference, takes: Takes) -> Iterator[Contradiction]:
+def contradictions(model: Model, found: Inference, takes: Takes, holds: Holds) -> Iterator[Contradiction]:
     """What is declared and false. `takes` says whether the model takes some sizes; it is asked only where a declaration has
-    to be tried. Of graphs inside ranks, dtypes and numbers are looked at: at which sizes an arm is taken is not known."""
+    to be tried; `holds` whether a condition holds at some sizes. Of graphs inside ranks, dtypes and numbers are looked at: at
+    which sizes an arm is taken is not known."""
     nodes = {output: str(operation) for operation in model.graph.operations for output in operation.outputs}
-    witnesses = _Witnesses(model.graph, takes)
+    witnesses = _Witnesses(model.graph, takes, holds)
     held = {t.name for t in model.graph.initializers}
     inputs = (v for v in model.graph.inputs if v.name in held)
     declared = (*map(_fixed, inputs), *model.graph.values, *model.graph.outputs)
@@ -78,6 +80,10 @@ def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses | None) -> It
         return
     if kind.dtype is not None and inferred.dtype is not None and kind.dtype != inferred.dtype:
         yield f"is declared with the dtype {kind.dtype}, and has {inferred.dtype}"
+    if kind.shape is not None and witnesses is not None:
+        for case in inferred.cases:
+            if len(case.shape) != len(kind.shape) and witnesses.met(case.when):
+                yield f"is declared with rank {len(kind.shape)}, and has {len(case.shape)} {case}"
     if kind.shape is None or inferred.shape is None:
         return
     if len(kind.shape) != len(inferred.shape):
@@ -95,7 +101,8 @@ def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses | None) -> It
 class _Witnesses:
     """Sizes that a model takes."""
 
-    def __init__(self, graph: Graph, takes: Takes) -> None:
+    def __init__(self, graph: Graph, takes: Takes, holds: Holds) -> None:
+        self._holds = holds
         types = [v.type for v in graph.inputs]
         shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
         self.plain = declared(graph)
@@ -125,6 +132,10 @@ class _Witnesses:
             if a is not None and b is not None and a != b:
                 return self.taken(left, right, asked, at)
         return None
+
+    def met(self, condition: str | None) -> bool:
+        """Whether the model takes sizes at which a condition holds; without one some arm of an `if` may always be taken."""
+        return condition is None or any(self._holds(condition, sizes) and self.takes(sizes) for sizes in self._drawn())
 
     def numbers(self, text: int | str, size: Size) -> list[int | None]:
         """What a size is at the first sizes that are tried."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
-from ...lang.checked import Binding, Counts, FunctionShapes
+from ...lang.checked import Binding, Case, Counts, FunctionShapes
 from ...lang.diagnostics import Diagnostic
 from ...lang.dtypes import HOLDERS
 from ...lang.expressions import names_in
@@ -23,7 +23,8 @@ Policy = Literal["overwrite", "ignore", "reconcile", "strict"]
 
 class Inferred(Node):
     """What is known of one value: a size is an int, an expression over the sizes of the inputs, or "?"; `shape` is None where
-    not even the rank is known. `data` has its elements, where all are sizes, "?" one that a graph inside has."""
+    not even the rank is known, and `cases` are the shapes of a rank that sizes decide. `data` has its elements, where all are
+    sizes, "?" one that a graph inside has."""
 
     shape: tuple[int | str, ...] | None
     dtype: str | None
@@ -32,11 +33,14 @@ class Inferred(Node):
     data: tuple[int | str, ...] | None = None
     # What is known of all that a sequence or an optional value holds.
     element: Inferred | None = None
+    cases: tuple[Case, ...] = ()
 
     @property
     def is_whole(self) -> bool:
         """Whether nothing is missing."""
-        known = self.shape is not None and "?" not in self.shape and self.dtype is not None
+        by_sizes = self.cases if all(case.when is not None for case in self.cases) else ()
+        shapes = [case.shape for case in by_sizes] or [self.shape]
+        known = all(shape is not None and "?" not in shape for shape in shapes) and self.dtype is not None
         return known and (self.element is None or self.element.is_whole)
 
 
@@ -108,7 +112,8 @@ def _inferred(binding: Binding, sizes: Originals, named: Mapping[str, str] | Non
     bounds = tuple(None if b is None or text(b) == "?" else text(b) for b in binding.bounds)
     inside = [_inferred(item, sizes, named) for item in binding.items if binding.sort in HOLDERS]
     data = None if binding.data is None else tuple(map(text, binding.data))
-    return Inferred(shape, dtype, binding.exactness, bounds, data, _common(inside))
+    cases = tuple(Case(text(case.when), tuple(map(text, case.shape))) for case in binding.cases)
+    return Inferred(shape, dtype, binding.exactness, bounds, data, _common(inside), cases)
 
 
 def _common(inside: Sequence[Inferred]) -> Inferred | None:

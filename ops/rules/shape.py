@@ -303,8 +303,8 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
 def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """Axes of size 1 removed: those of `axis`, each of which is required to have size 1.
 
-    Without `axis` every axis of size 1 goes, so the rank depends on the sizes: it is known only where each size is
-    known to be 1 or known not to be. Array API `squeeze` (whose `axis` is not optional), ONNX Squeeze.
+    Without `axis` every axis of size 1 goes, so the rank depends on the sizes: where they are not known to be 1 or
+    not, the function is checked case by case. Array API `squeeze` (whose `axis` is not optional), ONNX Squeeze.
     """
     shape = known_shape(ctx, x)
     if axis is None:
@@ -318,9 +318,12 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
 
 
 def _is_one(ctx: Ctx, part: Dim | Segment) -> bool:
-    answer = None if isinstance(part, Segment) else ctx.decide(ctx.eq(part, 1))
-    if answer is None:
+    if isinstance(part, Segment):
         raise ResultOpen
+    is_one = ctx.eq(part, 1)
+    answer = ctx.decide(is_one)
+    if answer is None:
+        raise ResultOpen(is_one)
     return answer
 
 

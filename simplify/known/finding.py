@@ -119,6 +119,8 @@ class Finding:
         self.is_whole = True
         # Whether an exact size is needed where only a bound is known: that it is reached nobody has said.
         self.inexact = False
+        # Whether it is about one case of the sizes, so that a fix for it may be wrong for the others.
+        self.of_case = False
 
     @property
     def uses(self) -> tuple[Finding, ...]:

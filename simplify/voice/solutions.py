@@ -9,6 +9,7 @@ from ...lang.diagnostics import Only
 from ...lang.node import replace
 from ..known.state import State
 from ..solver.conditions import (
+    AllOf,
     AnyOf,
     Compare,
     Cond,
@@ -58,7 +59,7 @@ def _only_where(state: State, cond: Cond) -> Only | None:
     signs = (ge(of_atom(v), 0) for v in variables if not v.nonneg)
     sign = next((s for s in signs if _same(state, settled, s)), None)
     plain = by_remainder(state.facts, without_empty(settled)) if sign is None else sign
-    said = _said(plain)
+    said = in_words(plain)
     return said if said is None or _same(state, settled, plain) else replace(said, sufficient=True)
 
 
@@ -88,7 +89,7 @@ def _simpler(state: State, cond: Cond, variable: Var) -> Only | None:
     for guess in chain(_guesses(size, tried, holds), _remainders(state, size, tried, holds)):
         for exact in (guess, any_of(eq(size, 0), guess)):
             if _same(state, cond, exact) and state.facts.decide(exact).kind != "proved":
-                return _said(exact)
+                return in_words(exact)
     return None
 
 
@@ -143,14 +144,14 @@ def _entails(state: State, given: Iterable[Cond], asked: Cond) -> bool:
     return kind == "proved"
 
 
-def _said(cond: Cond) -> Only | None:
+def in_words(cond: Cond) -> Only | None:
     """A comparison, or a choice between comparisons, in a few words."""
     if isinstance(cond, AnyOf):
-        parts = [_said(part) for part in cond.parts]
+        parts = [in_words(part) for part in cond.parts]
         cases = tuple(case for part in parts if part is not None for case in part.cases)
         text = " or ".join(cases)
         return Only(text, cases) if len(text) <= _SHORT and None not in parts else None
-    if not isinstance(cond, Compare):
+    if not isinstance(cond, Compare | AllOf):
         return None
     text = render_cond(cond)
     return Only(text, (text,)) if len(text) <= _SHORT // 2 else None

@@ -42,7 +42,7 @@ def _alone(finding: Finding) -> Diagnostic:
     said, outcome = finding.asked.said(finding), finding.outcome
     subject = finding.asked.subject(finding.state)
     if subject is not None:
-        said = replace(said, subject=subject)
+        said = replace(said, subject=replace(subject, of_case=finding.of_case and finding.is_doubt))
     said = labelled(said, outcome.reasons) if outcome.status is Status.REFUTED else with_conditions(said, outcome)
     return with_others(_in_one_arm(finding, said), finding)
 
@@ -197,7 +197,7 @@ def finish(
             remarks = (f"it holds only for {outcome.only}", *remarks)
     elif finding.inexact:
         code, make, sentence = codes.E317, error, Sentence(needs, found, "an exact size is needed here")
-    elif outcome.never:
+    elif outcome.never and outcome.only is None:
         code, sentence = codes.W311, Sentence(needs, found, "this fails whenever a run gets there")
     else:
         code, only = codes.W311, outcome.only

@@ -1,0 +1,250 @@
+"""A function of which sizes decide a rank, walked once more for each case of these sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from ..lang import core
+from ..lang.checked import Binding, Case, FunctionShapes
+from ..lang.core import Status
+from ..lang.expressions import names_in
+from ..lang.node import Node, replace
+from ..lang.source import NOWHERE, Span
+from ..lang.walk import rewrite
+from ..lang.walk import walk as nodes
+from .bindings import Recorded
+from .findings import Remark
+from .frame import Frame
+from .known.finding import Finding
+from .known.fresh import settle
+from .known.values import Entry, Env
+from .program import is_open
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate, render_cond
+from .solver.shorter import shorter
+from .solver.terms import Size, over
+from .voice.describe import is_whole
+from .voice.solutions import in_words
+from .walk import Walk
+from .weakest import Inputs, OpenCheck, facts_of, is_rank, over_inputs, weakest
+
+# So many cases a function is walked in, and no more.
+MOST = 8
+
+Path = tuple[bool, ...]
+Body = Callable[[Frame], tuple[Entry, tuple[core.Function, ...]]]
+
+
+class Begun(NamedTuple):
+    """A walk at the begin of a function, its parameters there, and what walks the rest of it: to its result and its code."""
+
+    walk: Walk
+    opened: Env
+    body: Body
+
+
+class Leaf(NamedTuple):
+    """One case: its conditions, what is bound there, the code that is left of it, and whether a run ever gets to its end."""
+
+    when: tuple[Cond, ...]
+    bound: tuple[Recorded, ...]
+    left: tuple[core.Function, ...]
+    ends: bool
+
+
+class ShapeCase(NamedTuple):
+    """A shape, and the condition under which something has it."""
+
+    when: Cond
+    sizes: tuple[Size, ...]
+
+
+def by_cases(first: Walk, begin: Callable[[], Begun]) -> Cases | None:
+    """The function in the cases that its first walk asked for, and those that these ask for; None where there are none."""
+    wanted: dict[Path, Cond] = {}
+    more = _asked(first, (), ())
+    found = None
+    while more is not None and not over():
+        wanted |= {more[0]: more[1]}
+        found = Cases(begin(), wanted)
+        more = found.more if len(wanted) + 1 < MOST else None
+    return found
+
+
+def _asked(walk: Walk, path: Path, when: tuple[Cond, ...], since: int = 0) -> tuple[Path, Cond] | None:
+    """The first condition on the sizes that come in that decides a rank, and is not decided yet."""
+    inputs = Inputs(_Older(walk.prover.newest_input), (), ())
+    for asked in walk.prover.open_ranks[since:]:
+        cond = over_inputs(walk.state, inputs, asked, None)
+        if cond is not None and not isinstance(cond, bool) and cond not in when and negate(cond) not in when:
+            return path, cond
+    return None
+
+
+class _Older(NamedTuple):
+    """The sizes that come in: those up to the newest."""
+
+    newest: int
+
+    def __contains__(self, variable: object) -> bool:
+        return getattr(variable, "serial", self.newest + 1) <= self.newest
+
+
+class Cases:
+    """A walk by cases. `wanted` has the conditions to tell by, each with the way to it: whether those before it hold."""
+
+    def __init__(self, begun: Begun, wanted: Mapping[Path, Cond]) -> None:
+        self.walk, self.opened, self._body = begun
+        self._wanted = wanted
+        self.leaves: list[Leaf] = []
+        self.more: tuple[Path, Cond] | None = None
+        self.door = tuple(cond for cond, _ in self.walk.state.facts.conditions())
+        self.walk.bindings.keeps_sizes = True
+        self.result = self._at(self.walk.frame, (), ())
+
+    def _at(self, frame: Frame, path: Path, when: tuple[Cond, ...]) -> Entry:
+        cond = self._wanted.get(path)
+        if cond is None:
+            return self._leaf(frame, path, when)
+        state, newest = self.walk.state, self.walk.state.serial()
+        since, base, arms = len(self.walk.prover.demands), state.facts.count, []
+        for holds, side in ((cond, True), (negate(cond), False)):
+            state.push()
+            state.assume(holds)
+            state.unsure = True
+            guard = tuple(c for c, _ in state.facts.conditions(base))
+            entry = self._at(replace(frame.arm(holds), is_case=True), (*path, side), (*when, holds))
+            arms.append((settle(state, entry), guard))
+            state.pop()
+        self.walk.prover.fail_where_both_cases_do(frame, cond, since)
+        (a, guard_a), (b, guard_b) = arms
+        return self.walk.branches.join(frame, a, b, a.span, (guard_a, guard_b), cond, newest=newest)
+
+    def _leaf(self, frame: Frame, path: Path, when: tuple[Cond, ...]) -> Entry:
+        since, asked = self.walk.bindings.mark(), len(self.walk.prover.open_ranks)
+        demanded = len(self.walk.prover.demands)
+        result, left = self._body(frame)
+        bound = self.walk.bindings.taken(since, result)
+        self.leaves.append(Leaf(when, bound, left, not self.walk.prover.never_passes(frame, demanded)))
+        self.more = self.more or _asked(self.walk, path, when, asked)
+        return result
+
+    # What all cases have in common
+
+    def without_proved(self, function: core.Function) -> tuple[core.Function, int]:
+        """A function without the checks that no case leaves to the run, and how many these are."""
+        left = [f for leaf in self.leaves for f in leaf.left]
+        places = {node.span for f in left for node in nodes(f.body, f.promises) if is_open(node)}
+        gone: list[Node] = []
+
+        def proved(node: Node) -> Node:
+            if isinstance(node, core.Block):
+                return replace(node, stmts=kept(node.stmts))
+            if not is_open(node) or any(p.within(node.span) or node.span.within(p) for p in places):
+                return node
+            gone.append(
+                replace(node, guard=False) if isinstance(node, core.Call) else replace(node, status=Status.PROVED)
+            )
+            return gone[-1]
+
+        def kept(stmts: tuple[core.Stmt, ...]) -> tuple[core.Stmt, ...]:
+            return tuple(s for s in stmts if not (isinstance(s, core.Assert) and s.status is Status.PROVED))
+
+        body, promises = rewrite(function.body, proved), kept(rewrite(function.promises, proved))
+        return replace(function, body=body, promises=promises), len(gone)
+
+    def told(self, general: Iterable[Finding], found: Iterable[Finding]) -> Iterator[Finding]:
+        """What the first walk found where some case finds something too, and what cases find where it knew no rank."""
+        kept = [f for f in general if not isinstance(f.asked, Remark)]
+        of_cases: dict[Span, list[Finding]] = {}
+        for finding in found:
+            if not isinstance(finding.asked, Remark):
+                of_cases.setdefault(finding.span, []).append(finding)
+        yield from (f for f in general if isinstance(f.asked, Remark))
+        said = {f.span for f in kept if f.span in of_cases and self._is_of_inputs(f.outcome.cond)}
+        yield from (f for f in kept if f.span in said)
+        yield from (self._in_all(findings) for span, findings in of_cases.items() if span not in said)
+
+    def _in_all(self, findings: list[Finding]) -> Finding:
+        """The first of what cases find at one place, with all that has to hold there; what fails in all of them comes first."""
+        found = next((f for f in findings if f.is_error), findings[0])
+        checks = [OpenCheck(f.outcome.cond, ()) for f in findings]
+        if not found.is_error and len(findings) > 1:
+            all_hold = weakest(self.walk.state, self._inputs(), checks)
+            only = in_words(all_of(*all_hold.conds)) if all_hold.complete else None
+            found.outcome = replace(found.outcome, only=only)
+        return found
+
+    def _inputs(self) -> Inputs:
+        return Inputs(_Older(self.walk.prover.newest_input), (), self.door)
+
+    def _is_of_inputs(self, cond: Cond | None) -> bool:
+        """Whether a condition speaks of the sizes that come in alone: in all cases it is the same."""
+        newest = self.walk.prover.newest_input
+        return cond is not None and all(v.serial <= newest and not is_rank(v) for v in cond_variables(cond))
+
+    def described(self, general: FunctionShapes) -> FunctionShapes:
+        """What is known of each name without cases, and of a rank that sizes decide case by case."""
+        found: dict[tuple[str, Span], list[tuple[Cond, Recorded]]] = {}
+        for leaf in self.leaves:
+            for one in leaf.bound if leaf.ends else (r for r in leaf.bound[:-1] if r.sizes is not None):
+                found.setdefault((one.binding.name, one.binding.span), []).append((all_of(*leaf.when), one))
+        inputs = set(names_in(*(size for p in general.params for size in p.shape or ())))
+        bindings = tuple(self._merged(b, inputs, found.get((b.name, b.span), [])) for b in general.bindings)
+        result = general.result and self._merged(general.result, inputs, found.get(("result", NOWHERE), []))
+        return replace(general, bindings=bindings, result=result)
+
+    def _merged(self, general: Binding, inputs: set[str], found: list[tuple[Cond, Recorded]]) -> Binding:
+        """One binding of those of all cases. What is known of the inputs' sizes without cases stays as it is."""
+        whole = general.shape is not None and all(is_whole(str(size)) for size in general.shape)
+        if (whole and inputs.issuperset(names_in(*general.shape or ()))) or any(r.sizes is None for _, r in found):
+            return general
+        kept = self._apart(found)
+        if len(kept) == 1:
+            known = kept[0][1].binding
+            return replace(known, name=general.name, span=general.span, data=general.data)
+        if general.shape is not None or not kept:
+            return general
+        cases = (Case(_text(self._short(cond)), one.binding.shape or ()) for cond, one in kept)
+        return replace(general, cases=tuple(cases))
+
+    def shapes(self) -> tuple[ShapeCase, ...]:
+        """The shapes of the result with their conditions; none where one is not known."""
+        found = [(all_of(*leaf.when), leaf.bound[-1]) for leaf in self.leaves if leaf.ends]
+        if any(r.sizes is None for _, r in found):
+            return ()
+        return tuple(ShapeCase(self._short(cond), r.sizes or ()) for cond, r in self._apart(found))
+
+    def _apart(self, found: Iterable[tuple[Cond, Recorded]]) -> list[tuple[Cond, Recorded]]:
+        """Cases with different shapes, the highest rank first."""
+        kept: list[tuple[Cond, Recorded]] = []
+        for cond, one in found:
+            self._add(kept, cond, one)
+        return sorted(kept, key=lambda case: -len(case[1].sizes or ()))
+
+    def _add(self, kept: list[tuple[Cond, Recorded]], cond: Cond, one: Recorded) -> None:
+        """A case among others: with one that has the same shape, where that is so."""
+        for at, (other, known) in enumerate(kept):
+            for shape, where in ((known, cond), (one, other)):
+                if self._has(known if shape is one else one, shape, where):
+                    kept[at] = any_of(other, cond), shape
+                    return
+        kept.append((cond, one))
+
+    def _has(self, one: Recorded, shape: Recorded, where: Cond) -> bool:
+        """Whether a value has the shape that it has in another case."""
+        if one.sizes is None or shape.sizes is None or len(one.sizes) != len(shape.sizes):
+            return False
+        if any(not is_whole(str(size)) for size in shape.binding.shape or ()):
+            ends = [(r.binding.shape, r.binding.exactness, r.binding.bounds) for r in (one, shape)]
+            return ends[0] == ends[1]
+        facts = facts_of((*self.door, where))
+        pairs = zip(one.sizes, shape.sizes, strict=True)
+        return all(a == b or facts.decide(eq(a, b)).kind == "proved" for a, b in pairs)
+
+    def _short(self, cond: Cond) -> Cond:
+        return shorter(facts_of(self.door), cond)
+
+
+def _text(cond: Cond) -> str:
+    return str(cond).lower() if isinstance(cond, bool) else render_cond(cond)
