@@ -107,7 +107,7 @@ class Condition(Node):
 class Conditions(Node):
     """What a function's inputs have to satisfy beside what its signature says of sizes, its `door`. `left` are the checks that
     sizes do not decide; `exact` is False where some inputs may break a condition and pass; for what is `supposed` see the
-    options of simplify."""
+    options of simplify. `by_sizes` are the calls of whose indices sizes decide whether they fit."""
 
     name: str
     conditions: tuple[Condition, ...]
@@ -115,6 +115,7 @@ class Conditions(Node):
     exact: bool
     supposed: tuple[str, ...] = ()
     door: tuple[str, ...] = ()
+    by_sizes: tuple[Span, ...] = ()
 
 
 class Fact(Node):

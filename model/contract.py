@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..frontends.onnx.inference import Inferred, inference
@@ -13,6 +14,7 @@ from ..lang.checked import Asked, Case, Checked, Condition, Conditions
 from ..lang.diagnostics import Diagnostic
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
+from ..lang.source import Span
 from ..pipeline import Report
 from ..simplify.solver.conditions import render_cond
 from ..simplify.solver.exprs import ExpressionError, Scope, read_condition
@@ -104,7 +106,7 @@ def contract_of(
     writer = Writer(model, translation, inputs, report.checked)
     clauses = tuple(map(writer.clause, said.conditions))
     are_shown = all(c.witness is not None for c, found in zip(clauses, said.conditions, strict=True) if found.witness)
-    indices = Indices(model, values)
+    indices, by_sizes = Indices(model, values), writer.nodes(said.by_sizes)
     for one in indices.spread():
         clauses += tuple(writer.spread(clauses, one))
     return Contract(
@@ -114,7 +116,12 @@ def contract_of(
         tuple(map(writer.range, indices.inputs())),
         tuple(_declared(inputs)),
         tuple(
-            dict.fromkeys((*map(writer.demand, said.left), *(writer.looked_up(*one) for one in indices.undecided())))
+            dict.fromkeys(
+                (
+                    *map(writer.demand, said.left),
+                    *(writer.looked_up(*one) for one in indices.undecided() if str(one[0]) not in by_sizes),
+                )
+            )
         ),
         tuple(_typed(v.name, values.get(v.name)) for v in model.graph.outputs),
         said.exact and are_shown,
@@ -230,23 +237,24 @@ class Writer:
         least, most = _end(found.least, size), _end(found.most, size)
         return IndexRange(found.input, least, most, Demand(node, needs, found.operation.trace, way))
 
+    def nodes(self, places: Iterable[Span]) -> set[str]:
+        """The nodes that stand at some places of the program, of those whose names no other has."""
+        lines = Counter(made.what for made in self.made.values())
+        found = {self.made[place.line].what for place in places if place.line in self.made}
+        return {what for what in found if lines[what] == 1}
+
     def looked_up(self, operation: Operation, name: str, what: str) -> Demand:
         """What only data decides of the elements of a value."""
         node = str(operation)
         return Demand(node, f"every element of `{name}` has to {what}", operation.trace, self.paths.to(node))
 
     def spread(self, known: tuple[Clause, ...], found: Spread) -> Iterator[Clause]:
-        """What sizes decide of indices: where there are any, the first and the last of them are in the table."""
+        """What sizes decide of indices: the first and the last of them are in the table."""
         one, texts = found.range, [*self.door, *(c.condition for c in known)]
         ends = (f"{found.last} < {one.size}", f"-({one.size}) <= {found.first}")
         for text in (f"{found.last} <= {one.size}", f"0 <= {found.first}") if one.is_length else ends:
-            some = [f"{count} >= 1" for count in found.counts]
-            if not self._follows([*texts, *some], text):
-                empty = [f"{c} == 0" for c in found.counts]
-                kept = [
-                    e for e in empty if not self._follows([*texts, e], text) and not self._follows(texts, f"!({e})")
-                ]
-                yield self._spread(texts, found, _plain(" || ".join((*kept, text))))
+            if not self._follows(texts, text):
+                yield self._spread(texts, found, _plain(text))
 
     def _follows(self, texts: list[str], goal: str) -> bool:
         return prove(texts, goal)["result"] in ("valid", "vacuous")

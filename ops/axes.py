@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .model import Ctx, Dim, Out, RankUnknown, Segment, TensorInfo
+from .model import Ctx, Dim, Out, Range, RankUnknown, Segment, TensorInfo
 from .requirements import AtLeast, Axis, AxisInRange, Equal, OfRank, Other, Quantity
 
 Shape = tuple[Any, ...]
@@ -101,10 +101,16 @@ def total(sizes: Iterable[Dim]) -> Dim:
 
 def indices(ctx: Ctx, shape: Shape, most: Dim) -> Out:
     """A result whose elements are from 0 to `most`: where it has one element, that is known."""
-    if shape != () and (len(shape) != 1 or not isinstance(shape[0], int) or shape[0] != 1):
-        return Out(shape, None, most)
-    element = ctx.element(0, most)
-    return Out(shape, None if element is None else (element,), most)
+    return among(ctx, shape, (Range(0, most),))
+
+
+def among(ctx: Ctx, shape: Shape, ranges: tuple[Range, ...]) -> Out:
+    """A result whose elements are in some ranges: where it has one element, that is known."""
+    is_one = shape == () or len(shape) == 1 and isinstance(shape[0], int) and shape[0] == 1
+    if not is_one or len(ranges) != 1 or not isinstance(ranges[0].least, int) or ranges[0].least < 0:
+        return Out(shape, None, ranges)
+    element = ctx.element(ranges[0].least, ranges[0].most)
+    return Out(shape, None if element is None else (element,), ranges)
 
 
 def smaller(ctx: Ctx, a: Dim, b: Dim) -> Dim:

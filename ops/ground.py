@@ -62,7 +62,12 @@ class GroundCtx:
     def leave_open(self, asked: Spoken) -> None:
         raise RankUnknown
 
+    tells_ranges = False
+
     def passed(self, cond: bool) -> None:
+        pass
+
+    def elements_fit(self, asked: object, empty: list[bool], surely: bool, needed: bool) -> None:
         pass
 
     def decide(self, cond: bool) -> bool:
@@ -156,7 +161,7 @@ def evaluate(row: Primitive, values: Mapping[str, Any], ctx: GroundCtx | None = 
 def outcomes(row: Primitive, answer: Any) -> tuple[Out, ...]:
     """What a rule returned, as one Out per result."""
     answers = answer if row.results == "tuple" else (answer,)
-    return tuple(Out(a.shape, kept(a.data), a.most, a.dtype) if isinstance(a, Out) else Out(tuple(a)) for a in answers)
+    return tuple(Out(a.shape, kept(a.data), dtype=a.dtype) if isinstance(a, Out) else Out(tuple(a)) for a in answers)
 
 
 def _operand_dtypes(row: Primitive, args: list[Any]) -> dict[str, DType]:

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
 
 from ..lang.codes import Code
+from ..lang.dtypes import DType
 from ..lang.node import Node
 from .dims import AnyDType as AnyDType
 from .dims import Cond as Cond
@@ -67,19 +68,37 @@ class Segment(Node):
     symbol: Symbol
 
 
+class Range(Node):
+    """Integers from `least` to `most`. Where there are such elements, both ends are among them if it is `met`, and all integers
+    between if it is `dense`. Of elements that change by the same along each axis `steps` says by how much, from the `first` one
+    on. `counts` are further sizes, beside those of the tensor, of which one is 0 where there are none. The elements of a
+    `narrow` dtype are these as far as it has them; the others wrapped around, and one end is there. A `column` is an axis and a
+    position along it: the elements there have this range."""
+
+    least: Any
+    most: Any
+    met: bool = False
+    dense: bool = False
+    first: Any = None
+    steps: tuple[Any, ...] | None = None
+    counts: tuple[Any, ...] = ()
+    narrow: DType | None = None
+    column: tuple[int, int] | None = None
+
+
 class TensorInfo(Node, Generic[T]):
     """What is known of a tensor: its dimensions, its dtype, and its elements where they are tracked (shapes as data).
 
     `shape` is a tuple of Dims; a Segment in it stands for any number of further dimensions. `dtype` is None for a literal
     number, which takes that of the other operands. `data` has the elements in row-major order, as `tracked.py` says, where the
-    shape is all numbers and some are known. At run time `data` holds the integers themselves. Where `most` is known, all
-    elements are integers from 0 to that.
+    shape is all numbers and some are known. At run time `data` holds the integers themselves. Where there are `ranges`, each
+    element is an integer of one of them.
     """
 
     shape: tuple[T | Segment, ...]
     dtype: AnyDType | None
     data: Elements = None
-    most: T | None = None
+    ranges: tuple[Range, ...] = ()
 
     @property
     def sizes(self) -> Any:
@@ -90,12 +109,12 @@ class TensorInfo(Node, Generic[T]):
 
 
 class Out(Node):
-    """What a rule says of one result, where a bare shape is not enough: its elements, the largest that there may be of
-    integers from 0, or its dtype where the column leaves that to the rule."""
+    """What a rule says of one result, where a bare shape is not enough: its elements, the ranges of integers that they are in,
+    or its dtype where the column leaves that to the rule."""
 
     shape: tuple[Any, ...]
     data: Any = None
-    most: Any = None
+    ranges: tuple[Range, ...] = ()
     dtype: AnyDType | None = None
 
 
@@ -142,6 +161,13 @@ class Ctx(Protocol[D, C]):
 
     def passed(self, cond: C) -> None:
         """What holds wherever the kernel has taken the elements: known behind the call."""
+
+    # Whether ranges of elements are told.
+    tells_ranges: bool
+
+    def elements_fit(self, asked: Requirement, empty: list[C], surely: C, needed: C) -> None:
+        """Some elements of what the row `refuses` are right wherever `surely` holds, and nowhere where `needed` does not; there
+        are none where one of `empty` holds. Sizes decide it where both are one condition, else the kernel."""
 
     def needs_literal(self, asked: Requirement) -> NoReturn:
         """A number has to stand in the program, because what the result looks like depends on it."""
@@ -231,7 +257,8 @@ class Trait(Enum):
     axes are those that the call writes. UNIT_AXES: axes of one element come or go. WINDOWS: the spatial axes change, by windows
     or by a scale. JOINS: operands one after another. LOSS: how far a prediction is from its target.
     NEW_AXIS: the result has one axis more. CUTS: some of the entries of an axis, in their order. SPELT: strings are read as
-    numbers, and refused where they spell none. REGROUPS: the same elements in their order, as other axes.
+    numbers, and refused where they spell none. WHOLE: all elements that it may select, where the result has any. REGROUPS: the
+    same elements in their order, as other axes.
     """
 
     BROADCASTS = "broadcasts"
@@ -244,6 +271,7 @@ class Trait(Enum):
     NEW_AXIS = "new axis"
     CUTS = "cuts"
     SPELT = "spelt"
+    WHOLE = "whole"
     REGROUPS = "regroups"
 
 
@@ -266,7 +294,8 @@ class Primitive(Node):
     its result, a call of one that refuses none does not run. `selects` is the one of whose elements the first result has some
     and no others. `counts` says what decides a size that only the data knows, where it is not all operands, and the parameter
     that it is seen in: how many elements are "true" (one mask has one count, whatever it selects from) or "distinct", or what
-    they are when "summed", or a number of entries that is "rounded", of which so many are taken as there are.
+    they are when "summed", or a number of entries that is "rounded", of which so many are taken as there are. `places` has the
+    parameter whose elements are places along an axis of another one, counted from 0.
     """
 
     name: str
@@ -287,6 +316,7 @@ class Primitive(Node):
     refuses: str = ""
     selects: str = ""
     counts: tuple[str, str] | None = None
+    places: tuple[str, str, int] | None = None
 
     def is_tensor(self, name: str) -> bool:
         """Whether a parameter (`xs[1]` is one of `xs`) takes a tensor."""

@@ -120,7 +120,7 @@ def _load(families: tuple[str, ...]) -> None:
 # What a comment there says in a line of its own, `traits: moves axes`, beside its documentation.
 _COLUMNS: dict[str, Callable[[str], Any]] = {
     "onnx": str, "traits": lambda said: frozenset(map(Trait, said.split(", "))), "refuses": str, "selects": str,
-    "counts": lambda said: tuple(said.split()),
+    "counts": lambda said: tuple(said.split()), "places": lambda said: (*said.split()[:2], int(said.split()[2])),
 }  # fmt: skip
 _DECLARATION = re.compile(r"((?:^#[^\n]*\n)*)(^prim @(\w+) = [^\n]*(?:\n[ \t][^\n]*)*)", re.MULTILINE)
 

@@ -87,7 +87,7 @@ def _words(quantity: r.Quantity, operands: Operands, behind: Mapping[str, str]) 
         case r.Pad(axis=axis, after=after, noun=noun):
             return f"the pad {'after' if after else 'before'} {noun} {axis}"
         case r.Number(size=size, param=param):
-            return f"{size} ({named(param)})" if param else str(size)
+            return f"{size} ({named(param)})" if param else operands.text(size) or str(size)
         case r.Total(param=param):
             return f"the sum of {named(param)}"
         case r.Written(text=text):

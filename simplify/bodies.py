@@ -8,6 +8,7 @@ from ..lang.node import replace
 from ..lang.source import Span
 from ..lang.walk import walk
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
+from ..ops.ranges import sizes_of
 from ..ops.tracked import sizes_in
 from .frame import Frame
 from .known.fresh import settle, unknown
@@ -152,7 +153,7 @@ def _is_older_value(value: Value, newest: int) -> bool:
         case TensorInfo():
             data = sizes_in(value.data)
             dtype = not isinstance(value.dtype, DTypeSymbol) or value.dtype.serial <= newest
-            return dtype and all(_is_older_part(part, newest) for part in (*value.shape, *data))
+            return dtype and all(_is_older_part(part, newest) for part in (*value.shape, *data, *sizes_of(value)))
         case SizeValue():
             return _is_older_part(value.size, newest)
         case TupleValue():

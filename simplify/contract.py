@@ -45,7 +45,8 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     supposed = _strongest(_over(inputs, prover.supposed))
     asked_of_data = tuple(_once(map(_asked, left)))
     texts = (tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door)))
-    return Conditions(name, written, asked_of_data, found.necessary, *texts)
+    by_sizes = tuple(span for span, sure in prover.by_sizes.items() if sure)
+    return Conditions(name, written, asked_of_data, found.necessary, *texts, by_sizes)
 
 
 def _said(state: State, inputs: Inputs, check: OpenCheck, params: Env) -> Cond | None:

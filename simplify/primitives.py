@@ -10,11 +10,12 @@ from ..lang import codes, core
 from ..lang.core import Status
 from ..lang.dtypes import DType
 from ..lang.node import replace
-from ..ops.axes import indices
+from ..ops.axes import among, axis_of
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.elements import count
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo, Trait
+from ..ops.ranges import in_range, moved, some_of
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken, of_some_rank
 from ..ops.tracked import kept
 from . import lint, transposed
@@ -130,7 +131,7 @@ def _applied(
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
-    value = _with_range(ctx, row, operands, value)
+    value = _with_ranges(ctx, row, operands, value)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row), number=number)
     return entry, _as_it_stays(ctx, after, operands)
 
@@ -139,7 +140,7 @@ def _as_it_stays(ctx: SymbolicCtx, call: core.Call, operands: Mapping[str, Entry
     """The call guarded where a precondition was not proved, and sure where nothing can fail."""
     if ctx.residual:
         return replace(call, guard=True, args=(*call.args, *_that_it_rests_on(ctx, call)))
-    sure = not _may_refuse(ctx.info.row, operands, ctx.state)
+    sure = ctx.by_sizes or not _may_refuse(ctx.info.row, operands, ctx.state)
     return call if call.sure == sure else replace(call, sure=sure)
 
 
@@ -187,18 +188,19 @@ def _may_refuse(row: Primitive, entries: Mapping[str, Entry], state: State) -> b
     return not all(isinstance(d, DType) and (d.kind != "string" or not spells) for d in dtypes)
 
 
-def _with_range(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: Value) -> Value:
-    """What selects among elements gives some of the same range."""
+def _with_ranges(ctx: Any, row: Primitive, entries: Mapping[str, Entry], value: Value) -> Value:
+    """What selects among elements gives some of the same ranges."""
     given = entries[row.selects].value if row.selects in entries else None
-    if not isinstance(given, TensorInfo) or given.most is None:
+    if not isinstance(given, TensorInfo) or not given.ranges:
         return value
     if isinstance(value, TupleValue):
         first, *others = value.items
-        return TupleValue((_with_range(ctx, row, entries, first), *others))
+        return TupleValue((_with_ranges(ctx, row, entries, first), *others))
     if not isinstance(value, TensorInfo) or value.data is not None or not plain(value.shape):
         return value
-    known = indices(ctx, value.shape, given.most)
-    return replace(value, data=known.data, most=known.most)
+    whole = moved(given, lambda steps: None) if Trait.WHOLE in row.traits else some_of(given)
+    known = among(ctx, value.shape, value.ranges or whole)
+    return replace(value, data=known.data, ranges=known.ranges)
 
 
 def _count(bindings: Bindings, row: Primitive, entries: Mapping[str, Entry]) -> int | None:
@@ -279,12 +281,21 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
             raise OutOfSteps
         with Allowance(_RULE, _LEAST):
             result = row.rule(ctx, *arguments)
+            _ask_for_places(row, ctx, arguments)
             if row.results == "tuple":
                 charge(2 * len(result))
     except (RankUnknown, TooLarge) as why:
         told = _without_its_rule(row, ctx, arguments, dtypes, why)
         return _unknown_result(ctx.state, row, column, dtypes) if told is None else told
     return _of_some_rank(ctx, _results(row, result, dtypes))
+
+
+def _ask_for_places(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> None:
+    """The elements that are places along an axis of another operand lie in it."""
+    if row.places is not None:
+        name, table, axis = row.places
+        given = {p.name: a for p, a in zip(row.params, arguments, strict=True)}
+        in_range(ctx, name, given[name], axis_of(table, ctx.dims(given[table]), axis), forward=True)
 
 
 def _arguments(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry]) -> list[Any]:
@@ -433,7 +444,7 @@ def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Valu
 
 def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
     if isinstance(out, Out):
-        return TensorInfo(tuple(out.shape), out.dtype or dtype, kept(out.data), out.most)
+        return TensorInfo(tuple(out.shape), out.dtype or dtype, kept(out.data), out.ranges)
     return TensorInfo(tuple(out), dtype)
 
 

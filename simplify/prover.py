@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from ..lang.core import Status
 from ..lang.diagnostics import Only
 from ..lang.node import replace
+from ..lang.source import Span
 from .arms import with_the_wrong_size
 from .findings import Log
 from .frame import Frame, Side
@@ -60,6 +61,8 @@ class Prover:
         self.dtype_demands: list[DTypeDemand] = []
         # What is taken to hold of sizes that are not huge.
         self.supposed: list[Cond] = []
+        # The calls whose elements have to fit, and whether sizes decide that they do.
+        self.by_sizes: dict[Span, bool] = {}
         # Whether what is asked in the bodies of functions that are called is among them.
         self.thorough = False
         # The newest of the sizes that come in; what is newer was made on the way.

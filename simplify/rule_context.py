@@ -23,7 +23,7 @@ from .known.fresh import dims_of
 from .known.shape_level import Truth
 from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, plain
 from .prover import Prover
-from .solver.conditions import Cond, all_of, any_of, eq, le, lt, ne, negate, render_cond
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, le, lt, ne, negate, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var, square_root
 from .solver.terms import (
     Allowance,
@@ -80,6 +80,8 @@ class SymbolicCtx:
         self.solved: core.SizeExpr | None = None
         # Parameters that the call has from here on, where it is left to the run.
         self.rests_on: dict[str, tuple[int, ...]] = {}
+        # Whether sizes decide that its elements are right; None where nobody asked.
+        self.by_sizes: bool | None = None
         # What was reported of the call, if anything was.
         self.doubt: Finding | None = None
 
@@ -139,6 +141,27 @@ class SymbolicCtx:
 
     def passed(self, cond: Cond) -> None:
         self.state.assume(cond, self.info)
+
+    tells_ranges = True
+
+    def elements_fit(self, asked: Requirement, empty: list[Cond], surely: Cond, needed: Cond) -> None:
+        is_right, cond = self.decide(any_of(*empty, surely)) is True, any_of(*empty, needed)
+        if not is_right and surely is needed and not self._is_of_data(cond):
+            self.require(asked, cond)
+            is_right = True
+        elif not is_right:
+            (self.require if self.decide(needed) is False else self._assumed)(asked, cond)
+        self.by_sizes = is_right and self.by_sizes is not False
+        if not self.frame.quiet:
+            self.prover.by_sizes[self.info.span] = self.by_sizes
+
+    def _assumed(self, asked: Requirement, cond: Cond) -> None:
+        self.passed(cond)
+
+    def _is_of_data(self, cond: Cond) -> bool:
+        """Whether a condition speaks of what only the data decides."""
+        unknown = (self.state.opaque, self.state.anonymous)
+        return not isinstance(cond, bool) and any(v in table for v in cond_variables(cond) for table in unknown)
 
     def leave_open(self, asked: Spoken) -> None:
         """A call of tensors whose ranks are not all known. It is told where such a rank is met first: what the call gives has
@@ -420,6 +443,11 @@ class _Outline(SymbolicCtx):
 
     def needs_literal(self, asked: Requirement) -> NoReturn:
         raise RankUnknown
+
+    tells_ranges = False
+
+    def elements_fit(self, asked: Requirement, empty: list[Cond], surely: Cond, needed: Cond) -> None:
+        pass
 
     def decide(self, cond: Cond) -> bool | None:
         return cond if isinstance(cond, bool) else None

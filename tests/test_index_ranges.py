@@ -139,3 +139,90 @@ def test_an_index_is_as_large_as_is_said(tensor: str, table: str) -> None:
     for seed in range(5):
         m = np.random.default_rng(seed).normal(size=(n, d))
         assert module.main(m, np.ones(sizes[table])) == 1.0
+
+
+# A table of 16 rows, an index of which sizes decide the range, and what has to hold for it to fit.
+CONDITIONS = [
+    ("@arange(0, t)", "t <= 16"),
+    ("@arange(t) + 3", "t <= 13"),
+    ("@cast(@arange(t), int32)", "t <= 16"),
+    ("@arange(t) // 2", "t <= 32"),
+    ("@arange(t)[2:]", "t <= 16"),
+    ("@arange(t)[::-1] * 2", "t <= 8"),
+    ("@broadcast_to(@arange(t), [3, t])", "t <= 16"),
+    ("@expand_dims(@arange(t), axis=1) - @expand_dims(@arange(t), axis=0)", "t <= 16"),
+    ("@concat([@arange(t), @arange(2 * t)])", "t <= 8"),
+    ("@where(@arange(t) < 0, @arange(t) + 100, @arange(t))", "t <= 16"),
+    ("@maximum(@arange(t) - 5, 0)", "t <= 21"),
+    ("@minimum(@arange(t), 20)", "t <= 16"),
+    ("@argsort(@zeros([t]))", "t <= 16"),
+    ("@sort(@arange(t), descending=true)", "t <= 16"),
+    ("-@arange(t)", "t <= 17"),
+    ("@meshgrid([@arange(t), @arange(2)])[0]", "t <= 16"),
+    ("@concat([@zeros([1 + t], int64), @ones([max(t - 3, 0)], int64)]) * 20", "t <= 3"),
+]
+# Indices that fit whatever sizes are.
+FITTING = [
+    "@arange(t) % 16", "@clip(@arange(t), 0, 15)", "ids % 16", "@clip(ids, -16, 15)", "@zeros([t], int64)",
+    "@maximum(@minimum(ids, 7), 0)", "@arange(t, dtype=int8) % 16", "@where(ids < 0, 0, ids % 3)", "@cast(ids > 0, int64)",
+    "@clip(@expand_dims(@arange(t), axis=1) - @expand_dims(@arange(t), axis=0), -8, 7) + 8",
+]  # fmt: skip
+USES = ["@take(w, {}, axis=0)", "w[{}]", "@gather_nd(w, @expand_dims({}, axis=-1))"]
+
+
+def conditions(body: str) -> tuple[tuple[str, ...], bool]:
+    """What a function demands of its sizes, and whether sizes decide that its indices fit."""
+    text = f"@f = fn(ids : Tensor([t], int64), w : Tensor([16, 2], float32)) {{ {body} }}\n"
+    report = pipeline.check_text(text, "index.rx", Path("."))
+    assert report.ok and report.checked is not None, [d.message for d in report.diagnostics]
+    found = next(c for c in report.checked.conditions if c.name == "@f")
+    return tuple(c.text for c in found.conditions), bool(found.by_sizes) and found.exact
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(("index", "condition"), CONDITIONS)
+def test_what_sizes_decide_of_an_index_is_a_condition(index: str, condition: str, use: str) -> None:
+    assert conditions(use.format(index)) == ((condition,), True)
+
+
+@pytest.mark.parametrize("use", USES[:2])
+@pytest.mark.parametrize("index", FITTING)
+def test_an_index_that_fits_whatever_sizes_are_asks_for_nothing(index: str, use: str) -> None:
+    assert conditions(use.format(index)) == ((), True)
+
+
+def test_an_id_of_an_embedding_is_not_negative() -> None:
+    assert conditions("@embedding(@arange(t), w)") == (("t <= 16",), True)
+    assert conditions("@embedding(@maximum(@arange(t) - 1, 0), w)") == (("t <= 17",), True)
+    assert conditions("@take(w, @arange(t) - 1, axis=0)") == (("t <= 17",), True)
+
+
+def test_an_index_that_wraps_around_is_not_taken_for_the_exact_one() -> None:
+    assert conditions("w[@arange(t, dtype=int8) * 64 * 4]") == ((), False)  # 256 times a number is 0 in int8
+    assert conditions("w[@arange(t, dtype=int8)]") == (("t <= 16",), True)
+    assert conditions("w[@arange(t, dtype=int8) % 16]") == ((), True)
+    text = "@f = fn(w : Tensor([n], float32), v : Tensor([t], int8)) { w[@arange(t, dtype=int8)] }\n"
+    report = pipeline.check_text(text, "index.rx", Path("."))
+    assert report.checked is not None
+    assert [c.text for c in report.checked.conditions[0].conditions] == ["n >= t || n >= 128"]
+
+
+def test_an_index_that_never_fits_is_an_error_and_one_that_data_decides_is_none() -> None:
+    for body, code in (
+        ("w[@arange(16, 16 + t)]", "E310"),
+        ("w[@arange(300, 600)]", "E304"),
+        ("@embedding(@arange(t) - 1, w)", "E310"),
+        ("w[@argsort(@zeros([3, 300]), axis=1)]", "E304"),
+        ("w[@argmax(@zeros([3, 300]), axis=1)]", ""),
+        ("w[ids]", ""),
+    ):
+        text = f"@f = fn(ids : Tensor([t], int64), w : Tensor([16, 2], float32)) {{ {body} }}\n"
+        found = [d.code for d in pipeline.check_text(text, "index.rx", Path(".")).diagnostics if d.severity != "note"]
+        assert found == [code][: bool(code)], body
+
+
+def test_the_index_of_a_turn_is_asked_of_all_turns() -> None:
+    assert conditions("@map(fn(i) { w[i] }, @arange(t))") == (("t <= 16",), True)
+    taken = "@sum(@take(w, @arange(i, i + 2), axis=0), axis=0)"
+    turns = f"for i in range(t) with (s : Tensor([2], float32) = @zeros([2])) {{ s + {taken} }}"
+    assert conditions(turns) == (("t <= 15",), True)

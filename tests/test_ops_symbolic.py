@@ -51,6 +51,11 @@ class SymbolicCtx:
     def passed(self, cond: c.Cond) -> None:
         self.facts.assume(cond)
 
+    tells_ranges = False
+
+    def elements_fit(self, asked: Requirement, empty: list[c.Cond], surely: c.Cond, needed: c.Cond) -> None:
+        raise AssertionError
+
     def fail(self, asked: Requirement) -> NoReturn:
         raise Violation(asked)
 

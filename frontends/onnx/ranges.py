@@ -39,7 +39,6 @@ _SHAPED = {("", "Resize"): 2, ("", "Upsample"): 1}
 _MANY = frozenset({"GatherND", "ScatterND"})
 # What leaves the elements as they are, all of them; what may repeat them, or leave none.
 _SAME = frozenset({"Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose"})
-_REPEATED = frozenset({*_SAME, "Expand", "Tile", "Cast"})
 _SOME = frozenset({*_SAME, "Expand", "Tile", "Slice", "Gather", "GatherElements", "GatherND"})
 _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
 
@@ -72,28 +71,11 @@ class Range(Node):
 
 
 class Spread(Node):
-    """Indices from `first` to `last`, both among them; where one of the sizes `counts` is 0 there are none."""
+    """Indices from `first` to `last`, both among them."""
 
     range: Range
-    first: Size
-    last: Size
-    counts: tuple[Size, ...]
-
-
-class Rising(Node):
-    """Elements that do not fall along any axis, from `first` to `last`, both among them; where one of the sizes `counts` is 0
-    there are none."""
-
-    first: Size
-    last: Size
-    counts: tuple[Size, ...] = ()
-
-    def added(self, other: Rising) -> Rising:
-        counts = tuple(dict.fromkeys((*self.counts, *other.counts)))
-        return Rising(f"{self.first} + {other.first}", f"{self.last} + {other.last}", counts)
-
-    def times(self, factor: Size) -> Rising:
-        return replace(self, first=f"({self.first}) * {factor}", last=f"({self.last}) * {factor}")
+    first: int
+    last: int
 
 
 class Indices:
@@ -106,7 +88,6 @@ class Indices:
         types = {v.name: v.type.dtype for v in inputs if isinstance(v.type, TensorType)}
         self.given = {name: dtype for name, dtype in types.items() if dtype is not None}
         self.givers = {output: o for o in self.graph.operations for output in o.outputs if output}
-        self._risen: dict[str, Rising | None] = {}
 
     def inputs(self) -> Iterator[Range]:
         """The inputs all of whose elements are used as indices, by nodes that run whatever is given."""
@@ -119,9 +100,9 @@ class Indices:
                     yield found
 
     def spread(self) -> Iterator[Spread]:
-        """The indices that count up, or that the model holds, where sizes decide whether they fit."""
+        """The indices that the model holds, where sizes decide whether they fit."""
         for used in self._used():
-            found = self._constant(used) or self._counting(used)
+            found = self._constant(used)
             if found is not None:
                 yield found
 
@@ -248,7 +229,7 @@ class Indices:
         if held is None or not held.values or shape is None or isinstance(used.size, int):
             return None
         numbers = [e for e in held.values if isinstance(e, int)]
-        return Spread(used, min(numbers), max(numbers), ()) if len(numbers) == len(held.values) else None
+        return Spread(used, min(numbers), max(numbers)) if len(numbers) == len(held.values) else None
 
     def _is_held(self, used: Range) -> bool:
         """Whether the indices are some of those that the model holds, all of which are in the table."""
@@ -259,46 +240,6 @@ class Indices:
         if not numbers or not isinstance(used.size, int) or used.is_length:
             return False
         return used.least[0] * used.size <= min(numbers) and max(numbers) < used.size
-
-    def _counting(self, used: Range) -> Spread | None:
-        found, shape = self._rising(used.input), self.shape(used.input)
-        counts = () if found is None else tuple(dict.fromkeys((*found.counts, *(shape or ("?",)))))
-        if found is None or not found.counts or "?" in counts:
-            return None
-        return Spread(used, found.first, found.last, tuple(c for c in counts if not isinstance(c, int) or c == 0))
-
-    def _rising(self, name: str) -> Rising | None:
-        """What counts up among the values, or is a size."""
-        if name not in self._risen:
-            maker, size = self.givers.get(name), self._one(name)
-            made = None if maker is None or maker.domain else self._made_rising(maker)
-            self._risen[name] = made if size is None else Rising(size, size)
-        return self._risen[name]
-
-    def _made_rising(self, maker: Operation) -> Rising | None:
-        if maker.op_type == "Range":
-            return self._counted(maker)
-        if maker.op_type in _REPEATED:
-            return self._rising(maker.inputs[0])
-        parts = [self._rising(name) for name in maker.inputs] if maker.op_type in ("Add", "Sub", "Mul") else []
-        known = [part for part in parts if part is not None]
-        if len(known) != 2:
-            return None
-        left, right = known if maker.op_type == "Sub" else sorted(known, key=lambda part: not part.counts)
-        if maker.op_type == "Add":
-            return left.added(right)
-        if right.counts or maker.op_type == "Mul" and not _is_natural(right.first):
-            return None
-        return (
-            left.times(right.first) if maker.op_type == "Mul" else left.added(Rising(-1, -1).times(f"({right.first})"))
-        )
-
-    def _counted(self, maker: Operation) -> Rising | None:
-        first, step = self._data(maker.inputs[0]), self.constant(maker.inputs[2])
-        (count,) = self.shape(maker.outputs[0]) or ("?",)
-        if first is None or not isinstance(step, int) or step < 1 or count == "?":
-            return None
-        return Rising(first[0], f"{first[0]} + ({count} - 1) * {step}", (count,))
 
     def shape(self, name: str) -> tuple[Size, ...] | None:
         if name in self.held:
@@ -333,11 +274,6 @@ def _joins(operation: Operation, rank: int) -> bool:
     """Whether a node joins values of a rank along their last axis."""
     is_join = (operation.domain, operation.op_type) == ("", "Concat")
     return is_join and operation.attributes["axis"] in (-1, rank - 1)
-
-
-def _is_natural(size: Size) -> bool:
-    """Whether a size is surely not negative: a number that is none, or a name."""
-    return size >= 0 if isinstance(size, int) else size.isidentifier()
 
 
 def _inside(graph: Graph) -> Iterator[Graph]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang.dtypes import DTYPES, DType
+from ...lang.node import Node
+from .. import ranges
 from ..arranged import indices_of
 from ..axes import Shape, known_shape, not_negative, product
 from ..casts import attribute, beyond, castable
-from ..model import TRACKED, AnyDType, Ctx, Dim, Elements, Out, Primitive, RankUnknown, Segment, TensorInfo, Trait
+from ..model import TRACKED, AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Entry, NotZero, OfRank, Other
@@ -31,20 +33,22 @@ def _size(ctx: Ctx, size: Dim, name: str) -> Dim:
     return size
 
 
-def _repeated(ctx: Ctx, shape: Shape, value: Any, dtype: AnyDType | None) -> Elements:
-    """The elements of a tensor that is one value throughout."""
-    count = count_of(shape)
-    return None if count is None else (cast_element(ctx, value, dtype),) * count
+def _repeated(ctx: Ctx, shape: Shape, value: Any, dtype: AnyDType | None) -> Out:
+    """A tensor that is one value throughout."""
+    count, value = count_of(shape), cast_element(ctx, value, dtype)
+    if count is not None:
+        return Out(shape, (value,) * count)
+    is_size = value is not None and not isinstance(value, Node)
+    return Out(shape, None, ranges.stored(ctx, ranges.constant(value, len(shape)) if is_size else None, dtype))
 
 
 def _constant(name: str, value: int) -> None:
     def filled(ctx: Ctx, shape: Shape, dtype: AnyDType | None) -> Out:
-        data = _repeated(ctx, shape, value, DTYPES["float32"] if dtype is None else dtype)
-        return Out(_sizes(ctx, shape), data)
+        return _repeated(ctx, _sizes(ctx, shape), value, DTYPES["float32"] if dtype is None else dtype)
 
     def like(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
         shape = known_shape(ctx, x)
-        return Out(shape, _repeated(ctx, shape, value, x.dtype if dtype is None else dtype))
+        return _repeated(ctx, shape, value, x.dtype if dtype is None else dtype)
 
     doc = f"A tensor of the given shape in which every element is {value}, float32 if no dtype is given."
     params = parse_params("shape: shape, dtype: dtype = none")
@@ -68,7 +72,7 @@ def full(ctx: Ctx, shape: Shape, value: TensorInfo, dtype: AnyDType | None) -> O
     _scalar(ctx, value, "value")
     if dtype is not None:
         castable(ctx, "value", value.dtype, dtype)
-    return Out(_sizes(ctx, shape), _repeated(ctx, shape, _only(value), value.dtype if dtype is None else dtype))
+    return _repeated(ctx, _sizes(ctx, shape), _only(value), value.dtype if dtype is None else dtype)
 
 
 @primitive(
@@ -80,7 +84,7 @@ def full_like(ctx: Ctx, x: TensorInfo, value: TensorInfo, dtype: AnyDType | None
     _scalar(ctx, value, "value")
     shape, target = known_shape(ctx, x), x.dtype if dtype is None else dtype
     castable(ctx, "value", value.dtype, target)
-    return Out(shape, _repeated(ctx, shape, _only(value), target))
+    return _repeated(ctx, shape, _only(value), target)
 
 
 def _only(x: TensorInfo) -> Any:
@@ -114,7 +118,10 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | 
     if type(first) is type(last) is type(step) is int and (far := beyond(range(first, last, step), str(dtype))):
         ctx.fail(Other(far))
     length = steps_of(ctx, first, last, step)
-    return Out((length,), _progression(ctx, first, step, length, _INT64 if dtype is None else dtype))
+    target = _INT64 if dtype is None else dtype
+    data = _progression(ctx, first, step, length, target)
+    made = ranges.progression(ctx, first, (step,), (length,)) if data is None else None
+    return Out((length,), data, ranges.stored(ctx, made, target))
 
 
 def leads_on(ctx: Ctx, name: str, step: Dim) -> None:
@@ -199,9 +206,10 @@ def meshgrid(ctx: Ctx, xs: tuple[TensorInfo, ...], indexing: str) -> list[Out]:
     if not xs:
         ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
     sizes = [ranked(ctx, f"xs[{n}]", x, 1)[0] for n, x in enumerate(xs)]
+    at = [*range(len(xs))]
     if indexing == "xy":
-        sizes[:2] = sizes[1::-1]
-    return [Out(tuple(sizes), dtype=x.dtype) for x in xs]
+        sizes[:2], at[:2] = sizes[1::-1], at[1::-1]
+    return [Out(tuple(sizes), None, ranges.laid(x, i, len(xs)), x.dtype) for x, i in zip(xs, at, strict=True)]
 
 
 @primitive("cast", "x: tensor, dtype: dtype", "T:any -> =dtype", elementwise=True, onnx=("Cast",), traits=[Trait.SPELT])
@@ -214,7 +222,8 @@ def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
     """
     castable(ctx, "x", x.dtype, dtype)
     shape = known_shape(ctx, x)
-    return Out(shape, None if x.data is None else each(lambda e: cast_element(ctx, e, dtype), x.data))
+    data = None if x.data is None else each(lambda e: cast_element(ctx, e, dtype), x.data)
+    return Out(shape, data, ranges.cast(ctx, x, dtype) if data is None else ())
 
 
 # Between sizes and tensors

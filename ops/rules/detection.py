@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..axes import Shape, not_negative, smaller
-from ..model import Ctx, Dim, TensorInfo
+from ..axes import Shape, indices, not_negative, smaller
+from ..model import Ctx, Dim, Out, TensorInfo
 from ..operands import attribute_at_least, choice, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Number
@@ -22,7 +22,7 @@ def non_max_suppression(
     iou_threshold: float,
     max_boxes: Dim | None,
     score_threshold: float | None,
-) -> Shape:
+) -> Out:
     """The positions of boxes that overlap with no better one, the best first: `[n, 4]` and `[n]` give `[k]`, k at most n.
 
     A box is its corners (x1, y1, x2, y2), x1 <= x2 and y1 <= y2. Greedy: of the boxes that are left the one with the
@@ -34,9 +34,9 @@ def non_max_suppression(
     ctx.require(Is(Axis("boxes", 1, four), Number(4)))
     ctx.require(Equal(Axis("boxes", 0, n), Axis("scores", 0, count)))
     if max_boxes is None:
-        return (ctx.fresh("k", 0, n),)
+        return indices(ctx, (ctx.fresh("k", 0, n),), n - 1)
     not_negative(ctx, Argument("max_boxes", max_boxes))
-    return (ctx.fresh("k", 0, smaller(ctx, n, max_boxes)),)
+    return indices(ctx, (ctx.fresh("k", 0, smaller(ctx, n, max_boxes)),), n - 1)
 
 
 @primitive(

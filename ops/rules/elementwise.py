@@ -7,10 +7,11 @@ from typing import Any
 
 from ...lang.dtypes import DTYPES, DType
 from ...lang.node import Node, replace
+from .. import ranges
 from ..arranged import spread
 from ..axes import Shape, known_shape, larger, smaller
 from ..broadcast import broadcast_tensors
-from ..model import AnyDType, Ctx, Dim, Elements, Out, Primitive, TensorInfo, Trait
+from ..model import AnyDType, Ctx, Dim, Elements, Out, Primitive, Range, TensorInfo, Trait
 from ..operands import choice
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Other
@@ -56,12 +57,30 @@ def mapped(
     known = [x.data is not None for x in operands]
     if track is None or count_of(shape) is None or not (any if sparse else all)(known):
         return None
-    common = next((x.dtype for x in operands if x.dtype is not None), None)
+    common = _common(*operands)
     columns = [_column(ctx, x, shape, common) for x in operands]
     if None in columns:
         return None
     target = common if dtype is None else dtype
     return each(lambda *values: stored(ctx, track(ctx, *values), target), *filter(None, columns))
+
+
+def with_ends(
+    ctx: Ctx,
+    ends: ranges.Ends | None,
+    shape: Shape,
+    data: Elements,
+    *operands: TensorInfo,
+    dtype: AnyDType | None = None,
+) -> Out:
+    """A result that is computed element by element, with its elements or their ranges."""
+    target = _common(*operands) if dtype is None else dtype
+    return Out(shape, data, ranges.computed(ctx, ends, shape, target, *operands) if data is None else ())
+
+
+def _common(*operands: TensorInfo) -> AnyDType | None:
+    """The dtype of operands of which some may be literal numbers."""
+    return next((x.dtype for x in operands if x.dtype is not None), None)
 
 
 def _column(ctx: Ctx, x: TensorInfo, shape: Shape, dtype: AnyDType | None) -> Elements:
@@ -74,18 +93,19 @@ def _column(ctx: Ctx, x: TensorInfo, shape: Shape, dtype: AnyDType | None) -> El
     return spread(given, own, shape)
 
 
-def _binary(track: Track | None, dtype: AnyDType | None = None, sparse: bool = False) -> Callable[..., Out]:
+def _binary(name: str, track: Track | None, dtype: AnyDType | None = None, sparse: bool = False) -> Callable[..., Out]:
     def rule(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
         shape = broadcast_tensors(ctx, x=x, y=y)
-        return Out(shape, mapped(ctx, track, shape, x, y, dtype=dtype, sparse=sparse))
+        data = mapped(ctx, track, shape, x, y, dtype=dtype, sparse=sparse)
+        return with_ends(ctx, _ENDS.get(name), shape, data, x, y, dtype=dtype)
 
     return rule
 
 
-def _unary(track: Track | None, dtype: AnyDType | None = None) -> Callable[..., Out]:
+def _unary(track: Track | None, dtype: AnyDType | None = None, ends: ranges.Ends | None = None) -> Callable[..., Out]:
     def rule(ctx: Ctx, x: TensorInfo, *_: object) -> Out:
         shape = known_shape(ctx, x)
-        return Out(shape, mapped(ctx, track, shape, x, dtype=dtype))
+        return with_ends(ctx, ends, shape, mapped(ctx, track, shape, x, dtype=dtype), x, dtype=dtype)
 
     return rule
 
@@ -103,6 +123,15 @@ _LESS = compared(lambda ctx, a, b: ctx.lt(a, b), lambda ctx, a, b: ctx.le(b, a))
 _AT_MOST = compared(lambda ctx, a, b: ctx.le(a, b), lambda ctx, a, b: ctx.lt(b, a))
 _OTHER: Track = lambda ctx, a, b: negated(ctx, _EQUAL(ctx, a, b))  # noqa: E731
 _ABSOLUTE = exactly(lambda ctx, a: ctx.max(a, -a))
+# What is known of the ranges of results.
+_ENDS: dict[str, ranges.Ends] = {
+    "add": ranges.added, "subtract": ranges.subtracted, "multiply": ranges.multiplied,
+    "floor_divide": ranges.floor_divided, "remainder": ranges.remainder,
+    "negative": ranges.turned, "maximum": ranges.maximum, "minimum": ranges.minimum,
+    "less": ranges.less, "greater": lambda ctx, shape, a, b: ranges.less(ctx, shape, b, a),
+    "less_equal": lambda ctx, shape, a, b: ranges.negated(ranges.less(ctx, shape, b, a)),
+    "greater_equal": lambda ctx, shape, a, b: ranges.negated(ranges.less(ctx, shape, a, b)),
+}  # fmt: skip
 
 
 _BINARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
@@ -206,20 +235,25 @@ _UNARY: tuple[tuple[str, str, tuple[str, ...], Track | None, str], ...] = (
 for _name, _dtypes, _onnx, _track, _doc in _BINARY:
     _doc = f"{_doc}\n\n{_BROADCAST}"
     _target = DTYPES["bool"] if _dtypes.endswith("bool") else None
-    _rule = _binary(_track, _target, sparse=_dtypes.startswith("bool"))
+    _rule = _binary(_name, _track, _target, sparse=_dtypes.startswith("bool"))
     _row = Primitive(_name, parse_params("x: tensor, y: tensor"), _dtypes, _rule, _doc, onnx=_onnx)
     register(replace(_row, traits=frozenset((Trait.BROADCASTS,))))
 
+
+def _itself(ctx: Ctx, x: TensorInfo) -> Out:
+    return Out(known_shape(ctx, x), x.data, x.ranges)
+
+
 register(
     Primitive(
-        "identity", parse_params("x: tensor"), "T:any -> T", _unary(lambda ctx, a: a), f"x itself.\n\n{_SAME}",
+        "identity", parse_params("x: tensor"), "T:any -> T", _itself, f"x itself.\n\n{_SAME}",
         elementwise=True, onnx=("Identity",), selects="x",
     )
 )  # fmt: skip
 
 for _name, _dtypes, _onnx, _track, _doc in _UNARY:
     _doc = f"{_doc}\n\n{_SAME}"
-    _rule = _unary(_track, DTYPES["bool"] if _dtypes.endswith("bool") else None)
+    _rule = _unary(_track, DTYPES["bool"] if _dtypes.endswith("bool") else None, _ENDS.get(_name))
     register(Primitive(_name, parse_params("x: tensor"), _dtypes, _rule, _doc, elementwise=True, onnx=_onnx))
 
 
@@ -254,7 +288,8 @@ def where(ctx: Ctx, condition: TensorInfo, x: TensorInfo, y: TensorInfo) -> Out:
     """
     shape = broadcast_tensors(ctx, condition=condition, x=x, y=y)
     is_weak = x.dtype is None and y.dtype is None
-    return Out(shape, None if is_weak else mapped(ctx, _where, shape, x, y, condition, sparse=True))
+    data = None if is_weak else mapped(ctx, _where, shape, x, y, condition, sparse=True)
+    return Out(shape, data, ranges.chosen(ctx, shape, _common(x, y), condition, x, y) if data is None else ())
 
 
 @primitive("clip", "x: tensor, min: tensor = none, max: tensor = none", "T:real, T, T -> T", onnx=("Clip",))
@@ -271,7 +306,14 @@ def clip(ctx: Ctx, x: TensorInfo, min: TensorInfo | None, max: TensorInfo | None
         return value
 
     shape = broadcast_tensors(ctx, x=x, **bounds)
-    return Out(shape, mapped(ctx, exactly(track), shape, x, *bounds.values()))
+    data = mapped(ctx, exactly(track), shape, x, *bounds.values())
+
+    def ends(ctx: Ctx, shape: Shape, r: Range, *limits: Range) -> Range:
+        for name, limit in zip(bounds, limits, strict=True):
+            r = (ranges.maximum if name == "min" else ranges.minimum)(ctx, shape, r, limit)
+        return r
+
+    return with_ends(ctx, ends, shape, data, x, *bounds.values())
 
 
 def _activation(name: str, attributes: str, onnx: tuple[str, ...], doc: str) -> None:

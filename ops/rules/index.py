@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...lang.dtypes import DTYPES
+from ...lang.node import replace
 from ..arranged import along, flat, indices_of, laid_along, moved, spread
 from ..axes import (
     Shape,
@@ -23,8 +24,9 @@ from ..axes import (
     smaller,
 )
 from ..broadcast import broadcast
-from ..model import Ctx, Dim, Elements, Out, RankUnknown, Segment, TensorInfo, Trait
+from ..model import Ctx, Dim, Elements, Out, Range, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
+from ..ranges import columns, entry, in_range
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, Is, Number, OfRank, Other, Plus
 from ..tracked import count_of, integers
@@ -56,10 +58,18 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     data = indices.data if isinstance(indices, TensorInfo) else (indices,)
     for index in _outermost(data or ()):
         _in_range(ctx, index, axis_of("x", shape, i))
+    if isinstance(indices, TensorInfo) and (data is None or None not in data):
+        in_range(ctx, "indices", indices, axis_of("x", shape, i))
     if data is None and is_plain(chosen):  # some index was in range
         ctx.passed(ctx.any_of(ctx.le(1, shape[i]), ctx.eq(product(chosen), 0)))
     taken = put(shape, i, *chosen)
-    return Out(taken, _taken(x, shape, data, chosen, taken, i))
+    elements = _taken(x, shape, data, chosen, taken, i)
+    made = entry(ctx, x, i, data[0], taken) if x.ranges and not chosen and data and data[0] is not None else None
+    if made is not None:
+        return Out(taken, elements if taken or elements is not None else (made.first,), (made,))
+    places = integers(data) if isinstance(shape[i], int) else None
+    kept = () if not x.ranges or places is None else columns(x, i, [place % shape[i] for place in places])
+    return Out(taken, elements, kept)
 
 
 def _outermost(data: Sequence[Any]) -> Iterator[Dim]:
@@ -111,6 +121,7 @@ def take_along_axis(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
     a, b = known_shape(ctx, x), known_shape(ctx, indices)
     _equal_rank(ctx, a, b, "indices")
     i, j = place(ctx, a, axis), place(ctx, b, axis)
+    in_range(ctx, "indices", indices, axis_of("x", a, i))
     joined = broadcast(ctx, put(a, i, 1), put(b, j, 1), names=("x", "indices"))
     shape = put(joined, j, b[j])
     wide = put(shape, j, a[i]) if is_plain(a) and is_plain(b) else shape
@@ -153,6 +164,7 @@ def gather_elements(ctx: Ctx, x: TensorInfo, indices: TensorInfo, axis: int) -> 
     a, b = ctx.dims(x), ctx.dims(indices)
     i = place(ctx, a, axis)
     _within(ctx, a, b, i)
+    in_range(ctx, "indices", indices, axis_of("x", a, i))
     return Out(b, _picked(x.data, a, indices.data, b, i))
 
 
@@ -181,6 +193,7 @@ def gather_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, batch_dims: int) -> 
     a, b = ctx.dims(x), ctx.dims(indices)
     depth = _depth(ctx, a, b, batch_dims)
     batch = _batch(ctx, a, b, batch_dims, "indices")
+    _columns_in_range(ctx, indices, b, [axis_of("x", a, batch_dims + n) for n in range(depth)])
     shape = (*batch, *b[batch_dims:-1], *a[batch_dims + depth :])
     return Out(shape, _at_positions(x.data, a, indices.data, b, batch_dims, shape))
 
@@ -199,6 +212,14 @@ def _at_positions(data: Elements, own: Shape, chosen: Elements, b: Shape, batch:
         return (*to[:batch], *spelt, *to[len(b) - 1 :])
 
     return moved(data, own, shape, source)
+
+
+def _columns_in_range(ctx: Ctx, indices: TensorInfo, shape: Shape, axes: Sequence[Axis]) -> None:
+    """The last axis of `indices` has a place for each of some axes."""
+    for n, axis in enumerate(axes):
+        data = None if indices.data is None else indices.data[n :: len(axes)]
+        own = indices.ranges if len(axes) == 1 else columns(indices, len(shape) - 1, [n])
+        in_range(ctx, "indices", replace(indices, data=data, ranges=own), axis)
 
 
 def _depth(ctx: Ctx, a: Shape, b: Shape, batch: int) -> int:
@@ -249,6 +270,7 @@ def scatter_nd(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo
     for n, (size, d) in enumerate(zip(wanted, u, strict=True)):
         name, axis = ("indices", n) if n < len(b) - 1 else ("x", n - len(b) + 1 + depth)
         ctx.require(Equal(Axis("updates", n, d), Axis(name, axis, size)))
+    _columns_in_range(ctx, indices, b, [axis_of("x", a, n) for n in range(depth)])
     return a
 
 
@@ -277,10 +299,12 @@ def scatter_elements(
     """
     check_reduction(ctx, x, reduction)
     a, b, u = ctx.dims(x), ctx.dims(indices), ctx.dims(updates)
-    _within(ctx, a, b, place(ctx, a, axis))
+    i = place(ctx, a, axis)
+    _within(ctx, a, b, i)
     _equal_rank(ctx, a, u, "updates")
     for n, (size, d) in enumerate(zip(b, u, strict=True)):
         ctx.require(Equal(Axis("indices", n, size), Axis("updates", n, d)))
+    in_range(ctx, "indices", indices, axis_of("x", a, i))
     return a
 
 
@@ -304,6 +328,7 @@ def put_(ctx: Ctx, x: TensorInfo, indices: TensorInfo, updates: TensorInfo, axis
         else:
             wanted = Axis("indices", 0, count) if n == i else axis_of("x", a, n)
             ctx.require(Equal(Axis("updates", number(a, n), d), wanted))
+    in_range(ctx, "indices", indices, axis_of("x", a, i))
     return a
 
 
@@ -340,9 +365,11 @@ def nonzero(ctx: Ctx, x: TensorInfo) -> list[Out]:
     truths = integers(None if x.data is None else tuple(stored(ctx, e, _BOOL) for e in x.data))
     if truths is not None and count_of(dims) == len(truths):
         places = [index for index, true in zip(indices_of(dims), truths, strict=True) if true]
-        return [Out((len(places),), tuple(place[i] for place in places), dim - 1) for i, dim in enumerate(dims)]
+        return [
+            Out((len(places),), tuple(place[i] for place in places), (Range(0, dim - 1),)) for i, dim in enumerate(dims)
+        ]
     k = ctx.fresh("k", 0, product(dims))
-    return [Out((k,), None, dim - 1) for dim in dims]
+    return [Out((k,), None, (Range(0, dim - 1),)) for dim in dims]
 
 
 @primitive("unique_values", "x: tensor", "T:ordered -> T", selects="x", counts=("distinct", "x"))
@@ -369,7 +396,9 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
 # By order
 
 
-@primitive("sort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> T", selects="x")
+@primitive(
+    "sort", "x: tensor, axis: int = -1, descending: bool = false", "T:ordered -> T", traits=[Trait.WHOLE], selects="x"
+)
 def sort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     """The elements in order along one axis; NaN counts as the largest. Array API `sort`."""
     shape, i = shape_and_axis(ctx, x, axis)
@@ -399,7 +428,7 @@ def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     `argsort`.
     """
     shape, i = shape_and_axis(ctx, x, axis)
-    return Out(shape, _in_order(x.data, shape, i, descending, shape)[1], shape[i] - 1)
+    return Out(shape, _in_order(x.data, shape, i, descending, shape)[1], (Range(0, shape[i] - 1, True, True),))
 
 
 @primitive(
@@ -424,7 +453,7 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]
     values, places = _in_order(x.data, shape, i, largest, chosen)
     return [
         Out(chosen, values),
-        indices(ctx, chosen, shape[i] - 1) if places is None else Out(chosen, places, shape[i] - 1),
+        indices(ctx, chosen, shape[i] - 1) if places is None else Out(chosen, places, (Range(0, shape[i] - 1),)),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..axes import Shape, known_shape, not_negative, place, product, put
 from ..casts import attribute
-from ..model import AnyDType, Ctx, Dim, TensorInfo
+from ..model import AnyDType, Ctx, Dim, Out, Range, TensorInfo
 from ..operands import choice, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, OfRank
@@ -20,17 +20,22 @@ _FLOATS = ("float16", "bfloat16", "float32", "float64")
     "T:any -> T, int64, int64, int64",
     results="tuple",
 )
-def unique(ctx: Ctx, x: TensorInfo, axis: int | None, sorted_: bool) -> list[Shape]:
+def unique(ctx: Ctx, x: TensorInfo, axis: int | None, sorted_: bool) -> list[Any]:
     """The distinct elements, or the distinct parts along an axis; where each stands first, which of them each is, and how
     often each stands there. In the order of their first places if they are not `sorted`. ONNX Unique."""
     dims = ctx.dims(x)
     if axis is None:
         count = product(dims)
         k: Dim = ctx.fresh("k", 0, count)
-        return [(k,), (k,), (count,), (k,)]
+        return [(k,), *_places(count, k), (k,)]
     at = place(ctx, dims, axis)
     k = ctx.fresh("k", 0, dims[at])
-    return [put(dims, at, k), (k,), (dims[at],), (k,)]
+    return [put(dims, at, k), *_places(dims[at], k), (k,)]
+
+
+def _places(count: Dim, k: Dim) -> tuple[Out, Out]:
+    """Where each of k distinct parts stands first, and which of them each of all parts is."""
+    return Out((k,), None, (Range(0, count - 1),)), Out((count,), None, (Range(0, k - 1),))
 
 
 @primitive(

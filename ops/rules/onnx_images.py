@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..axes import Shape, places, product, smaller
-from ..model import Ctx, Dim, TensorInfo
+from ..model import Ctx, Dim, Out, Range, TensorInfo
 from ..operands import attribute_at_least, choice, rank_at_least, ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Multiple, Number, OfRank, Other, Times
@@ -77,9 +77,7 @@ def max_roi_pool(ctx: Ctx, x: TensorInfo, boxes: TensorInfo, height: int, width:
     "center: bool = false",
     "T:floating, T, I:{int64}, T, T -> int64",
 )
-def non_max_suppression(
-    ctx: Ctx, boxes: TensorInfo, scores: TensorInfo, most: TensorInfo | None, *rest: object
-) -> Shape:
+def non_max_suppression(ctx: Ctx, boxes: TensorInfo, scores: TensorInfo, most: TensorInfo | None, *rest: object) -> Out:
     """The boxes that overlap with no better one, as `(batch, class, box)`: `[k, 3]`. ONNX NonMaxSuppression."""
     batch, count, four = ranked(ctx, "boxes", boxes, 3, "[batch, boxes, 4]")
     other, classes, per_class = ranked(ctx, "scores", scores, 3, "[batch, classes, boxes]")
@@ -87,12 +85,13 @@ def non_max_suppression(
     ctx.require(Equal(Axis("boxes", 1, count), Axis("scores", 2, per_class)))
     ctx.require(Is(Axis("boxes", 2, four), Number(4)))
     if most is None:
-        return (0, 3)
+        return Out((0, 3))
     limit = scalar(ctx, "most", most, None)
     if isinstance(limit, int) and limit <= 0:
-        return (0, 3)
+        return Out((0, 3))
     each = count if limit is None or ctx.decide(ctx.le(0, limit)) is not True else smaller(ctx, count, limit)
-    return (ctx.fresh("k", 0, product((batch, classes, each))), 3)
+    places = tuple(Range(0, size - 1, column=(1, i)) for i, size in enumerate((batch, classes, count)))
+    return Out((ctx.fresh("k", 0, product((batch, classes, each))), 3), None, places)
 
 
 @primitive("onnx.affine_grid", "theta: tensor, size: tensor, align_corners: bool = false", "T:floating, I:{int64} -> T")

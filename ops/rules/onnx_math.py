@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import ranges
 from ..axes import Shape, indices, known_shape, place, product, shape_and_axis
 from ..broadcast import broadcast_tensors
 from ..model import Ctx, Out, Primitive, TensorInfo, Truth
@@ -11,7 +12,7 @@ from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Other
 from ..tracked import Ratio, elements
 from ..tracking import divided, exactly, modulus, power, root, times, toward_zero
-from .elementwise import mapped
+from .elementwise import mapped, with_ends
 from .matrices import det as square
 from .onnx_shape import not_zero
 from .pool import pooled
@@ -35,7 +36,7 @@ def div(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     """x / y; integers are divided toward zero, and not by a size that is 0. ONNX Div."""
     shape = broadcast_tensors(ctx, x=x, y=y)
     _not_zero(ctx, y)
-    return Out(shape, mapped(ctx, _quotient, shape, x, y))
+    return with_ends(ctx, ranges.quotient, shape, mapped(ctx, _quotient, shape, x, y), x, y)
 
 
 @primitive("onnx.mod", "x: tensor, y: tensor", "T:real, T -> T")
@@ -43,7 +44,7 @@ def mod(ctx: Ctx, x: TensorInfo, y: TensorInfo) -> Out:
     """The remainder with the sign of y, of integers not by a size that is 0. ONNX Mod."""
     shape = broadcast_tensors(ctx, x=x, y=y)
     _not_zero(ctx, y)
-    return Out(shape, mapped(ctx, exactly(modulus), shape, x, y))
+    return with_ends(ctx, ranges.remainder, shape, mapped(ctx, exactly(modulus), shape, x, y), x, y)
 
 
 def _not_zero(ctx: Ctx, y: TensorInfo) -> None:

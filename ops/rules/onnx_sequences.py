@@ -235,7 +235,7 @@ def optional_get(ctx: Ctx, x: TensorInfo) -> Out:
     if not isinstance(x.dtype, DType):
         raise ResultOpen
     if x.dtype.kind != "optional":
-        return Out(x.shape, x.data, x.most)
+        return Out(x.shape, x.data, x.ranges)
     known = held(x)
     ctx.require(Other("a value in {0}", (Argument("x"),)), ctx.eq(_count(ctx, "x", x), 1))
     return taken(ctx, x, known.items[0] if known.items else known.each)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...lang.dtypes import DTYPES
 from ...lang.node import replace
+from .. import ranges
 from ..axes import Shape, is_plain, known_shape, not_negative, place, product, total
 from ..broadcast import broadcast
-from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, RankUnknown, Segment, TensorInfo, Trait, Truth
+from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, Range, RankUnknown, Segment, TensorInfo, Trait, Truth
 from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Number, Other
@@ -18,6 +20,8 @@ from ..tracked import elements as tracked_elements
 from .create import leads_on, steps_of
 from .parts import pad, padded_axes, slice_, split
 from .shape import expand_dims, reshape, squeeze
+
+_INT64 = DTYPES["int64"]
 
 
 def elements(ctx: Ctx, x: TensorInfo) -> tuple[Dim | None, ...]:
@@ -146,21 +150,24 @@ def onnx_shape(ctx: Ctx, x: TensorInfo, start: int, end: int | None) -> Out:
 
 
 @primitive("onnx.flatten", "x: tensor, axis: int = 1", "T:any -> T", traits=[Trait.REGROUPS])
-def onnx_flatten(ctx: Ctx, x: TensorInfo, axis: int) -> Shape:
+def onnx_flatten(ctx: Ctx, x: TensorInfo, axis: int) -> Out:
     """A matrix: the axes before `axis` as one, and the others as one. ONNX Flatten."""
     dims = ctx.dims(x)
     at = axis if axis == len(dims) else place(ctx, dims, axis)
-    return product(dims[:at]), product(dims[at:])
+    shape = product(dims[:at]), product(dims[at:])
+    return Out(shape, None, ranges.refitted(x, dims, shape))
 
 
 @primitive("onnx.expand", "x: tensor, shape: tensor", "T:any, I:{int64} -> T")
-def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Shape:
+def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Out:
     """The operand broadcast together with a shape: a 1 there is the operand's own size. ONNX Expand."""
     ranked(ctx, "shape", shape, 1)
     wanted = tuple(ctx.fresh("size", None) if e is None else e for e in elements(ctx, shape))
     for axis, size in enumerate(wanted):
         not_negative(ctx, Entry("shape", axis, size))
-    return broadcast(ctx, known_shape(ctx, x), wanted, names=("x", "shape"), entries=(0, len(wanted)))
+    own = known_shape(ctx, x)
+    made = broadcast(ctx, own, wanted, names=("x", "shape"), entries=(0, len(wanted)))
+    return Out(made, None, ranges.spread(x, own, made))
 
 
 @primitive("onnx.unsqueeze", "x: tensor, axes: tensor", "T:any, I:{int64} -> T", traits=[Trait.REGROUPS])
@@ -280,7 +287,8 @@ def onnx_range(ctx: Ctx, start: TensorInfo, limit: TensorInfo, delta: TensorInfo
     count = steps_of(ctx, a, b, step)
     whole = start.dtype is None or str(start.dtype) in ("int16", "int32", "int64")
     data = tuple(a + i * step for i in range(count)) if whole and isinstance(count, int) and count <= 64 else None
-    return Out((count,), data)
+    made = ranges.progression(ctx, a, (step,), (count,)) if whole and data is None else None
+    return Out((count,), data, ranges.stored(ctx, made, _INT64 if start.dtype is None else start.dtype))
 
 
 def _whole(ctx: Ctx, name: str, x: TensorInfo) -> Dim | None:
@@ -323,13 +331,14 @@ def _ones_among(chosen: Sequence[object], depth: int, inner: int, values: Sequen
 
 
 @primitive("onnx.nonzero", "x: tensor", "T:any -> int64")
-def onnx_nonzero(ctx: Ctx, x: TensorInfo) -> Shape:
+def onnx_nonzero(ctx: Ctx, x: TensorInfo) -> Out:
     """The positions of the elements that are not 0, a column each: `[rank, k]`, of a number `[0, k]`. ONNX NonZero."""
     dims = ctx.dims(x)
-    return len(dims), ctx.fresh("k", 0, product(dims))
+    places = tuple(Range(0, d - 1, column=(0, i)) for i, d in enumerate(dims))
+    return Out((len(dims), ctx.fresh("k", 0, product(dims))), None, places)
 
 
-@primitive("onnx.compress", "x: tensor, condition: tensor, axis: int = none", "T:any, bool -> T")
+@primitive("onnx.compress", "x: tensor, condition: tensor, axis: int = none", "T:any, bool -> T", selects="x")
 def onnx_compress(ctx: Ctx, x: TensorInfo, condition: TensorInfo, axis: int | None) -> Shape:
     """The entries of an axis, or of all elements, where the condition is true; the longer one is cut. ONNX Compress."""
     dims = ctx.dims(x)

@@ -8,7 +8,8 @@ from itertools import accumulate
 from typing import Any, NoReturn
 
 from ...lang import codes
-from .. import arranged
+from ...lang.node import replace
+from .. import arranged, ranges
 from ..arranged import moved
 from ..axes import (
     Shape,
@@ -24,6 +25,7 @@ from ..axes import (
     put,
     same,
     shape_and_axis,
+    smaller,
     total,
     with_new_axis,
     without,
@@ -69,7 +71,13 @@ def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     for n, shape in enumerate(shapes[1:], 1):
         common = _agree(ctx, common, shape, n, i)
     joined = put(common, i, total(s[i] for s in shapes))
-    return Out(joined, arranged.joined([*zip(xs, shapes, strict=True)], i, joined))
+    parts = [*zip(xs, shapes, strict=True)]
+    return _together(ctx, parts, i, joined)
+
+
+def _together(ctx: Ctx, parts: list[tuple[TensorInfo, Shape]], axis: int, shape: Shape) -> Out:
+    data = arranged.joined(parts, axis, shape)
+    return Out(shape, data, ranges.joined(ctx, parts, axis) if data is None else ())
 
 
 def _of_one_rank(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Shape]:
@@ -118,7 +126,8 @@ def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
         return Out(put(opened, at, len(xs)))
     at = place(ctx, (*common, len(xs)), axis)
     stacked = (*common[:at], len(xs), *common[at:])
-    return Out(stacked, arranged.joined([(x, put(stacked, at, 1)) for x in xs], at, stacked))
+    parts = [(x, put(stacked, at, 1)) for x in xs]
+    return _together(ctx, parts, at, stacked)
 
 
 # Splitting
@@ -134,8 +143,8 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
     if not isinstance(shape[i], int):
         ctx.needs_literal(Other("the size of {0} to be a number: so many results it has", (axis_of("x", shape, i),)))
     rest = without(shape, i)
-    slices = [_part(x.data, shape, put(shape, i, 1), i, n) for n in range(shape[i])]
-    return [Out(rest, part.data) for part in slices]
+    slices = [_from(ctx, x, shape, put(shape, i, 1), i, n) for n in range(shape[i])]
+    return [Out(rest, part.data, ranges.refitted(part, part.shape, rest)) for part in slices]
 
 
 @primitive(
@@ -172,7 +181,7 @@ def split(
         return [_cut(ctx, x, shape, i, a, b) for a, b in cuts]
     parts = _given_parts(ctx, shape, i, sizes) if sizes is not None else _parts(ctx, shape, i, sections, uneven)
     begins = accumulate(parts, initial=0)
-    return [_part(x.data, shape, put(shape, i, size), i, begin) for begin, size in zip(begins, parts, strict=False)]
+    return [_from(ctx, x, shape, put(shape, i, size), i, begin) for begin, size in zip(begins, parts, strict=False)]
 
 
 @primitive("part", "xs: tensors, position: int", "any... -> ...")
@@ -182,7 +191,7 @@ def part(ctx: Ctx, xs: tuple[TensorInfo, ...], position: int) -> Out:
         ctx.fail(
             Other(f"{{0}} to have a part {position}", (Argument("xs"),), f"it has {len(xs)} part{'s' * (len(xs) != 1)}")
         )
-    return Out(xs[position].shape, xs[position].data, dtype=xs[position].dtype)
+    return Out(xs[position].shape, xs[position].data, xs[position].ranges, xs[position].dtype)
 
 
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: Dim | None, uneven: bool) -> tuple[Dim, ...]:
@@ -236,6 +245,10 @@ def _part(data: Elements, own: Shape, shape: Shape, i: int, start: Dim | None, s
     return Out(shape, moved(data, own, shape, lambda at: put(at, i, start + at[i] * step)))
 
 
+def _from(ctx: Ctx, x: TensorInfo, own: Shape, shape: Shape, i: int, start: Dim) -> Out:
+    return replace(_part(x.data, own, shape, i, start), ranges=ranges.cut(ctx, x, i, start, 1, shape))
+
+
 def _cut(ctx: Ctx, x: TensorInfo, shape: Shape, i: int, start: Dim, stop: Dim | None) -> Out:
     end = SENTINEL if stop is None else stop
     after = put(shape, i, slice_length(ctx, shape[i], start, end, 1))
@@ -279,10 +292,12 @@ def slice_(
     _check_steps(ctx, steps, forward)
     if is_plain(shape) and axes and len(shape) == 0:
         ctx.fail(OfRank("a tensor with at least one axis", (Argument("x"),), "the rank of {0} is 0", ()))
-    out = Out(shape, x.data)
+    out = Out(shape, x.data, x.ranges)
     for i, start, stop, step in zip(places(ctx, shape, axes, "axes"), starts, stops, steps, strict=True):
         after = put(out.shape, i, slice_length(ctx, shape[i], start, stop, step))
-        out = _part(out.data, out.shape, after, i, _first(shape[i], start, step), step)
+        begin = _begin(ctx, shape[i], start, step) if out.ranges else None
+        taken = ranges.cut(ctx, out, i, begin, step, after)
+        out = replace(_part(out.data, out.shape, after, i, _first(shape[i], start, step), step), ranges=taken)
     return out
 
 
@@ -301,6 +316,16 @@ def _first(size: Dim, start: Dim, step: Dim) -> int | None:
     if isinstance(size, int) and size >= 0 and isinstance(start, int) and isinstance(step, int):
         return slice(start, None, step).indices(size)[0]
     return None
+
+
+def _begin(ctx: Ctx, size: Dim, start: Dim, step: Dim) -> Dim | None:
+    """Where a slice begins that has any elements; None where nobody knows on which side of what."""
+    ahead, from_start = ctx.decide(ctx.le(1, step)), ctx.decide(ctx.le(0, start))
+    if ahead is None or from_start is None:
+        return None
+    if ahead:
+        return start if from_start else larger(ctx, start + size, 0)
+    return smaller(ctx, start, size - 1) if from_start else start + size
 
 
 # Borders, order and triangles
@@ -377,7 +402,7 @@ def _room(ctx: Ctx, size: Dim, pad: Dim, mode: str, axis: int) -> None:
     ctx.require(asked, ctx.any_of(ctx.eq(pad, 0), enough))
 
 
-@primitive("flip", "x: tensor, axis: ints = none", "T:any -> T", selects="x")
+@primitive("flip", "x: tensor, axis: ints = none", "T:any -> T", traits=[Trait.WHOLE], selects="x")
 def flip(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
     """The order of elements reversed along the given axes, or along all. Array API `flip`."""
     shape = known_shape(ctx, x)
@@ -392,7 +417,7 @@ def _axes(index: Sequence[int], shape: Shape) -> Iterator[tuple[int, int, Any]]:
     return zip(range(len(shape)), index, shape, strict=True)
 
 
-@primitive("roll", "x: tensor, shift: sizes, axis: ints = none", "T:any -> T", selects="x")
+@primitive("roll", "x: tensor, shift: sizes, axis: ints = none", "T:any -> T", traits=[Trait.WHOLE], selects="x")
 def roll(ctx: Ctx, x: TensorInfo, shift: Shape, axis: tuple[int, ...] | None) -> Out:
     """Elements moved by `shift` places along an axis, those that fall off come back at the other end; without `axis` in
     row-major order over the whole tensor.

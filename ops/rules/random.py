@@ -6,7 +6,7 @@ from typing import Any
 
 from ..axes import Shape, axis_of, indices, known_shape, not_negative, place, without
 from ..casts import attribute
-from ..model import Ctx, Dim, Out, Segment, TensorInfo
+from ..model import Ctx, Dim, Out, Range, Segment, TensorInfo
 from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Entry, Is, Number
@@ -85,8 +85,8 @@ def random_categorical(ctx: Ctx, key: TensorInfo, logits: TensorInfo, axis: int)
 
 
 @primitive("random_permutation", "key: tensor, n: size", f"{_KEY} -> int64", needs={"n": "exact"})
-def random_permutation(ctx: Ctx, key: TensorInfo, n: Dim) -> Shape:
+def random_permutation(ctx: Ctx, key: TensorInfo, n: Dim) -> Out:
     """The numbers from 0 to n - 1 in an order each of which is as likely as the others, `[n]`."""
     _key(ctx, key)
     not_negative(ctx, Argument("n", n))
-    return (n,)
+    return Out((n,), None, (Range(0, n - 1, True, True),))

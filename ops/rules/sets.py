@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..axes import Shape, known_shape, product
-from ..model import Ctx, Dim, TensorInfo
+from ..model import Ctx, Dim, Out, Range, TensorInfo
 from ..registry import primitive
 
 
@@ -14,14 +16,14 @@ def _distinct(ctx: Ctx, x: TensorInfo) -> tuple[Shape, Dim]:
 
 
 @primitive("unique_all", "x: tensor", "T:ordered -> T, int64, int64, int64", results="tuple", counts=("distinct", "x"))
-def unique_all(ctx: Ctx, x: TensorInfo) -> list[Shape]:
+def unique_all(ctx: Ctx, x: TensorInfo) -> list[Any]:
     """The distinct elements in ascending order, for each the index in row-major order where it stands first, for each
     element of x its place among them, and how often each stands there: `[k]`, `[k]`, the shape of x, `[k]`.
 
     The data decides k, at most the number of elements. Every nan is distinct from the others. Array API `unique_all`.
     """
     shape, k = _distinct(ctx, x)
-    return [(k,), (k,), shape, (k,)]
+    return [(k,), Out((k,), None, (Range(0, product(shape) - 1),)), Out(shape, None, (Range(0, k - 1),)), (k,)]
 
 
 @primitive("unique_counts", "x: tensor", "T:ordered -> T, int64", results="tuple", counts=("distinct", "x"))
@@ -35,13 +37,13 @@ def unique_counts(ctx: Ctx, x: TensorInfo) -> list[Shape]:
 
 
 @primitive("unique_inverse", "x: tensor", "T:ordered -> T, int64", results="tuple", counts=("distinct", "x"))
-def unique_inverse(ctx: Ctx, x: TensorInfo) -> list[Shape]:
+def unique_inverse(ctx: Ctx, x: TensorInfo) -> list[Any]:
     """The distinct elements in ascending order, `[k]`, and for each element of x its place among them, in the shape of x.
 
     The data decides k, at most the number of elements. Array API `unique_inverse`.
     """
     shape, k = _distinct(ctx, x)
-    return [(k,), shape]
+    return [(k,), Out(shape, None, (Range(0, k - 1),))]
 
 
 @primitive("isin", "x: tensor, values: tensor, invert: bool = false", "T:ordered, T -> bool")

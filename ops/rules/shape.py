@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...lang import codes
+from .. import ranges
 from ..arranged import moved, same_elements, spread
 from ..axes import (
     Shape,
@@ -25,6 +26,7 @@ from ..axes import (
 )
 from ..broadcast import broadcast
 from ..model import WILDCARD, Ctx, Dim, Out, RankUnknown, ResultOpen, Segment, TensorInfo, Trait
+from ..ranges import refitted
 from ..registry import primitive
 from ..requirements import (
     Argument,
@@ -50,7 +52,7 @@ from ..requirements import (
     onnx=("Reshape",),
     needs={"shape": "exact"},
     mismatch=codes.E307,
-    traits=[Trait.RESHAPES, Trait.REGROUPS],
+    traits=[Trait.RESHAPES, Trait.REGROUPS, Trait.WHOLE],
     selects="x",
 )
 def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
@@ -76,7 +78,7 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     else:
         ctx.require(SameElements(_all_axes(source), _counts(ctx, source, shape)))
         solved = shape
-    return Out(solved, same_elements(x.data, solved))
+    return Out(solved, same_elements(x.data, solved), refitted(x, source, solved))
 
 
 def _all_axes(source: Shape) -> At:
@@ -169,9 +171,13 @@ def _count(ctx: Ctx, shape: Shape) -> Dim:
 
 
 @primitive(
-    "flatten", "x: tensor, start: int = 0, end: int = -1", "T:any -> T", onnx=("Flatten",), traits=[Trait.REGROUPS],
+    "flatten",
+    "x: tensor, start: int = 0, end: int = -1",
+    "T:any -> T",
+    onnx=("Flatten",),
+    traits=[Trait.REGROUPS, Trait.WHOLE],
     selects="x",
-)  # fmt: skip
+)
 def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
     """The axes `start` to `end` (both included) as one; all of them if nothing else is said. A rank-0 tensor becomes
     `[1]`.
@@ -189,7 +195,7 @@ def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
         but = f"they are axes {number(shape, first)} and {number(shape, last)}"
         ctx.fail(Other("start to come before end", but=but))
     merged = (*shape[:first], _count(ctx, shape[first : last + 1]), *shape[last + 1 :])
-    return Out(merged, same_elements(x.data, merged))
+    return Out(merged, same_elements(x.data, merged), refitted(x, shape, merged))
 
 
 # Order of axes
@@ -200,7 +206,7 @@ def flatten(ctx: Ctx, x: TensorInfo, start: int, end: int) -> Out:
     "x: tensor, axes: ints = none",
     "T:any -> T",
     onnx=("Transpose",),
-    traits=[Trait.MOVES_AXES],
+    traits=[Trait.MOVES_AXES, Trait.WHOLE],
     selects="x",
 )
 def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Out:
@@ -220,10 +226,13 @@ def permute_dims(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Out:
 def _permuted(x: TensorInfo, dims: Shape, order: Sequence[int]) -> Out:
     """Axis i of the result is axis `order[i]`."""
     shape = tuple(dims[i] for i in order)
-    return Out(shape, moved(x.data, dims, shape, lambda index: [index[order.index(i)] for i in range(len(dims))]))
+    data = moved(x.data, dims, shape, lambda index: [index[order.index(i)] for i in range(len(dims))])
+    return Out(shape, data, ranges.permuted(x, order))
 
 
-@primitive("swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T", traits=[Trait.MOVES_AXES], selects="x")
+@primitive(
+    "swapaxes", "x: tensor, axis1: int, axis2: int", "T:any -> T", traits=[Trait.MOVES_AXES, Trait.WHOLE], selects="x"
+)
 def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Out:
     """Two axes swapped. NumPy's `swapaxes`."""
     shape = known_shape(ctx, x)
@@ -234,7 +243,11 @@ def swapaxes(ctx: Ctx, x: TensorInfo, axis1: int, axis2: int) -> Out:
 
 
 @primitive(
-    "moveaxis", "x: tensor, source: ints, destination: ints", "T:any -> T", traits=[Trait.MOVES_AXES], selects="x"
+    "moveaxis",
+    "x: tensor, source: ints, destination: ints",
+    "T:any -> T",
+    traits=[Trait.MOVES_AXES, Trait.WHOLE],
+    selects="x",
 )
 def moveaxis(ctx: Ctx, x: TensorInfo, source: tuple[int, ...], destination: tuple[int, ...]) -> Out:
     """Axes moved from `source` to `destination`; the others keep their order. Array API `moveaxis`."""
@@ -269,7 +282,7 @@ def _move(ctx: Ctx, dims: Shape, source: Sequence[int], destination: Sequence[in
     "x: tensor, axis: ints = 0",
     "T:any -> T",
     onnx=("Unsqueeze",),
-    traits=[Trait.RESHAPES, Trait.UNIT_AXES, Trait.NEW_AXIS, Trait.REGROUPS],
+    traits=[Trait.RESHAPES, Trait.UNIT_AXES, Trait.NEW_AXIS, Trait.REGROUPS, Trait.WHOLE],
     selects="x",
 )
 def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
@@ -289,7 +302,7 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
             result[i] = 1
     rest = iter(shape)
     solved = tuple(1 if d == 1 else next(rest) for d in result)
-    return Out(solved, same_elements(x.data, solved))
+    return Out(solved, same_elements(x.data, solved), refitted(x, shape, solved))
 
 
 @primitive(
@@ -297,7 +310,7 @@ def expand_dims(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...]) -> Out:
     "x: tensor, axis: ints = none",
     "T:any -> T",
     onnx=("Squeeze",),
-    traits=[Trait.UNIT_AXES, Trait.REGROUPS],
+    traits=[Trait.UNIT_AXES, Trait.REGROUPS, Trait.WHOLE],
     selects="x",
 )
 def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
@@ -314,7 +327,7 @@ def squeeze(ctx: Ctx, x: TensorInfo, axis: tuple[int, ...] | None) -> Out:
         for i in gone:
             ctx.require(Is(axis_of("x", shape, i), Number(1)))
     solved = tuple(d for i, d in enumerate(shape) if i not in gone)
-    return Out(solved, same_elements(x.data, solved))
+    return Out(solved, same_elements(x.data, solved), refitted(x, shape, solved))
 
 
 def _is_one(ctx: Ctx, part: Dim | Segment) -> bool:
@@ -336,7 +349,7 @@ def _is_one(ctx: Ctx, part: Dim | Segment) -> bool:
     "T:any -> T",
     onnx=("Expand",),
     needs={"shape": "exact"},
-    traits=[Trait.RESHAPES],
+    traits=[Trait.RESHAPES, Trait.WHOLE],
     selects="x",
 )
 def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
@@ -350,7 +363,7 @@ def broadcast_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
         if not isinstance(d, Segment):
             not_negative(ctx, Axis("shape", j, d))
     broadcast_into(ctx, "x", source, "shape", shape)
-    return Out(shape, spread(x.data, source, shape))
+    return Out(shape, spread(x.data, source, shape), ranges.spread(x, source, shape))
 
 
 def broadcast_into(ctx: Ctx, name: str, source: Shape, into: str, shape: Shape) -> None:
@@ -381,10 +394,21 @@ def broadcast_arrays(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> list[Out]:
         ctx.fail(Other("at least one tensor in {0}", (Argument("xs"),), blamed=()))
     names = tuple(f"xs[{n}]" for n in range(len(xs)))
     shape = broadcast(ctx, *(known_shape(ctx, x) for x in xs), names=names)
-    return [Out(shape, spread(x.data, known_shape(ctx, x), shape), dtype=x.dtype) for x in xs]
+    own = [known_shape(ctx, x) for x in xs]
+    return [
+        Out(shape, spread(x.data, s, shape), ranges.spread(x, s, shape), x.dtype) for x, s in zip(xs, own, strict=True)
+    ]
 
 
-@primitive("tile", "x: tensor, repeats: sizes", "T:any -> T", onnx=("Tile",), needs={"repeats": "exact"}, selects="x")
+@primitive(
+    "tile",
+    "x: tensor, repeats: sizes",
+    "T:any -> T",
+    onnx=("Tile",),
+    needs={"repeats": "exact"},
+    traits=[Trait.WHOLE],
+    selects="x",
+)
 def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
     """`x` laid out `repeats[i]` times along axis i: each size is multiplied.
 
@@ -403,7 +427,12 @@ def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
 
 
 @primitive(
-    "repeat", "x: tensor, repeats: size, axis: int = none", "T:any -> T", needs={"repeats": "exact"}, selects="x"
+    "repeat",
+    "x: tensor, repeats: size, axis: int = none",
+    "T:any -> T",
+    needs={"repeats": "exact"},
+    traits=[Trait.WHOLE],
+    selects="x",
 )
 def repeat(ctx: Ctx, x: TensorInfo, repeats: Any, axis: int | None) -> Out:
     """Each element `repeats` times in a row along `axis`, whose size is multiplied; without `axis` the tensor is

@@ -66,7 +66,7 @@ def _join_tensors(state: State, a: TensorInfo, b: TensorInfo, cases: Cases) -> T
     shape = _join_shapes(state, state.resolve(a.shape), state.resolve(b.shape), cases)
     dtype = None if a.dtype is None and b.dtype is None else _join_dtypes(state, a.dtype, b.dtype)
     data = _join_elements(state, a.data, b.data, cases)
-    return TensorInfo(shape, dtype, data, a.most if a.most == b.most else None)
+    return TensorInfo(shape, dtype, data, a.ranges if a.ranges == b.ranges else ())
 
 
 def _join_elements(state: State, a: Elements, b: Elements, cases: Cases) -> Elements:

@@ -142,6 +142,7 @@ FAMILIES: dict[str, Count] = {
     "nodes of language models": Count(2, 40),
     "nodes of vision models": Count(24, 500),
     "ranges of ids": Count(12, 200),
+    "ranges of indices": Count(15, 3_000),
     "indices that count up": Count(12, 200),
     "arms of models": Count(8, 200),
     "arms that data decides": Count(8, 200),

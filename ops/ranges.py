@@ -1,0 +1,402 @@
+"""From where to where the elements of integer tensors go, whatever their sizes are: what `data` says of small tensors, as far
+as bounds say it of all.
+
+Every bound is one of each element: wherever an operation may wrap around, or nothing is known of an operand, the range of the
+dtype stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+from ..lang.dtypes import DType, exact_integers
+from ..lang.node import Node, replace
+from .axes import Shape, is_plain, larger, smaller
+from .model import AnyDType, Ctx, Dim, Out, Range, Segment, TensorInfo
+from .requirements import Argument, Axis, Number, Other
+
+Ranges = tuple[Range, ...]
+# What an operation makes of the ranges of its operands, in a shape; None where that cannot be told.
+Ends = Callable[..., Range | None]
+# A tensor has no more ranges than these.
+_MOST = 6
+
+
+def sizes_of(x: TensorInfo) -> list[Any]:
+    """The sizes that the ranges of a tensor speak of."""
+    return [size for r in x.ranges for size in (r.least, r.most, *(r.steps or ()), *r.counts)]
+
+
+def constant(value: Any, rank: int) -> Range:
+    """The range of a tensor that has one value throughout."""
+    return Range(value, value, True, True, value, (0,) * rank)
+
+
+def progression(ctx: Ctx, first: Dim, steps: Sequence[Dim], shape: Shape) -> Range | None:
+    """The range of elements that change by steps along the axes; None where nobody knows which way a step leads."""
+    if not ctx.tells_ranges:
+        return None
+    least = most = first
+    for step, size in zip(steps, shape, strict=True):
+        if isinstance(step, int) and step == 0:
+            continue
+        if _surely(ctx, 0, step):
+            most = most + step * (size - 1)
+        elif _surely(ctx, step, 0):
+            least = least + step * (size - 1)
+        else:
+            return None
+    dense = all(isinstance(step, int) and abs(step) <= 1 for step in steps)
+    return Range(least, most, True, dense, first, tuple(steps))
+
+
+def _surely(ctx: Ctx, a: Dim, b: Dim) -> bool:
+    return a <= b if isinstance(a, int) and isinstance(b, int) else ctx.decide(ctx.le(a, b)) is True
+
+
+def _is_one_value(r: Range) -> bool:
+    return bool(r.least is r.most or r.least == r.most)
+
+
+def _some(r: Range) -> Range:
+    """The range of some of the elements, whichever."""
+    return _of_dtype(r.narrow) if r.narrow is not None else Range(r.least, r.most, counts=r.counts)
+
+
+def _of_dtype(dtype: DType) -> Range:
+    return Range(*((0, 1) if dtype.kind == "bool" else exact_integers(dtype)))
+
+
+def ranges_of(x: TensorInfo) -> Ranges:
+    """The ranges of a tensor's elements, at least that of its dtype; none where it has no integers."""
+    data = tuple(dict.fromkeys(x.data or ()))
+    if data and all(e is not None and not isinstance(e, Node) for e in data):
+        if all(type(e) is int for e in data) and len(data) > 1:
+            return (Range(min(data), max(data), True),)
+        if len(data) <= _MOST:
+            return tuple(constant(e, len(x.shape)) for e in data)
+    if x.ranges:
+        return x.ranges
+    return (_of_dtype(x.dtype),) if isinstance(x.dtype, DType) and x.dtype.kind in ("bool", "int", "uint") else ()
+
+
+# What moves elements
+
+
+def some_of(x: TensorInfo) -> Ranges:
+    """The ranges of some of the elements of a tensor."""
+    return tuple(map(_some, x.ranges))
+
+
+def moved(x: TensorInfo | Out, steps: Callable[[tuple[Dim, ...]], Sequence[Dim] | None]) -> Ranges:
+    """The ranges of all elements of a tensor, in another order or several times each; `steps` has the new steps."""
+    made = ((r, steps(r.steps) if r.steps is not None else None) for r in x.ranges)
+    return tuple(replace(r, steps=None if new is None else tuple(new), column=None) for r, new in made)
+
+
+def permuted(x: TensorInfo, order: Sequence[int]) -> Ranges:
+    """The ranges of a tensor whose axes are in another order: axis i of the result was `order[i]`."""
+    steps = moved(x, lambda steps: [steps[i] for i in order])
+    columns = [r.column and (order.index(r.column[0]), r.column[1]) for r in x.ranges]
+    return tuple(replace(r, column=column) for r, column in zip(steps, columns, strict=True))
+
+
+def columns(x: TensorInfo | Out, axis: int, places: Sequence[int]) -> Ranges:
+    """The ranges of the elements at some positions of an axis."""
+    of_axis = [r for r in x.ranges if r.column is not None and r.column[0] == axis]
+    if len(of_axis) == len(x.ranges):
+        return tuple(replace(r, steps=None, column=None) for r in of_axis if r.column and r.column[1] in places)
+    return tuple(_some(r) for r in x.ranges if r not in of_axis or r.column and r.column[1] in places)
+
+
+def spread(x: TensorInfo, own: Shape, shape: Shape) -> Ranges:
+    """The ranges of a tensor that is broadcast to a shape."""
+    return moved(x, lambda steps: _aligned(steps, own, shape))
+
+
+def _aligned(steps: tuple[Dim, ...], own: Shape, shape: Shape) -> tuple[Dim, ...] | None:
+    behind = shape[len(shape) - len(own) :]
+    if len(steps) != len(own) or not is_plain((*own, *shape)):
+        return None
+    kept = [0 if isinstance(d, int) and d == 1 else step for step, d in zip(steps, own, strict=True)]
+    if any(
+        d is not b and d != b and not (isinstance(s, int) and s == 0) for s, d, b in zip(kept, own, behind, strict=True)
+    ):
+        return None
+    return (0,) * (len(shape) - len(own)) + tuple(kept)
+
+
+def laid(x: TensorInfo, axis: int, rank: int) -> Ranges:
+    """The ranges of a row whose elements are repeated along all axes but one."""
+    return moved(x, lambda steps: (0,) * axis + steps + (0,) * (rank - 1 - axis))
+
+
+def refitted(x: TensorInfo | Out, own: Shape, shape: Shape) -> Ranges:
+    """The ranges of a tensor of which axes of one element come or go."""
+
+    def steps(old: tuple[Dim, ...]) -> list[Dim] | None:
+        kept = [(d, s) for d, s in zip(own, old, strict=True) if not _is_unit(d)]
+        if [d for d, _ in kept] != [d for d in shape if not _is_unit(d)]:
+            return None
+        rest = iter(s for _, s in kept)
+        return [0 if _is_unit(d) else next(rest) for d in shape]
+
+    return moved(x, steps)
+
+
+def _is_unit(size: Any) -> bool:
+    return isinstance(size, int) and size == 1
+
+
+def entry(ctx: Ctx, x: TensorInfo, i: int, place: Dim, shape: Shape) -> Range | None:
+    """The range of one entry of an axis, where elements change by the same: `shape` is that of the result."""
+    [r] = x.ranges if len(x.ranges) == 1 else [None]
+    if r is None or r.steps is None or r.narrow is not None or not is_plain(shape) or not _surely(ctx, 0, place):
+        return None
+    return progression(ctx, r.first + r.steps[i] * place, (*r.steps[:i], *r.steps[i + 1 :]), shape)
+
+
+def cut(ctx: Ctx, x: TensorInfo | Out, i: int, start: Dim | None, step: Dim, shape: Shape) -> Ranges:
+    """The ranges of every so many entries of one axis, from a start on: `shape` is that of the result."""
+    if (
+        isinstance(start, int)
+        and isinstance(step, int)
+        and isinstance(shape[i], int)
+        and any(r.column for r in x.ranges)
+    ):
+        return columns(x, i, range(start, start + step * shape[i], step))
+    return tuple(_cut(ctx, r, i, start, step, shape) for r in x.ranges)
+
+
+def _cut(ctx: Ctx, r: Range, i: int, start: Dim | None, step: Dim, shape: Shape) -> Range:
+    if r.steps is None or start is None or not is_plain(shape):
+        return _some(r)
+    steps = (*r.steps[:i], r.steps[i] * step, *r.steps[i + 1 :])
+    made = progression(ctx, r.first + r.steps[i] * start, steps, shape)
+    made = made if made is None or r.narrow is None else _stored(ctx, made, r.narrow)
+    return _some(r) if made is None else replace(made, counts=r.counts)
+
+
+def joined(ctx: Ctx, parts: Sequence[tuple[TensorInfo, Shape]], axis: int) -> Ranges:
+    """The ranges of tensors that are joined along an axis."""
+    found: list[Range] = []
+    are_columns = all(_is_unit(shape[axis]) for _, shape in parts)
+    for n, (x, shape) in enumerate(parts if ctx.tells_ranges else ()):
+        if not (own := ranges_of(x)) or not is_plain(shape):
+            return ()
+        counts, column = tuple(d for d in shape if not isinstance(d, int) or d == 0), (axis, n) if are_columns else None
+        found += (replace(r, steps=None, counts=r.counts + counts, column=column) for r in own)
+    return tuple(found) if len(found) <= _MOST else ()
+
+
+# What computes with elements
+
+
+def computed(ctx: Ctx, ends: Ends | None, shape: Shape, dtype: AnyDType | None, *operands: TensorInfo) -> Ranges:
+    """The ranges of what is computed element by element, of operands that broadcast to a shape, in a dtype."""
+    if (
+        ends is None
+        or not ctx.tells_ranges
+        or not isinstance(dtype, DType)
+        or dtype.kind not in ("bool", "int", "uint")
+    ):
+        return ()
+    sets = [_usable(x, shape, dtype, ends in (added, subtracted, multiplied, turned)) for x in operands]
+    if not any(x.ranges or x.data for x in operands) or [len(s) for s in sets if len(s) != 1][1:]:
+        return ()
+    made = [(_stored(ctx, ends(ctx, shape, *each), dtype), each) for each in product(*sets)]
+    found = [replace(r, counts=tuple(c for part in each for c in part.counts)) for r, each in made if r is not None]
+    if len(found) != len(made) or len(found) > 1 and not all(map(_are_one_value, (s for s in sets if len(s) == 1))):
+        found = [_some(r) for r in found] if len(found) == len(made) else []
+    return tuple(found)
+
+
+def _are_one_value(ranges: Ranges) -> bool:
+    return _is_one_value(ranges[0])
+
+
+def _usable(x: TensorInfo, shape: Shape, dtype: DType, wraps: bool) -> Ranges:
+    """The ranges of an operand, with their steps along the axes of the result. What wrapped around counts where the result
+    `wraps` as well: these operations are the same of integers and of what they are wrapped to."""
+    found = []
+    for r in ranges_of(x):
+        if r.narrow is not None and not (wraps and r.narrow == dtype):
+            r = _of_dtype(r.narrow)
+        steps = None if r.steps is None else _aligned(r.steps, x.shape, shape)
+        found.append(replace(r, steps=steps))
+    return tuple(found)
+
+
+def _stored(ctx: Ctx, r: Range | None, dtype: DType) -> Range | None:
+    """A range as elements of a dtype have it."""
+    if r is None or dtype.kind == "bool":
+        return r
+    fits = [ctx.fits(end, dtype) for end in (r.least, r.most)]
+    if all(fits):
+        return replace(r, narrow=None)
+    return replace(r, narrow=dtype) if r.dense and r.met and any(fits) else None
+
+
+def stored(ctx: Ctx, made: Range | None, dtype: AnyDType | None) -> Ranges:
+    """The one range of a new tensor of a dtype; none where it has no integers."""
+    found = _stored(ctx, made, dtype) if isinstance(dtype, DType) and dtype.kind in ("int", "uint") else None
+    return () if found is None else (found,)
+
+
+def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Ranges:
+    """The ranges of a tensor that is cast."""
+    if not ctx.tells_ranges or not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
+        return ()
+    made = [_as(ctx, r, dtype) for r in ranges_of(x)]
+    return tuple(r for r in made if r is not None) if None not in made else ()
+
+
+def _as(ctx: Ctx, r: Range, dtype: DType) -> Range | None:
+    if r.narrow is None:
+        return _stored(ctx, r, dtype)
+    low, high = exact_integers(r.narrow)
+    return r if all(exact_integers(dtype)[0] <= end <= exact_integers(dtype)[1] for end in (low, high)) else None
+
+
+def _of_ends(a: Range, b: Range, least: Dim, most: Dim) -> Range:
+    """What rises with both operands, where one of them has one value; that all integers between are there is so of the
+    other's."""
+    varied = b if _is_one_value(a) else a
+    one = _is_one_value(a) or _is_one_value(b)
+    return Range(least, most, one and varied.met, one and varied.dense)
+
+
+def added(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
+    if a.steps is not None and b.steps is not None:
+        made = progression(ctx, a.first + b.first, [s + t for s, t in zip(a.steps, b.steps, strict=True)], shape)
+        if made is not None:
+            return made
+    return _of_ends(a, b, a.least + b.least, a.most + b.most)
+
+
+def subtracted(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
+    return added(ctx, shape, a, turned(ctx, shape, b))
+
+
+def turned(ctx: Ctx, shape: Shape, r: Range) -> Range:
+    first, steps = (None, None) if r.steps is None else (0 - r.first, tuple(0 - s for s in r.steps))
+    least, most = 0 - r.least, 0 - r.most
+    return replace(r, least=most, most=least if not _is_one_value(r) else most, first=first, steps=steps)
+
+
+def multiplied(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+    if not _is_one_value(b):
+        a, b = b, a
+    factor = b.least
+    if not _is_one_value(b):
+        is_natural = _surely(ctx, 0, a.least) and _surely(ctx, 0, b.least)
+        return Range(a.least * b.least, a.most * b.most) if is_natural else None
+    if a.steps is not None:
+        return progression(ctx, a.first * factor, [s * factor for s in a.steps], shape)
+    return Range(a.least * factor, a.most * factor, a.met) if _surely(ctx, 0, factor) else None
+
+
+def floor_divided(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+    if not _is_one_value(b) or not _surely(ctx, 1, b.least):
+        return None
+    return _of_ends(a, b, a.least // b.least, a.most // b.least)
+
+
+def quotient(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+    """Division toward zero."""
+    return floor_divided(ctx, shape, a, b) if _surely(ctx, 0, a.least) else None
+
+
+def remainder(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+    if not _surely(ctx, 1, b.least):
+        return None
+    if _is_one_value(b) and _surely(ctx, 0, a.least):
+        if _surely(ctx, a.most, b.least - 1):
+            return a
+        if a.dense and isinstance(a.least, int) and a.least == 0:
+            return Range(0, smaller(ctx, a.most, b.least - 1), a.met, True)
+    return Range(0, b.most - 1)
+
+
+def maximum(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
+    return _of_ends(a, b, larger(ctx, a.least, b.least), larger(ctx, a.most, b.most))
+
+
+def minimum(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
+    return _of_ends(a, b, smaller(ctx, a.least, b.least), smaller(ctx, a.most, b.most))
+
+
+def less(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+    """The truth of a < b, where it is one for all elements."""
+    if _surely(ctx, a.most + 1, b.least):
+        return constant(1, len(shape))
+    return constant(0, len(shape)) if _surely(ctx, b.most, a.least) else None
+
+
+def negated(r: Range | None) -> Range | None:
+    """The opposite of a truth that is one for all elements."""
+    return None if r is None else constant(1 - r.least, len(r.steps or ()))
+
+
+def chosen(ctx: Ctx, shape: Shape, dtype: AnyDType | None, where: TensorInfo, x: TensorInfo, y: TensorInfo) -> Ranges:
+    """The ranges of elements that are those of `x` where a condition is true, else of `y`."""
+    if not ctx.tells_ranges or not isinstance(dtype, DType) or dtype.kind not in ("bool", "int", "uint"):
+        return ()
+    x_parts, y_parts = (_usable(part, shape, dtype, True) for part in (x, y))
+    truth = ranges_of(where)
+    if len(truth) == 1 and isinstance(truth[0].most, int) and _is_one_value(truth[0]):
+        return x_parts if truth[0].most else y_parts
+    found = dict.fromkeys(replace(_some(r), counts=()) for r in (*x_parts, *y_parts)) if x_parts and y_parts else {}
+    return tuple(found) if len(found) <= _MOST else ()
+
+
+# What elements have to be
+
+
+def in_range(ctx: Ctx, name: str, x: TensorInfo, axis: Axis, *, forward: bool = False) -> None:
+    """The elements of an operand are indices into an axis; none that counts from its end, if they lead only `forward`."""
+    ranges = ranges_of(x) if ctx.tells_ranges else ()
+    if not ranges or not is_plain(x.shape):
+        return
+    if x.data == ():
+        ctx.elements_fit(_asked(name, None, axis), [], True, True)
+        return
+    empty = [ctx.eq(d, 0) for d in x.shape if not isinstance(d, Segment) and (not isinstance(d, int) or d == 0)]
+    for r in ranges:
+        if r.met:
+            inside = _inside(ctx, r, axis.size, forward)
+            none = [*empty, *(ctx.eq(d, 0) for d in r.counts)]
+            ctx.elements_fit(_asked(name, r, axis), none, inside, inside)
+    others = [r if r.narrow is None else _of_dtype(r.narrow) for r in ranges if not r.met]
+    if others:
+        surely = ctx.all_of(*(_inside(ctx, r, axis.size, forward) for r in others))
+        needed = len(others) < len(ranges) or ctx.any_of(*(_reaches(ctx, r, axis.size, forward) for r in others))
+        ctx.elements_fit(_asked(name, others[0] if len(others) == 1 else None, axis), empty, surely, needed)
+
+
+def _inside(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
+    """Whether all elements of a range are indices, where there are any."""
+    signed = r.narrow is None or r.narrow.kind == "int"
+    inside = ctx.all_of(ctx.le(0 if forward or not signed else 0 - size, r.least), ctx.lt(r.most, size))
+    if r.narrow is None or r.narrow.bits == 64:
+        return inside
+    low, high = exact_integers(r.narrow)
+    if forward and signed:
+        return ctx.all_of(inside, ctx.le(low, r.least), ctx.le(r.most, high))
+    return ctx.any_of(inside, ctx.lt(high, size))
+
+
+def _reaches(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
+    """Whether some integer of a range is an index."""
+    return ctx.all_of(ctx.le(1, size), ctx.lt(r.least, size), ctx.le(0 if forward else 0 - size, r.most))
+
+
+def _asked(name: str, r: Range | None, axis: Axis) -> Other:
+    phrase, of = "{0} to be in range for {1}", (Argument(name), axis)
+    if r is None:
+        return Other(phrase, of)
+    if _is_one_value(r):
+        return Other(phrase, (*of, Number(r.least)), "its elements are {2}")
+    return Other(phrase, (*of, Number(r.least), Number(r.most)), "its elements go from {2} to {3}")
