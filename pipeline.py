@@ -133,12 +133,33 @@ def check_source(
     source: Source, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
 ) -> Report:
     """Check a program that is a source already; `base` may be what opens its files."""
-    options = options or Options()
-    if is_model(source.name):  # what works only on empty tensors, or in one arm, is a condition on its inputs
-        options = replace(options, allow_empty=True, spare_arms=True)
+    return check_loaded(loaded(source, base, roots), options or Options())
+
+
+class Loaded(Node):
+    """A program that was parsed with its imports, from which it is checked as often as somebody wants."""
+
+    modules: Modules
+    diagnostics: tuple[Diagnostic, ...]
+    files: Files
+
+
+@collector_paused
+def loaded(source: Source, base: Path | Files, roots: tuple[Path, ...] = ()) -> Loaded:
+    """Parse a program that is a source already, with what it imports; `base` may be what opens its files."""
     files = base if isinstance(base, Files) else Files(base, roots)
-    modules, program, diagnostics = _desugared(source, files, options.given)
-    return _checked(modules, program, diagnostics, files, options)
+    return Loaded(*load_program(source, files), files)
+
+
+@collector_paused
+def check_loaded(given: Loaded, options: Options) -> Report:
+    """Check a program that was loaded."""
+    if is_model(
+        given.modules.entry.module.source.name
+    ):  # what works only on empty tensors, or in one arm, is a condition
+        options = replace(options, allow_empty=True, spare_arms=True)
+    program, sorts = desugar(given.modules, lookup, options.given)
+    return _checked(given.modules, program, (*given.diagnostics, *sorts), given.files, options)
 
 
 @collector_paused
@@ -218,8 +239,9 @@ def desugar_source(
     source: Source, base: Path, roots: tuple[Path, ...] = ()
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:
     """The core program as desugaring makes it."""
-    _, program, diagnostics = _desugared(source, Files(base, roots))
-    return program, diagnostics
+    given = loaded(source, base, roots)
+    program, sorts = desugar(given.modules, lookup)
+    return program, (*given.diagnostics, *sorts)
 
 
 def inlined(checked: Checked) -> core.Program:
@@ -232,7 +254,7 @@ def call_on_shapes(
 ) -> tuple[CallResult, tuple[Cond, ...]]:
     """The result of a function for given argument shapes, and the conditions under which the call works. No data is touched.
     See simplify.on_shapes.result_shapes."""
-    return result_shapes(checked, lookup, function, arguments)
+    return result_shapes(checked, function, arguments)
 
 
 def cases_on_shapes(
@@ -240,21 +262,12 @@ def cases_on_shapes(
 ) -> tuple[tuple[ShapeCase, ...], State, tuple[Cond, ...]]:
     """The shapes of the result where sizes decide its rank, and the conditions under which the call works. See
     simplify.on_shapes.cases_of_shapes."""
-    return cases_of_shapes(checked, lookup, function, arguments)
+    return cases_of_shapes(checked, function, arguments)
 
 
 def failure_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape]) -> Diagnostic | None:
     """The first check that surely fails for such arguments, where it stands. See simplify.on_shapes.first_failure."""
-    return first_failure(checked, lookup, function, arguments)
-
-
-def _desugared(
-    source: Source, files: Files, given: tuple[Given, ...] = ()
-) -> tuple[Modules, core.Program, tuple[Diagnostic, ...]]:
-    modules, syntax = load_program(source, files)
-    program, sorts = desugar(modules, lookup, given)
-    diagnostics = (*syntax, *sorts)
-    return modules, program, diagnostics
+    return first_failure(checked, function, arguments)
 
 
 def _unmet(program: core.Program, given: tuple[Given, ...]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .diagnostics import Diagnostic
 from .node import Node
@@ -164,6 +164,8 @@ class Checked(Node):
     ended: bool = False
     require: Callable[[], tuple[Conditions, ...]] = tuple
     taking: Callable[[str], Takes | None] = dict[str, Takes]().get
+    # What checks `before` once more, with options and headers: a Checker.
+    anew: Callable[..., Any] = dict
 
     @property
     def silenced(self) -> tuple[Diagnostic, ...]:

@@ -9,6 +9,7 @@ of a model-local function. An attribute that lists numbers, in so many bytes as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from errno import EISDIR
@@ -23,7 +24,7 @@ from typing import IO
 
 from .dtypes import DTYPES, DType
 from .node import Node
-from .protobuf import BYTES, VARINT, Bytes, Damaged, fields, signed, varint, written
+from .protobuf import BYTES, FIXED32, VARINT, Bytes, Damaged, fields, signed, varint, written
 from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, Place, choose
 
 # The names of ONNX's types of elements, by their numbers.
@@ -51,6 +52,12 @@ _FIELDS = {1: _FLOATS, 14: _FLOATS, 8: _STRINGS, 7: 7, 11: _DOUBLES, 15: _DOUBLE
 # A list of numbers among the attributes: the type of its elements by the field that they stand in, one by one or packed. Its
 # data is the whole message, under a number that no field has.
 _ATTRIBUTE, _LISTED = 0, {7: 1, 8: 7}
+# Such numbers one by one, each with the tag of its field.
+_RUNS = {
+    7 << 3 | FIXED32: re.compile(rb"(?:=....)*+", re.DOTALL),
+    8 << 3 | VARINT: re.compile(rb"(?:@[\x80-\xff]{0,9}+[\0-\x7f])*+"),
+}
+_UPPER = bytes(range(128, 256))
 _MAX_TEXTS = 2**24
 # A message of fewer bytes than this has no tensor of more than 1,024 elements, of two bits each.
 SMALL = 256
@@ -134,7 +141,7 @@ class Walk:
         if kind == "attribute":
             self._list(begin, end, way)
         inside, pieces, copied, counts = _INSIDE[kind], [], begin, dict.fromkeys(_INSIDE[kind], 0)
-        for number, wire, at, start, stop in fields(self.data, begin, end):
+        for number, wire, at, start, stop in fields(self.data, begin, end, _RUNS if kind == "attribute" else {}):
             if number not in inside or wire != BYTES:
                 continue
             nth, counts[number] = counts[number], counts[number] + 1
@@ -168,15 +175,17 @@ class Walk:
 
     def _list(self, begin: int, end: int, way: str) -> None:
         """Enters an attribute that lists numbers."""
-        found = {number for number, *_ in fields(self.data, begin, end)} & set(_LISTED)
+        listed = [field for field in fields(self.data, begin, end, _RUNS) if field[0] in _LISTED]
+        found = {number for number, *_ in listed}
         if len(found) == 1:
-            count = sum(1 for _ in _elements(self.data, begin, end))
+            count = sum(_count(self.data, *field) for field in listed)
             data = {_ATTRIBUTE: ((begin, end),)}
             self.tensors[way + self._text(begin, end, 1)] = Located("", (count,), _LISTED[found.pop()], data, None)
 
     def _text(self, begin: int, end: int, number: int) -> str:
         """A text in a message; "" where there is none."""
-        found = [self.data[s:e] for n, wire, _, s, e in fields(self.data, begin, end) if (n, wire) == (number, BYTES)]
+        known = fields(self.data, begin, end, _RUNS)
+        found = [self.data[s:e] for n, wire, _, s, e in known if (n, wire) == (number, BYTES)]
         return found[-1].decode("utf-8", "replace") if found else ""
 
     def _tensor(self, begin: int, end: int, way: str, is_named: bool) -> list[Piece]:
@@ -202,7 +211,7 @@ class Walk:
 def located(data: Bytes, begin: int, end: int) -> Located:
     """What a tensor's message says."""
     name, type_, is_external, dims = "", 0, False, []
-    ranges: dict[int, tuple[tuple[int, int], ...]] = {}
+    ranges: dict[int, list[tuple[int, int]]] = {}
     external: dict[str, str] = {}
     for number, wire, _, start, stop in fields(data, begin, end):
         if number == 1:
@@ -215,18 +224,35 @@ def located(data: Bytes, begin: int, end: int) -> Located:
             external |= [_entry(data, start, stop)]
         elif number == 14 and wire == VARINT:
             is_external = varint(data, start, stop)[0] == 1
-        elif number in _LISTS or number == _RAW:
-            ranges[number] = (*(() if number == _RAW else ranges.get(number, ())), (start, stop))
-    return Located(name, tuple(dims), type_, ranges, external if is_external else None)
+        elif number == _RAW:
+            ranges[number] = [(start, stop)]
+        elif number in _LISTS:
+            ranges.setdefault(number, []).append((start, stop))
+    data_at = {number: tuple(found) for number, found in ranges.items()}
+    return Located(name, tuple(dims), type_, data_at, external if is_external else None)
+
+
+def _count(data: Bytes, number: int, wire: int, begin: int, start: int, stop: int) -> int:
+    """How many numbers a field of such a list has: those of a run, or packed ones."""
+    if wire == FIXED32:
+        return (stop - begin) // 5
+    if _LISTED[number] == 1:
+        return _whole(start, stop) // 4
+    ends = len(data[begin if wire == VARINT else start : stop].translate(None, _UPPER))  # the tags are such bytes too
+    return ends // 2 if wire == VARINT else ends
+
+
+def _whole(start: int, stop: int) -> int:
+    if (stop - start) % 4:
+        raise Damaged(f"a list of numbers is cut off at byte {stop}")
+    return stop - start
 
 
 def _elements(data: Bytes, begin: int, end: int) -> Iterator[bytes]:
     """The elements of an attribute that lists numbers, as they lie in memory."""
     for number, _, _, start, stop in fields(data, begin, end):
         if _LISTED.get(number) == 1:
-            if (stop - start) % 4:
-                raise Damaged(f"a list of numbers is cut off at byte {stop}")
-            yield from (data[at : at + 4] for at in range(start, stop, 4))
+            yield from (data[at : at + 4] for at in range(start, start + _whole(start, stop), 4))
         elif number in _LISTED:
             yield from (n.to_bytes(8, "little") for n in _numbers(data, start, stop))
 
@@ -246,8 +272,9 @@ def _numbers(data: Bytes, at: int, end: int) -> Iterator[int]:
 
 
 @contextmanager
-def open_tensor(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]:
-    """A tensor of a model and the stream at the first byte of its data; raises BadWeights and OSError."""
+def open_tensor(path: Path, key: str | None, reads: bool = True) -> Iterator[tuple[Place, IO[bytes]]]:
+    """A tensor of a model and the stream at the first byte of its data; numbers that the file lists one by one are decoded only
+    where somebody `reads` them. Raises BadWeights and OSError."""
     try:
         known = index(path)
     except Damaged as problem:
@@ -256,7 +283,7 @@ def open_tensor(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]
     if name in known.twice:
         raise BadWeights(f"is damaged: it holds more than one tensor {name!r}")
     try:
-        place, file, offset = _opened(path, known.tensors[name])
+        place, file, offset = _opened(path, known.tensors[name], reads)
     except BadWeights as problem:
         raise BadWeights(f"holds a tensor {name!r} that {problem}") from None
     with file:
@@ -264,10 +291,10 @@ def open_tensor(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]
         yield place, file
 
 
-def _opened(path: Path, tensor: Located) -> tuple[Place, IO[bytes], int]:
+def _opened(path: Path, tensor: Located, reads: bool) -> tuple[Place, IO[bytes], int]:
     dtype, found = dtype_of(tensor), place_of(path, tensor)
     if found is None:
-        width, data = _listed(path, tensor, dtype)
+        width, data = _listed(path, tensor, dtype, reads)
         return Place(tensor.shape, dtype, width=width), BytesIO(data), 0
     file = found[0].open("rb")
     stamp = (*_stamp(path.stat()), *_stamp(fstat(file.fileno())))
@@ -278,22 +305,25 @@ def _stamp(found: stat_result) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-def _listed(path: Path, tensor: Located, dtype: DType) -> tuple[int, bytes]:
-    """How many bytes each element of a tensor has, and all of them, where the file lists elements one by one."""
+def _listed(path: Path, tensor: Located, dtype: DType, reads: bool) -> tuple[int, bytes]:
+    """How many bytes each element of a tensor has, and all of them, where the file lists elements one by one; of numbers that
+    nobody reads only how many there are."""
     field, width = _FIELDS.get(tensor.type, _INTS), dtype.bits // 8
     ranges = tensor.data.get(field, ())
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         if _ATTRIBUTE in tensor.data:
-            return width, b"".join(_elements(data, *tensor.data[_ATTRIBUTE][0]))
+            return width, b"".join(_elements(data, *tensor.data[_ATTRIBUTE][0])) if reads else b""
         if field == _STRINGS:
             return _texts([data[begin:end] for begin, end in ranges], prod(tensor.shape))
         if field in _PACKED:
             listed = b"".join(data[begin:end] for begin, end in ranges)
+            length = len(listed)
         else:
             size = width or 1
+            length = size * sum(len(data[begin:end].translate(None, _UPPER)) for begin, end in ranges)
             numbers = (n & (256**size - 1) for begin, end in ranges for n in _numbers(data, begin, end))
-            listed = b"".join(n.to_bytes(size, "little") for n in numbers)
-    if len(listed) != byte_count(tensor):
+            listed = b"".join(n.to_bytes(size, "little") for n in numbers) if reads else b""
+    if length != byte_count(tensor):
         raise BadWeights(f"has more or less data than {Header(tensor.shape, dtype)} asks for")
     return width, listed
 

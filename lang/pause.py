@@ -40,3 +40,8 @@ def collector_spared(phase: Callable[P, R]) -> Callable[P, R]:
             gc.freeze()
 
     return spared
+
+
+def collect_new() -> None:
+    """Frees what is garbage among the objects that are new since the last time: each is looked at once."""
+    gc.collect(0)

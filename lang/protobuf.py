@@ -3,8 +3,9 @@ that is not asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from mmap import mmap
+from re import Pattern
 
 Bytes = bytes | mmap
 
@@ -44,8 +45,11 @@ def written(value: int) -> bytes:
     return bytes(made)
 
 
-def fields(data: Bytes, begin: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:
-    """Each field of the message in `data[begin:end]`: its number, its kind, where it begins, and its value's range."""
+def fields(
+    data: Bytes, begin: int, end: int, runs: Mapping[int, Pattern[bytes]] = {}
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Each field of the message in `data[begin:end]`: its number, its kind, where it begins, and its value's range. Numbers
+    that follow each other with a tag of `runs` are one field, as the pattern there finds them: they may be millions."""
     at = begin
     while at < end:
         begin = at
@@ -63,4 +67,6 @@ def fields(data: Bytes, begin: int, end: int) -> Iterator[tuple[int, int, int, i
             raise Damaged(f"byte {begin} begins no field")
         if at > end or not number:
             raise Damaged(f"the field at byte {begin} is cut off" if number else f"byte {begin} begins no field")
+        if tag in runs and (more := runs[tag].match(data, at, end)):
+            at = more.end()
         yield number, kind, begin, start, at

@@ -50,19 +50,19 @@ _BROKEN = (
 
 def read_header(path: Path, key: str | None) -> Header:
     """The header of the array `key` of a file (None for a `.npy` file, which has one array); raises BadWeights."""
-    with open_array(path, key) as (place, _):
+    with open_array(path, key, reads=False) as (place, _):
         return Header(place.shape, place.dtype, place.stamp)
 
 
 @contextmanager
-def open_array(path: Path, key: str | None) -> Iterator[tuple[Place, IO[bytes]]]:
-    """One array of a file and the stream at the first byte of its data; whatever goes wrong, here or while the data is
-    read, is a BadWeights."""
+def open_array(path: Path, key: str | None, reads: bool = True) -> Iterator[tuple[Place, IO[bytes]]]:
+    """One array of a file and the stream at the first byte of its data, which need not have any where nobody `reads` it;
+    whatever goes wrong, here or while the data is read, is a BadWeights."""
     try:
         if path.suffix.lower() == ".onnx":
             from .onnx_weights import open_tensor  # few programs read models
 
-            with open_tensor(path, key) as found:
+            with open_tensor(path, key, reads) as found:
                 yield found
             return
         with path.open("rb") as file:

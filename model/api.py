@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,8 +25,7 @@ from ..lang import codes
 from ..lang.checked import Takes
 from ..lang.diagnostics import Diagnostic, RxError, error, warning
 from ..lang.files import CALLED, is_model
-from ..lang.given import Given
-from ..lang.node import Node
+from ..lang.node import Node, replace
 from ..lang.parser import decode
 from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
@@ -143,13 +142,14 @@ def infer_model(
     prelude: Prelude | None = None,
     data: bytes | None = None,
 ) -> Inferences:
-    def check(model: Model, *given: Given) -> Tried:
+    options = Options(allow_empty=True, supposing=True, errors_only=True)
+
+    def check(model: Model) -> Tried:
         translation = translate(model, prelude=prelude)
-        options = Options(allow_empty=True, supposing=True, errors_only=True, given=given)
-        return tried_as(model, translation, pipeline.check_source(translation.source, path.parent, (), options))
+        return tried_as(model, translation, pipeline.loaded(translation.source, path.parent), options)
 
     tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
-    tried = with_demands(tried, partial(check, tried.model)) or tried
+    tried = with_demands(tried, lambda given: tried.checked(replace(options, given=(given,)))) or tried
     model, translation, report = tried.model, tried.translation, tried.report
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)

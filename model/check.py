@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from .. import pipeline
 from ..frontends.onnx.dynamic import with_symbols
 from ..frontends.onnx.edits import Edit, edited
 from ..frontends.onnx.inference import Inferred
@@ -19,7 +18,7 @@ from ..lang.diagnostics import Diagnostic, RxError
 from ..lang.given import Given
 from ..lang.node import Node, replace
 from ..lang.source import Source
-from ..pipeline import Report
+from ..pipeline import Report, loaded
 from ..simplify.known.outcome import Options
 from .arms import Check, Tried, tried_as, with_arms
 from .at_sizes import Arrival, arrival, read_sizes
@@ -65,8 +64,7 @@ def check_model(
     values = known_of(model, translation, report)
 
     def again(demanded: Given) -> Tried:
-        more = replace(options, given=(*options.given, demanded))
-        return _tried(name, path.parent, roots, more, prelude, model)
+        return tried.checked(replace(options, given=(*options.given, demanded)))
 
     given = tuple(c.span.text for g in options.given if g.is_for("main") for c in g.conditions)
     made = contract_of(model, translation, report, values)
@@ -98,7 +96,7 @@ def _tried(
 ) -> Tried:
     found = translate(model, prelude=prelude)
     translation = replace(found, source=Source(name, found.source.text, found.source.made))
-    return tried_as(model, translation, pipeline.check_source(translation.source, base, roots, options))
+    return tried_as(model, translation, loaded(translation.source, base, roots), options)
 
 
 def _with_demands(first: Tried, made: Contract, check: Callable[[Given], Tried]) -> Contract:

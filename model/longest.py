@@ -18,7 +18,7 @@ from .replay import Parameter, Unanswered, failure_at
 Sizes = Mapping[str, int]
 # Of larger models none is looked for, as each number takes as long as a check of the model does; nor of those with more sizes,
 # nor beyond this length.
-_MOST_NODES = 200
+_MOST_NODES, _MOST_LENGTH = 200, 4_000
 _MOST_SIZES = 4
 _FARTHEST = 2**16
 
@@ -39,7 +39,7 @@ def longest(tried: Tried, made: Contract, check: Callable[[Given], Tried]) -> It
     names = names_in(*(size for i in made.inputs for size in i.shape or ()))
     if not left or checked is None or len(names) > _MOST_SIZES:
         return
-    if len(tried.model.graph.operations) > _MOST_NODES:
+    if len(tried.model.graph.operations) > _MOST_NODES or checked.length > _MOST_LENGTH:
         return
     writer = Writer(tried.model, tried.translation, made.inputs, checked)
     known = [c.condition for c in made.conditions]
@@ -47,6 +47,8 @@ def longest(tried: Tried, made: Contract, check: Callable[[Given], Tried]) -> It
     for name in names:
         found = numbers.longest(name)
         if found is None or writer.demand(failed(found.failure)).node not in left:
+            continue
+        if numbers.passes_somewhere(found):
             continue
         empties = numbers.empties(found)
         if _always_fails(check, [*known, f"{name} > {found.most}", *(f"{e} >= 1" for e in empties)]):
@@ -75,6 +77,7 @@ class _Numbers:
         self, checked: Checked, params: tuple[Parameter, ...], known: Sequence[str], names: Sequence[str]
     ) -> None:
         self.checked, self.params, self.known, self.names = checked, params, known, names
+        self._found: dict[tuple[int, ...], Diagnostic | None] = {}
 
     def longest(self, name: str) -> Longest | None:
         """The end of the numbers that pass, from the smallest one on; all other sizes are small."""
@@ -97,11 +100,19 @@ class _Numbers:
         others = [n for n in self.names if n != found.name]
         return [n for n in others if self._failure({**found.beyond, n: 0}) is None]
 
+    def passes_somewhere(self, found: Longest) -> bool:
+        """Whether a longer input passes where the other sizes are twice as long."""
+        sizes = {n: 2 * size for n, size in found.beyond.items()} | {found.name: found.beyond[found.name]}
+        return self._is_known(sizes) and self._failure(sizes) is None
+
     def _is_known(self, sizes: Sizes) -> bool:
         return all(holds_at(text, sizes) for text in self.known)
 
     def _failure(self, sizes: Sizes) -> Diagnostic | None:
-        try:
-            return failure_at(self.checked, self.params, sizes)
-        except Unanswered:
-            return None
+        key = tuple(sizes[name] for name in self.names)
+        if key not in self._found:
+            try:
+                self._found[key] = failure_at(self.checked, self.params, sizes)
+            except Unanswered:
+                self._found[key] = None
+        return self._found[key]

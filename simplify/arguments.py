@@ -40,6 +40,10 @@ class NotLiteral(BadArgument):
     """A number that has to stand in the program does not."""
 
 
+# A tensor of more elements is no list of sizes that anybody reasons about.
+_MOST_SIZES = 2**16
+
+
 def argument(param: Param, value: Value, state: State) -> Any:
     """An argument as the rule wants it."""
     return _READERS[param.kind](param, value, state)
@@ -108,7 +112,7 @@ def _from_tensor(param: Param, value: TensorInfo, state: State) -> tuple[Any, ..
     shape = state.resolve(value.shape)
     if shape == ():
         return (_size(param, value, state),)
-    if not plain(shape) or not isinstance(shape[0], int):
+    if not plain(shape) or not isinstance(shape[0], int) or shape[0] > _MOST_SIZES:
         raise RankUnknown
     known = value.data if value.data is not None and len(shape) == 1 else (None,) * shape[0]
     return tuple(_unknown(state) if e is None or isinstance(e, Node) else e for e in known)

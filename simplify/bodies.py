@@ -20,7 +20,7 @@ from .solver.terms import Term, over, stride, variables
 from .visitor import Part, Visitor
 
 # So many bodies are inlined in one another, and so deep may be what is nested in them all.
-_MAX_INLINED, _DEEPEST = 24, 320
+_MAX_INLINED, _DEEPEST = 64, 320
 _ROOM = 20_000
 
 
@@ -99,10 +99,13 @@ class Bodies(Part):
         given = tuple(settle(self.state, inner[p.name]).value for p in function.params)
         if not known_function or any(isinstance(v, FnValue) for v in given):
             return self._walk_inlined(frame, function, identity, inner, span)[0], None
-        key = (function.name, *given, *(inner[p.name].number for p in function.params))
+        numbers = tuple(inner[p.name].number for p in function.params)
+        key, plain = (function.name, *given, *numbers), (function.name, *given)
         known = self.state.inlined.get(key)
+        if known is None and self.bindings.literals.keys().isdisjoint(numbers):
+            known = self.state.inlined.get(plain)
         if known is None:
-            newest, number = self.state.serial(), self.bindings.number()
+            newest, number, since = self.state.serial(), self.bindings.number(), len(self.prover.log.findings)
             entry, block = known = self._walk_inlined(frame, function, identity, inner, span)
             if over():  # it was not walked to its end
                 self.may_not_end(frame, function)
@@ -111,6 +114,8 @@ class Bodies(Part):
                 # What the body makes it may make differently the next time: an extern does.
                 is_older = entry.number is not None and entry.number < number
                 self.state.inlined[key] = (entry if is_older else replace(entry, number=None)), block
+                if not is_older and not any(f.is_error for f in self.prover.log.findings[since:]):  # each is told
+                    self.state.inlined[plain] = self.state.inlined[key]
         return replace(known[0], span=span), known[1]
 
     def _is_entered(self, frame: Frame, identity: str, function: core.Function) -> bool:

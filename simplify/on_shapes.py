@@ -11,7 +11,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
-from ..ops.model import Primitive, TensorInfo
+from ..ops.model import TensorInfo
 from .cases import Begun, ShapeCase, by_cases
 from .findings import Log, choose
 from .frame import Frame
@@ -41,25 +41,23 @@ class ArgumentShape(Node):
 Arguments = Mapping[str, ArgumentShape | int | str]
 
 
-def result_shapes(
-    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
-) -> tuple[CallResult, tuple[Cond, ...]]:
+def result_shapes(checked: Checked, name: str, arguments: Arguments) -> tuple[CallResult, tuple[Cond, ...]]:
     """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
     and what is wrong with the call; and what has to hold so that it works."""
-    checker, walk, begin = _called(checked, lookup, name, arguments)
+    checker, walk, begin = _called(checked, name, arguments)
     result = begin(walk.frame)
     found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
     return found, _conditions(walk)
 
 
 def cases_of_shapes(
-    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
+    checked: Checked, name: str, arguments: Arguments
 ) -> tuple[tuple[ShapeCase, ...], State, tuple[Cond, ...]]:
     """The shapes that such a call gives where sizes decide the rank, each with its condition, the State of their sizes, and
     what has to hold so that the call works. There are none where nothing is known."""
 
     def begin() -> Begun:
-        _, walk, body = _called(checked, lookup, name, arguments)
+        _, walk, body = _called(checked, name, arguments)
         return Begun(walk, {}, lambda frame: (body(frame), ()))
 
     first = begin()
@@ -75,25 +73,21 @@ def _conditions(walk: Walk) -> tuple[Cond, ...]:
     return tuple(dict.fromkeys(conditions))
 
 
-def first_failure(
-    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
-) -> Diagnostic | None:
+def first_failure(checked: Checked, name: str, arguments: Arguments) -> Diagnostic | None:
     """The first check that surely fails in such a call, told where it stands; None where nothing does."""
-    checker, walk, begin = _called(checked, lookup, name, arguments)
+    checker, walk, begin = _called(checked, name, arguments)
     begin(walk.frame)
     return next((told_inside(f) for f in checker.log.findings if f.outcome.status is Status.REFUTED), None)
 
 
-def _called(
-    checked: Checked, lookup: Callable[[str], Primitive | None], name: str, arguments: Arguments
-) -> tuple[Checker, Walk, Callable[[Frame], Entry]]:
+def _called(checked: Checked, name: str, arguments: Arguments) -> tuple[Checker, Walk, Callable[[Frame], Entry]]:
     """What is known before a call, and what walks the call."""
 
     def header(load: core.Load) -> TensorInfo | None:
         known = checked.headers.get((load.path, load.key))
         return None if known is None else TensorInfo(known.shape, known.dtype)
 
-    checker = Checker(checked.before, lookup, Options(allow_empty=True), header)
+    checker: Checker = checked.anew(checked.before, Options(allow_empty=True), header)
     for const in checked.before.consts:
         checker.const(const)
     checker.log = Log(certain=True)

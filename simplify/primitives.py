@@ -15,7 +15,7 @@ from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.elements import count
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo, Trait
-from ..ops.ranges import in_range, moved, some_of
+from ..ops.ranges import in_range, moved, sizes_of, some_of
 from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken, of_some_rank
 from ..ops.tracked import kept
 from . import lint, transposed
@@ -45,7 +45,19 @@ from .known.values import (
 from .opaque import holds
 from .operand_dtypes import result_dtypes
 from .rule_context import Refuted, SymbolicCtx, outline
-from .solver.terms import A_CALL, AN_AXIS, Allowance, OutOfSteps, TooLarge, charge, over, spent, stride
+from .solver.terms import (
+    A_CALL,
+    AN_AXIS,
+    MOST_BITS,
+    Allowance,
+    OutOfSteps,
+    Size,
+    TooLarge,
+    charge,
+    over,
+    spent,
+    stride,
+)
 from .visitor import Visitor
 from .voice.claims import Fits
 from .voice.spoken import CallInfo
@@ -287,7 +299,7 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
     except (RankUnknown, TooLarge) as why:
         told = _without_its_rule(row, ctx, arguments, dtypes, why)
         return _unknown_result(ctx.state, row, column, dtypes) if told is None else told
-    return _of_some_rank(ctx, _results(row, result, dtypes))
+    return _of_some_rank(ctx, _results(ctx.state, row, result, dtypes))
 
 
 def _ask_for_places(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> None:
@@ -318,7 +330,7 @@ def _without_its_rule(
     elif found is None or found[1]:
         ctx.leave_open(_fitting(ctx.state, row, arguments))
     if found is not None:
-        return _results(row, found[0], dtypes)
+        return _results(ctx.state, row, found[0], dtypes)
     return TensorInfo(arguments[0].shape, dtypes[0]) if row.elementwise else None
 
 
@@ -432,20 +444,29 @@ def _read(param: Param, entries: dict[str, Entry], state: State) -> Any:
         return _UNREADABLE
 
 
-def _results(row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Value:
+def _results(state: State, row: Primitive, result: Any, dtypes: list[AnyDType | None]) -> Value:
     if row.results == "size":
-        return SizeValue(result)
+        return SizeValue(_bearable(state, result, nonneg=False))
     if row.results == "tuple":
         outs = list(result)
         dtypes = dtypes if len(dtypes) == len(outs) else dtypes[:1] * len(outs)
-        return TupleValue(tuple(_one(out, dtype) for out, dtype in zip(outs, dtypes, strict=True)))
-    return _one(result, dtypes[0])
+        return TupleValue(tuple(_one(state, out, dtype) for out, dtype in zip(outs, dtypes, strict=True)))
+    return _one(state, result, dtypes[0])
 
 
-def _one(out: Any, dtype: AnyDType | None) -> TensorInfo:
-    if isinstance(out, Out):
-        return TensorInfo(tuple(out.shape), out.dtype or dtype, kept(out.data), out.ranges)
-    return TensorInfo(tuple(out), dtype)
+def _one(state: State, out: Any, dtype: AnyDType | None) -> TensorInfo:
+    out = out if isinstance(out, Out) else Out(tuple(out))
+    made = TensorInfo(tuple(_bearable(state, d) for d in out.shape), out.dtype or dtype, kept(out.data), out.ranges)
+    return replace(made, ranges=()) if any(map(_is_too_long, sizes_of(made))) else made
+
+
+def _bearable(state: State, size: Size, nonneg: bool = True) -> Size:
+    """A size; of a number that has too many bits nothing is known."""
+    return state.size("?", nonneg=nonneg) if _is_too_long(size) else size
+
+
+def _is_too_long(size: object) -> bool:
+    return isinstance(size, int) and size.bit_length() > MOST_BITS
 
 
 def _unknown_result(state: State, row: Primitive, column: Column, dtypes: list[AnyDType | None]) -> Value:

@@ -12,6 +12,7 @@ from ..lang.node import PROVENANCE, Node
 from ..lang.walk import depth, walk
 from ..ops.model import Primitive, TensorInfo
 from .known.values import Env
+from .solver.terms import A_FACT
 from .wildcards import Solutions
 
 Check = core.Assert | core.MatchShape
@@ -38,7 +39,9 @@ class Program:
         core_program: core.Program,
         lookup: Callable[[str], Primitive | None],
         header: Callable[[core.Load], TensorInfo | None],
+        like: Program | None = None,
     ) -> None:
+        """`like` is the same program, which was measured before."""
         self.functions = {f.name: f for f in core_program.functions}
         self.impls = {i.name: i for i in core_program.impls}
         self.lookup = lookup
@@ -47,12 +50,12 @@ class Program:
         # What each -1 of a reshape stands for, as soon as its function has been walked.
         self.solutions = Solutions()
         self._const_defs = {c.name: c for c in core_program.consts}
-        self.uses: dict[int, Uses] = {}
+        self.uses: dict[int, Uses] = {} if like is None else like.uses
         self._places = {name: i for i, name in enumerate(self._const_defs)}
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
-        self._measured = measured(core_program)
+        self._measured = measured(core_program) if like is None else like._measured
         lengths = {name: m.length for name, m in self._measured.items()}
         bound = [m.bound for m in self._measured.values()]
         self.taken = frozenset(c.name for c in core_program.consts).union(*bound)
@@ -61,11 +64,12 @@ class Program:
         self.length = sum(lengths.values())
         self.purse = purse(self.length)
         # The steps that may be walked beside them.
-        self.walks = _WALKS + _WALKS_OF_A_LINE * _lines(core_program)
+        checks = sum(len(f.checks) for f in core_program.functions)
+        self.walks = _WALKS + _WALKS_OF_A_LINE * _lines(core_program) + A_FACT * checks
         # So many calls and checks of inlined bodies may still be walked.
         self.fuel = _ALL_FUEL + _FUEL_OF_A_NAME * sum(map(len, bound))
-        self._fuel_for: dict[str, int] = {}
-        self._depths: dict[str, int] = {}
+        self._fuel_for: dict[str, int] = {} if like is None else like._fuel_for
+        self._depths: dict[str, int] = {} if like is None else like._depths
         # So many nodes of what is left of inlined bodies may still be looked at, and written into callers.
         self.room = _ALL_ROOM + _ROOM_OF_A_NAME * sum(map(len, bound))
         # The functions that have been checked and in whose bodies nothing can fail.
@@ -227,7 +231,8 @@ _PURSE, _LEAST_PURSE, _LESS_PURSE = 147_000, 12_000, 45
 _NODES = 7  # of a statement
 
 
-# What is walked costs nothing as long as it is about what is written: a call or two in each line, and a few screens full.
+# What is walked costs nothing as long as it is about what is written: a call or two in each line, a fact for each check of a
+# signature, however many stand in a line, and a few screens full.
 _WALKS, _WALKS_OF_A_LINE = 60_000, 300
 # Calls and checks of inlined bodies: for one function, for one where the program has none left, and for the program.
 _FUEL, _LEAST_FUEL, _ALL_FUEL, _FUEL_OF_A_NAME = 3_000, 20, 4_000, 2

@@ -8,13 +8,14 @@ become facts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import cache, partial
+from functools import cache, cached_property, partial
 
 from ..lang import core
 from ..lang.checked import Checked, Conditions, Demands, Explanation, FunctionShapes, Takes
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node, replace
+from ..lang.pause import collect_new
 from ..lang.source import Span
 from ..lang.walk import walk as nodes
 from ..ops.model import Primitive, TensorInfo
@@ -79,6 +80,8 @@ _MOST_MEMBERS = 24
 # So many conditions of a signature are left out one by one, to find those that exclude each other, and more by halves; so many
 # are assumed for that in all.
 _ONE_BY_ONE, _MOST_ASSUMED = 40, 4_000
+# What is known of more functions is forgotten, so many at a time, and found out again when somebody asks.
+_MOST_KEPT, _AT_A_TIME = 4_000, 100
 
 
 class Checker:
@@ -89,13 +92,17 @@ class Checker:
         options: Options,
         header: Header,
         known: KnownConsts | None = None,
+        like: Program | None = None,
     ) -> None:
         self.before = program
         self.known = known
         self.reused: set[str] = set()
         self.options = options
         self.log = Log()
-        self.program = Program(program, lookup, header)
+        self.program = Program(program, lookup, header, like)
+        # Whether what is known of each function is kept for who asks later: of very many it would take too much memory.
+        self.keeps = len(program.functions) <= _MOST_KEPT
+        self.closed = 0
         self.walks: dict[str, Walk] = {}
         self.questions: dict[str, int] = {}
         self.shapes: dict[str, Callable[[], FunctionShapes]] = {}
@@ -162,6 +169,7 @@ class Checker:
             lambda: tuple(told(f) for f in silent[:IN_WORDS] if f.is_whole),
             require=self.required,
             taking=self.takes,
+            anew=self.anew,
         )
 
     def _without_z3(self) -> tuple[Diagnostic, ...]:
@@ -171,27 +179,43 @@ class Checker:
         spans = [item.span for item in items if item.name in self.unasked]
         return (without_z3(self.questions["unasked"], no_z3(), spans[0]),) if spans else ()
 
+    def anew(self, program: core.Program, options: Options, header: Header) -> Checker:
+        """What checks the same program once more, its solutions written into it or not."""
+        return Checker(program, self.program.lookup, options, header, like=self.program)
+
     def explained(self, name: str) -> tuple[Explanation, ...]:
         """What is known of a name, in each function that has it: everything is walked once more, with an eye on it."""
-        options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
-        again = Checker(self.before, self.program.lookup, options, self.program.header)
-        again.program.explained = name
-        with Purse(self.program.purse, self.program.walks):
-            again.run()
+        again = self._again(name)
         told = [e for n in again._in_order(again.walks) for e in again.walks[n].bindings.explained(name)]
         return (*(work() for const, work in again.consts if const == name), *told)
 
+    def _again(self, explained: str | None = None) -> Checker:
+        options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
+        again = self.anew(self.before, options, self.program.header)
+        again.keeps, again.program.explained = True, explained
+        with Purse(self.program.purse, self.program.walks):
+            again.run()
+        return again
+
+    @cached_property
+    def _kept(self) -> Checker:
+        """What knows of every function: where that was forgotten, another one."""
+        return self if self.keeps else self._again()
+
     def demanded(self) -> tuple[Demands, ...]:
+        wanted = self._kept.wanted
         with self._asked_later():
-            return tuple(self.wanted[name]() for name in self._in_order(self.wanted))
+            return tuple(wanted[name]() for name in self._in_order(wanted))
 
     def required(self) -> tuple[Conditions, ...]:
+        asked = self._kept.asked
         with self._asked_later():
-            return tuple(self.asked[name]() for name in self._in_order(self.asked))
+            return tuple(asked[name]() for name in self._in_order(asked))
 
     def takes(self, function: str) -> Takes | None:
+        taking = self._kept.taking
         with self._asked_later():
-            return self.taking[function]() if function in self.taking else None
+            return taking[function]() if function in taking else None
 
     def _asked_later(self) -> Purse:
         """The steps for what somebody asks of a program that was checked: as many as the check had."""
@@ -200,8 +224,9 @@ class Checker:
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
         found = []
-        for name in self._in_order(self.shapes):
-            shapes = self.shapes[name]()
+        known = self._kept.shapes
+        for name in self._in_order(known):
+            shapes = known[name]()
             wrapper = functions.get(shapes.name[1:])
             names = (wrapper.name, wrapper.impl) if wrapper is not None else ()
             found.append(with_asserted(shapes, [functions[n] for n in names if n in functions]))
@@ -249,6 +274,8 @@ class Checker:
         self.program.bodies[function.name] = wrapper.body
         params = {n: opened.get(n, e) for n, e in params.items()}
         self._close(walk, function.name, params, result)
+        if not self.keeps:
+            return replace(wrapper, checks=entry), body
         if cases is not None:
             self.shapes[function.name] = lambda: cases.described(general())
         known = walk.state.facts.conditions()[:said]
@@ -411,6 +438,11 @@ class Checker:
         if walk.state.facts.counts["unasked"]:
             self.unasked.append(name)
         walk.state.facts.rest()
+        self.closed += 1
+        if not self.keeps:
+            if self.closed % _AT_A_TIME == 0:
+                collect_new()
+            return
         self.walks[name] = walk
         walk.bindings.params = params
 

@@ -211,7 +211,7 @@ PATTERNS = {
     "sizes and conditions": "lang/expressions simplify/solver/exprs frontends/onnx/dims frontends/onnx/dynamic",
     "names": "frontends/onnx/names frontends/onnx/prelude frontends/onnx/operators/math frontends/onnx/operators/table "
     "helps/parts cli/values size_sympy simplify/voice/spoken",
-    "what others say": "frontends/onnx/reading",
+    "what others say": "frontends/onnx/reading lang/onnx_weights lang/protobuf",
     "pages": "cli/explain",
 }
 SAID = {"message", "caption", "needs", "found", "verdict", "claim", "help", "notes", "meaning"}

@@ -20,7 +20,10 @@ from support import fuzz  # noqa: E402
 from support.hostile_models import EVIL, Files, mutated, odd  # noqa: E402
 
 # What needs a pipe or root's rights, or some seconds, is tried by benchmarks/onnx_hostile.py.
-LONG = {"doubling_functions", "many_nodes", "unreadable", "growing_products", "a_name_of_a_megabyte"}
+LONG = {
+    "doubling_functions", "many_nodes", "unreadable", "growing_products", "a_name_of_a_megabyte", "concat_of_sixty_thousand",
+    "integers_without_end",
+}  # fmt: skip
 SECONDS, BYTES = 10, 2**30
 COMMANDS = ("check", "infer", "import", "run")
 

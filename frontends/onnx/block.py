@@ -12,7 +12,7 @@ from ...lang.dtypes import DTYPES
 from ...lang.source import Made
 from .functions import Given, filled_in
 from .literals import Unwritten, listed, literal, quoted
-from .model import Function, Graph, Listed, Operation, Tensor, TensorType, ValueType
+from .model import DECODED, Function, Graph, Listed, Operation, Tensor, TensorType, ValueType
 from .operators.demands import ask
 from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import called
@@ -394,8 +394,7 @@ _CONSTANTS: dict[str, tuple[type, str]] = {
 
 def _made(attribute: str, kind: str, shape: tuple[int, ...], values: tuple[Any, ...]) -> Tensor:
     wanted, dtype = _CONSTANTS[kind]
-    if not all(isinstance(v, wanted) for v in values):
+    if not {wanted}.issuperset(map(type, values)):
         raise Untranslatable(f"has the attribute `{attribute}` of another kind")
-    return Tensor(
-        "", dtype, shape, None, values, values.held if isinstance(values, Listed) and dtype != "string" else None
-    )
+    key = values.held if isinstance(values, Listed) and dtype != "string" else None
+    return Tensor("", dtype, shape, None, None if key is not None and len(values) > DECODED else values, key)

@@ -143,7 +143,8 @@ def read_by(operation: Operation) -> Iterator[str]:
 
 def graphs(value: Attribute) -> tuple[Graph, ...]:
     """The graphs in an attribute."""
-    return tuple(g for g in (value if isinstance(value, tuple) else (value,)) if isinstance(g, Graph))
+    listed = value if isinstance(value, tuple) else (value,)
+    return tuple(g for g in listed if isinstance(g, Graph)) if listed and isinstance(listed[0], Graph) else ()
 
 
 # Functions

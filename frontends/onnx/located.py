@@ -30,7 +30,7 @@ def tensor_of(path: Path, index: Index, key: str, proto: TensorProto) -> Tensor:
     # The place in a message that was too small to be entered is none in the file.
     place = Location(*found) if found and (known or said.external is not None) else None
     values, most = None, DECODED if dtype.kind in _WHOLE else DECODED_OTHERS
-    if place is None or prod(said.shape) <= most:
+    if prod(said.shape) <= most or place is None and (known is None or dtype.kind == "string"):
         values = _values(proto, dtype, said.shape, byte_count(said), place)
     return Tensor(proto.name, dtype.name, said.shape, place, values, key if known else None)
 

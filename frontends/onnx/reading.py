@@ -173,6 +173,8 @@ class Reader:
             if not proto.HasField(field):
                 self.fail(f"{whose} has the attribute `{proto.name}` of the kind {kind} without a value")
             return self.single(kind, getattr(proto, field), way + proto.name, f"attribute `{proto.name}` of {whose}")
+        if kind in ("INTS", "FLOATS"):  # there may be millions
+            return Listed(f"{way}{proto.name}", getattr(proto, field))
         return Listed(f"{way}{proto.name}", (
             self.single(kind[:-1], item, f"{way}{proto.name}.{n}", f"attribute `{proto.name}` of {whose}")
             for n, item in enumerate(getattr(proto, field))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from .consistency import graphs
 from .literals import Unwritten
-from .model import Graph, MapType, Model, Operation, OptionalType, SequenceType, TensorType, ValueType
+from .model import MapType, Model, Operation, OptionalType, SequenceType, TensorType, ValueType
 
 HOLDERS = {SequenceType: "Sequence", OptionalType: "Optional"}
 
@@ -44,6 +45,5 @@ def _every(operations: Iterable[Operation]) -> Iterator[Operation]:
     for operation in operations:
         yield operation
         for value in operation.attributes.values():
-            for graph in value if isinstance(value, tuple) else (value,):
-                if isinstance(graph, Graph):
-                    yield from _every(graph.operations)
+            for graph in graphs(value):
+                yield from _every(graph.operations)

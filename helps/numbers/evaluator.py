@@ -21,7 +21,7 @@ from ...ops.model import Primitive, RankUnknown, TensorInfo
 from ...ops.registry import lookup
 from ..tree import Tree
 from .arguments import argument, is_for, parts_of
-from .values import FUNCTIONS, Env, Function, Misfit, Untold, Value, arithmetic, size_of, tensor_of, told
+from .values import FUNCTIONS, Env, Function, Misfit, Untold, Value, arithmetic, bearable, size_of, tensor_of, told
 
 _DEEPEST = 4
 _MOST_PARTS = 64
@@ -238,8 +238,10 @@ class Evaluator:
         try:
             answer = row.rule(_Ctx(), *(given.get(p.name, p.default) for p in row.params))
             if row.results == "size":
+                bearable((answer,))
                 return answer
             made = tuple(TensorInfo(o.shape, None, o.data) for o in outcomes(row, answer))
+            bearable(size for info in made for size in info.shape)
         except Violation as problem:
             raise Misfit from problem
         except (NeedsData, RankUnknown) as problem:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...lang import sweet
 from ...lang.node import Node
 from ...ops.model import TensorInfo
+from ...simplify.solver.terms import MOST_BITS
 
 # A size, a truth, a word, a tensor of which the shape is known, a function, or a tuple of these; None is what nobody can tell.
 Value = Any
 Env = dict[str, Value]
 
-_MOST_BITS = 256
 _ONE = TensorInfo[int]((), None)
 
 
@@ -43,6 +43,12 @@ def size_of(value: Value) -> int:
     if not isinstance(value, int):
         raise Untold
     return value
+
+
+def bearable(sizes: Iterable[object]) -> None:
+    """Raises Untold for a number of too many bits."""
+    if any(isinstance(size, int) and size.bit_length() > MOST_BITS for size in sizes):
+        raise Untold
 
 
 def tensor_of(value: Value) -> TensorInfo:
@@ -81,7 +87,7 @@ FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceildiv": l
 
 def arithmetic(op: str, left: int, right: int) -> int | bool:
     """`left op right`; raises Misfit where it has no value, and Untold for numbers that are nobody's sizes."""
-    if op not in _OPERATORS or left.bit_length() + right.bit_length() > _MOST_BITS:
+    if op not in _OPERATORS or left.bit_length() + right.bit_length() > MOST_BITS:
         raise Untold
     found: int | bool = _OPERATORS[op](left, right)
     return found

@@ -22,6 +22,8 @@ from .describe import dtype_text, size_text
 from .wording import bound, remainder
 
 _MOST = 6
+# So many items of a list are described.
+_MOST_ITEMS = 256
 # How the formula for the size that others broadcast to begins, which nobody would write.
 _BROADCAST = "min(max("
 _LONGEST = 60
@@ -158,7 +160,7 @@ def _operands(state: State, name: str, value: Value) -> Iterator[Operand]:
         case ShapeValue():
             yield Operand(name, _shape(state, value.dims), "")
         case ListValue() | TupleValue():
-            for position, item in enumerate(value.items):
+            for position, item in enumerate(value.items[:_MOST_ITEMS]):
                 yield from _operands(state, f"{name}[{position}]", item)
 
 

@@ -51,6 +51,7 @@ FAMILIES: dict[str, Count] = {
     "before work": Count(5, 200),
     "out of steps": Count(8, 100),
     "steps that end": Count(10, 1_000),
+    "sizes that grow": Count(8, 300),
     "words at a run": Count(6, 200),
     "residuals": Count(60, 500),
     "passed functions": Count(12, 500),

@@ -453,6 +453,39 @@ def growing_products() -> ModelProto:
     return model(*nodes, weights=(ints("flat", -1, 9),), gives="v60")
 
 
+@evil_model
+def repeated_tiles() -> ModelProto:
+    """A row that is repeated as often as it is long, forty times."""
+    nodes = []
+    for n in range(40):
+        old = f"v{n}" if n else "x"
+        nodes += [node("Shape", old, f"s{n}"), node("Tile", f"{old} s{n}", f"v{n + 1}")]
+    return model(*nodes, shape=["n"], gives="v40")
+
+
+@evil_model
+def concat_of_sixty_thousand() -> ModelProto:
+    return model(node("Concat", "x " * 60_000, axis=0), shape=["n", "d"])
+
+
+@evil_model
+def sums_of_two_thousand() -> ModelProto:
+    return model(
+        node("Sum", "x " * 2_000, "a"), node("Mean", "a " * 2_000, "b"), node("Max", "b " * 2_000), shape=["n"]
+    )
+
+
+@evil_model
+def integers_without_end() -> ModelProto:
+    """Three million integers, listed one by one, as indices and as a target."""
+    return model(
+        node("Constant", "", "c", value_ints=range(-1, 3_000_000)),
+        node("Gather", "x c", "a"),
+        node("Reshape", "a c"),
+        shape=["n"],
+    )
+
+
 def _external(location: str, **more: str) -> Make:
     def make(folder: Path) -> Path:
         inner = folder / "inner"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import reduce
 from math import isfinite
 
 from .registry import Reader, Row, add, listed, number, operator
@@ -57,9 +56,20 @@ add("ArgMax", _arg("argmax"))
 add("ArgMin", _arg("argmin"))
 
 
+# So many calls stand in each other; what more operands are added to has a name.
+_NESTED = 16
+
+
 def _many(name: str) -> Row:
-    """An operator of any number of operands, by the one of two."""
-    return lambda node: reduce(lambda left, right: f"@{name}({left}, {right})", node.xs()[1:], node.x(0))
+    """An operator of any number of operands, by the one of two, from the left to the right as onnxruntime takes them."""
+
+    def row(node: Reader) -> str:
+        made = node.x(0)
+        for at, right in enumerate(node.xs()[1:], 1):
+            made = f"@{name}({node.let(name, made) if at % _NESTED == 0 else made}, {right})"
+        return made
+
+    return row
 
 
 def _mean(node: Reader) -> str:
