@@ -13,6 +13,7 @@ from ..lang.node import replace
 from ..lang.source import Source, Span
 from ..lang.summary import plural
 from ..model.contract import Clause, Contract, Demand, IndexRange, Typed
+from ..simplify.solver.fitting import in_plain_words, is_plain, nearest
 
 _MOST_NODES = 4
 
@@ -71,7 +72,18 @@ def _clause(clause: Clause) -> Iterator[str]:
     if clause.witness:
         failure = f": {_failure(clause.fails, next(iter(clause.demands), None))}" if clause.fails else ""
         yield f"    fails with {sizes_text(clause.witness)}{failure}"
+    yield from _fitting(clause)
     yield from _ran(clause.ran)
+
+
+def _fitting(clause: Clause) -> Iterator[str]:
+    """What satisfies a condition that does not say so itself: in plain words, and next to what breaks it."""
+    said = in_plain_words(clause.condition)
+    if said is not None:
+        yield f"    that is: {said}"
+    near = () if is_plain(clause.condition) else nearest([clause.condition], clause.witness or {})
+    if clause.witness and near:
+        yield f"    nearest that fit: {', '.join(near)}"
 
 
 def _ran(said: str | None) -> Iterator[str]:

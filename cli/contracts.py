@@ -76,6 +76,8 @@ def told(found: Sequence[Examined], names: Sequence[str], form: str) -> None:
         click.echo(text(name, one.contract))
         for mend in one.model.mends:
             click.echo(f"\n  mend (checked): {shown(mend.text)}")
+        for condition, why in one.model.left.items():
+            click.echo(f"\n  no fix for {condition}: {shown(why)}")
         if one.model.at is not None:
             click.echo(f"\n{name}: takes {sizes_text(one.model.at)}")
 

@@ -95,7 +95,7 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     free = not (wish.dynamic or wish.at or wish.options.given)
     promised = found.model.metadata.get("rx.contract") if found.model is not None and free else None
     taken = found.at.sizes if found.at is not None and found.at.failure is None else None
-    return replace(found.report, diagnostics=kept), OfModel(found.contract, promised, taken, found.mends)
+    return replace(found.report, diagnostics=kept), OfModel(found.contract, promised, taken, found.mends, found.left)
 
 
 def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:

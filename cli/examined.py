@@ -33,13 +33,14 @@ class Wish(NamedTuple):
 
 
 class OfModel(NamedTuple):
-    """What there is of a model: its contract, the one that it was given, the sizes that were asked for where it takes them, and
-    changes that were checked."""
+    """What there is of a model: its contract, the one that it was given, the sizes that were asked for where it takes them,
+    changes that were checked, and why there is none for some conditions."""
 
     contract: Contract | None = None
     promised: str | None = None
     at: Mapping[str, int] | None = None
     mends: tuple[ModelMend, ...] = ()
+    left: Mapping[str, str] = {}  # noqa: RUF012  # nothing changes it
 
 
 class Examined(NamedTuple):

@@ -16,6 +16,7 @@ from .files import Program, Unusable, replace_file
 
 if TYPE_CHECKING:
     from ..frontends.onnx.model import Model
+    from ..model.contract import Contract
     from ..model.mends import ModelMend
 
 _MARK = b"\xef\xbb\xbf"
@@ -51,8 +52,18 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
             if mend.pads
             else (f"{program.name}: fixed: {mend.text}")
         )
+    for condition, why in found.left.items():
+        yield f"{program.name}: left: {condition}: {why}"
+    if not found.mends and not found.left:
+        yield f"{program.name}: nothing to fix: {_unfixed(found.contract)}"
     if done and found.model is not None:
         _rewrite(program.name, found.model, done)
+
+
+def _unfixed(contract: Contract | None) -> str:
+    if contract is None:
+        return "it is rejected"
+    return "no condition holds a size" if contract.conditions else "no size is held"
 
 
 def _rewrite(file: str, model: Model, done: Sequence[ModelMend]) -> None:

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from .. import pipeline
-from ..frontends.onnx.declared import Contradiction, contradictions
 from ..frontends.onnx.dynamic import with_symbols
 from ..frontends.onnx.inference import Inference, Inferred, NodeStatus, Policy, inference
 from ..frontends.onnx.model import Model
-from ..frontends.onnx.names import Originals
 from ..frontends.onnx.operators.registry import rule
 from ..frontends.onnx.prelude import Prelude, read_prelude
 from ..frontends.onnx.reading import read_model
-from ..frontends.onnx.translate import Translation, translate
+from ..frontends.onnx.translate import translate
 from ..frontends.onnx.writing import write_shapes
-from ..lang import codes
-from ..lang.checked import Takes
-from ..lang.diagnostics import Diagnostic, RxError, error, warning
+from ..lang.diagnostics import Diagnostic, RxError
 from ..lang.files import CALLED, is_model
 from ..lang.node import Node, replace
 from ..lang.parser import decode
 from ..lang.pause import collector_paused
-from ..lang.source import Source, Span
 from ..simplify.known.outcome import Options
-from ..simplify.solver.numbers import holds_at
 from ..size import Size
 from .arms import Tried, tried_as, with_arms
 from .check import check_model
 from .contract import Contract
+from .false_declarations import false_declarations
 from .under_demands import with_demands
 
 __all__ = ["Contract", "Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
@@ -154,36 +148,7 @@ def infer_model(
     shapes = report.checked.shapes if report.checked is not None else ()
     found = inference(model, translation, shapes, report.diagnostics, report.counts)
     wrong = [d for d in report.diagnostics if d.severity == "error"]
-    said = _contradictions(contradictions(model, found, _takes(report, translation), holds_at), translation, policy)
+    is_told = policy in ("reconcile", "strict")
+    said = false_declarations(tried, found, policy == "strict") if is_told else ()
     diagnostics = (*translation.notes, *wrong, *said)
     return Inferences(model, found, diagnostics, policy, data, tuple(dynamic), prelude)
-
-
-def _takes(report: pipeline.Report, translation: Translation) -> Takes:
-    """Whether the model takes inputs with some sizes, by its own names for them; False where sizes do not tell."""
-    names = Originals(translation.sizes).sizes
-
-    @cache
-    def decided() -> Takes | None:
-        return None if report.checked is None else report.checked.takes("main")
-
-    def takes(sizes: Mapping[str, int]) -> bool:
-        passes = decided()
-        return passes is not None and passes({made: sizes[name] for made, name in names.items() if name in sizes})
-
-    return takes
-
-
-def _contradictions(found: Iterator[Contradiction], translation: Translation, policy: Policy) -> tuple[Diagnostic, ...]:
-    if policy in ("overwrite", "ignore"):
-        return ()
-    make = error if policy == "strict" else warning
-    lines = {made.what: number for number, made in sorted(translation.source.made.items(), reverse=True)}
-    return tuple(make(codes.E248, str(c), _place(translation.source, lines.get(c.node or ""))) for c in found)
-
-
-def _place(source: Source, line: int | None) -> Span:
-    """The first line that a node is, or that of the model."""
-    at = 0 if line is None else source.line_starts()[line - 1]
-    text = source.line(1 if line is None else line)
-    return Span(source, at + len(text) - len(text.lstrip()), at + len(text))

@@ -11,6 +11,7 @@ from ..lang.diagnostics import Diagnostic, error
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
+from ..simplify.solver.fitting import nearest
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .contract import Contract, parameters
@@ -87,10 +88,12 @@ def arrival(
     except Unanswered:
         failure = None
     failure = failure or _broken(contract, translation.source, sizes)
-    shown = ", ".join(f"{name} = {n}" for name, n in sizes.items())
-    return Arrival(
-        sizes, failure and replace(failure, notes=(*failure.notes, f"with {shown}") if shown else failure.notes)
-    )
+    if failure is None or not sizes:
+        return Arrival(sizes, failure)
+    with_ = "with " + ", ".join(f"{name} = {n}" for name, n in sizes.items())
+    near = nearest([c.condition for c in contract.conditions], sizes)
+    more = (f"nearest that fit: {', '.join(near)}",) if near else ()
+    return Arrival(sizes, replace(failure, notes=(*failure.notes, with_, *more)))
 
 
 def smallest(params: Iterable[Parameter], conditions: Sequence[str], equations: Sequence[str] = ()) -> dict[str, int]:

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from ..frontends.onnx.dynamic import with_symbols
-from ..frontends.onnx.edits import Edit, edited
-from ..frontends.onnx.inference import Inferred
 from ..frontends.onnx.model import Model
 from ..frontends.onnx.prelude import Prelude
 from ..frontends.onnx.reading import read_model
@@ -20,23 +18,27 @@ from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report, loaded
 from ..simplify.known.outcome import Options
-from .arms import Check, Tried, tried_as, with_arms
+from .arms import Tried, tried_as, with_arms
 from .at_sizes import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
+from .false_declarations import false_declarations
 from .longest import longest
-from .mends import ModelMend, mends
+from .mends import Mended, ModelMend, mends
+from .results import Changed
 from .under_demands import joined, with_demands
 
 
 class CheckedModel(Node):
     """`contract` is None where an error stands in its way, `model` where the file cannot be read; `at` is what became of the
-    sizes that were asked for, `mends` are changes of the model that were made and checked."""
+    sizes that were asked for, `mends` are changes of the model that were made and checked, `left` has the conditions that hold
+    a size for which none was found, each with the reason."""
 
     report: Report
     model: Model | None = None
     contract: Contract | None = None
     at: Arrival | None = None
     mends: tuple[ModelMend, ...] = ()
+    left: Mapping[str, str] = {}
 
 
 def check_model(
@@ -68,15 +70,24 @@ def check_model(
 
     given = tuple(c.span.text for g in options.given if g.is_for("main") for c in g.conditions)
     made = contract_of(model, translation, report, values)
-    made = made and replace(_with_demands(tried, made, again), given=given)
-    mended = () if made is None else mends(model, made, values, partial(_with_edit, model, check))
+    second = None if made is None else with_demands(tried, again)
+    made = made and replace(_with_demands(tried, second, made, again), given=given)
+    if made is not None:
+        false = false_declarations(second or tried, None, options.strict)
+        report = replace(report, diagnostics=(*report.diagnostics, *false))
+    mended = Mended()
+    if made is not None:
+        changed = Changed(tried, made, check, path.parent, roots)
+        mended = mends(model, made, values, changed.check, changed.same)
     if run and made is not None:
         report, made = _with_runs(report, made, path.parent, roots)
     if not at or made is None or report.checked is None:
-        return CheckedModel(report, model, made, None, mended)
+        return CheckedModel(report, model, made, None, mended.mends, mended.left)
     found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
     failures = () if found.failure is None else (found.failure,)
-    return CheckedModel(replace(report, diagnostics=(*report.diagnostics, *failures)), model, made, found, mended)
+    return CheckedModel(
+        replace(report, diagnostics=(*report.diagnostics, *failures)), model, made, found, mended.mends, mended.left
+    )
 
 
 def _with_runs(report: Report, made: Contract, base: Path, roots: tuple[Path, ...]) -> tuple[Report, Contract]:
@@ -99,10 +110,9 @@ def _tried(
     return tried_as(model, translation, loaded(translation.source, base, roots), options)
 
 
-def _with_demands(first: Tried, made: Contract, check: Callable[[Given], Tried]) -> Contract:
-    """The contract with what is known where its conditions hold, and with the longest inputs that pass the checks that are
-    left."""
-    second = with_demands(first, check)
+def _with_demands(first: Tried, second: Tried | None, made: Contract, check: Callable[[Given], Tried]) -> Contract:
+    """The contract with what is known where its conditions hold, which is what the second check was given, and with the longest
+    inputs that pass the checks that are left."""
     if second is not None:
         made = _joined(made, second)
     more = tuple(longest(first if second is None else second, made, check))
@@ -118,16 +128,6 @@ def _joined(made: Contract, tried: Tried) -> Contract:
     values = known_of(tried.model, tried.translation, tried.report)
     more = contract_of(tried.model, tried.translation, tried.report, values)
     return made if more is None else joined(made, more)
-
-
-def _with_edit(model: Model, check: Check, edit: Edit) -> tuple[Contract | None, Mapping[str, Inferred]]:
-    """What a change makes of the contract, and of what is known of the values."""
-    try:
-        tried = check(edited(model, edit))
-    except RxError:
-        return None, {}
-    values = known_of(tried.model, tried.translation, tried.report)
-    return contract_of(tried.model, tried.translation, tried.report, values), values
 
 
 def _at_file(said: Diagnostic, name: str) -> Diagnostic:

@@ -91,8 +91,8 @@ def known_of(model: Model, translation: Translation, report: Report) -> Mapping[
     """What is known of the values of a model, over the sizes of its program."""
     if not report.ok or report.checked is None:
         return {}
-    shapes = report.checked.shapes
-    return inference(model, replace(translation, sizes={}), shapes, report.diagnostics, report.counts).values
+    shapes, own = report.checked.shapes, {name: name for name in translation.sizes}
+    return inference(model, replace(translation, sizes=own), shapes, report.diagnostics, report.counts).values
 
 
 def contract_of(

@@ -1,36 +1,47 @@
-"""A model and its contract to changes of the model that make it accept more: each was made and checked before it is offered.
+"""A model and its contract to changes of the model that make it accept more: each was made, checked and run.
 
-A change gives the same results at all sizes that were accepted before it.
+A change gives the same results at the sizes that the model was exported with; where it gives others at sizes that were
+accepted by accident, it says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
-from itertools import count
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
-from ..frontends.onnx.edits import Edit, NewNode, all_names
+from ..frontends.onnx.edits import Edit, NewNode, Place
 from ..frontends.onnx.inference import Inferred
-from ..frontends.onnx.model import Model, Operation
+from ..frontends.onnx.model import Model
 from ..frontends.onnx.ranges import Indices
 from ..lang.expressions import names_in
 from ..lang.node import Node
-from ..simplify.solver.numbers import divided, fixed, size_at
+from ..simplify.solver.fitting import exported_at, is_plain, padded_to
+from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
+from .at_sizes import smallest
+from .baked import Baked
 from .contract import Clause, Contract
+from .entries import SIZES, Change, Writing
+from .places import Places, Spot
+from .replay import Parameter
 
 Values = Mapping[str, Inferred]
-Sizes = tuple[int | str, ...]
+Point = Mapping[str, int]
+Changes = dict[tuple[object, int], Change]
+State = tuple[Changes, Contract, Values]
 # What checks a changed model: its contract, None where it is rejected, and what is known of its values.
 Check = Callable[[Edit], tuple[Contract | None, Values]]
-_ROUNDS = 8
-# The opset that has Expand.
-_EXPAND = 8
+# What runs the model and the changed one at some sizes: whether they give the same, None where they cannot be run.
+Replay = Callable[[Edit, Point], bool | None]
+# A size is freed in so many rounds of so many changes; one model is checked so often.
+_ROUNDS, _TRIES, _CHECKS, _MOST_NODES = 8, 4, 16, 6_000
+# A change is offered where it makes the model take so many sizes more, which are looked for up to that much beyond.
+_FEW, _NEAR = 3, 16
 
 
 class ModelMend(Node):
-    """A change, in words, with the nodes that it changes and the conditions that are gone then. Where it `pads`, results of
-    sizes that were refused before depend on what they are padded with."""
+    """A change, in words, with the nodes that it changes and the conditions that are gone then; `edit` has the changes before
+    it too. Where it `pads`, results of sizes that were refused before depend on what they are padded with."""
 
     text: str
     nodes: tuple[str, ...]
@@ -39,171 +50,230 @@ class ModelMend(Node):
     pads: bool = False
 
 
-def mends(model: Model, contract: Contract, values: Values, check: Check) -> tuple[ModelMend, ...]:
+class Mended(Node):
+    """What may be changed of a model; of the conditions for which nothing was found why not."""
+
+    mends: tuple[ModelMend, ...] = ()
+    left: Mapping[str, str] = {}
+
+
+def mends(model: Model, contract: Contract, values: Values, check: Check, replay: Replay) -> Mended:
     """`values` are those of the model as it is."""
-    mending = _Mending(model, contract, values, check)
-    return tuple(m for m in (*mending.thawed(), *mending.zeros(), mending.padded()) if m is not None)
+    mending = _Mending(model, contract, values, check, replay)
+    found = (*mending.freed(), *mending.zeros(), mending.padded())
+    return Mended(tuple(m for m in found if m is not None), mending.reasons)
+
+
+class Goal(Node):
+    """Conditions that are to go, the sizes `free` that they tie, and `point`, all sizes as the model was exported; at the
+    `others` it may have been exported too."""
+
+    clauses: tuple[Clause, ...]
+    point: Point
+    free: tuple[str, ...]
+    others: tuple[Point, ...]
 
 
 class _Mending:
-    def __init__(self, model: Model, contract: Contract, values: Values, check: Check) -> None:
-        self.model, self.contract, self.values, self.check = model, contract, values, check
-        self.indices = Indices(model, values)
-        self.taken = frozenset(all_names(model.graph))
-
-    def _named(self, name: str) -> str:
-        """A name for something new, which the model does not have: one that was mended before has such names."""
-        others = (f"{name}_{i}" for i in count(2))
-        return name if name not in self.taken else next(n for n in others if n not in self.taken)
+    def __init__(self, model: Model, contract: Contract, values: Values, check: Check, replay: Replay) -> None:
+        self.model, self.contract, self.check, self.replay = model, contract, check, replay
+        self.places, self.indices = Places(model, values), Indices(model, values)
+        self.writing = Writing(self.places)
+        self.texts = [c.condition for c in contract.conditions]
+        self.inputs = {i.name: i.shape or () for i in contract.inputs}
+        self.lists = [*_lists(self.places)]
+        self.checks = max(2, min(_CHECKS, _MOST_NODES // (len(self.places.spots) + 1)))
+        # The changes that were found, and what they make of the model.
+        self.changes: Changes = {}
+        self.left, self.values = contract, values
+        self.reasons: dict[str, str] = {}
 
     # What holds a number
 
-    def thawed(self) -> Iterator[ModelMend | None]:
-        for clause in self.contract.conditions:
-            name, number = fixed(clause.condition) or ("", 0)
-            if number > 0:
-                yield self._thawed(clause, name, number)
+    def freed(self) -> Iterator[ModelMend]:
+        """Sizes that are numbers, all together, then one after another: each change is of the model with those before it."""
+        tied = {c.condition: (c, found) for c in self.left.conditions if (found := self._tied(c))}
+        if len(tied) > 1 and (goal := self._goal([*tied.values()])) is not None:
+            yield from self._freed(goal)
+        tried: set[str] = set()
+        while (clause := next((c for c in self.left.conditions if c.condition not in tried), None)) is not None:
+            tried.add(clause.condition)
+            found, before = self._tied(clause), self.left
+            for at in range(len(found)):
+                goal = self._goal([(clause, [*found[at:], *found[:at]])]) if self.left is before else None
+                yield from () if goal is None else self._freed(goal)
+            if self.left is before and any(found):
+                self.reasons.setdefault(clause.condition, "no change that was tried frees it")
 
-    def _thawed(self, clause: Clause, name: str, number: int) -> ModelMend | None:
-        """Targets of reshapes with a number that is a size: round by round, since behind what holds it nothing is known."""
-        edit, values, left = Edit(), self.values, self.contract
-        for _ in range(_ROUNDS):
-            demanding = {d.node for c in left.conditions if c.condition == clause.condition for d in c.demands}
-            more = (
-                self._targets(edit, values, name, number)
-                or self._first_axes(edit, demanding)
-                or self._repeated(edit, values, demanding, name, number)
-            )
-            made, values = self.check(edit | more) if more is not None else (None, {})
-            if more is None or made is None:
-                return None
-            edit, left = edit | more, made
-            if self._accepts(made, (clause.condition,)):
-                return self._needed(edit, values, clause, name)
-        return None
-
-    def _repeated(self, edit: Edit, values: Values, nodes: Collection[str], name: str, number: int) -> Edit | None:
-        """Operands of the nodes that demand it with a 1 where another one has the size: repeated to that size."""
-        found = Edit()
-        known = any(name in (i.shape or ()) for i in self.contract.inputs) and self.model.opsets.get("", 1) >= _EXPAND
-        for operation in self.model.graph.operations if number == 1 and known else ():
-            if str(operation) not in nodes or not operation.inputs:
-                continue
-            shapes = [(values[i].shape if i in values else None) or () for i in operation.inputs]
-            for at, shape in enumerate(shapes):
-                axes = {axis for other in shapes for axis, size in enumerate(other) if size == name}
-                axes &= {axis for axis, size in enumerate(shape) if size == 1}
-                if axes and (operation.index, at) not in edit.inputs:
-                    found = found | self._repeating(operation, at, [axis in axes for axis in range(len(shape))], name)
-        return found if found.inputs else None
-
-    def _repeating(self, operation: Operation, at: int, wanted: list[bool], name: str) -> Edit:
-        """An operand repeated along the wanted axes: Expand leaves the others as they are where it reads a 1."""
-        given = operation.inputs[at]
-        source = next(i for i in self.contract.inputs if name in (i.shape or ()))
-        sizes = source.shape or ()
-        parts = ("sizes", "axes", "target", "ones", "whole", "for_all")
-        made = {part: self._named(f"{given}_{operation.index}_{part}") for part in parts}
-        new, whole = partial(NewNode, before=operation.index), made["whole"]
-        nodes = (
-            new("Shape", (source.name,), made["sizes"]),
-            new("Concat", (made["sizes"], made["ones"]), whole, {"axis": 0}),
-            new("Gather", (whole, made["axes"]), made["target"]),
-            new("Expand", (given, made["target"]), made["for_all"]),
+    def _tied(self, clause: Clause) -> list[dict[str, int]]:
+        """The sizes that a condition makes numbers, the likeliest first; without numbers where others tell them."""
+        spots = self._spots(d.node for d in clause.demands)
+        found = list(exported_at(clause.condition, self._targets(spots), self.lists))
+        is_open = (
+            len(clause.sizes) > 1 and " == " in clause.condition or any(s.operation.op_type == "TopK" for s in spots)
         )
-        axes = tuple(sizes.index(name) if is_wanted else len(sizes) for is_wanted in wanted)
-        return Edit({made["axes"]: axes, made["ones"]: (1,)}, nodes, {(operation.index, at): made["for_all"]})
+        return found or [{}] * is_open
 
-    def _first_axes(self, edit: Edit, nodes: Collection[str]) -> Edit | None:
-        """Of the reshapes that demand the number, though they have it in no axis: a first axis that is made of it."""
-        found = Edit()
-        for operation in self.model.graph.operations:
-            if str(operation) in nodes and operation.op_type == "Reshape" and (operation.index, 1) not in edit.inputs:
-                target = self.indices.integers(operation.inputs[1])
-                if target and -1 not in target and not (operation.attributes.get("allowzero", 0) and 0 in target):
-                    found = found | self._retargeted(operation, _with(target, 0, -1))
-        return found if found.inputs else None
-
-    def _targets(self, edit: Edit, values: Values, name: str, number: int) -> Edit | None:
-        """Of each reshape that is left the first such number in its target, as what means the same there."""
-        found = Edit()
-        for operation in self.model.graph.operations:
-            if operation.op_type == "Reshape" and operation.domain == "" and (operation.index, 1) not in edit.inputs:
-                target = self._target(operation, values, name, number)
-                if target is not None:
-                    found = found | self._retargeted(operation, target)
-        return found if found.inputs else None
-
-    def _target(self, operation: Operation, values: Values, name: str, number: int) -> tuple[int, ...] | None:
-        target = self.indices.integers(operation.inputs[1])
-        if target is None or (operation.attributes.get("allowzero", 0) and 0 in target):
+    def _goal(self, tied: Sequence[tuple[Clause, list[dict[str, int]]]]) -> Goal | None:
+        """The sizes of some conditions, each as is likeliest."""
+        sizes = {name: n for _, found in tied for name, n in found[0].items()}
+        others = [{**sizes, **other} for _, found in tied for other in found[1:2]]
+        free = dict.fromkeys(name for clause, found in tied for name in found[0] or clause.sizes)
+        points = [self._point(one) for one in (sizes, *others)]
+        clauses = tuple(clause for clause, _ in tied)
+        if points[0] is None or not all(holds_at(c.condition, points[0]) for c in clauses):
             return None
-        before, after = (self._sizes(values.get(v), name, number) for v in (operation.inputs[0], operation.outputs[0]))
-        for axis, size in enumerate(target):
-            if size != number:
-                continue
-            if axis < len(before) and before[axis] == number:
-                return _with(target, axis, 0)
-            free = _plain(target, after)
-            if -1 not in free:
-                return _with(free, axis, -1)
+        return Goal(clauses, self._beside(points[0], sizes), tuple(free), tuple(p for p in points[1:] if p is not None))
+
+    def _point(self, sizes: Mapping[str, int]) -> Point | None:
+        params = tuple(Parameter(i.name, i.dtype, i.shape) for i in self.contract.inputs)
+        equations = [*self.contract.given, *(f"{name} == {n}" for name, n in sizes.items())]
+        point = smallest(params, self.texts, equations)
+        return point if all(point.get(name) == n for name, n in sizes.items()) else None
+
+    def _beside(self, point: Point, tied: Collection[str] = ()) -> Point:
+        """The same with larger sizes, each another one, where the model takes them."""
+        found = dict(point)
+        for at, name in enumerate(n for n in point if n not in tied):
+            wider = {**found, name: point[name] + 6 + 2 * at}
+            found = wider if all(holds_at(text, wider) for text in (*self.texts, *self.contract.given)) else found
+        return found
+
+    def _spots(self, nodes: Iterable[str]) -> list[Spot]:
+        return [spot for node in dict.fromkeys(nodes) for spot in self.places.named.get(node, ())]
+
+    def _targets(self, spots: Sequence[Spot]) -> dict[str, int]:
+        """The sizes of the inputs, with the numbers in the targets of reshapes that stand where the operand has them."""
+        found = dict.fromkeys(names_in(*(size for shape in self.inputs.values() for size in shape)), 0)
+        for spot in spots:
+            if spot.operation.op_type == "Reshape" and len(spot.operation.inputs) > 1:
+                given, target = spot.operation.inputs[:2]
+                sizes = zip(self.places.shape(spot, given) or (), self.places.data(spot, target) or (), strict=False)
+                found |= {s: n for s, n in sizes if isinstance(s, str) and isinstance(n, int) and n > 1}
+        return found
+
+    def _freed(self, goal: Goal) -> Iterator[ModelMend]:
+        """Round by round, since behind what holds a number nothing is known."""
+        state, best = (self.changes, self.left, self.values), None
+        for _ in range(_ROUNDS):
+            baked = Baked(Places(self.model, state[2]), self.inputs, goal.point, goal.free, state[0])
+            after = self._round(baked, goal, *state[:2])
+            self.reasons |= {c.condition: "; ".join(baked.tables) for c in goal.clauses if baked.tables}
+            if after is None:
+                break
+            state = after
+            best = state if self._gone(goal, state[1]) and self._accepts(state[1]) else best
+            if not self._held(goal, state[1]):
+                break
+        if best is not None and (mend := self._done(goal, *best)) is not None:
+            yield mend
+
+    def _round(self, baked: Baked, goal: Goal, changes: Changes, left: Contract) -> State | None:
+        """The first of the changes that may free more with which the model accepts all that it does."""
+        held = {*self._held(goal, left)} or {c.condition for c in goal.clauses}
+        demanding = self._spots(d.node for c in left.conditions if c.condition in held for d in c.demands)
+        for tried in islice(baked.tried(demanding), _TRIES):
+            more = _joined(changes, tried)
+            made, known = self._checked(more) if more != changes else (None, {})
+            if made is not None and _holds(made, goal.point) and _state(made) != _state(left):
+                return more, made, known
         return None
 
-    def _sizes(self, value: Inferred | None, name: str, number: int) -> Sizes:
-        """The sizes of a value where that size is the number."""
-        shape = value.shape if value is not None and value.shape is not None else ()
-        return tuple(s if (n := size_at(s, {name: number})) is None else n for s in shape)
+    def _held(self, goal: Goal, left: Contract) -> list[str]:
+        """The conditions that hold a number still: those that are to go, and what became of them."""
+        own = {c.condition for c in goal.clauses}
+        more = [{**goal.point, name: goal.point[name] + 1} for name in goal.free]
+        new = [c.condition for c in left.conditions if c.condition not in self.texts and {*goal.free} & {*c.sizes}]
+        ends = [text for text in new if any(holds_at(text, point) is False for point in more)]
+        return [*(c.condition for c in left.conditions if c.condition in own), *ends]
 
-    def _needed(self, edit: Edit, values: Values, clause: Clause, name: str) -> ModelMend | None:
-        """Without the targets whose number was no such size after all."""
-        if edit.nodes:
-            return self._all(edit, clause, name)
-        outputs = {o.index: o.outputs[0] for o in self.model.graph.operations}
-        nodes = {o.index: str(o) for o in self.model.graph.operations}
-        used = {i for i, _ in edit.inputs if _speaks_of(values.get(outputs[i]), name)}
-        kept = {place: made for place, made in edit.inputs.items() if place[0] in used}
-        read = {place: n for place, n in edit.attributes.items() if place[0] in used}
-        less = Edit({made: edit.constants[made] for made in kept.values()}, (), kept, read)
-        made, _ = self.check(less)
-        if made is None or not self._accepts(made, (clause.condition,)):
-            less, used = edit, {i for i, _ in edit.inputs}
-        held = sorted(used)
-        changes = [f"{nodes[i]} to {list(less.constants[less.inputs[i, 1]])}" for i in held]
-        text = f"change the target of {', of '.join(changes)}: then {name} is free"
-        return ModelMend(text, tuple(nodes[i] for i in held), (clause.condition,), less)
+    def _checked(self, changes: Changes) -> tuple[Contract | None, Values]:
+        if self.checks <= 0:
+            return None, {}
+        self.checks -= 1
+        return self.check(self.writing.edit(changes.values()))
 
-    def _all(self, edit: Edit, clause: Clause, name: str) -> ModelMend:
-        """Operands that are repeated, and the targets that came with them."""
-        known = {o.index: o for o in self.model.graph.operations}
-        changes = []
-        for (index, at), made in edit.inputs.items():
-            target = edit.constants.get(made)
-            if target is None:
-                changes.append(f"repeat input {at} of {known[index]}, `{known[index].inputs[at]}`, {name} times")
-            else:
-                changes.append(f"change the target of {known[index]} to {list(target)}")
-        held = tuple(dict.fromkeys(str(known[index]) for index, _ in edit.inputs))
-        return ModelMend(f"{', '.join(changes)}: then {name} is free", held, (clause.condition,), edit)
+    def _accepts(self, made: Contract) -> bool:
+        """Whether a changed model accepts all that the model accepts."""
+        known = [*self.contract.given, *self.texts]
+        return made.exact >= self.contract.exact and all(_follows(known, c.condition) for c in made.conditions)
 
-    def _retargeted(self, operation: Operation, target: tuple[int, ...]) -> Edit:
-        """A reshape with another target, in which a 0 is the size that there is."""
-        made = self._named(f"{operation.outputs[0]}_shape_for_all")
-        read = {(operation.index, "allowzero"): 0} if 0 in target else {}
-        return Edit({made: target}, (), {(operation.index, 1): made}, read)
+    def _gone(self, goal: Goal, made: Contract) -> list[str]:
+        """The conditions that are gone, in whose place each of their sizes, or one of them, may be any number."""
+        texts = [c.condition for c in made.conditions]
+        new = [
+            c for c in made.conditions if c.condition not in self.texts and c.condition not in self._held(goal, made)
+        ]
+        if any(len(c.sizes) > 1 and not is_plain(c.condition) for c in new):
+            return []
+        return [
+            c.condition for c in goal.clauses
+            if not _follows([*self.contract.given, *texts], c.condition)
+            and any(self._is_free(c.condition, texts, name, goal.point) for name in c.sizes)
+        ]  # fmt: skip
+
+    def _is_free(self, gone: str, texts: Sequence[str], name: str, point: Point) -> bool:
+        """Whether a size may be more than a few numbers that it could not be, and not only multiples of its own."""
+        own = point[name]
+        more = [n for n in range(1, 2 * own + _NEAR) if all(holds_at(t, {**point, name: n}) for t in texts)]
+        taken = [n for n in more if not holds_at(gone, {**point, name: n})]
+        return len(taken) >= _FEW and (own == 1 or any(n % own for n in taken))
+
+    def _done(self, goal: Goal, changes: Changes, left: Contract, values: Values) -> ModelMend | None:
+        """Without what turned out to be no such size; None where results at the sizes of the export are others."""
+        gone = self._gone(goal, left)
+        needed = {at: c for at, c in changes.items() if at in self.changes or _is_needed(c, values, goal.free)}
+        if len(needed) < len(changes):
+            made, known = self._checked(needed)
+            if made is not None and self._accepts(made) and self._gone(goal, made) == gone:
+                changes, left, values = needed, made, known
+        edit = self.writing.edit(changes.values())
+        remark = self._compared(edit, goal)
+        if remark is None:
+            self.reasons |= dict.fromkeys(gone, "the change that frees it gives other results")
+            return None
+        new = [c for at, c in changes.items() if self.changes.get(at) != c]
+        self.changes, self.left, self.values = changes, left, values
+        for text in gone:
+            self.reasons.pop(text, None)
+        nodes = tuple(dict.fromkeys(str(c.spot) for c in new))
+        return ModelMend(
+            f"{in_words(self.writing, new)}: then {self._result(goal, gone)}{remark}", nodes, tuple(gone), edit
+        )
+
+    def _result(self, goal: Goal, gone: Sequence[str]) -> str:
+        texts = [c.condition for c in self.left.conditions]
+        names = [n for n in goal.free if any(n in names_in(g) and self._is_free(g, texts, n, goal.point) for g in gone)]
+        new = [c.condition for c in self.left.conditions if c.condition not in self.texts and {*names} & {*c.sizes}]
+        said = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} free"
+        return f"{said} but for {' and '.join(new)}" if new else said
+
+    def _compared(self, edit: Edit, goal: Goal) -> str | None:
+        """What is to be said of results; None where they are others at the sizes of the export or at some beside them."""
+        points = {tuple(p.items()): p for p in (goal.point, self._beside(goal.point))}
+        same = [self.replay(edit, p) for p in points.values()]
+        if False in same:
+            return None
+        changed = [p for p in goal.others if self.replay(edit, p) is False]
+        said = " (results were not compared: the model is too large)" if None in same else ""
+        for p in changed[:1]:
+            sizes = ", ".join(f"{name} = {n}" for name, n in p.items() if n != goal.point[name] and name in goal.free)
+            said += f"; results at {sizes}, which were accepted too, are others than before"
+        return said
 
     # Zeros
 
     def zeros(self) -> Iterator[ModelMend]:
         """Reshapes that read a 0 in their target otherwise."""
         nodes = {str(o): o for o in self.model.graph.operations if o.op_type == "Reshape" and o.domain == ""}
-        for clause in self.contract.conditions:
+        for clause in self.left.conditions:
             operation = nodes.get(clause.demands[0].node) if clause.demands else None
             if operation is None or 0 not in (self.indices.integers(operation.inputs[1]) or ()):
                 continue
             flag = int(not operation.attributes.get("allowzero", 0))
-            edit = Edit(attributes={(operation.index, "allowzero"): flag})
+            edit = self.writing.edit(self.changes.values()) | Edit(attributes={(operation.index, "allowzero"): flag})
             made, _ = self.check(edit)
-            if made is not None and self._accepts(made, (clause.condition,)):
+            if made is not None and self._frees(made, (clause.condition,)):
                 means = "no elements" if flag else "the size that there is"
                 text = f"set allowzero={flag} at {operation}: a 0 in its target means {means} then"
                 yield ModelMend(text, (str(operation),), (clause.condition,), edit)
@@ -212,7 +282,7 @@ class _Mending:
 
     def padded(self) -> ModelMend | None:
         """The inputs padded to multiples."""
-        found = {c.condition: m for c in self.contract.conditions if (m := divided(c.condition))}
+        found = {c.condition: m for c in self.contract.conditions if (m := padded_to(c.condition))}
         multiples = dict(found.values())
         edit, said = Edit(), []
         for value in self.contract.inputs:
@@ -223,7 +293,7 @@ class _Mending:
                 said.append(f"`{value.name}`, {' and '.join(axes)}")
         gone = tuple(found)
         made = self.check(edit)[0] if said else None
-        if made is None or not self._accepts(made, gone):
+        if made is None or not self._frees(made, gone):
             return None
         rest = len(gone) < len(self.contract.conditions)
         taken = "every size that the other conditions take" if rest else "every size"
@@ -232,7 +302,7 @@ class _Mending:
     def _padding(self, name: str, multiples: tuple[int, ...]) -> Edit:
         """Zeros behind the elements, up to the next multiples."""
         parts = ("sizes", "beyond", "count", "whole", "behind", "pads", "padded", "most", "by", "front")
-        made = {part: self._named(f"{name}_{part}") for part in parts}
+        made = {part: self.writing.fresh(f"{name}_{part}") for part in parts}
         most, by, front = made["most"], made["by"], made["front"]
         nodes = (
             NewNode("Shape", (name,), made["sizes"]),
@@ -244,13 +314,13 @@ class _Mending:
             NewNode("Pad", (name, made["pads"]), made["padded"]),
         )
         constants = {most: tuple(n - 1 for n in multiples), by: multiples, front: (0,) * len(multiples)}
-        used = {
+        used: dict[tuple[Place, int], str] = {
             (o.index, at): made["padded"]
             for o in self.model.graph.operations for at, given in enumerate(o.inputs) if given == name
         }  # fmt: skip
         return Edit(constants, nodes, used)
 
-    def _accepts(self, made: Contract, gone: tuple[str, ...]) -> bool:
+    def _frees(self, made: Contract, gone: tuple[str, ...]) -> bool:
         """Whether a changed model accepts what the other conditions say."""
         kept = [c.condition for c in self.contract.conditions if c.condition not in gone]
         return made.exact >= self.contract.exact and all(_follows(kept, c.condition) for c in made.conditions)
@@ -261,17 +331,54 @@ def _follows(assumed: Iterable[str], goal: str) -> bool:
     return goal in known or prove(known, goal)["result"] == "valid"
 
 
-def _plain(target: tuple[int, ...], after: Sizes) -> tuple[int, ...]:
-    """A target with the number that its -1 is, where it is one."""
-    at = target.index(-1) if -1 in target else None
-    size = after[at] if at is not None and at < len(after) else None
-    return target if at is None or not isinstance(size, int) else _with(target, at, size)
+def in_words(writing: Writing, changes: Sequence[Change]) -> str:
+    """What is changed."""
+    said: list[str] = []
+    for change in changes:
+        node, name = change.spot, change.spot.operation.inputs[change.at]
+        if change.entries:
+            start = f"change the {SIZES[node.operation.op_type][1]} of"
+            again = bool(said) and said[-1].startswith((start, "of")) and start in "".join(said)
+            said.append(f"{'of' if again else start} {node} to {writing.shown(change)}")
+        elif change.parts:
+            said.append(f"leave out the sizes of the parts of {node}, which are equal")
+        for length, step in change.lines.values():
+            what = f"`{name}`, input {change.at} of {node}, up to {length}"
+            said.append(f"count {what}" if step else f"repeat input {change.at} of {node}, `{name}`, {length} times")
+    return ", ".join(said)
 
 
-def _with(target: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    return (*target[:axis], size, *target[axis + 1 :])
+def _lists(places: Places) -> Iterator[list[int]]:
+    """The numbers in the targets of reshapes."""
+    for spot in places.spots:
+        if spot.operation.op_type == "Reshape" and len(spot.operation.inputs) > 1:
+            yield [n for n in places.data(spot, spot.operation.inputs[1]) or () if isinstance(n, int)]
 
 
-def _speaks_of(value: Inferred | None, name: str) -> bool:
+def _holds(made: Contract, point: Point) -> bool:
+    """Whether a model takes some sizes, as far as sizes tell."""
+    return not any(holds_at(c.condition, point) is False for c in made.conditions)
+
+
+def _state(made: Contract) -> list[tuple[object, ...]]:
+    """What a contract says, and who demands it."""
+    return [(c.condition, *((d.node, d.needs) for d in c.demands)) for c in made.conditions]
+
+
+def _joined(changes: Changes, more: Iterable[Change]) -> Changes:
+    found = dict(changes)
+    for change in more:
+        at = change.spot.place, change.at
+        found[at] = found[at] | change if at in found else change
+    return found
+
+
+def _is_needed(change: Change, values: Values, free: tuple[str, ...]) -> bool:
+    """Whether a target whose number was changed gives one of the sizes; all else is needed."""
+    is_target = change.spot.operation.op_type == "Reshape" and not change.spot.region
+    return not is_target or any(_speaks_of(values.get(o), free) for o in change.spot.operation.outputs)
+
+
+def _speaks_of(value: Inferred | None, names: tuple[str, ...]) -> bool:
     shape = value.shape if value is not None else None
-    return shape is None or name in names_in(*shape)
+    return shape is None or not set(names).isdisjoint(names_in(*shape))

@@ -17,6 +17,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.frontends.onnx.names import RESERVED  # noqa: E402
 from rxlang.frontends.onnx.operators import registry  # noqa: E402
 from rxlang.model import api as rx_onnx  # noqa: E402
+from rxlang.model.check import check_model  # noqa: E402
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 Shape = list[int | str | None]
@@ -193,6 +194,60 @@ def test_a_declaration_that_what_the_model_demands_makes_true_is_true() -> None:
     inputs = [value("x", ["n", 2]), value("y", [6, 2])]
     (said,) = rx_onnx.infer(model([node], inputs, [value("z", ["n", 2])]), "strict").diagnostics
     assert "is declared with n in axis 0, and has 6, also at n = 1" in said.message
+
+
+def declaring(name: str, shape: Shape, dtype: int = FLOAT) -> Any:
+    """A model with `q = x @ t` of shape [n, n] in the middle and `y` at its end, one of which is declared so."""
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]),
+        helper.make_node("MatMul", ["x", "t"], ["q"], name="Product"),
+        helper.make_node("Sqrt", ["q"], ["y"], name="Root"),
+    ]
+    made = model(nodes, [value("x", ["n", 4])], [value("y", *((shape, dtype) if name == "y" else (None,)))])
+    if name == "q":
+        made.graph.value_info.append(value("q", shape, dtype))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "dtype", "said"),
+    [
+        ("q", ["n", 4], FLOAT, "`q` is declared with 4 in axis 1, and has n"),
+        ("q", ["n"], FLOAT, "`q` is declared with rank 1, and has 2"),
+        ("q", ["n", "n"], INT64, "`q` is declared with the dtype int64, and has float32"),
+        ("y", ["n", 7], FLOAT, "`y` is declared with 7 in axis 1, and has n"),
+        ("y", ["n", "n", 1], FLOAT, "`y` is declared with rank 3, and has 2"),
+        ("y", ["n", "n"], TensorProto.DOUBLE, "`y` is declared with the dtype float64, and has float32"),
+    ],
+)
+def test_check_tells_a_false_declaration_as_infer_does(
+    name: str, shape: Shape | None, dtype: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(declaring(name, shape, dtype), tmp_path)
+    (expected,) = [d for d in rx_onnx.infer(path).diagnostics if d.code == "E248"]
+    for flags, severity, status in (((), "warning", 0), (("--strict",), "error", 1)):
+        assert invoke(["check", str(path), "--format", "json", *flags]) == status
+        (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+        assert (found["code"], found["severity"], found["message"]) == ("E248", severity, expected.message)
+        assert said in found["message"] and ("node Product" if name == "q" else "node Root") in found["message"]
+
+
+def test_check_tells_no_declaration_that_what_the_model_demands_makes_true(tmp_path: Path) -> None:
+    node = helper.make_node("Concat", ["x", "y"], ["z"], axis=1)
+    inputs = [value("x", ["n", 2]), value("y", ["m", 2])]
+    path = saved(model([node], inputs, [value("z", ["m", 4])]), tmp_path)
+    assert "E248" not in {d.code for d in check_model(Path(path), "model.onnx").report.diagnostics}
+
+
+def test_check_tells_what_is_false_in_a_graph_inside(tmp_path: Path) -> None:
+    def arm(name: str, declared: Shape) -> Any:
+        return helper.make_graph([helper.make_node("Neg", ["x"], [name])], name, [], [value(name, declared)])
+
+    node = helper.make_node("If", ["p"], ["z"], then_branch=arm("a", ["n", 3]), else_branch=arm("b", ["n", 4]))
+    inputs = [value("x", ["n", 3]), value("p", [], onnx.TensorProto.BOOL)]
+    path = saved(model([node], inputs, [value("z", None)]), tmp_path)
+    (said,) = check_model(Path(path), "model.onnx").report.diagnostics
+    assert said.code == "E248" and said.message.startswith("`b` is declared with 4 in axis 1, and has 3")
 
 
 @pytest.mark.parametrize("policy", ["overwrite", "ignore", "reconcile", "strict"])

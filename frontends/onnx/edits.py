@@ -2,37 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from ...lang.node import Node, replace
-from .model import Graph, Model, Operation, Tensor, TensorType
+from .consistency import read_by
+from .model import Function, Graph, Model, Operation, Tensor, TensorType
+
+# Where a node is: its number in the model's graph, or, in a graph inside of a node, that node's place, the attribute's name
+# and the number there; in a function the function's key and the number.
+Place = int | tuple[Any, ...]
+N = TypeVar("N")
 
 
 class NewNode(Node):
-    """A node that comes `before` another one, of that number; before all others without."""
+    """A node that comes `before` the one at that place; before all others without."""
 
     op_type: str
     inputs: tuple[str, ...]
     output: str
-    attributes: Mapping[str, int] = {}
-    before: int = 0
+    attributes: Mapping[str, int | tuple[int, ...]] = {}
+    before: Place = 0
 
 
 class Edit(Node):
-    """New constants of int64, new nodes, inputs of nodes that become another value, by the node's number and theirs, and
-    attributes of integers, by the node's number and their name."""
+    """New constants of int64 (a number is one without axes), new nodes, inputs of nodes that become another value, by the
+    node's place and their number, and attributes of integers, by the node's place and their name. Of two edits the second one
+    counts where both make something of the same name."""
 
-    constants: Mapping[str, tuple[int, ...]] = {}
+    constants: Mapping[str, int | tuple[int, ...]] = {}
     nodes: tuple[NewNode, ...] = ()
-    inputs: Mapping[tuple[int, int], str] = {}
-    attributes: Mapping[tuple[int, str], int] = {}
+    inputs: Mapping[tuple[Place, int], str] = {}
+    attributes: Mapping[tuple[Place, str], int] = {}
 
     def __or__(self, other: Edit) -> Edit:
+        nodes = {n.output: n for n in (*self.nodes, *other.nodes)}
         return Edit(
-            {**self.constants, **other.constants}, (*self.nodes, *other.nodes), {**self.inputs, **other.inputs},
+            {**self.constants, **other.constants}, tuple(nodes.values()), {**self.inputs, **other.inputs},
             {**self.attributes, **other.attributes},
         )  # fmt: skip
+
+
+def inside(prefix: tuple[Any, ...], index: int) -> Place:
+    """The place of the node of that number behind a prefix, which is empty in the model's graph."""
+    return (*prefix, index) if prefix else index
+
+
+def around(place: Place, name: str) -> tuple[Any, ...]:
+    """The prefix of the places in a graph that is an attribute of a node."""
+    return (*(place if isinstance(place, tuple) else (place,)), name)
+
+
+def key_of(function: Any) -> tuple[str, str, str]:
+    """What a function's places begin with; its message may have no overload."""
+    return function.domain, function.name, getattr(function, "overload", "")
 
 
 def all_names(graph: Graph) -> Iterator[str]:
@@ -47,62 +71,137 @@ def all_names(graph: Graph) -> Iterator[str]:
 
 
 def edited(model: Model, edit: Edit) -> Model:
-    """The model with the change."""
-    graph, count = model.graph, len(model.graph.operations)
-    tensors = (Tensor(name, "int64", (len(v),), None, v, None) for name, v in edit.constants.items())
-    new = [
-        Operation(n.output, n.op_type, "", n.inputs, (n.output,), n.attributes, None, count + at)
-        for at, n in enumerate(edit.nodes)
-    ]
-    old = [_edited(o, edit) for o in graph.operations]
-    operations = _placed(edit, new, old, [o.index for o in old])
-    changed = replace(graph, initializers=(*graph.initializers, *tensors), operations=tuple(operations), values=())
-    return replace(model, graph=changed)
+    """The model with the change; what it declares of its own values does not hold any more."""
+
+    def operations(old: Sequence[Operation], prefix: tuple[Any, ...]) -> tuple[Operation, ...]:
+        new = [
+            Operation(n.output, n.op_type, "", n.inputs, (n.output,), n.attributes, None, len(old) + at)
+            for at, n in enumerate(edit.nodes)
+        ]
+        changed = [operation(o, inside(prefix, o.index)) for o in old]
+        placed = _placed(edit, new, changed, [inside(prefix, o.index) for o in old])
+        return tuple(_ordered(placed, lambda o: (read_by(o), o.outputs)))
+
+    def operation(old: Operation, place: Place) -> Operation:
+        inputs = tuple(edit.inputs.get((place, at), name) for at, name in enumerate(old.inputs))
+        attributes = {name: n for (where, name), n in edit.attributes.items() if where == place}
+        graphs = {n: graph(v, around(place, n)) for n, v in old.attributes.items() if isinstance(v, Graph)}
+        return replace(old, inputs=inputs, attributes={**old.attributes, **attributes, **graphs})
+
+    def graph(old: Graph, prefix: tuple[Any, ...]) -> Graph:
+        return replace(old, operations=operations(old.operations, prefix), values=())
+
+    def function(old: Function) -> Function:
+        return replace(old, operations=operations(old.operations, (key_of(old),)))
+
+    made = graph(model.graph, ())
+    tensors = (Tensor(n, "int64", _shape(v), None, _listed(v), None) for n, v in edit.constants.items())
+    made = replace(made, initializers=(*made.initializers, *tensors))
+    return replace(model, graph=made, functions=tuple(map(function, model.functions)))
 
 
-def _placed(edit: Edit, new: list[Any], old: list[Any], numbers: Sequence[int]) -> Iterator[Any]:
+def _shape(value: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (len(value),) if isinstance(value, tuple) else ()
+
+
+def _listed(value: int | tuple[int, ...]) -> tuple[int, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _placed(edit: Edit, new: Sequence[N], old: Sequence[N], places: Sequence[Place]) -> Iterator[N]:
     """The old nodes, each behind the new ones that come before it."""
-    for one, number in zip(old, numbers, strict=True):
-        first = number == min(numbers)
-        yield from (
-            made for made, n in zip(new, edit.nodes, strict=True) if n.before == number or first and not n.before
-        )
+    before: dict[Place, list[N]] = {}
+    for made, n in zip(new, edit.nodes, strict=True):
+        before.setdefault(n.before, []).append(made)
+    for one, place in zip(old, places, strict=True):
+        yield from before.get(place, ())
         yield one
 
 
-def _edited(operation: Operation, edit: Edit) -> Operation:
-    inputs = tuple(edit.inputs.get((operation.index, at), name) for at, name in enumerate(operation.inputs))
-    attributes = {name: n for (index, name), n in edit.attributes.items() if index == operation.index}
-    return replace(operation, inputs=inputs, attributes={**operation.attributes, **attributes})
+def _ordered(nodes: Iterable[N], names: Callable[[N], tuple[Iterable[str], Iterable[str]]]) -> list[N]:
+    """The same, each behind those that give what it reads; `names` has what a node reads and gives."""
+    said = [(node, *names(node)) for node in nodes]
+    givers = {name: at for at, (_, _, given) in enumerate(said) for name in given if name}
+    found: dict[int, N] = {}
+
+    def visit(at: int) -> None:
+        if at not in found:
+            node, read, _ = said[at]
+            for giver in {givers[name] for name in read if name in givers} - found.keys() - {at}:
+                visit(giver)
+            found[at] = node
+
+    for at in range(len(said)):
+        visit(at)
+    return list(found.values())
 
 
 def edit_proto(proto: Any, edit: Edit) -> None:
     """Makes the change in an onnx.ModelProto."""
     from onnx import helper  # few edits are written
 
-    graph, old = proto.graph, list(proto.graph.node)
-    for (index, at), name in edit.inputs.items():
-        old[index].input[at] = name
-    for (index, name), number in edit.attributes.items():
-        kept = [a for a in old[index].attribute if a.name != name]
-        del old[index].attribute[:]
-        old[index].attribute.extend([*kept, helper.make_attribute(name, number)])
+    def change(nodes: Any, prefix: tuple[Any, ...]) -> None:
+        old = list(nodes)
+        places = [inside(prefix, index) for index in range(len(old))]
+        for node, place in zip(old, places, strict=True):
+            _change(node, place, edit)
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    change(attribute.g.node, around(place, attribute.name))
+        made = _ordered(_placed(edit, new, old, places), lambda node: (_read(node), node.output))
+        if made != old:
+            del nodes[:]
+            nodes.extend(made)
+
     new = [helper.make_node(n.op_type, list(n.inputs), [n.output], name=n.output) for n in edit.nodes]
-    for made, node in zip(new, edit.nodes, strict=True):
-        made.attribute.extend(helper.make_attribute(name, number) for name, number in node.attributes.items())
-    graph.initializer.extend(helper.make_tensor(name, 7, [len(v)], v) for name, v in edit.constants.items())
-    del graph.node[:]
-    graph.node.extend(_placed(edit, new, old, range(len(old))))
+    for node, n in zip(new, edit.nodes, strict=True):
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in n.attributes.items())
+    tensors = partial(helper.make_tensor, data_type=7)
+    proto.graph.initializer.extend(tensors(n, dims=_shape(v), vals=_listed(v)) for n, v in edit.constants.items())
+    change(proto.graph.node, ())
+    for function in proto.functions:
+        change(function.node, (key_of(function),))
+
+
+def _change(node: Any, place: Place, edit: Edit) -> None:
+    from onnx import helper  # few edits are written
+
+    for (where, at), name in edit.inputs.items():
+        if where == place:
+            node.input[at] = name
+    for (where, name), number in edit.attributes.items():
+        if where == place:
+            kept = [a for a in node.attribute if a.name != name]
+            del node.attribute[:]
+            node.attribute.extend([*kept, helper.make_attribute(name, number)])
+
+
+def _read(node: Any) -> Iterator[str]:
+    """The names that a node reads, the graphs in it included."""
+    yield from filter(None, node.input)
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from _read(inner)
+        yield from (value.name for value in attribute.g.output)
 
 
 def declare_sizes(proto: Any, graph: Graph) -> None:
     """Declares the inputs of an onnx.ModelProto as those of a graph, and no sizes of any other value."""
     sizes = {v.name: v.type.shape or () for v in graph.inputs if isinstance(v.type, TensorType)}
-    del proto.graph.value_info[:]
+    _undeclare(proto.graph)
     for value in proto.graph.input:
         for dim, size in zip(value.type.tensor_type.shape.dim, sizes.get(value.name, ()), strict=False):
             if isinstance(size, str):
                 dim.dim_param = size
-    for value in proto.graph.output:
+
+
+def _undeclare(graph: Any) -> None:
+    """No sizes of what the nodes of a graph and of the graphs inside give."""
+    del graph.value_info[:]
+    for value in graph.output:
         for dim in value.type.tensor_type.shape.dim:
             dim.Clear()
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _undeclare(attribute.g)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from .conditions import Eq0, eq, evaluate_cond
+from .conditions import AnyOf, Cond, Eq0, eq, evaluate_cond, render_cond
 from .exprs import ExpressionError, Scope, read_condition, read_size
 from .rendering import render
 from .sizes import only_var
@@ -47,6 +47,39 @@ def fixed(text: str) -> tuple[str, int] | None:
     return (name.name, number) if name is not None and cond == eq(of_atom(name), number) else None
 
 
+def alternatives(text: str) -> tuple[str, ...]:
+    """The conditions one of which a condition asks for."""
+    cond = _read(text, Scope())
+    return tuple(map(render_cond, cond.parts)) if isinstance(cond, AnyOf) else (text,)
+
+
+def accepted(text: str, numbers: Iterable[int]) -> tuple[str, tuple[int, ...]] | None:
+    """The only name in a condition, and which of some numbers satisfy it; None where it speaks of several."""
+    scope = Scope()
+    cond = _read(text, scope)
+    if cond is None or len(scope.names) != 1:
+        return None
+    ((name, term),) = scope.names.items()
+    owed = [(guard, asked) for asked, guard, _ in scope.obligations]
+
+    def takes(point: dict[Var, int]) -> bool:
+        is_size = all(evaluate_cond(asked, point) for guard, asked in owed if evaluate_cond(guard, point))
+        return is_size and evaluate_cond(cond, point)
+
+    return name, tuple(n for n in numbers if takes({only_var(term): n}))
+
+
+def product(text: str) -> tuple[tuple[str, ...], int] | None:
+    """The sizes whose product a condition makes a number, at least two, and the number."""
+    cond = _read(text, Scope())
+    parts = cond.term.mons if isinstance(cond, Eq0) else {}
+    (mono, *others) = [m for m in parts if m] or [()]
+    names = tuple(atom.name for atom in mono if isinstance(atom, Var))
+    if others or not 2 <= len(names) == len(mono) or len(set(names)) < len(names) or -parts.get((), 0) % parts[mono]:
+        return None
+    return names, -parts.get((), 0) // parts[mono]
+
+
 def divided(text: str) -> tuple[str, int] | None:
     """The size that a condition makes a multiple of a number, and the number."""
     cond, name = _of_one(text, read_condition)
@@ -83,6 +116,13 @@ def _of_one(text: str, read: Callable[[str, Scope], R]) -> tuple[R | None, Var |
         return None, None
     names = [only_var(term) for term in scope.names.values()]
     return found, names[0] if len(names) == 1 else None
+
+
+def _read(text: str, scope: Scope) -> Cond | None:
+    try:
+        return read_condition(text, scope)
+    except (ExpressionError, TooLarge):
+        return None
 
 
 def _point(scope: Scope, sizes: Sizes) -> dict[Var, int] | None:

@@ -1,0 +1,337 @@
+"""A size that a model takes as one number alone, to changes that may free it: where that stands, and what may stand there.
+
+None of them has to be right: each is made, and the model checked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import permutations
+from math import prod
+
+from ..lang.expressions import names_in
+from ..lang.node import Node, replace
+from ..simplify.solver.numbers import size_at
+from .entries import SIZES, Change, Length, items_of
+from .places import Places, Sizes, Spot
+
+# So many nodes are looked at before one that demands a number.
+_MOST_SPOTS = 200
+# A change of these says no new size: what they give has the elements that it had.
+_PLACED = frozenset({"Resize", "Expand", "ConstantOfShape", "Tile", "CenterCropPad"})
+
+
+class Wanted(Node):
+    """A number that stands where an operand beside it has a size, at an axis counted from the first and from the last."""
+
+    number: int
+    size: str
+    first: int
+    last: int
+
+
+class Baked:
+    """The numbers in a model that stand for one of the sizes `free`; `point` has all sizes as the model was exported,
+    `changes` are made already."""
+
+    def __init__(
+        self,
+        places: Places,
+        inputs: Mapping[str, Sizes],
+        point: Mapping[str, int],
+        free: Collection[str],
+        changes: Mapping[tuple[object, int], Change],
+    ) -> None:
+        self.places, self.inputs, self.point, self.free = places, inputs, point, frozenset(free)
+        self.changes = changes
+        # Constants that are as long as the size and can be no longer, in words.
+        self.tables: dict[str, None] = {}
+
+    def tried(self, demanding: Sequence[Spot]) -> Iterator[list[Change]]:
+        """Changes for all the nodes that demand the number, the likeliest first."""
+        found = [list(self._behind(spot)) for spot in demanding]
+        for at in range(max(map(len, found), default=0)):
+            changes = {(c.spot.place, c.at): c for one in found if one for c in one[min(at, len(one) - 1)]}
+            yield [*changes.values(), *self._alike(list(changes.values()))]
+
+    def _behind(self, last: Spot) -> Iterator[list[Change]]:
+        """What may be changed at a node, or else at the nearest ones before it."""
+        wanted, level, seen = list(self._wanted(last)), [last], {last.place}
+        while level and len(seen) < _MOST_SPOTS:
+            for spot in level:
+                for inner in (spot, *self.places.called(spot)):
+                    yield from filter(None, self._at(inner, wanted, inner is last))
+            more = [s for spot in level for s in self._before(spot, wanted if spot is last else [])]
+            level = list({s.place: s for s in more if s.place not in seen}.values())
+            seen |= {s.place for s in level}
+
+    def _before(self, spot: Spot, wanted: Sequence[Wanted]) -> Iterator[Spot]:
+        """The nodes that give what a node reads: where it is known, those that give the numbers."""
+        numbers = {w.number for w in wanted}
+        makers = [self.places.makers.get((spot.region, name)) for name in spot.operation.inputs]
+        named = [
+            m
+            for m, name in zip(makers, spot.operation.inputs, strict=True)
+            if m and numbers & {*self._shape(spot, name)}
+        ]
+        yield from named or self.places.before(spot)
+
+    def _at(self, spot: Spot, wanted: Sequence[Wanted], is_last: bool) -> Iterator[list[Change]]:
+        operation = spot.operation
+        if spot.region:
+            yield from self._in_function(spot)
+        elif _is_reshape(spot):
+            yield from self._reshaped(spot)
+        elif operation.op_type == "Split" and len(operation.inputs) > 1:
+            yield from self._split(spot)
+        else:
+            yield from self._sized(spot, wanted)
+        yield from self._lines(spot, wanted, is_last)
+
+    # Sizes
+
+    def _number(self, size: int | str) -> int | None:
+        return size_at(size, self.point)
+
+    def _speaks(self, size: int | str) -> bool:
+        return isinstance(size, str) and not self.free.isdisjoint(names_in(size))
+
+    def _shape(self, spot: Spot, name: str) -> Sizes:
+        return self.places.shape(spot, name) or ()
+
+    def _wanted(self, spot: Spot) -> Iterator[Wanted]:
+        """Axes along which one operand has a number and another one a size that is to be free."""
+        shapes = [self._shape(spot, name) for name in spot.operation.inputs]
+        crosses = "MatMul" in spot.operation.op_type or spot.operation.op_type == "Gemm"
+        for one, other in permutations(shapes, 2):
+            for axis, number in enumerate(one):
+                last = len(one) - axis
+                places = {axis, len(other) - last, *((len(other) - 3 + last,) if crosses and last < 3 else ())}
+                beside = [other[at] for at in places if 0 <= at < len(other) and self._speaks(other[at])]
+                same = [str(size) for size in beside if self._number(size) == number]
+                yield from (Wanted(number, size, axis, last) for size in same if isinstance(number, int))
+
+    def _length(self, size: str, spot: Spot) -> Length | None:
+        """Where a size can be read before a node: of an input of the model, or else of another value."""
+        given = ((name, axis) for name, shape in self.inputs.items() for axis, one in enumerate(shape) if one == size)
+        found = next(given, None) or next(self._made(size, spot), None)
+        return None if found is None else Length(found[0], (found[1],), size)
+
+    def _made(self, size: str, spot: Spot) -> Iterator[tuple[str, int]]:
+        for maker in self.places.spots:
+            for name in maker.operation.outputs if isinstance(maker.place, int) and not maker.region else ():
+                shape = self._shape(maker, name) if name else ()
+                if size in shape and not self.places.leads_to(_outermost(self.places, spot), maker):
+                    yield name, shape.index(size)
+
+    def _meant(self, number: int, wanted: Sequence[Wanted], axis: int | None = None, rank: int = 0) -> str | None:
+        """The size that a number stands for, at that axis where one is given."""
+        for w in wanted:
+            if w.number == number and (axis is None or axis == w.first or rank - axis == w.last):
+                return w.size
+        own = (name for name in sorted(self.free) if self.point.get(name) == number)
+        return next(own, None) if axis is None and number > 1 else None
+
+    # Reshape
+
+    def _reshaped(self, spot: Spot) -> Iterator[list[Change]]:
+        """Targets in which the axes that hold the sizes are copied, or left over, or worked out."""
+        given, name = spot.operation.inputs[:2]
+        before, items = self._shape(spot, given), items_of(self.places, spot, name)
+        done = self.changes[spot.place, 1].entries if (spot.place, 1) in self.changes else {}
+        items = items and [done.get(at, item) for at, item in enumerate(items)]
+        data = self.places.data(spot, name)
+        known = [self._number(size) for size in before]
+        if items is None or data is None or not before or None in known:
+            return
+        target = self._filled(spot, data, [n or 0 for n in known])
+        if target is None:
+            return
+        liked = [{self.point[name] for name in self.free.intersection(names_in(size))} for size in before]
+        carried, copied, others = _carried([n or 0 for n in known], target, liked), {}, {}
+        for axis, axes in enumerate(carried):
+            is_open = items[axis] in (0, -1) or isinstance(items[axis], Length) or self._speaks(data[axis])
+            if is_open or not any(self._speaks(before[j]) for j in axes):
+                continue
+            if axis < len(before) and axes == [axis] and known[axis] == target[axis]:
+                copied[axis] = 0
+            else:
+                others[axis] = axes
+        if (0 in items and spot.operation.attributes.get("allowzero", 0)) or not copied and not others:
+            return
+        worked = {at: self._worked(spot, before, axes, target[at]) for at, axes in others.items()}
+        left = {at: -1 for at in list(others)[:1] if -1 not in items}
+        for entries in ({**worked, **left, **copied}, {**worked, **copied}):
+            sizes = {at: size for at, size in entries.items() if size is not None}
+            if sizes:
+                yield [Change(spot, 1, sizes)]
+
+    def _filled(self, spot: Spot, data: Sizes, before: Sequence[int]) -> list[int] | None:
+        """A target as numbers, with those that a 0 and a -1 stand for."""
+        copies = not spot.operation.attributes.get("allowzero", 0)
+        sizes = [
+            before[at] if size == 0 and copies and at < len(before) else self._number(size)
+            for at, size in enumerate(data)
+        ]
+        numbers = [n for n in sizes if n is not None]
+        rest = prod(n for n in numbers if n != -1)
+        if len(numbers) < len(sizes) or not rest or prod(before) % rest:
+            return None
+        filled = [prod(before) // rest if n == -1 else n for n in numbers]
+        return filled if prod(filled) == prod(before) else None
+
+    def _worked(self, spot: Spot, before: Sizes, axes: Sequence[int], size: int) -> Length | None:
+        """The size that an axis has: one that is part of an axis of the operand, or the product of axes."""
+        names = [name for axis in axes for name in names_in(before[axis]) if name in self.free and before[axis] != name]
+        own = next((name for name in names if self.point[name] == size > 1), None)
+        if own is not None:
+            return self._length(own, spot)
+        given = spot.operation.inputs[0]
+        whole = prod(self._number(before[axis]) or 0 for axis in axes)
+        if not whole or size % whole:
+            return None
+        text = " * ".join(str(before[axis]) for axis in axes)
+        times = size // whole
+        return Length(given, tuple(axes), f"{text} * {times}" if times > 1 else text, times)
+
+    def _alike(self, changes: Sequence[Change]) -> Iterator[Change]:
+        """The same for targets that are the same elsewhere: behind a node that demands the number nothing is known."""
+        made = {self._looks(c.spot): c for c in changes if c.entries and _is_reshape(c.spot)}
+        done = {c.spot.place for c in changes}
+        for spot in self.places.spots if made else ():
+            like = made.get(self._looks(spot)) if _is_reshape(spot) and spot.place not in done else None
+            given = None if like is None else like.spot.operation.inputs[0]
+            if like is not None and all(isinstance(e, int) or e.value == given for e in like.entries.values()):
+                own = spot.operation.inputs[0]
+                moved = {at: e if isinstance(e, int) else replace(e, value=own) for at, e in like.entries.items()}
+                yield Change(spot, 1, moved)
+
+    def _looks(self, spot: Spot) -> tuple[object, ...]:
+        shapes = [self._shape(spot, spot.operation.inputs[0]), self.places.data(spot, spot.operation.inputs[1]) or ()]
+        return tuple(tuple(self._number(size) for size in shape) for shape in shapes)
+
+    def _in_function(self, spot: Spot) -> Iterator[list[Change]]:
+        """In a function, where no shape is known."""
+        operation = spot.operation
+        if operation.op_type != "Reshape" or operation.domain or len(operation.inputs) < 2:
+            return
+        numbers, target = (
+            {self.point[name] for name in self.free},
+            items_of(self.places, spot, operation.inputs[1]) or [],
+        )
+        axes = [axis for axis, size in enumerate(target) if size in numbers]
+        first = dict.fromkeys([axis for axis in axes if target[axis] not in target[:axis]], 0)
+        left = ({axis: -1} for axis in axes if -1 not in target)
+        yield from ([Change(spot, 1, entries)] for entries in (first, *left) if entries)
+
+    # Other sizes
+
+    def _sized(self, spot: Spot, wanted: Sequence[Wanted]) -> Iterator[list[Change]]:
+        """Entries of what says a shape, an end or a count."""
+        operation = spot.operation
+        at, _ = SIZES.get(operation.op_type, (-1, "")) if not operation.domain else (-1, "")
+        if not 0 <= at < len(operation.inputs) or not operation.inputs[at]:
+            return
+        items = items_of(self.places, spot, operation.inputs[at])
+        numbers = {axis: n for axis, n in enumerate(items or ()) if isinstance(n, int) and n > 0}
+        if operation.op_type == "TopK":
+            yield self._at_most(spot, numbers)
+            return
+        rank = len(items or ())
+        axes = operation.attributes.get("axes") or tuple(range(rank))
+        placed = (
+            {a: self._meant(n, wanted, axes[a], rank) for a, n in numbers.items()}
+            if operation.op_type in _PLACED
+            else {}
+        )
+        meant = {a: self._meant(n, wanted) for a, n in numbers.items()}
+        for sizes in (placed, meant, *({a: size} for a, size in meant.items() if len(meant) > 1)):
+            entries = {a: made for a, size in sizes.items() if size and (made := self._length(size, spot))}
+            if entries:
+                yield [Change(spot, at, entries)]
+
+    def _at_most(self, spot: Spot, numbers: Mapping[int, int]) -> list[Change]:
+        """As many elements as there are, where these are fewer."""
+        shape, operation = self._shape(spot, spot.operation.inputs[0]), spot.operation
+        axis = operation.attributes.get("axis", -1) % max(len(shape), 1)
+        if (
+            len(shape) == 0
+            or not self._speaks(shape[axis])
+            or 0 not in numbers
+            or self.places.model.opsets.get("", 1) < 12
+        ):
+            return []
+        return [Change(spot, 1, {0: Length(operation.inputs[0], (axis,), str(shape[axis]), 1, numbers[0])})]
+
+    def _split(self, spot: Spot) -> Iterator[list[Change]]:
+        """Parts that are equal."""
+        parts, shape = (
+            self.places.data(spot, spot.operation.inputs[1]) or (),
+            self._shape(spot, spot.operation.inputs[0]),
+        )
+        axis = spot.operation.attributes.get("axis", 0)
+        is_baked = -len(shape) <= axis < len(shape) and self._speaks(shape[axis]) and isinstance((*parts, "")[0], int)
+        if is_baked and len(parts) > 1 and len(set(parts)) == 1:
+            yield [Change(spot, 1, parts=len(parts))]
+
+    # Constants
+
+    def _lines(self, spot: Spot, wanted: Sequence[Wanted], is_last: bool) -> Iterator[list[Change]]:
+        """Operands that are as long as the size: constants all of whose lines are alike or count up, and any of one line."""
+        if any(self.places.data(spot, name) is not None for name in spot.operation.outputs):
+            return  # sizes are worked out there
+        for at, name in enumerate(spot.operation.inputs):
+            if name and at != SIZES.get(spot.operation.op_type, (-1, ""))[0] and not spot.region:
+                shape = self._shape(spot, name)
+                lines = {axis: self._line(spot, at, axis, wanted, is_last) for axis in range(len(shape))}
+                made = {axis: line for axis, line in lines.items() if line is not None}
+                if made:
+                    yield [Change(spot, at, lines=made)]
+
+    def _line(
+        self, spot: Spot, at: int, axis: int, wanted: Sequence[Wanted], is_last: bool
+    ) -> tuple[Length, int] | None:
+        name = spot.operation.inputs[at]
+        shape, tensor = self._shape(spot, name), self.places.held.get((spot.region, name))
+        number = shape[axis]
+        if not isinstance(number, int) or not (number > 1 and tensor is not None or number == 1 and is_last):
+            return None
+        beside = [w for w in wanted if number > 1 or w.first == axis]
+        size = self._meant(number, beside, axis, len(shape)) or (None if is_last else self._meant(number, beside))
+        length = self._length(size, spot) if size is not None else None
+        if length is None or self.places.model.opsets.get("", 1) < 8:
+            return None
+        step = 0 if number == 1 or tensor is None else self.places.step(tensor, axis)
+        if step is None:
+            said = f"`{name}` at {spot} is a table with {number} entries along axis {axis}"
+            self.tables[f"{said}, and says nothing of others"] = None
+        return None if step is None else (length, step)
+
+
+def _is_reshape(spot: Spot) -> bool:
+    """Whether a node is a Reshape of the model's graph, or of one inside, with a target."""
+    return spot.operation.op_type == "Reshape" and not spot.region and len(spot.operation.inputs) > 1
+
+
+def _outermost(places: Places, spot: Spot) -> Spot:
+    """The node of the model's graph that a node is inside of."""
+    if not isinstance(spot.place, tuple) or spot.region:
+        return spot
+    return next(s for s in places.spots if s.place == spot.place[0] and not s.region)
+
+
+def _carried(before: Sequence[int], target: Sequence[int], liked: Sequence[Collection[int]]) -> list[list[int]]:
+    """For each axis of a target the axes of the operand that it holds, by how far apart their elements are. An axis that
+    several share counts for those that have a number which is `liked` for it, else for the slowest one."""
+    found: list[list[int]] = [[] for _ in target]
+    parts = [(at, n, prod(target[at + 1 :])) for at, n in enumerate(target)]
+    for axis, size in enumerate(before):
+        near = prod(before[axis + 1 :])
+        ones = [at for at, n, stride in parts if n == 1 and stride == near]
+        ends = [at for at, n, stride in parts if stride * n == near]
+        shared = [at for at, n, stride in parts if stride < near * size and near < stride * n]
+        if size == 1:
+            shared = [at for at in ones or ends if at == axis] or (ones or ends)[:1]
+        for at in [at for at in shared if target[at] in liked[axis]] or shared[:1]:
+            found[at].append(axis)
+    return found
