@@ -42,8 +42,7 @@ from .simplify.known.outcome import Options
 from .simplify.on_shapes import (
     ArgumentShape,
     CallResult,
-    ShapeCase,
-    State,
+    ShapeCases,
     cases_of_shapes,
     first_failure,
     result_shapes,
@@ -257,9 +256,7 @@ def call_on_shapes(
     return result_shapes(checked, function, arguments)
 
 
-def cases_on_shapes(
-    checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]
-) -> tuple[tuple[ShapeCase, ...], State, tuple[Cond, ...]]:
+def cases_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int | str]) -> ShapeCases:
     """The shapes of the result where sizes decide its rank, and the conditions under which the call works. See
     simplify.on_shapes.cases_of_shapes."""
     return cases_of_shapes(checked, function, arguments)

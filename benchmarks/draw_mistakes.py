@@ -1,6 +1,6 @@
 """Draws the corpora of mistakes once more: programs and operators to rows of (program, operator, seed).
 
-    python benchmarks/draw_mistakes.py [own | round_1 | ... | round_8]
+    python benchmarks/draw_mistakes.py [own | round_1 | ... | round_9]
 
 The rows are stored, and fixed: they were drawn before the mends that they measure. This is how, for somebody who wants others:
 with the same programs and operators, and a checker that says something about the same mutants, it gives the same rows.
@@ -23,7 +23,7 @@ def main(name):
     def is_wrong(program, text):
         return grader.says_something(text) and grader.changes_what_runs(programs[program], text)
 
-    found = mistakes.drawn(programs, corpus.count, corpus.first_seed, is_wrong)
+    found = mistakes.drawn(corpus, is_wrong)
     print(mistakes.written(found, programs), end="")
 
 

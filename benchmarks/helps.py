@@ -4,7 +4,8 @@
     python benchmarks/helps.py --mistakes [--corpus NAME] [--every N] [--show WHAT]
 
 The bugs: of the refuted rows that come with a fixed version, for how many some offered help gives a program whose last tensor
-has the same shape as in the fixed version, at random sizes. `best` counts the help that is printed, `any` all that are offered.
+has the same values as in the fixed version, given the same arguments. `run` counts those of which some help takes these
+arguments, `best` those whose printed help is right, `any` those of whose helps one is, `fixed` those that `--fix` changes.
 
 The mistakes: programs of real architectures, each with one mistake (tests/data/mistakes.jsonl). The program after the first
 mend, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
@@ -26,6 +27,7 @@ from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import rxlang as rx
 from rxlang import pipeline
 from rxlang.helps.edits import applied
@@ -33,9 +35,10 @@ from rxlang.helps.offer import offers
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
-SIZES = 5
 
 PROCESSES = 2
+# How many numbers a bug's arguments may have to be run, and at how many sizes.
+MOST_NUMBERS, TRIED = 200_000, 12
 COLUMNS = (
     "all",
     "one",
@@ -58,7 +61,7 @@ def main():
     parser.add_argument("path", nargs="?", default=CASES, type=Path)
     parser.add_argument("-v", dest="verbose", action="store_true", help="a line for each bug")
     parser.add_argument("--mistakes", action="store_true", help="the mistakes alone")
-    parser.add_argument("--corpus", default="own", metavar="NAME", help="own, round_1, ..., round_7")
+    parser.add_argument("--corpus", default="own", metavar="NAME", help="own, round_1, ..., round_9")
     parser.add_argument("--every", type=int, default=1, metavar="N")
     parser.add_argument("--show", metavar="WHAT")
     given = parser.parse_args()
@@ -180,61 +183,66 @@ def _print_row(name, cases):
 
 def bugs(path, verbose=False):
     """Prints the table."""
-    translate = _support("shape_bugs").program
+    translate, values = _support("shape_bugs").program, _support("mend_grader")
     rows = {row["id"]: row for row in map(json.loads, Path(path).read_text().splitlines())}
     pairs = [(rows[row["fixes"]], row) for row in rows.values() if row.get("fixes") in rows]
     pairs = [(bug, fixed) for bug, fixed in pairs if bug["expect"] == "error"]
-    counts = {"helped": 0, "best": 0, "any": 0}
+    counts = dict.fromkeys(("helped", "run", "best", "any", "fixed", "fix right", "fix wrong"), 0)
     seconds, checks = 0.0, 0
     for bug, fixed in pairs:
-        text, wanted = translate(bug), _shapes(translate(fixed), fixed["id"])
+        text, wanted = translate(bug), translate(fixed)
         report = pipeline.check_text(text, "bug.rx", ROOT)
         start = time.process_time()
         found = list(offers(report, ROOT))
         seconds += time.process_time() - start
         checks += 1
-        mended = [[_shapes(applied(text, m.edits), fixed["id"]) for m in offer.mends] for offer in found]
-        best = any(shapes and shapes[0] == wanted for shapes in mended)
-        every = wanted is not None and any(s == wanted for shapes in mended for s in shapes)
-        counts["helped"] += any(mended)
-        counts["best"] += wanted is not None and best
-        counts["any"] += every
+        words = [[_of_bug(values, wanted, applied(text, m.edits)) for m in offer.mends] for offer in found]
+        ran = [word for offer in words for word in offer if word != "not run"]
+        best = any(offer and offer[0] == "right" for offer in words)
+        written, done = values.fixed(values.Source("bug.rx", text), ROOT)
+        fix = _of_bug(values, wanted, written) if done else ""
+        counts["helped"] += any(words)
+        counts["run"] += bool(ran)
+        counts["best"] += best
+        counts["any"] += "right" in ran
+        counts["fixed"] += bool(done)
+        counts["fix right"] += fix == "right"
+        counts["fix wrong"] += fix == "wrong"
         if verbose:
-            print(f"{'best' if best else 'any' if every else 'other' if any(mended) else '-':<6} {bug['id']}")
-    print(f"{len(pairs)} refuted programs with a fixed version")
+            first = next((offer.mends[0].text for offer in found if offer.mends), "")
+            print(
+                f"{'best' if best else 'any' if 'right' in ran else 'other' if ran else '-':<6} {bug['id']}  {first} {fix}"
+            )
+    print(f"{len(pairs)} refuted programs with a fixed version, of which the last tensors are compared")
     for name, number in counts.items():
-        print(f"{name:<8} {number:>4} {number / len(pairs):>7.1%}")
+        print(f"{name:<10} {number:>4} {number / len(pairs):>7.1%}")
     print(f"{seconds / checks * 1e3:.1f} ms for the helps of a program")
 
 
-def _shapes(text, seed):
-    """The shape of the last tensor that the program binds or matches, for some random sizes; None if it is refused."""
+def _of_bug(values, wanted, mended):
+    """Whether a program gives as its last tensor what the author's does, with the arguments of that one; "not run" where it
+    takes other arguments, or none are found."""
     try:
-        module = rx.loads(_with_result(text))
+        author, other = (rx.loads(_with_result(values.in_float64(text))) for text in (wanted, mended))
     except rx.CheckError:
-        return None
-    params = next(f for f in module._checked.shapes if f.name == "@main").params
-    random.seed(seed)
-    found = []
-    for _ in range(100):
-        names = {p.name: random.choice((2, 4, 6, 12)) for p in params if p.sort == "Size"}
-        given = {p.name: tuple(_size(d, names) for d in p.shape) for p in params if p.sort == "Tensor"}
-        try:
-            found.append(module.main.shapes(**given, **{p.name: names[p.name] for p in params if p.sort == "Size"}))
-        except rx.ShapeError:
+        return "not run"
+    declared = values.functions(_with_result(values.in_float64(wanted)))["main"].fn.params
+    takes = values.functions(_with_result(mended))["main"].fn.params
+    names, data = [p.name.name for p in declared], np.random.default_rng(7)
+    ran = 0
+    for sizes in values.assignments(values.names_of(declared), random.Random(7))[:TRIED]:
+        args = values.arguments(declared, sizes, data, {})
+        given = dict(zip(names, args, strict=True)) if args is not None else {}
+        if not given.keys() >= {p.name.name for p in takes} or sum(np.size(a) for a in given.values()) > MOST_NUMBERS:
             continue
-        if len(found) == SIZES:
-            return found
-    return None
-
-
-def _size(dim, names):
-    if isinstance(dim, int):
-        return dim
-    for name in re.findall(r"[A-Za-z_]\w*", dim):
-        if name not in ("min", "max", "ceildiv"):
-            names.setdefault(name, random.randint(2, 9))
-    return eval(dim, {}, names)
+        was = values.run(author.main, args)
+        now = values.run(other.main, [given[p.name.name] for p in takes])
+        if isinstance(was, values.Refused) or isinstance(now, values.Refused):
+            continue
+        if not values.are_equal(was, now):
+            return "wrong"
+        ran += 1
+    return "right" if ran else "not run"
 
 
 def _with_result(text):

@@ -107,7 +107,8 @@ class Forms:
             found = list(self._ways(layout))
             if layout.found:
                 pairs = ((way, out) for way in chain([entered.fit], entered.others) for out in found)
-                self._first(layout, pairs, entered.names, self._sizes(entered))
+                known = self._sizes(entered) if any(leaf.size for out in found for leaf in out) else {}
+                self._first(layout, pairs, entered.names, known)
 
     def _ways(self, layout: Layout) -> Iterator[list[Leaf]]:
         for i, way in enumerate(ways(layout.found)):

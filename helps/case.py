@@ -38,7 +38,7 @@ class Mend(Node):
     # What that is the size of, as "of `heads`", where the message does not say it.
     legal_for: str = ""
     # What is changed: an operation, what is written in one by a `slip`, or what a condition says of sizes: a `bound`, `names`
-    # that are one, an `assert`.
+    # that are one, a `dimension` of a parameter, an `assert`.
     kind: str = "operation"
     # Whether it changes another operation than the one that is blamed.
     remote: bool = False
@@ -97,12 +97,14 @@ class Case:
 
     @property
     def is_declared(self) -> bool:
-        """Whether the function says what shape its result has, so that a check can tell more than that something runs."""
+        """Whether the function says what axes its result has, so that a check can tell more than that something runs: of a
+        scalar most things are right."""
         result = self.function.fn.result if self.function is not None else None
         types = result.items if isinstance(result, sweet.TupleType) else (result,)
         return any(
             isinstance(t, sweet.TensorType)
             and isinstance(t.shape, sweet.ListExpr)
+            and bool(t.shape.items)
             or isinstance(t, sweet.NamedType)
             and bool(t.args)
             for t in types

@@ -21,6 +21,7 @@ from .offer import Offer, offers
 MOST_ROUNDS = 10
 # So many mends of one message are named.
 _MOST_NAMED = 3
+_OF_SIGNATURE = "what a function takes and gives is for the author to say"
 
 
 class Fix(Node):
@@ -90,8 +91,10 @@ def why_left(offer: Offer, source: Source) -> str:
         return "no mend is known"
     mends = {m.meaning: m for m in offer.mends if m.is_of_operation}
     if not mends:
-        assertion = all(m.kind == "assert" for m in offer.mends)
-        return f"{'an assertion' if assertion else 'a `where`'} is for the author to write"
+        kinds = {m.kind for m in offer.mends}
+        if "dimension" in kinds:
+            return _OF_SIGNATURE
+        return f"{'an assertion' if kinds == {'assert'} else 'a `where`'} is for the author to write"
     if len(mends) > 1:
         others = " or ".join(m.text for m in list(mends.values())[1:_MOST_NAMED])
         return f"{len(mends)} mends are possible: the help or {others}"
@@ -127,7 +130,7 @@ def _too_bold(offer: Offer, mend: Mend, source: Source) -> str:
     if problems:
         return "the mend is not understood"
     if _signatures(before) != _signatures(now):
-        return "what a function takes and gives is for the author to say"
+        return _OF_SIGNATURE
     if _operations(now) < _operations(before) and offer.diagnostic.code.phase != "names":  # what has no name is none
         return "an operation is taken out by nobody but the author"
     return ""

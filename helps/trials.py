@@ -189,6 +189,8 @@ class Trials:
         ]
         if diagnostic.code.phase == "names":
             good = [t for t in tried if _is_readable(t)] or good
+        if any(t.mend.kind == "dimension" for t in good):  # which asks for less
+            good = [t for t in good if t.mend.kind != "names"]
         return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
 
     def _tried(self, diagnostic: Diagnostic, mends: Iterable[Mend], most: int) -> list[Trial]:

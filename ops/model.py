@@ -72,8 +72,9 @@ class Range(Node):
     """Integers from `least` to `most`. Where there are such elements, both ends are among them if it is `met`, and all integers
     between if it is `dense`. Of elements that change by the same along each axis `steps` says by how much, from the `first` one
     on. `counts` are further sizes, beside those of the tensor, of which one is 0 where there are none. The elements of a
-    `narrow` dtype are these as far as it has them; the others wrapped around, and one end is there. A `column` is an axis and a
-    position along it: the elements there have this range."""
+    `narrow` dtype are these as far as it has them, and what the others wrap around to; one end is there if it is `met`. A
+    `column` is an axis and a position along it: the elements there have this range.
+    """
 
     least: Any
     most: Any
@@ -162,8 +163,8 @@ class Ctx(Protocol[D, C]):
     def passed(self, cond: C) -> None:
         """What holds wherever the kernel has taken the elements: known behind the call."""
 
-    # Whether ranges of elements are told.
-    tells_ranges: bool
+    def ranges(self, told: Callable[[], tuple[Range, ...]]) -> tuple[Range, ...]:
+        """What is told of ranges of elements; nothing where none are told, or where that is too much."""
 
     def elements_fit(self, asked: Requirement, empty: list[C], surely: C, needed: C) -> None:
         """Some elements of what the row `refuses` are right wherever `surely` holds, and nowhere where `needed` does not; there

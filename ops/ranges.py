@@ -8,8 +8,9 @@ dtype stands in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from itertools import product
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from ..lang.dtypes import DType, exact_integers
 from ..lang.node import Node, replace
@@ -18,6 +19,7 @@ from .model import AnyDType, Ctx, Dim, Out, Range, Segment, TensorInfo
 from .requirements import Argument, Axis, Number, Other
 
 Ranges = tuple[Range, ...]
+P = ParamSpec("P")
 # What an operation makes of the ranges of its operands, in a shape; None where that cannot be told.
 Ends = Callable[..., Range | None]
 # A tensor has no more ranges than these.
@@ -29,6 +31,16 @@ def sizes_of(x: TensorInfo) -> list[Any]:
     return [size for r in x.ranges for size in (r.least, r.most, *(r.steps or ()), *r.counts)]
 
 
+def _told(made: Callable[Concatenate[Ctx, P], Ranges]) -> Callable[Concatenate[Ctx, P], Ranges]:
+    """Ranges that are told as far as the context wants them."""
+
+    @wraps(made)
+    def told(ctx: Ctx, /, *args: P.args, **named: P.kwargs) -> Ranges:
+        return ctx.ranges(lambda: made(ctx, *args, **named))
+
+    return told
+
+
 def constant(value: Any, rank: int) -> Range:
     """The range of a tensor that has one value throughout."""
     return Range(value, value, True, True, value, (0,) * rank)
@@ -36,8 +48,6 @@ def constant(value: Any, rank: int) -> Range:
 
 def progression(ctx: Ctx, first: Dim, steps: Sequence[Dim], shape: Shape) -> Range | None:
     """The range of elements that change by steps along the axes; None where nobody knows which way a step leads."""
-    if not ctx.tells_ranges:
-        return None
     least = most = first
     for step, size in zip(steps, shape, strict=True):
         if isinstance(step, int) and step == 0:
@@ -62,7 +72,7 @@ def _is_one_value(r: Range) -> bool:
 
 def _some(r: Range) -> Range:
     """The range of some of the elements, whichever."""
-    return _of_dtype(r.narrow) if r.narrow is not None else Range(r.least, r.most, counts=r.counts)
+    return Range(r.least, r.most, counts=r.counts, narrow=r.narrow)
 
 
 def _of_dtype(dtype: DType) -> Range:
@@ -150,14 +160,17 @@ def _is_unit(size: Any) -> bool:
     return isinstance(size, int) and size == 1
 
 
-def entry(ctx: Ctx, x: TensorInfo, i: int, place: Dim, shape: Shape) -> Range | None:
+@_told
+def entry(ctx: Ctx, x: TensorInfo, i: int, place: Dim, shape: Shape) -> Ranges:
     """The range of one entry of an axis, where elements change by the same: `shape` is that of the result."""
     [r] = x.ranges if len(x.ranges) == 1 else [None]
     if r is None or r.steps is None or r.narrow is not None or not is_plain(shape) or not _surely(ctx, 0, place):
-        return None
-    return progression(ctx, r.first + r.steps[i] * place, (*r.steps[:i], *r.steps[i + 1 :]), shape)
+        return ()
+    made = progression(ctx, r.first + r.steps[i] * place, (*r.steps[:i], *r.steps[i + 1 :]), shape)
+    return () if made is None else (made,)
 
 
+@_told
 def cut(ctx: Ctx, x: TensorInfo | Out, i: int, start: Dim | None, step: Dim, shape: Shape) -> Ranges:
     """The ranges of every so many entries of one axis, from a start on: `shape` is that of the result."""
     if (
@@ -179,11 +192,12 @@ def _cut(ctx: Ctx, r: Range, i: int, start: Dim | None, step: Dim, shape: Shape)
     return _some(r) if made is None else replace(made, counts=r.counts)
 
 
+@_told
 def joined(ctx: Ctx, parts: Sequence[tuple[TensorInfo, Shape]], axis: int) -> Ranges:
     """The ranges of tensors that are joined along an axis."""
     found: list[Range] = []
     are_columns = all(_is_unit(shape[axis]) for _, shape in parts)
-    for n, (x, shape) in enumerate(parts if ctx.tells_ranges else ()):
+    for n, (x, shape) in enumerate(parts):
         if not (own := ranges_of(x)) or not is_plain(shape):
             return ()
         counts, column = tuple(d for d in shape if not isinstance(d, int) or d == 0), (axis, n) if are_columns else None
@@ -194,14 +208,10 @@ def joined(ctx: Ctx, parts: Sequence[tuple[TensorInfo, Shape]], axis: int) -> Ra
 # What computes with elements
 
 
+@_told
 def computed(ctx: Ctx, ends: Ends | None, shape: Shape, dtype: AnyDType | None, *operands: TensorInfo) -> Ranges:
     """The ranges of what is computed element by element, of operands that broadcast to a shape, in a dtype."""
-    if (
-        ends is None
-        or not ctx.tells_ranges
-        or not isinstance(dtype, DType)
-        or dtype.kind not in ("bool", "int", "uint")
-    ):
+    if ends is None or not isinstance(dtype, DType) or dtype.kind not in ("bool", "int", "uint"):
         return ()
     sets = [_usable(x, shape, dtype, ends in (added, subtracted, multiplied, turned)) for x in operands]
     if not any(x.ranges or x.data for x in operands) or [len(s) for s in sets if len(s) != 1][1:]:
@@ -236,18 +246,24 @@ def _stored(ctx: Ctx, r: Range | None, dtype: DType) -> Range | None:
     fits = [ctx.fits(end, dtype) for end in (r.least, r.most)]
     if all(fits):
         return replace(r, narrow=None)
-    return replace(r, narrow=dtype) if r.dense and r.met and any(fits) else None
+    low, high = exact_integers(dtype)
+    if isinstance(r.least, int) and isinstance(r.most, int) and r.least <= low and high <= r.most:
+        return None
+    return replace(r if r.dense and r.met and any(fits) else _some(r), narrow=dtype)
 
 
-def stored(ctx: Ctx, made: Range | None, dtype: AnyDType | None) -> Ranges:
-    """The one range of a new tensor of a dtype; none where it has no integers."""
+@_told
+def counting(ctx: Ctx, first: Dim, step: Dim, shape: Shape, dtype: AnyDType | None) -> Ranges:
+    """The range of a new tensor, along each of whose axes elements change by a step; none where it has no integers."""
+    made = progression(ctx, first, (step,) * len(shape), shape)
     found = _stored(ctx, made, dtype) if isinstance(dtype, DType) and dtype.kind in ("int", "uint") else None
     return () if found is None else (found,)
 
 
+@_told
 def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Ranges:
     """The ranges of a tensor that is cast."""
-    if not ctx.tells_ranges or not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
+    if not isinstance(dtype, DType) or dtype.kind not in ("int", "uint"):
         return ()
     made = [_as(ctx, r, dtype) for r in ranges_of(x)]
     return tuple(r for r in made if r is not None) if None not in made else ()
@@ -340,9 +356,10 @@ def negated(r: Range | None) -> Range | None:
     return None if r is None else constant(1 - r.least, len(r.steps or ()))
 
 
+@_told
 def chosen(ctx: Ctx, shape: Shape, dtype: AnyDType | None, where: TensorInfo, x: TensorInfo, y: TensorInfo) -> Ranges:
     """The ranges of elements that are those of `x` where a condition is true, else of `y`."""
-    if not ctx.tells_ranges or not isinstance(dtype, DType) or dtype.kind not in ("bool", "int", "uint"):
+    if not isinstance(dtype, DType) or dtype.kind not in ("bool", "int", "uint"):
         return ()
     x_parts, y_parts = (_usable(part, shape, dtype, True) for part in (x, y))
     truth = ranges_of(where)
@@ -355,25 +372,27 @@ def chosen(ctx: Ctx, shape: Shape, dtype: AnyDType | None, where: TensorInfo, x:
 # What elements have to be
 
 
-def in_range(ctx: Ctx, name: str, x: TensorInfo, axis: Axis, *, forward: bool = False) -> None:
+@_told
+def in_range(ctx: Ctx, name: str, x: TensorInfo, axis: Axis, *, forward: bool = False) -> Ranges:
     """The elements of an operand are indices into an axis; none that counts from its end, if they lead only `forward`."""
-    ranges = ranges_of(x) if ctx.tells_ranges else ()
+    ranges = ranges_of(x)
     if not ranges or not is_plain(x.shape):
-        return
+        return ranges
     if x.data == ():
         ctx.elements_fit(_asked(name, None, axis), [], True, True)
-        return
+        return ranges
     empty = [ctx.eq(d, 0) for d in x.shape if not isinstance(d, Segment) and (not isinstance(d, int) or d == 0)]
     for r in ranges:
         if r.met:
             inside = _inside(ctx, r, axis.size, forward)
             none = [*empty, *(ctx.eq(d, 0) for d in r.counts)]
             ctx.elements_fit(_asked(name, r, axis), none, inside, inside)
-    others = [r if r.narrow is None else _of_dtype(r.narrow) for r in ranges if not r.met]
+    others = [r for r in ranges if not r.met]
     if others:
         surely = ctx.all_of(*(_inside(ctx, r, axis.size, forward) for r in others))
         needed = len(others) < len(ranges) or ctx.any_of(*(_reaches(ctx, r, axis.size, forward) for r in others))
         ctx.elements_fit(_asked(name, others[0] if len(others) == 1 else None, axis), empty, surely, needed)
+    return ranges
 
 
 def _inside(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
@@ -389,7 +408,8 @@ def _inside(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
 
 
 def _reaches(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
-    """Whether some integer of a range is an index."""
+    """Whether some integer of a range is an index, or of its dtype where they may have wrapped around."""
+    r = r if r.narrow is None else _of_dtype(r.narrow)
     return ctx.all_of(ctx.le(1, size), ctx.lt(r.least, size), ctx.le(0 if forward else 0 - size, r.most))
 
 

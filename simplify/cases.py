@@ -14,19 +14,21 @@ from ..lang.source import NOWHERE, Span
 from ..lang.walk import rewrite
 from ..lang.walk import walk as nodes
 from .bindings import Recorded
+from .contract import sizes_of
 from .findings import Remark
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import settle
+from .known.state import State
 from .known.values import Entry, Env
 from .program import is_open
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate, render_cond
 from .solver.shorter import shorter
-from .solver.terms import Size, over
+from .solver.terms import Size, over, variables
 from .voice.describe import is_whole
 from .voice.solutions import in_words
 from .walk import Walk
-from .weakest import Inputs, OpenCheck, facts_of, is_rank, over_inputs, weakest
+from .weakest import Inputs, OpenCheck, facts_of, over_inputs, weakest
 
 # So many cases a function is walked in, and no more.
 MOST = 8
@@ -59,10 +61,10 @@ class ShapeCase(NamedTuple):
     sizes: tuple[Size, ...]
 
 
-def by_cases(first: Walk, begin: Callable[[], Begun]) -> Cases | None:
+def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | None:
     """The function in the cases that its first walk asked for, and those that these ask for; None where there are none."""
     wanted: dict[Path, Cond] = {}
-    more = _asked(first, (), ())
+    more = _asked(first, _inputs(first.state, opened), (), ())
     found = None
     while more is not None and not over():
         wanted |= {more[0]: more[1]}
@@ -71,9 +73,8 @@ def by_cases(first: Walk, begin: Callable[[], Begun]) -> Cases | None:
     return found
 
 
-def _asked(walk: Walk, path: Path, when: tuple[Cond, ...], since: int = 0) -> tuple[Path, Cond] | None:
+def _asked(walk: Walk, inputs: Inputs, path: Path, when: tuple[Cond, ...], since: int = 0) -> tuple[Path, Cond] | None:
     """The first condition on the sizes that come in that decides a rank, and is not decided yet."""
-    inputs = Inputs(_Older(walk.prover.newest_input), (), ())
     for asked in walk.prover.open_ranks[since:]:
         cond = over_inputs(walk.state, inputs, asked, None)
         if cond is not None and not isinstance(cond, bool) and cond not in when and negate(cond) not in when:
@@ -81,13 +82,10 @@ def _asked(walk: Walk, path: Path, when: tuple[Cond, ...], since: int = 0) -> tu
     return None
 
 
-class _Older(NamedTuple):
-    """The sizes that come in: those up to the newest."""
-
-    newest: int
-
-    def __contains__(self, variable: object) -> bool:
-        return getattr(variable, "serial", self.newest + 1) <= self.newest
+def _inputs(state: State, opened: Env) -> Inputs:
+    """What conditions can speak of: the sizes that come in."""
+    sizes = {v for size in sizes_of(state, opened) for v in variables(size)}
+    return Inputs(sizes, (), tuple(cond for cond, _ in state.facts.conditions()))
 
 
 class Cases:
@@ -98,7 +96,8 @@ class Cases:
         self._wanted = wanted
         self.leaves: list[Leaf] = []
         self.more: tuple[Path, Cond] | None = None
-        self.door = tuple(cond for cond, _ in self.walk.state.facts.conditions())
+        self._inputs = _inputs(self.walk.state, self.opened)
+        self.door = self._inputs.door
         self.walk.bindings.keeps_sizes = True
         self.result = self._at(self.walk.frame, (), ())
 
@@ -126,7 +125,7 @@ class Cases:
         result, left = self._body(frame)
         bound = self.walk.bindings.taken(since, result)
         self.leaves.append(Leaf(when, bound, left, not self.walk.prover.never_passes(frame, demanded)))
-        self.more = self.more or _asked(self.walk, path, when, asked)
+        self.more = self.more or _asked(self.walk, self._inputs, path, when, asked)
         return result
 
     # What all cases have in common
@@ -170,18 +169,14 @@ class Cases:
         found = next((f for f in findings if f.is_error), findings[0])
         checks = [OpenCheck(f.outcome.cond, ()) for f in findings]
         if not found.is_error and len(findings) > 1:
-            all_hold = weakest(self.walk.state, self._inputs(), checks)
+            all_hold = weakest(self.walk.state, self._inputs, checks)
             only = in_words(all_of(*all_hold.conds)) if all_hold.complete else None
             found.outcome = replace(found.outcome, only=only)
         return found
 
-    def _inputs(self) -> Inputs:
-        return Inputs(_Older(self.walk.prover.newest_input), (), self.door)
-
     def _is_of_inputs(self, cond: Cond | None) -> bool:
         """Whether a condition speaks of the sizes that come in alone: in all cases it is the same."""
-        newest = self.walk.prover.newest_input
-        return cond is not None and all(v.serial <= newest and not is_rank(v) for v in cond_variables(cond))
+        return cond is not None and all(v in self._inputs.sizes for v in cond_variables(cond))
 
     def described(self, general: FunctionShapes) -> FunctionShapes:
         """What is known of each name without cases, and of a rank that sizes decide case by case."""

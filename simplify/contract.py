@@ -30,7 +30,7 @@ _MOST_SUPPOSED = 32
 
 def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], prover: Prover) -> Conditions:
     """What the inputs of a function have to satisfy, empty ones as well. `door` is what the signature says already."""
-    dims = tuple(dict.fromkeys(_dims(state, params)))
+    dims = tuple(dict.fromkeys(sizes_of(state, params)))
     inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
     checks = list({(check.cond, check.path, check.span): check for check in prover.demands}.values())
     asked = [(check, _said(state, inputs, check, params)) for check in checks]
@@ -44,9 +44,9 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     left = [check for check in left if check not in follow]
     supposed = _strongest(_over(inputs, prover.supposed))
     asked_of_data = tuple(_once(map(_asked, left)))
-    texts = (tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door)))
+    texts = [tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door))]
     by_sizes = tuple(span for span, sure in prover.by_sizes.items() if sure)
-    return Conditions(name, written, asked_of_data, found.necessary, *texts, by_sizes)
+    return Conditions(name, written, asked_of_data, found.necessary, texts[0], texts[1], by_sizes)
 
 
 def _said(state: State, inputs: Inputs, check: OpenCheck, params: Env) -> Cond | None:
@@ -126,7 +126,8 @@ def _empty(sizes: Iterable[Var], known: tuple[Cond, ...]) -> list[Cond]:
     return [c for v in sizes if facts.decide(c := eq(of_atom(v), 0)).kind not in ("refuted", "vacuous")]
 
 
-def _dims(state: State, params: Env) -> Iterator[Size]:
+def sizes_of(state: State, params: Env) -> Iterator[Size]:
+    """The sizes that parameters have."""
     for entry in params.values():
         if isinstance(entry.value, SizeValue):
             yield state.settled(entry.value.size)

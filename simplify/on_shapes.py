@@ -17,7 +17,7 @@ from .findings import Log, choose
 from .frame import Frame
 from .known.outcome import Options
 from .known.state import State
-from .known.values import Entry, SizeValue, Value
+from .known.values import Entry, Env, SizeValue, Value
 from .opaque import pinned
 from .propagate import Checker
 from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
@@ -28,6 +28,7 @@ from .voice.telling import told, told_inside
 from .walk import Walk
 
 CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
+ShapeCases = tuple[tuple[ShapeCase, ...], State, tuple[Cond, ...]]
 
 
 class ArgumentShape(Node):
@@ -44,25 +45,23 @@ Arguments = Mapping[str, ArgumentShape | int | str]
 def result_shapes(checked: Checked, name: str, arguments: Arguments) -> tuple[CallResult, tuple[Cond, ...]]:
     """What a call of the function `name` gives for abstract arguments (by parameter name), the State that its sizes belong to,
     and what is wrong with the call; and what has to hold so that it works."""
-    checker, walk, begin = _called(checked, name, arguments)
+    checker, walk, _, begin = _called(checked, name, arguments)
     result = begin(walk.frame)
     found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
     return found, _conditions(walk)
 
 
-def cases_of_shapes(
-    checked: Checked, name: str, arguments: Arguments
-) -> tuple[tuple[ShapeCase, ...], State, tuple[Cond, ...]]:
+def cases_of_shapes(checked: Checked, name: str, arguments: Arguments) -> ShapeCases:
     """The shapes that such a call gives where sizes decide the rank, each with its condition, the State of their sizes, and
     what has to hold so that the call works. There are none where nothing is known."""
 
     def begin() -> Begun:
-        _, walk, body = _called(checked, name, arguments)
-        return Begun(walk, {}, lambda frame: (body(frame), ()))
+        _, walk, opened, body = _called(checked, name, arguments)
+        return Begun(walk, opened, lambda frame: (body(frame), ()))
 
     first = begin()
     first.body(first.walk.frame)
-    cases = by_cases(first.walk, begin)
+    cases = by_cases(first.walk, first.opened, begin)
     return ((), first.walk.state, ()) if cases is None else (cases.shapes(), cases.walk.state, _conditions(cases.walk))
 
 
@@ -75,13 +74,13 @@ def _conditions(walk: Walk) -> tuple[Cond, ...]:
 
 def first_failure(checked: Checked, name: str, arguments: Arguments) -> Diagnostic | None:
     """The first check that surely fails in such a call, told where it stands; None where nothing does."""
-    checker, walk, begin = _called(checked, name, arguments)
+    checker, walk, _, begin = _called(checked, name, arguments)
     begin(walk.frame)
     return next((told_inside(f) for f in checker.log.findings if f.outcome.status is Status.REFUTED), None)
 
 
-def _called(checked: Checked, name: str, arguments: Arguments) -> tuple[Checker, Walk, Callable[[Frame], Entry]]:
-    """What is known before a call, and what walks the call."""
+def _called(checked: Checked, name: str, arguments: Arguments) -> tuple[Checker, Walk, Env, Callable[[Frame], Entry]]:
+    """What is known before a call, its arguments, and what walks the call."""
 
     def header(load: core.Load) -> TensorInfo | None:
         known = checked.headers.get((load.path, load.key))
@@ -98,15 +97,14 @@ def _called(checked: Checked, name: str, arguments: Arguments) -> tuple[Checker,
     env = checker.consts_for(walk, impls or checker.program.functions[name])
     if impls is not None:
         given = {n: _entry(walk, n, a, names, impls.span) for n, a in arguments.items()}
-        walk.prover.newest_input = walk.state.serial()
-        return checker, walk, lambda frame: walk.lists.call_with(frame, impls, given, env)
+        return checker, walk, given, lambda frame: walk.lists.call_with(frame, impls, given, env)
     function = checker.program.functions[name]
     arguments = {n: _with_dtype(a, pinned(function.checks).get(n)) for n, a in arguments.items()}
     entries = tuple(
         _entry(walk, p.name, arguments[p.name], names, core.param_span(function, p.name)) for p in function.params
     )
-    walk.prover.newest_input = walk.state.serial()
-    return checker, walk, lambda frame: walk.calls.call_with(frame, function, entries, env)
+    opened = {p.name: e for p, e in zip(function.params, entries, strict=True)}
+    return checker, walk, opened, lambda frame: walk.calls.call_with(frame, function, entries, env)
 
 
 def _entry(walk: Walk, name: str, given: ArgumentShape | int | str, names: dict[str, Size], span: Span) -> Entry:

@@ -302,7 +302,7 @@ def _apply(row: Primitive, ctx: SymbolicCtx, entries: dict[str, Entry], wild: tu
     return _of_some_rank(ctx, _results(ctx.state, row, result, dtypes))
 
 
-def _ask_for_places(row: Primitive, ctx: SymbolicCtx, arguments: list[Any]) -> None:
+def _ask_for_places(row: Primitive, ctx: Any, arguments: list[Any]) -> None:
     """The elements that are places along an axis of another operand lie in it."""
     if row.places is not None:
         name, table, axis = row.places

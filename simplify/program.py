@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ..lang import core
 from ..lang.node import PROVENANCE, Node
@@ -55,7 +55,7 @@ class Program:
         # What a script prints has names there, written or not.
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
-        self._measured = measured(core_program) if like is None else like._measured
+        self._measured: dict[str, Measured] = measured(core_program) if like is None else like._measured
         lengths = {name: m.length for name, m in self._measured.items()}
         bound = [m.bound for m in self._measured.values()]
         self.taken = frozenset(c.name for c in core_program.consts).union(*bound)
@@ -308,7 +308,7 @@ def _left_open(program: Program, node: Node) -> int:
     return isinstance(node, core.If)
 
 
-def is_open(node: Node) -> bool:
+def is_open(node: Node) -> TypeGuard[core.Call | core.Assert | core.MatchShape | core.Stacked]:
     """Whether something of a simplified program is left to the run."""
     if isinstance(node, core.Call):
         return bool(node.guard)

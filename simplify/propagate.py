@@ -263,7 +263,7 @@ class Checker:
         opened, said = {p.name: env[p.name] for p in function.params}, walk.state.facts.count
         result, wrapper, body = walk.function_body(function, impl, env)
         general = partial(self._described, walk, function.name, opened, result)
-        cases = self._by_cases(function, impl, walk, before)
+        cases = self._by_cases(function, impl, walk, opened, before)
         if cases is not None:
             walk, opened, result = cases.walk, cases.opened, cases.result
             wrapper, body = self._without_proved(cases, wrapper), body and self._without_proved(cases, body)
@@ -302,7 +302,9 @@ class Checker:
         walk.prover.newest_input = walk.state.serial()
         return walk, env, params, entry
 
-    def _by_cases(self, function: core.Function, impl: core.Function | None, first: Walk, before: Mark) -> Cases | None:
+    def _by_cases(
+        self, function: core.Function, impl: core.Function | None, first: Walk, opened: Env, before: Mark
+    ) -> Cases | None:
         """The function walked by the cases that its first walk asked for, if it did and found nothing wrong."""
         if not first.prover.open_ranks or self.log.errors > before.errors:
             return None
@@ -319,10 +321,10 @@ class Checker:
 
         solutions, after = self.program.solutions.kept_apart(), self.log.mark()
         general = self.log.findings[before.findings :]
-        cases = by_cases(first, begin)
-        self.program.solutions.back_to(solutions)
-        found = self.log.reset(before)
-        self.log.again(after, general if cases is None else cases.told(general, found))
+        cases = by_cases(first, opened, begin)
+        if cases is not None:
+            self.program.solutions.back_to(solutions)
+            self.log.again(after, cases.told(general, self.log.reset(before)))
         return cases
 
     def _without_proved(self, cases: Cases, function: core.Function) -> core.Function:

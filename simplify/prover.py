@@ -20,8 +20,10 @@ from .known.values import Undecided
 from .solver.conditions import (
     AllOf,
     AnyOf,
-    Compare,
     Cond,
+    Eq0,
+    Ge0,
+    Ne0,
     all_of,
     any_of,
     cond_variables,
@@ -78,7 +80,7 @@ class Prover:
 
     def rank_rests_on(self, frame: Frame, cond: object) -> None:
         """Whether a condition holds decides the rank of something; None is one that is not known."""
-        if not frame.trial and isinstance(cond, AllOf | AnyOf | Compare):
+        if not frame.trial and isinstance(cond, Eq0 | Ne0 | Ge0 | AllOf | AnyOf):
             self.open_ranks.append(cond)
 
     def aside(self) -> Prover:

@@ -14,7 +14,7 @@ from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.holds import condition
-from ..ops.model import AnyDType, Out, Primitive, RankUnknown, TensorInfo
+from ..ops.model import AnyDType, Out, Primitive, Range, RankUnknown, TensorInfo
 from ..ops.model import Truth as TruthElement
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken
 from .frame import Frame
@@ -142,7 +142,11 @@ class SymbolicCtx:
     def passed(self, cond: Cond) -> None:
         self.state.assume(cond, self.info)
 
-    tells_ranges = True
+    def ranges(self, told: Callable[[], tuple[Range, ...]]) -> tuple[Range, ...]:
+        try:
+            return told()
+        except TooLarge:
+            return ()
 
     def elements_fit(self, asked: Requirement, empty: list[Cond], surely: Cond, needed: Cond) -> None:
         is_right, cond = self.decide(any_of(*empty, surely)) is True, any_of(*empty, needed)
@@ -444,7 +448,8 @@ class _Outline(SymbolicCtx):
     def needs_literal(self, asked: Requirement) -> NoReturn:
         raise RankUnknown
 
-    tells_ranges = False
+    def ranges(self, told: Callable[[], tuple[Range, ...]]) -> tuple[Range, ...]:
+        return ()
 
     def elements_fit(self, asked: Requirement, empty: list[Cond], surely: Cond, needed: Cond) -> None:
         pass

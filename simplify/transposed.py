@@ -18,8 +18,9 @@ from ..ops.spelling import operation
 from .known.state import State
 from .known.values import Entry, ShapeValue, Value
 from .solver.conditions import eq, ge
+from .solver.rendering import UNKNOWN
 from .solver.terms import Size, Term, common_atoms, of_atom, shrink, var, variables
-from .voice.describe import UNKNOWN, shape_text, size_text
+from .voice.describe import shape_text, size_text
 from .voice.spoken import CallInfo
 from .voice.subject import of_call
 

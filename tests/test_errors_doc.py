@@ -76,6 +76,9 @@ Each line is there for one thing, and nothing is said twice:
 4. `note`: the equation that fails with its reason, and the smallest sizes that show it.
 5. `help`: a change that was tried on the program. It makes the message go away and brings no other. A warning that
    the program had before, and that the error took the place of, may come to light: then the help says that it remains.
+   A fix keeps the values: it arranges them otherwise (an axis, a transpose, `keepdims`, the order of arguments, an offset, a
+   name of the same sort) or declares another size. It cuts nothing off, makes no tensor that the program writes itself larger
+   or smaller, and casts no labels. Only where the result is declared with its axes does it change pads or strides.
    `rx check --fix` applies the changes that leave no choice, and says of each other message why it was left: several mends are
    possible, a `where` is for the author to write, and so on. It adds no condition, changes no signature, removes no
    operation.

@@ -98,10 +98,6 @@ TABLE = [
     (f("x [b, 6, 4]", "@reshape(x, [b, 25])"), "write 24 for 25: `@reshape(x, [b, 24])`"),
     (f("x [b, t, 60]", "@reshape(x, [b, t, 8, 60 // 8])"), "the nearest legal sizes are 6 and 10"),
     (f("x [b, 3136]", "@reshape(x, [b, 64, 8, 8])"), "write 7 for each 8: `@reshape(x, [b, 64, 7, 7])`"),
-    (
-        f("x [1000, 7]", "@reshape(x, [-1, 60, 7])"),
-        "cut axis 0 of `x` to 960: `@reshape(@slice(x, 0, 960, axes=0), [-1, 60, 7])`",
-    ),
     # broadcasting
     (
         f("x [b, t, h]; m [b, t]", "x * m", where=" where t != h, t != 1, h != 1"),
@@ -123,10 +119,6 @@ TABLE = [
     (f("x [24]; m [4, 6]", "x * m"), "flatten `m`: `x * @flatten(m)`"),
     (f("x [b, 3, 8, 9]; m [3]", "x - m"), "add axes 1 and 2 to `m`: `x - @expand_dims(m, axis=[1, 2])`"),
     (
-        f("x [32, 100, 7]; p [1, 500, 7]", "x + p"),
-        "cut axis 1 of `p` to 100: `x + @slice(p, 0, 100, axes=1)`",
-    ),
-    (
         f("q [b, 6, t, 4]; k [b, 2, 4, t]", "@matmul(q, k)"),
         "repeat `k` 3 times along axis 1: `@matmul(q, @repeat(k, 3, axis=1))`",
     ),
@@ -140,7 +132,6 @@ TABLE = [
         f("x [b, 30, 8, 8]; s [30]; t [30]", "@group_normalization(x, s, t, 32)"),
         "write 30 for 32: `@group_normalization(x, s, t, 30)`",
     ),
-    (f("x [b, 3]", "let (v, i) = @topk(x, 5)\n  v"), "write 3 for 5: `@topk(x, 3)`"),
     (
         f("x [b, 512]; w [512, 512]", "let (p, q) = @split(@linear(x, w), 2, axis=1)\n  x + p * q"),
         "write 1024 for the 512 in line 1: `[1024, 512]`",
@@ -234,15 +225,7 @@ TABLE = [
         f("x [b, 3, 28, 28]; w [3, 8, 5, 5]", "@conv2d(x, w)"),
         "swap axes 0 and 1 of `w`: `@conv2d(x, @swapaxes(w, 0, 1))`",
     ),
-    (
-        f("x [b, 3, 9, 9]; w [8, 3, 5, 5]", "@max_pool2d(@conv2d(x, w, strides=4), 3)"),
-        "use strides=1 in @conv2d: `@conv2d(x, w, strides=1)`",
-    ),
     (f("x [2, 3, 4, 5]", "@flatten(x, start=3, end=1)"), "exchange start and end: `@flatten(x, start=1, end=3)`"),
-    (
-        f("x [b, 8, 9, 9]; w [8, 8, 3, 3]", "x + @conv2d(x, w)"),
-        'pad in @conv2d: `@conv2d(x, w, auto_pad="same_upper")`',
-    ),
     (
         f("x [b, 8, 9, 9]", "@concat([x, @upsample(@max_pool2d(x, 2), 2)], axis=1)"),
         "make it as large as `x`: `@resize(@max_pool2d(x, 2), [9, 9])`",
@@ -462,7 +445,7 @@ def test_a_condition_that_nobody_can_read_is_not_offered() -> None:
 
 
 def test_a_condition_that_a_caller_does_not_meet_is_not_offered() -> None:
-    callee = "@f = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) {\n  let y : Tensor([n, n], float32) = x\n  y\n}\n"
+    callee = "@f = fn(x : Tensor([n, m], float32)) : Tensor {\n  let y : Tensor([n, n], float32) = x\n  y\n}\n"
     caller = "@g = fn(x : Tensor([2, 3], float32)) : Tensor {\n  @f(x)\n}\n"
     assert "`where n == m` on @f makes it hold (checked)" in [h.text for h in helped(callee)[0].helps]
     assert not any("where" in h.text for h in helped(callee + caller)[0].helps)

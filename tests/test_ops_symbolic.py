@@ -51,7 +51,8 @@ class SymbolicCtx:
     def passed(self, cond: c.Cond) -> None:
         self.facts.assume(cond)
 
-    tells_ranges = False
+    def ranges(self, told: object) -> tuple[()]:
+        return ()
 
     def elements_fit(self, asked: Requirement, empty: list[c.Cond], surely: c.Cond, needed: c.Cond) -> None:
         raise AssertionError

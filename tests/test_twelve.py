@@ -43,6 +43,11 @@ def compare(path: Path, text: str) -> None:
     assert text.strip("\n").count("\n") < LONGEST
 
 
+# Where nothing fits but a part of the data, only the author can say what is meant.
+ONLY_WORDS = {"claim"}
+FIXED = [name for name in NAMES if name not in ONLY_WORDS]
+
+
 def test_there_are_twelve_of_both() -> None:
     assert len(NAMES) == 12
     assert [path.stem for path in sorted(RUN.glob("*.rx"))] == NAMES
@@ -56,10 +61,11 @@ def test_what_checking_says(name: str, monkeypatch: pytest.MonkeyPatch, capsys: 
     compare(CHECKED / f"{name}.out", text[min(text.find(word) for word in ("error[", "warning[") if word in text) :])
     assert status == (name not in ON_SOME)
     said = " ".join(text.split())
-    assert ("this always fails" in said or "only on empty" in said or "only if" in said) and "(checked)" in said
+    assert "this always fails" in said or "only on empty" in said or "only if" in said
+    assert ("(checked)" in said) == (name not in ONLY_WORDS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FIXED)
 def test_the_program_is_accepted_with_the_mend_that_is_offered(name: str) -> None:
     text = (CHECKED / f"{name}.rx").read_text(encoding="utf-8")
     report = with_helps(pipeline.check_text(text, f"{name}.rx", CHECKED), CHECKED)
@@ -76,10 +82,10 @@ def test_what_a_run_says(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     compare(RUN / f"{name}.out", text)
     assert status == 3
     assert text.startswith("error[R401]") and ("comes from here" in text or " is Tensor(" in text)
-    assert "(checked)" in text
+    assert ("(checked)" in text) == (name not in ONLY_WORDS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FIXED)
 def test_a_run_goes_on_with_the_mend_that_it_offers(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,7 +175,7 @@ def test_sums_over_axes_of_different_sizes_are_not_repeated() -> None:
     assert not any("repeat" in help_.text for help_ in wrong.helps)
 
 
-def test_an_argument_that_is_too_long_is_cut_to_what_is_allowed() -> None:
+def test_an_argument_that_is_too_long_is_not_cut() -> None:
     text = (
         "@f = fn(y : Tensor([m], int8), x : Tensor([n], int8)) : Tensor where n <= 7 { @concat([x, y]) }\n"
         "@g = fn(x : Tensor([9], int8)) : Tensor { @f(x, x) }\n"
@@ -177,4 +183,4 @@ def test_an_argument_that_is_too_long_is_cut_to_what_is_allowed() -> None:
     (wrong,) = [
         d for d in with_helps(pipeline.check_text(text, "case.rx", CHECKED), CHECKED).diagnostics if d.code == "E309"
     ]
-    assert wrong.help == "cut axis 0 of `x` to 7: `@f(x, @slice(x, 0, 7, axes=0))` (checked)"
+    assert not any("@slice" in help_.text for help_ in wrong.helps)

@@ -39,7 +39,7 @@ class Inferred(Node):
     def is_whole(self) -> bool:
         """Whether nothing is missing."""
         by_sizes = self.cases if all(case.when is not None for case in self.cases) else ()
-        shapes = [case.shape for case in by_sizes] or [self.shape]
+        shapes = tuple(case.shape for case in by_sizes) or (self.shape,)
         known = all(shape is not None and "?" not in shape for shape in shapes) and self.dtype is not None
         return known and (self.element is None or self.element.is_whole)
 

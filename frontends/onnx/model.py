@@ -54,8 +54,8 @@ class Location(Node):
 
 
 class Tensor(Node):
-    """A tensor with its data: `values` are its elements row by row, there where they are few, for texts, and where the file has
-    them in no `place`. `key` is what `load("model.onnx", key)` finds it
+    """A tensor with its data: `values` are its elements row by row, there where they are few, for texts, and where nothing else
+    finds them: neither a `place` in the file nor the key. `key` is what `load("model.onnx", key)` finds it
     by; what has none has its values."""
 
     name: str

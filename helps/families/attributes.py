@@ -11,7 +11,7 @@ from ...lang.parser import parse_expr
 from ...lang.source import Span
 from ...ops.model import Trait
 from ...ops.registry import lookup
-from ...ops.requirements import Argument, AtLeast, AtMost, AttributeAtLeast, AxisInRange, Broadcast, Choice, Multiple
+from ...ops.requirements import Argument, AtLeast, AttributeAtLeast, AxisInRange, Broadcast, Choice, Multiple
 from ..case import Case, Mend, appended, replaced
 from ..tree import callee, has, integer, reduces
 from .conditions import FAR_FETCHED
@@ -43,7 +43,6 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _layout(case)
     yield from _groups(case)
     yield from _divisor(case)
-    yield from _bound(case)
     yield from _joined(case, case.call)
 
 
@@ -52,8 +51,9 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
     if row is None or not any(p.name == "axis" for p in row.params):
         return
     ranks = [len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype]
-    if not ranks:
-        return
+    compared = len({name for name, _ in case.subject.at}) > 1 and not has(case.callee, Trait.JOINS)
+    if not ranks or compared and not case.is_declared:
+        return  # what does not fit along one axis is not asked along another one
     rank = ranks[0] + has(case.callee, Trait.NEW_AXIS)
     given = case.arguments.get("axis")
     now = integer(given)
@@ -234,17 +234,6 @@ def _divisor(case: Case) -> Iterator[Mend]:
     uneven = row is not None and any(p.name == "uneven" for p in row.params)
     if uneven and isinstance(case.call, sweet.Call) and "uneven" not in case.arguments:
         yield case.mend("let the last part be smaller", [appended(case.call, "uneven=true")], 33)
-
-
-def _bound(case: Case) -> Iterator[Mend]:
-    """A number among the arguments that is larger than the size it is a part of: as large as that."""
-    if not isinstance(case.asked, AtMost):
-        return
-    sizes = [d for name, axis in case.subject.at if isinstance(d := case.size(name, axis), int)]
-    for name, axis in case.subject.at:
-        expr = case.arguments.get(name)
-        if axis is None and isinstance(expr, sweet.IntLit) and sizes and expr.value > sizes[0]:
-            yield case.mend(f"write {sizes[0]} for {expr.value}", [replaced(expr, str(sizes[0]))], 22)
 
 
 def _joined(case: Case, call: sweet.Call) -> Iterator[Mend]:

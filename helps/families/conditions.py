@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...lang import sweet
 from ...lang.diagnostics import Edit, RxError
 from ...lang.expressions import SIZE_FUNCTIONS
+from ...lang.node import replace
 from ...lang.parser import parse_expr
 from ...lang.source import Span
 from ...lang.walk import walk
@@ -30,6 +31,7 @@ def mends(case: Case) -> Iterator[Mend]:
     wanted = [tuple(_in_all_turns(_unless_empty(w), stops) for w in wordings) for wordings in every]
     sayable = [tuple(text for text in wordings if _is_sayable(case, text)) for wordings in wanted]
     own = signature_names(case.function.fn) if case.function is not None else set()
+    yield from _dimension(case)
     for rank, wordings in enumerate(sayable):
         for text in wordings:
             if case.function is not None and _said_in(text, own):
@@ -132,12 +134,32 @@ def _is_usual(case: Case, expr: sweet.Expr) -> bool:
 
 
 def _left_apart(case: Case, name: str) -> bool:
-    """Whether a size stands once only in what a function is given, so that it may be meant to be another one."""
+    """Whether a size stands once only in a signature, so that it may be meant to be another one."""
     if case.function is None or any(p.name.name == name for p in case.function.fn.params):
         return False
-    types = [p.type for p in case.function.fn.params if p.type is not None]
-    roots = [*types, *case.function.fn.where]
-    return sum(isinstance(n, sweet.Name) and n.name == name for r in roots for n in walk(r)) == 1
+    return _times_said(case.function.fn, name, case.function.fn.result) == 1
+
+
+def _times_said(fn: sweet.Fn, name: str, *more: sweet.Type | None) -> int:
+    """How often a size stands in what a function is given and asks."""
+    roots = [r for r in (*(p.type for p in fn.params), *fn.where, *more) if r is not None]
+    return sum(isinstance(n, sweet.Name) and n.name == name for n in walk(*roots))
+
+
+def _dimension(case: Case) -> Iterator[Mend]:
+    """A parameter is declared with the size of another axis: `b : Tensor([i])` for `[o]`. That asks less than for both sizes to
+    be one wherever they stand."""
+    fn = case.function.fn if case.function is not None else None
+    sizes = [size for size in dict.fromkeys(case.sizes()) if fn is not None and size in signature_names(fn)]
+    blamed = [expr.span.text for expr in (case.arguments.get(name) for name, _ in case.subject.at) if expr is not None]
+    for param in sorted(fn.params if fn is not None else (), key=lambda p: p.name.name not in blamed):
+        shape = param.type.shape if isinstance(param.type, sweet.TensorType) else None
+        for own in shape.items if isinstance(shape, sweet.ListExpr) else ():
+            assert fn is not None
+            if isinstance(own, sweet.Name) and own.name in sizes and _times_said(fn, own.name) > 1:
+                for size in [s for s in sizes if s != own.name]:
+                    what = f"declare `{param.name.name}` with the size `{size}`"
+                    yield replace(case.mend(what, [replaced(own, size)], RANK - 1, show=param.span), kind="dimension")
 
 
 def is_of_count(mend: Mend) -> bool:

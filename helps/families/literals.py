@@ -42,7 +42,8 @@ def _passed(case: Case) -> Iterator[Mend]:
             near = (expr.value + sign * step for step in range(1, _FARTHEST) for sign in (-1, 1))
             legal = (n for n in near if n >= 0 and asked.holds(name, n))
             for position, number in enumerate(islice(legal, 2)):
-                mend = case.mend(f"write {number} for {expr.value}", [replaced(expr, str(number))], 31 + position)
+                edit = replaced(expr, str(number))
+                mend = case.mend(f"write {number} for {expr.value}", [edit], 31 + position, guess=True)
                 yield replace(mend, legal=number, legal_for=f"of `{name}`")
 
 
@@ -166,6 +167,7 @@ def rewrite(
     # What comes from outside is less likely to be what is wrong.
     given = any(isinstance(node, sweet.Param) for node in case.tree.above(first))
     rank += 2 * given
+    given |= isinstance(around, sweet.Arg)
     mend = case.mend(what, [replaced(n, str(wanted)) for n in literals], rank, show=show, guess=given)
     yield replace(mend, lines=(line,), legal=wanted if legal and isinstance(wanted, int) else None)
     if isinstance(around, sweet.ListExpr):

@@ -9,13 +9,16 @@ from itertools import permutations
 from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.expressions import names_in, renamed
+from ...lang.node import Node
 from ...lang.walk import walk
 from ...simplify.solver.numbers import shifted
 from ..case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
-from ..tree import integer
+from ..tree import Tree, integer
 from .conditions import RANK
 
 _RANK = 4
+# A range that counts by one has so many ends at most.
+_ENDS = 2
 # An author who wrote how a size grows is told for which sizes it does so, before that it may grow otherwise.
 _BELOW_A_BOUND = RANK + 10
 # What a size is called that changes from turn to turn.
@@ -28,6 +31,7 @@ def mends(case: Case) -> Iterator[Mend]:
     beside it has."""
     yield from _beside(case)
     yield from _backwards(case)
+    yield from _ahead(case)
     asked = case.subject.declared
     carry = None if asked is None else case.tree.enclosing(asked, sweet.Carry)
     if asked is None or carry is None or case.callee:
@@ -88,6 +92,60 @@ def _backwards(case: Case) -> Iterator[Mend]:
     if turns is not None:
         what = f"count up: `range({turns})`, and `{first} - {index}` for `{index}`"
         yield Mend(what, tuple(edits), _RANK, what)
+
+
+def _ahead(case: Case) -> Iterator[Mend]:
+    """`xs[i + 1] - xs[i]` in `range(t)`: the range ends before, and with it the result."""
+    loop, index = case.tree.enclosing(case.diagnostic.span, sweet.For), case.call
+    by = steps_ahead(case.tree, loop, index) if loop is not None else 0
+    stop = _stop(loop) if loop is not None else None
+    if not by or loop is None or stop is None:
+        return
+    edit = replaced(stop, f"{stop.span.text} - {by}")
+    what = f"end {by} turn{'s' * (by > 1)} earlier"
+    yield case.mend(what, [edit], _RANK, show=loop.iterable.span, guess=True)
+    dims = _counted(case, stop)
+    if dims:
+        what = f"{what}: `range({edit.text})`, and declare as many in the result: `{edit.text}`"
+        yield Mend(what, (edit, *(replaced(dim, edit.text) for dim in dims)), _RANK + 1, what, guess=True)
+
+
+def is_of_turns(case: Case, index: Node) -> bool:
+    """Whether an index may be right and the number of turns wrong: a turn reads another entry of the same tensor too, or the
+    result has an entry for each turn."""
+    loop = case.tree.enclosing(case.diagnostic.span, sweet.For) if isinstance(index, sweet.Index) else None
+    stop = _stop(loop) if loop is not None and isinstance(case.call, sweet.Index) else None
+    if loop is None or stop is None:
+        return False
+    return steps_ahead(case.tree, loop, index) > 0 or index is case.call and bool(loop.stack and _counted(case, stop))
+
+
+def _stop(loop: sweet.For) -> sweet.Expr | None:
+    """The end of a range that counts by one."""
+    args = loop.iterable.args if isinstance(loop.iterable, sweet.Call) else ()
+    return args[-1].value if 1 <= len(args) <= _ENDS else None
+
+
+def _counted(case: Case, stop: sweet.Expr) -> list[sweet.Expr]:
+    """Where the function's result has as many entries as there are turns."""
+    return _dims(stop.span.text, case.function.fn.result if case.function is not None else None)
+
+
+def steps_ahead(tree: Tree, loop: sweet.For, index: Node | None) -> int:
+    """How many entries a turn reads ahead of another one that it reads of the same tensor; 0 where it does not."""
+    for item in index.items if isinstance(index, sweet.Index) and _reads_beside(loop, index) else ():
+        bound = tree.binding(item.name, item.span) if isinstance(item, sweet.Name) else None
+        match bound.value if isinstance(bound, sweet.Let) else item:
+            case sweet.Binary(op="+", left=sweet.Name(name=name), right=sweet.IntLit(value=by)) if (
+                name == loop.index.name
+            ):
+                return by
+    return 0
+
+
+def _reads_beside(loop: Loop, index: sweet.Index) -> bool:
+    others = [n for n in walk(loop.body) if isinstance(n, sweet.Index) and n.value.span.text == index.value.span.text]
+    return any(other.span.text != index.span.text for other in others)
 
 
 def _annotated(case: Case, carry: sweet.Carry) -> Iterator[Mend]:

@@ -8,6 +8,7 @@ from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.dtypes import DTYPES
 from ...ops import elsewhere
+from ...ops.model import Primitive
 from ...ops.registry import lookup
 from ...ops.requirements import DTypeIn, NumbersFit
 from ..case import Case, Mend
@@ -63,17 +64,25 @@ def _casts(case: Case) -> Iterator[Mend]:
         wanted += [dict(_USUAL)["floating"]]
     involved = {name for name, _ in case.subject.at}
     ordered = sorted(tensors, key=lambda t: t[0] not in involved)
-    row = lookup(case.callee)
+    row, is_asked = lookup(case.callee), isinstance(case.asked, DTypeIn)
     for rank, (name, expr, _) in enumerate(ordered):
         own = case.operand(name)
         is_mask = row is not None and own is not None and own.dtype == "bool" and row.refuses == name
         if is_mask:  # its truths are no places
             yield wrap(case, expr, Change("take the places where {} is true", "@nonzero(", ")[0]", 8))
         for dtype in dict.fromkeys([*wanted, *dtypes]):
-            if own is not None and own.dtype != dtype:
-                loses = _loses(own.dtype, dtype)
-                change = Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * loses, is_mask or loses)
-                yield wrap(case, expr, change)
+            loses = own is not None and _loses(own.dtype, dtype)
+            if own is not None and own.dtype != dtype and (not loses or is_asked and _looks_up(row, name)):
+                yield wrap(case, expr, Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * loses, is_mask or loses))
+
+
+def _looks_up(row: Primitive | None, name: str) -> bool:
+    """Whether an operand is of places in the one behind it, or is an index: whole numbers, however they are kept. Labels of a
+    loss may be none."""
+    kinds = {p.name: p.kind for p in row.params} if row is not None else {}
+    return "tensor" in [kind for other, kind in kinds.items() if other != name] and (
+        kinds.get(name) == "index" or next(iter(kinds)) == name
+    )
 
 
 def _loses(own: str, dtype: str) -> bool:

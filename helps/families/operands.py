@@ -14,7 +14,6 @@ from ...ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
 from ..case import Case, Dims, Mend, dims_text, inserted, replaced
 from ..tree import callee, has, integer, is_reshape, keeps_shape, summed, turns
 from . import shapes
-from .conditions import FAR_FETCHED
 from .shapes import Change
 
 # The other of the last two axes.
@@ -36,6 +35,7 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _paired(case)
         return
     yield from _inlined(case)
+    yield from _all_turned(case)
     if not has(case.callee, *_MOVING, Trait.BROADCASTS) and (case.callee or case.is_of_rank):
         yield from _missing_flatten(case)
     yield from _left_out(case)
@@ -47,6 +47,19 @@ def mends(case: Case) -> Iterator[Mend]:
     elif not is_reshape(case.callee) and (case.subject.declared is None or case.subject.what == "where"):
         yield from _others(case)
     yield from _swap(case)
+
+
+def _all_turned(case: Case) -> Iterator[Mend]:
+    """Batches that come first, for a function that takes the time first: all its tensors, and its result, turned."""
+    decl, call = case.tree.function(case.callee), case.call
+    given = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None and len(dims) > 2]
+    result = decl.fn.result if decl is not None else None
+    if len(given) < 2 or call is None or not isinstance(result, sweet.TensorType):
+        return
+    edits = [replaced(expr, f"@swapaxes({expr.span.text}, 0, 1)") for expr, _ in given]
+    if isinstance(result.shape, sweet.ListExpr) and len(result.shape.items) > 2:
+        edits += [inserted(call.span, call.span.start, "@swapaxes("), inserted(call.span, call.span.end, ", 0, 1)")]
+    yield case.mend(f"swap axes 0 and 1 of all that @{case.callee} takes and gives", edits, 18, guess=True)
 
 
 def _left_out(case: Case) -> Iterator[Mend]:
@@ -177,7 +190,7 @@ def _swap(case: Case) -> Iterator[Mend]:
 
 
 def _one_size(case: Case) -> Iterator[Mend]:
-    """Of two sizes that should be one, the smaller is repeated, or the larger cut."""
+    """Of two sizes that should be one, the smaller is repeated."""
     found = [(name, axis) for name, axis in case.subject.at if case.size(name, axis) is not None]
     if len(found) != 2 or not (case.diagnostic.code.of_sizes or case.diagnostic.code.is_doubt):
         return
@@ -200,13 +213,12 @@ def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[C
         return
     elif summed(case.callee) and 0 < size < wanted and wanted % size == 0:
         yield shapes.repeated(axis, wanted // size, 31)
-    elif 1 < size < wanted and wanted % size == 0 and has(case.callee, Trait.BROADCASTS, Trait.LOSS, Trait.JOINS):
+    elif not case.is_declared:
+        return  # nothing says that more is wanted
+    elif 1 < size < wanted and wanted % size == 0 and has(case.callee, Trait.BROADCASTS, Trait.JOINS):
         layouts = ("channels_last",) if axis == 1 else ("channels_first", "channels_last")
         for layout in layouts[: 1 if axis == len(dims) - 1 else 2]:
             yield shapes.enlarged(wanted // size, layout, 37)
-    elif 1 < wanted < size and has(case.callee, Trait.BROADCASTS):
-        # A table for all of a batch is as long as the longest.
-        yield shapes.cut(axis, wanted, 31 if 1 in dims else FAR_FETCHED + 1)
 
 
 # Products
@@ -379,10 +391,8 @@ def _consecutive(rank: int, number: int) -> Iterator[tuple[int, ...]]:
 
 
 def _labels(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Mend]:
-    """One-hot labels where indices are wanted or the other way round, or the labels of rows that were laid end to end."""
-    if dims:
-        yield wrap(case, expr, shapes.reduced("argmax", len(dims) - 1, 27))
-    if len(dims) > 1:
+    """One-hot labels where probabilities are wanted, or the labels of rows that were laid end to end."""
+    if len(dims) > 1 and dims[-1:] != (case.shape("x") or ())[-1:]:  # which has a probability for each class
         yield wrap(case, expr, shapes.flattened(26, start=0))
     if expr is case.arguments.get("target"):
         yield from _one_hot(case)
@@ -393,10 +403,9 @@ def _one_hot(case: Case) -> Iterator[Mend]:
     expr, target, classes = case.arguments.get("target"), case.operand("target"), (case.shape("x") or ())[-1:]
     if not has(case.callee, Trait.LOSS) or expr is None or target is None or not classes:
         return
-    if target.shape is None or len(target.shape) != len(case.shape("x") or ()) - 1:
+    if target.shape is None or len(target.shape) != len(case.shape("x") or ()) - 1 or "int" not in target.dtype:
         return
-    before, after = ("@one_hot(", "") if "int" in target.dtype else ("@one_hot(@cast(", ", int64)")
-    yield wrap(case, expr, shapes.Change("make one-hot rows of", before, f"{after}, {classes[0]})", 10))
+    yield wrap(case, expr, shapes.Change("make one-hot rows of", "@one_hot(", f", {classes[0]})", 10))
 
 
 def _reordered(case: Case) -> Iterator[Mend]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise
-from math import gcd, isqrt
+from math import isqrt
 
 from ...lang import sweet
 from ...lang.diagnostics import Edit
@@ -18,7 +18,6 @@ from ..edits import applied
 from ..tree import callee, factors, has, is_reshape
 from . import shapes
 from .literals import open_rows, rewrite, sources_of_axis
-from .operands import wrap
 
 # Axes of more parts are merged in too many ways.
 _MOST_PARTS = 6
@@ -70,24 +69,12 @@ def _target(case: Case) -> Iterator[Mend]:
         if -1 not in rest and (fitting or count(dims) is None or count(rest) is None):
             yield case.mend(f"write -1 for {item.span.text}", [replaced(item, "-1")], 28 + position)
     yield from _heads(case, target)
-    yield from _cut(case, dims, asked)
     yield from _operand(case, dims, asked)
     if len(asked) == 2:
         first = case.arguments["x"].span.text
         edit = Edit(target.span, f"[{dims[0]}, -1]" if dims and isinstance(dims[0], int) else "[-1]")
         if dims and isinstance(dims[0], int) and len(first) < 40:
             yield case.mend("keep the first axis", [edit], 30)
-
-
-def _cut(case: Case, dims: Dims, asked: Dims) -> Iterator[Mend]:
-    """As many rows as fit into windows of a given size: the rest is left out."""
-    expr, known = case.arguments.get("x"), count(d for d in asked if d != -1)
-    rest, rows = count(dims[1:]), dims[0] if dims else None
-    if asked[:1] != (-1,) or expr is None or not known or not rest or not isinstance(rows, int):
-        return
-    step = known // gcd(rest, known)
-    if 0 < rows - rows % step < rows:
-        yield wrap(case, expr, shapes.cut(0, rows - rows % step, 30))
 
 
 def _side(case: Case, target: sweet.ListExpr, dims: Dims, asked: Dims, position: int) -> Iterator[Mend]:

@@ -78,10 +78,6 @@ def enlarged(times: int, layout: str, rank: int) -> Change:
     return Change(f"make {{}} {times} times as large", "@upsample(", f", {times}{kept})", rank, True, enlarges=True)
 
 
-def cut(axis: int, size: int | str, rank: int) -> Change:
-    return Change(f"cut axis {axis} of {{}} to {size}", "@slice(", f", 0, {size}, axes={axis})", rank, True)
-
-
 def transposed(rank: int = 12) -> Change:
     return Change("transpose", "@matrix_transpose(", ")", rank, exchanged=(-2, -1))
 
@@ -146,10 +142,6 @@ def repeated(axis: int, times: int | str, rank: int) -> Change:
         True,
         enlarges=True,
     )
-
-
-def reduced(name: str, axis: int, rank: int) -> Change:
-    return Change(f"take the {name} over axis {axis} of", f"@{name}(", f", axis={axis})", rank, True)
 
 
 def spreadings(shape: Dims, other: Dims) -> Iterator[Change]:

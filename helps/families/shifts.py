@@ -1,5 +1,5 @@
 """Mends of two sizes that differ by a number, as `t - 1` and `t - 2`: the slice that cuts off too much, or is missing, or the
-annotation; and of one that is more than a function allows: what it takes is cut off."""
+annotation."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from collections.abc import Iterator
 from ...desugar.written import size_of
 from ...lang import sweet
 from ...lang.diagnostics import RxError
-from ...lang.node import Node
+from ...lang.node import Node, replace
 from ...lang.parser import parse_expr
 from ...lang.walk import children, walk
 from ...ops.model import Trait
 from ...simplify.known.shape_level import written_size
 from ...simplify.solver.terms import Size, var
 from ..case import Case, Mend, replaced
-from ..tree import has
-from . import shapes
-from .operands import wrap
+from ..tree import has, integer
 
 _MOST_NODES = 40
 # An operand, its axis, and the size that this has.
 Place = tuple[str, int, int | str | None]
 # A slice that is missing, of a tensor that is used elsewhere too or here alone, and one that cuts nothing off.
 _MISSING, _OF_ONE_USE, _OF_ALL = 19, 35, 21
+# Targets that are not shifted, beside predictions that are.
+_SHIFTED = 9
 
 
 def mends(case: Case) -> Iterator[Mend]:
     places = [(name, axis, case.size(name, axis)) for name, axis in case.subject.at if axis is not None]
-    yield from _limited(case)
+    if len(places) == 2:
+        yield from _not_shifted(case, places[0][0], places[1][0])
+        yield from _not_shifted(case, places[1][0], places[0][0])
     if len(places) != 2 or not case.callee:
         return
     (one, _, first), (other, _, second) = places
@@ -38,25 +40,6 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _unsliced(case, places if by > 0 else places[::-1], abs(by))
         for (name, axis, size), wanted in ((places[1], first), (places[0], second)):
             yield from _declared(case, name, axis, size, wanted)
-
-
-def _limited(case: Case) -> Iterator[Mend]:
-    """`where tokens <= 512` on the function that is called: the argument is cut to that."""
-    decl = case.tree.function(case.callee) if case.diagnostic.code.of_signature else None
-    asked = next((c for c in decl.fn.where if c.span == case.subject.declared), None) if decl else None
-    match asked:
-        case sweet.Binary(op="<=", left=sweet.Name(name=name), right=sweet.IntLit(value=most)):
-            for param in decl.fn.params if decl is not None else ():
-                expr, axis = case.arguments.get(param.name.name), _axis_called(param, name)
-                if expr is not None and axis is not None:
-                    yield wrap(case, expr, shapes.cut(axis, most, 30))
-
-
-def _axis_called(param: sweet.Param, name: str) -> int | None:
-    """The axis of a parameter that binds a name."""
-    shape = param.type.shape if isinstance(param.type, sweet.TensorType) else None
-    items = shape.items if isinstance(shape, sweet.ListExpr) else ()
-    return next((i for i, item in enumerate(items) if isinstance(item, sweet.Name) and item.name == name), None)
 
 
 def _difference(one: int | str | None, other: int | str | None) -> int | None:
@@ -110,8 +93,70 @@ def _unsliced(case: Case, places: list[Place], by: int) -> Iterator[Mend]:
             yield case.mend(what, [replaced(name, text)], rank + position, guess=True)
 
 
+def _not_shifted(case: Case, whole: str, part: str) -> Iterator[Mend]:
+    """`logits[:, :-1]` beside `tokens`: the targets are `tokens[:, 1:]`, and sizes that are written of them are as large."""
+    leaves = [n for n in _made_of(case, case.arguments.get(whole)) if isinstance(n, sweet.Name)]
+    slices = [n for n in _indexed(case, case.arguments.get(part)) if isinstance(n.value, sweet.Name)]
+    if slices and not list(_indexed(case, case.arguments.get(whole))):
+        axis = next(
+            (i for i, s in enumerate(slices[0].items) if isinstance(s, sweet.SliceItem) and (s.start or s.stop)), 0
+        )
+        size, cut = _item(case, slices[0].value, axis), slices[0].items[axis]
+        if isinstance(size, sweet.Name) and isinstance(cut, sweet.SliceItem):
+            for leaf in leaves:
+                yield from _shifted(case, leaf, size.name, cut)
+
+
+def _shifted(case: Case, leaf: sweet.Name, size: str, cut: sweet.SliceItem) -> Iterator[Mend]:
+    """A parameter is cut at the other end along the axis of that size, where it has it."""
+    axis = next((i for i, item in enumerate(_items(case, leaf)) if item.span.text == size), None)
+    if axis is None:
+        return
+    by = _cut_off(cut, size)
+    if by:
+        bounds = f"{by}:" if cut.stop is not None else f":-{by}"
+        sizes = [n for s in _written_sizes(case, leaf) for n in walk(s) if isinstance(n, sweet.Name) and n.name == size]
+        text = f"{leaf.name}[{':, ' * axis}{bounds}]"
+        edits = [replaced(leaf, text), *(replaced(n, f"({size} - {by})") for n in sizes)]
+        what = f"shift the targets: `{text}`" + f", of `{size} - {by}`" * bool(sizes)
+        yield replace(case.mend(what, edits, _SHIFTED, guess=True), shown="")
+
+
+def _cut_off(cut: sweet.SliceItem, size: str) -> int:
+    """How many entries a slice leaves out at its one end; 0 where it is another one."""
+    match cut:
+        case sweet.SliceItem(start=sweet.IntLit(value=first), stop=None, step=None):
+            return first
+        case sweet.SliceItem(start=None | sweet.IntLit(value=0), stop=stop, step=None) if stop is not None:
+            back = integer(stop)
+            return -back if back is not None and back < 0 else _difference(size, stop.span.text) or 0
+    return 0
+
+
+def _written_sizes(case: Case, leaf: sweet.Name) -> Iterator[sweet.Expr]:
+    """The shapes that are written of what is made of a name: in the calls around it, and where it has a name of its own."""
+    for node in case.tree.above(leaf):
+        if isinstance(node, sweet.Call):
+            given = case.tree.arguments(node)
+            yield from [given["shape"]] if "shape" in given else []
+        if isinstance(node, sweet.Stmt):
+            return
+
+
+def _items(case: Case, expr: sweet.Expr) -> tuple[sweet.Expr, ...]:
+    """What the annotation of a parameter says of its axes."""
+    bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
+    shape = bound.type.shape if isinstance(bound, sweet.Param) and isinstance(bound.type, sweet.TensorType) else None
+    return shape.items if isinstance(shape, sweet.ListExpr) else ()
+
+
 def _indexed(case: Case, expr: sweet.Expr | None) -> Iterator[sweet.Index]:
-    """The slices that an operand is made of, through the names of the function, the nearest first."""
+    """The slices that an operand is made of, the nearest first."""
+    return (node for node in _made_of(case, expr) if isinstance(node, sweet.Index))
+
+
+def _made_of(case: Case, expr: sweet.Expr | None) -> Iterator[Node]:
+    """What an operand is made of, through the names of the function, the nearest first."""
     queue: list[Node] = [expr] if expr is not None else []
     seen: set[int] = set()
     while queue and len(seen) < _MOST_NODES:
@@ -119,8 +164,7 @@ def _indexed(case: Case, expr: sweet.Expr | None) -> Iterator[sweet.Index]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if isinstance(node, sweet.Index):
-            yield node
+        yield node
         if isinstance(node, sweet.Name):
             bound = case.tree.binding(node.name, node.span)
             queue += [bound.value] if isinstance(bound, sweet.Let) else []
@@ -155,7 +199,5 @@ def _declared(case: Case, name: str, axis: int, size: int | str | None, wanted: 
 
 def _item(case: Case, expr: sweet.Expr | None, axis: int) -> sweet.Expr | None:
     """What the annotation of a parameter says of an axis."""
-    bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
-    shape = bound.type.shape if isinstance(bound, sweet.Param) and isinstance(bound.type, sweet.TensorType) else None
-    items = shape.items if isinstance(shape, sweet.ListExpr) else ()
+    items = _items(case, expr) if expr is not None else ()
     return items[axis] if -len(items) <= axis < len(items) else None

@@ -16,7 +16,7 @@ from ...ops.model import Trait
 from ..case import Case, Mend, appended, inserted, replaced
 from ..scope import Scope, scope_at
 from ..tree import callee, has, integer, is_reshape, keeps_shape, reduces, summed, turns
-from . import settings, windows
+from . import loops, settings, windows
 from .exchanged import exchanged
 from .ranks import rank_of
 
@@ -39,7 +39,7 @@ _UNMIXED = 6
 _LARGEST = 32
 # Far from the blame a slip is less likely; a mend of the next kind near it is tried first.
 _MOST_LATER = 8
-# Nor where the result may be anything, so that any of them would do.
+# Nor where the result may be anything.
 _UNSURE = 26
 # Nor in arguments of which nothing is said, or that fitted.
 _ASIDE, _TAKEN = 5, 6
@@ -58,16 +58,19 @@ def mends(case: Case) -> Iterator[Mend]:
     first = next(_roots(case), None)
     for position, node in enumerate(islice(suspects(case), _MOST_NODES)):
         behind = later(position)
-        for slip in SLIPS:
+        meant = loops.is_of_turns(case, node)
+        for slip in (s for s in SLIPS if not (meant and s in _OF_NAMES)):
             multiplies = slip is _axes and has(callee(node), Trait.JOINS)
             unlikely = moved_by and position > 0 and slip not in _OF_NUMBERS and not multiplies
             makes = slip is _windows or slip is _numbers and _is_range(node)
             far = behind // 4 if moved_by and makes else behind + _UNMIXED * unlikely
             for mend in slip(case, node, scope, far):
-                if node.span not in seen:
-                    mend = replace(mend, kind="slip", remote=mend.remote or node is not first)
-                    unsure = 0 if case.is_declared or mend.recalls else _UNSURE
-                    yield replace(mend, rank=mend.rank + unsure, guess=mend.guess or bool(unsure))
+                of_index = slip is _numbers and node is case.call and isinstance(node, sweet.Index)
+                if node.span in seen or not (case.is_declared or mend.recalls or of_index or slip not in _OF_VALUES):
+                    continue
+                mend = replace(mend, kind="slip", remote=mend.remote or node is not first)
+                unsure = 0 if case.is_declared or mend.recalls else _UNSURE
+                yield replace(mend, rank=mend.rank + unsure, guess=mend.guess or bool(unsure))
         seen.add(node.span)
 
 
@@ -166,11 +169,20 @@ def _other_axes(now: int, rank: int | None) -> list[int]:
 
 
 def _kept(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
-    """A reduction is to keep its axis."""
+    """A reduction is to keep its axis, or not to."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     if isinstance(node, sweet.Call) and reduces(callee(node)) and "axis" in given and "keepdims" not in given:
         edit = appended(node, "keepdims=true")
         yield case.mend("keep the reduced axis", [edit], 13 + later, show=node.span)
+    kept = (
+        next((a for a in node.args if a.name is not None and a.name.name == "keepdims"), None)
+        if isinstance(node, sweet.Call)
+        else None
+    )
+    if isinstance(node, sweet.Call) and kept is not None and kept is not node.args[0]:
+        before = node.args[node.args.index(kept) - 1].span.end
+        edit = Edit(Span(node.span.source, before, kept.span.end), "")
+        yield case.mend("drop the reduced axis", [edit], 14 + later, show=node.span)
 
 
 def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
@@ -223,7 +235,7 @@ def _outer(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[M
 
 def _untransposed(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
     operand = case.tree.arguments(node).get("x")
-    if turns(node) and operand is not None:
+    if (turns(node) or has(callee(node), Trait.UNIT_AXES)) and operand is not None:
         yield _written(case, node, node, operand.span.text, f"leave out `@{callee(node)}`", 16 + later)
 
 
@@ -243,7 +255,7 @@ def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterato
 
 def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
     """Pads, strides and dilations of a window."""
-    if not isinstance(node, sweet.Call) or not has(callee(node), Trait.WINDOWS):
+    if not isinstance(node, sweet.Call) or not has(callee(node), Trait.WINDOWS) or not case.is_declared:
         return
     given = case.tree.arguments(node)
     divided = f"// {settings.common(given.get('strides'))}" in " ".join(case.sizes())
@@ -401,6 +413,10 @@ SLIPS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Mend]], ...] = (
 )  # fmt: skip
 # Those that make a size larger or smaller.
 _OF_NUMBERS = (_windows, _numbers, _indices)
+# Those that write another number or size.
+_OF_NAMES = (_numbers, _size_names)
+# Those that make other values, or ask along another axis, which only a declared result shows to be right.
+_OF_VALUES = (_axes, _windows, *_OF_NAMES, _tensor_names)
 
 
 # Parts

@@ -39,7 +39,7 @@ def _repeated(ctx: Ctx, shape: Shape, value: Any, dtype: AnyDType | None) -> Out
     if count is not None:
         return Out(shape, (value,) * count)
     is_size = value is not None and not isinstance(value, Node)
-    return Out(shape, None, ranges.stored(ctx, ranges.constant(value, len(shape)) if is_size else None, dtype))
+    return Out(shape, None, ranges.counting(ctx, value, 0, shape, dtype) if is_size else ())
 
 
 def _constant(name: str, value: int) -> None:
@@ -116,12 +116,14 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | 
     first, last = (0, start) if stop is None else (start, stop)
     leads_on(ctx, "step", step)
     if type(first) is type(last) is type(step) is int and (far := beyond(range(first, last, step), str(dtype))):
-        ctx.fail(Other(far))
+        try:  # a value that no element can have is told as a doubt, and refused by the run
+            ctx.leave_open(Other(far))
+        except RankUnknown:
+            ctx.fail(Other(far))
     length = steps_of(ctx, first, last, step)
     target = _INT64 if dtype is None else dtype
     data = _progression(ctx, first, step, length, target)
-    made = ranges.progression(ctx, first, (step,), (length,)) if data is None else None
-    return Out((length,), data, ranges.stored(ctx, made, target))
+    return Out((length,), data, ranges.counting(ctx, first, step, (length,), target) if data is None else ())
 
 
 def leads_on(ctx: Ctx, name: str, step: Dim) -> None:

@@ -64,9 +64,9 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
         ctx.passed(ctx.any_of(ctx.le(1, shape[i]), ctx.eq(product(chosen), 0)))
     taken = put(shape, i, *chosen)
     elements = _taken(x, shape, data, chosen, taken, i)
-    made = entry(ctx, x, i, data[0], taken) if x.ranges and not chosen and data and data[0] is not None else None
-    if made is not None:
-        return Out(taken, elements if taken or elements is not None else (made.first,), (made,))
+    made = entry(ctx, x, i, data[0], taken) if x.ranges and not chosen and data and data[0] is not None else ()
+    if made:
+        return Out(taken, elements if taken or elements is not None else (made[0].first,), made)
     places = integers(data) if isinstance(shape[i], int) else None
     kept = () if not x.ranges or places is None else columns(x, i, [place % shape[i] for place in places])
     return Out(taken, elements, kept)

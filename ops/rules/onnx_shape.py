@@ -287,8 +287,8 @@ def onnx_range(ctx: Ctx, start: TensorInfo, limit: TensorInfo, delta: TensorInfo
     count = steps_of(ctx, a, b, step)
     whole = start.dtype is None or str(start.dtype) in ("int16", "int32", "int64")
     data = tuple(a + i * step for i in range(count)) if whole and isinstance(count, int) and count <= 64 else None
-    made = ranges.progression(ctx, a, (step,), (count,)) if whole and data is None else None
-    return Out((count,), data, ranges.stored(ctx, made, _INT64 if start.dtype is None else start.dtype))
+    target = _INT64 if start.dtype is None else start.dtype
+    return Out((count,), data, ranges.counting(ctx, a, step, (count,), target) if whole and data is None else ())
 
 
 def _whole(ctx: Ctx, name: str, x: TensorInfo) -> Dim | None:

@@ -95,6 +95,7 @@ FAMILIES: dict[str, Count] = {
     "helps": Count(60, 500),
     "mistakes": Count(5, 150),
     "two mistakes": Count(5, 300),
+    "values after a fix": Count(4, 1_270),
     # What is read, and what is damaged.
     "mutations": Count(300, 10_000),
     "mutated texts": Count(1_000, 10_000),

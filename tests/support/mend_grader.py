@@ -1,7 +1,9 @@
 """A program, the same with a mistake, and what was made of it to a grade: does it demand and give what the program did?
 
-Programs are compared by running them: every function whose text or callees differ, at small sizes, on the same random data, and
-beside the sizes that its signature allows also at some that it does not.
+Programs are compared by their values: every function whose text or callees differ is run at small sizes, on the same random
+data, and beside the sizes that its signature allows also at some that it does not. Numbers are equal to 1e-6 of the largest
+one; for that both programs compute in float64, where the original can. A program with another signature is run where it takes
+the arguments that the original takes.
 """
 
 from __future__ import annotations
@@ -67,6 +69,8 @@ def grade(original: str, mended: str) -> Grade:
     """How a program that somebody mended compares with the one that it is meant to be."""
     if mended == original:
         return Grade()
+    if _is_accepted(in_float64(original)):
+        original, mended = in_float64(original), in_float64(mended)
     try:
         after = rx.loads(mended)
     except rx.CheckError as problem:
@@ -95,8 +99,31 @@ def _difference(was: Any, now: Any) -> str:
     before, after = _arrays(was), _arrays(now)
     if [(a.shape, a.dtype) for a in before] != [(a.shape, a.dtype) for a in after]:
         return "shapes"
-    pairs = zip(before, after, strict=True)
-    return "" if all(np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True) for a, b in pairs) else "numbers"
+    return "" if all(map(are_equal, before, after)) else "numbers"
+
+
+def are_equal(one: Any, other: Any) -> bool:
+    """Whether two arrays have the same numbers, to 1e-6 of the largest one; of float32, whose sums depend on their order,
+    1e-4."""
+    a, b = np.asarray(one), np.asarray(other)
+    if a.shape != b.shape:
+        return False
+    by = 1e-4 if a.dtype == np.float32 else 1e-6
+    largest = np.max(np.abs(a[np.isfinite(a)]), initial=0) if a.dtype.kind in "fc" else 0
+    return bool(np.allclose(a, b, rtol=by, atol=by * largest, equal_nan=a.dtype.kind in "fc"))
+
+
+def in_float64(text: str) -> str:
+    return text.replace("float32", "float64")
+
+
+@lru_cache(maxsize=256)
+def _is_accepted(text: str) -> bool:
+    try:
+        _module(text)
+    except rx.CheckError:
+        return False
+    return True
 
 
 def _arrays(result: Any) -> list[Any]:

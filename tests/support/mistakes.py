@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from rxlang.lang.node import Node
 from rxlang.lang.parser import parse
 from rxlang.lang.source import Source, Span
 from rxlang.lang.walk import children, walk
+from rxlang.ops.model import Param
 from rxlang.ops.registry import lookup
 
 MOST_OF_ONE_OPERATOR = 0.12
@@ -401,9 +402,133 @@ OPERATORS: dict[str, Callable[[Place], Iterator[Change]]] = {
 }
 
 
+# Operators of round 9: what the rounds before do not have
+
+
+def layout(place: Place) -> Iterator[Change]:
+    """The axes of an operand are moved that had the right order."""
+    operand = _named(place.node).get("x")
+    if operand is None:
+        return
+    if _callee(place.node) in ("conv1d", "max_pool1d"):
+        yield _put(operand.value, f"@swapaxes({_text(operand.value)}, 1, 2)")
+    elif _callee(place.node) in ("conv2d", "max_pool2d"):
+        for axes in ("[0, 3, 1, 2]", "[0, 2, 3, 1]"):
+            yield _put(operand.value, f"@permute_dims({_text(operand.value)}, {axes})")
+
+
+def batch_first(place: Place) -> Iterator[Change]:
+    """A function of the program is given the first two axes of an argument in the other order."""
+    if _callee(place.node) and lookup(_callee(place.node)) is None and isinstance(place.node, sweet.Call):
+        for arg in place.node.args:
+            if place.scope.sort(arg.value) == "tensor":
+                inner = _named(arg.value).get("x")
+                swaps = _callee(arg.value) == "swapaxes" and inner is not None
+                yield _put(arg.value, _text(inner.value) if swaps and inner else f"@swapaxes({_text(arg.value)}, 0, 1)")
+
+
+def not_shifted(place: Place) -> Iterator[Change]:
+    """A slice that shifts by one is forgotten."""
+    node = place.node
+    if isinstance(node, sweet.Index) and any(isinstance(i, sweet.SliceItem) and _text(i) != ":" for i in node.items):
+        yield _put(node, _text(node.value))
+
+
+def dimension(place: Place) -> Iterator[Change]:
+    """A parameter is declared with another size of the signature."""
+    if place.above:
+        return
+    names = [n for n, sort in place.scope.sorts.items() if sort == "size" and place.scope.bound[n] == 0]
+    for param in place.scope.fn.fn.params:
+        for name in [n for n in walk(param.type) if isinstance(n, sweet.Name) and n.name in names]:
+            yield from (_put(name, other) for other in names if other != name.name)
+
+
+def column(place: Place) -> Iterator[Change]:
+    """An operand has a last axis of one element too many, or the other way round."""
+    if not isinstance(place.node, sweet.Binary) and not _callee(place.node).endswith("_loss"):
+        return
+    operands = [a.value for n, a in _named(place.node).items() if n in ("x", "target")]
+    if isinstance(place.node, sweet.Binary):
+        operands = [place.node.left, place.node.right]
+    for operand in operands:
+        if place.scope.sort(operand) == "tensor":
+            yield _put(operand, f"@expand_dims({_text(operand)}, axis=-1)")
+
+
+def keepdims_added(place: Place) -> Iterator[Change]:
+    given = _named(place.node)
+    if "axis" in given and "keepdims" not in given and any(p.name == "keepdims" for p in _params(place.node)):
+        yield Change(given["axis"].span.end, given["axis"].span.end, ", keepdims=true")
+
+
+def _params(node: Node) -> Sequence[Param]:
+    row = lookup(_callee(node))
+    return row.params if row is not None else ()
+
+
+def equation(place: Place) -> Iterator[Change]:
+    """Two letters of an equation, beside each other, changed places."""
+    text = _named(place.node).get("equation")
+    if text is None:
+        return
+    start, letters = text.value.span.start, _text(text.value)
+    for i in range(len(letters) - 1):
+        if letters[i].isalpha() and letters[i + 1].isalpha():
+            yield Change(start + i, start + i + 2, letters[i + 1] + letters[i])
+
+
+def joined(place: Place) -> Iterator[Change]:
+    """Tensors are joined along an axis for put beside each other along a new one, or the other way round."""
+    other = {"stack": "concat", "concat": "stack"}.get(_callee(place.node))
+    if other is not None and isinstance(place.node, sweet.Call):
+        yield _put(place.node.callee, f"@{other}")
+
+
+def fewer_axes(place: Place) -> Iterator[Change]:
+    """Of several axes only one is reduced, or added."""
+    axis = _named(place.node).get("axis")
+    if axis is not None and isinstance(axis.value, sweet.ListExpr):
+        yield from (_put(axis.value, _text(item)) for item in axis.value.items)
+
+
+def next_turn(place: Place) -> Iterator[Change]:
+    """A loop that looks ahead or back has a turn too many."""
+    node = place.node
+    if isinstance(node, sweet.For) and isinstance(node.iterable, sweet.Call):
+        stop = node.iterable.args[-1].value
+        if isinstance(stop, sweet.Binary) and stop.op == "-":
+            yield _put(stop, _text(stop.left))
+            yield from _off_by_one(stop.right)
+
+
+def results_exchanged(place: Place) -> Iterator[Change]:
+    """Two names of a tuple changed places, or two of its parts."""
+    if isinstance(place.node, sweet.Let) and len(place.node.names) == 2:
+        yield _swap(*place.node.names)
+    if isinstance(place.node, sweet.TupleExpr) and len(place.node.items) == 2:
+        yield _swap(*place.node.items)
+
+
+LATER_OPERATORS: dict[str, Callable[[Place], Iterator[Change]]] = {
+    "layout moved": layout,
+    "batch first": batch_first,
+    "not shifted": not_shifted,
+    "wrong dimension in the signature": dimension,
+    "column for a row": column,
+    "keepdims added": keepdims_added,
+    "letters of an equation": equation,
+    "stack for concat": joined,
+    "fewer axes": fewer_axes,
+    "one turn too many": next_turn,
+    "results exchanged": results_exchanged,
+}
+
+
 def changes(text: str, operator: str) -> list[Change]:
     """All that an operator could do to a program, in the order of the text."""
-    return [change for place in places(text) for change in OPERATORS[operator](place)]
+    makes = {**OPERATORS, **LATER_OPERATORS}[operator]
+    return [change for place in places(text) for change in makes(place)]
 
 
 def mutated(text: str, operator: str, seed: int) -> Mutant | None:
@@ -433,6 +558,7 @@ class Corpus(NamedTuple):
     programs: tuple[str, ...]
     count: int
     first_seed: int
+    operators: Collection[str] = tuple(OPERATORS)
 
 
 def _below(folder: str, names: str) -> list[str]:
@@ -473,6 +599,7 @@ CORPORA = {
     "round_6": _round(6, 120),
     "round_7": _round(7, 100),
     "round_8": _round(8, 100),
+    "round_9": _round(9, 110)._replace(operators=(*LATER_OPERATORS, "wrong axis", "wrong index")),
 }  # fmt: skip
 
 
@@ -497,14 +624,13 @@ def written(mistakes: list[Mistake], programs: dict[str, str]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def drawn(
-    programs: dict[str, str], count: int, first_seed: int, is_wrong: Callable[[str, str], bool], tries: int = 120
-) -> list[Mistake]:
-    """`count` different mistakes, the operators in turn; `is_wrong(program, text)` leaves out those that keep shapes."""
-    seeds = {operator: iter(range(first_seed, first_seed + tries)) for operator in OPERATORS}
+def drawn(corpus: Corpus, is_wrong: Callable[[str, str], bool], tries: int = 120) -> list[Mistake]:
+    """Different mistakes, the operators in turn; `is_wrong(program, text)` leaves out those that keep shapes."""
+    programs, count, first_seed = read_programs(corpus), corpus.count, corpus.first_seed
+    seeds = {operator: iter(range(first_seed, first_seed + tries)) for operator in corpus.operators}
     found: dict[str, Mistake] = {}
     while len(found) < count and seeds:
-        for operator in [o for o in OPERATORS if o in seeds]:
+        for operator in [o for o in corpus.operators if o in seeds]:
             most = sum(m.operator == operator for m in found.values()) + 1 > MOST_OF_ONE_OPERATOR * count
             mistake = None if most else _next(programs, operator, seeds[operator], found, is_wrong)
             if mistake is None:

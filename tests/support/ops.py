@@ -326,7 +326,7 @@ class GridCtx:
 
     dtype_in, require_dtype, require_either = GroundCtx.dtype_in, GroundCtx.require_dtype, GroundCtx.require_either
     passed = GroundCtx.passed
-    elements_fit, tells_ranges = GroundCtx.elements_fit, False
+    elements_fit, ranges = GroundCtx.elements_fit, GroundCtx.ranges
 
     def fail(self, asked: Requirement) -> NoReturn:
         raise Violation(asked)

@@ -1,0 +1,54 @@
+"""Whether a fix keeps the values that a program computes with: it arranges them otherwise, and makes no others.
+
+What arranges values: axes that are moved, added or dropped, `keepdims`, the order of arguments, an offset of an index or slice,
+a name of the same sort, the size that an annotation declares. What makes others, and is no fix: a tensor that the program makes
+itself in another size, values that are cut off, labels of another kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..lang import sweet
+from ..lang.diagnostics import Edit, RxError
+from ..lang.parser import parse_expr
+from ..lang.source import Span
+from ..lang.walk import walk
+from ..ops.registry import lookup
+from .tree import Tree, callee
+
+
+def keeps_values(tree: Tree, edits: Sequence[Edit]) -> bool:
+    """Whether all tensors that a program makes itself are the same after some edits."""
+    return not any(_changes_a_number(e) and _remakes(tree, e.span) for e in edits)
+
+
+def _changes_a_number(edit: Edit) -> bool:
+    numbers = _numbers(edit.span.text)
+    return bool(numbers) and numbers != _numbers(edit.text)
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers of an expression; none of what is another part of a program."""
+    try:
+        return [n.value for n in walk(parse_expr(text)) if isinstance(n, sweet.IntLit)]
+    except RxError:
+        return []
+
+
+def _remakes(tree: Tree, number: Span) -> bool:
+    """Whether a tensor is made of the number at a place: `@zeros([1, 23])`, or of a name that is bound to it."""
+    let = tree.enclosing(number, sweet.Let)
+    if let is None or let.value.span != number:
+        return _is_made(tree, number)
+    named = {name.name for name in let.names}
+    return any(_is_made(tree, n.span) for n in walk(tree.module) if isinstance(n, sweet.Name) and n.name in named)
+
+
+def _is_made(tree: Tree, place: Span) -> bool:
+    """Whether it stands in the arguments of a call that makes a tensor of sizes alone."""
+    calls = (call for call in tree.around(place, sweet.Call) if place.start >= call.callee.span.end)
+    rows = filter(None, (lookup(callee(call)) for call in calls))
+    return any(
+        row.params[0].kind in ("shape", "size", "float") or row.params[0].name == "key" for row in rows if row.params
+    )
