@@ -221,8 +221,10 @@ class Baked:
         )
         axes = [axis for axis, size in enumerate(target) if size in numbers]
         first = dict.fromkeys([axis for axis in axes if target[axis] not in target[:axis]], 0)
-        left = ({axis: -1} for axis in axes if -1 not in target)
-        yield from ([Change(spot, 1, entries)] for entries in (first, *left) if entries)
+        is_one = all(isinstance(size, int) for size in target) and len(axes) == 1 and -1 not in target
+        yield from (
+            [Change(spot, 1, entries)] for entries in (first, *({axis: -1} for axis in axes if is_one)) if entries
+        )
 
     # Other sizes
 
@@ -278,8 +280,9 @@ class Baked:
 
     def _lines(self, spot: Spot, wanted: Sequence[Wanted], is_last: bool) -> Iterator[list[Change]]:
         """Operands that are as long as the size: constants all of whose lines are alike or count up, and any of one line."""
-        if any(self.places.data(spot, name) is not None for name in spot.operation.outputs):
-            return  # sizes are worked out there
+        operation = spot.operation
+        if operation.op_type == "Concat" and self.places.data(spot, operation.outputs[0]) is not None:
+            return  # sizes are joined there
         for at, name in enumerate(spot.operation.inputs):
             if name and at != SIZES.get(spot.operation.op_type, (-1, ""))[0] and not spot.region:
                 shape = self._shape(spot, name)

@@ -73,8 +73,9 @@ class Writing:
     def shown(self, change: Change) -> str:
         """Sizes with those that are others now."""
         name = change.spot.operation.inputs[change.at]
-        data = self.places.data(change.spot, name) or ()
-        items = [*map(str, (change.entries.get(at, size) for at, size in enumerate(data)))]
+        data, parts = self.places.data(change.spot, name), items_of(self.places, change.spot, name) or ()
+        sizes = [p.value if isinstance(p, Item) else p for p in parts] if data is None else data
+        items = [*map(str, (change.entries.get(at, size) for at, size in enumerate(sizes)))]
         return items[0] if self.places.shape(change.spot, name) == () else f"[{', '.join(items)}]"
 
     def edit(self, changes: Iterable[Change]) -> Edit:
@@ -118,7 +119,7 @@ class _Writer:
 
     def constant(self, value: int | tuple[int, ...], name: str = "") -> str:
         """A function has no constants but those that its nodes give."""
-        made = self.writing.fresh(name or f"{self.name}_constant_{len(self.constants)}")
+        made = self.writing.fresh(name or f"{self.name}_constant_{len(self.constants) + len(self.nodes)}")
         if self.spot.region:
             key = "value_ints" if isinstance(value, tuple) else "value_int"
             self.nodes.append(NewNode("Constant", (), made, {key: value}, self.spot.place))

@@ -15,13 +15,13 @@ from ..frontends.onnx.model import Model
 from ..frontends.onnx.ranges import Indices
 from ..lang.expressions import names_in
 from ..lang.node import Node
-from ..simplify.solver.fitting import exported_at, is_plain, padded_to
+from ..simplify.solver.fitting import at_most, exported_at, is_plain, padded_to
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .at_sizes import smallest
 from .baked import Baked
 from .contract import Clause, Contract
-from .entries import SIZES, Change, Writing
+from .entries import SIZES, Change, Writing, items_of
 from .places import Places, Spot
 from .replay import Parameter
 
@@ -81,6 +81,7 @@ class _Mending:
         self.writing = Writing(self.places)
         self.texts = [c.condition for c in contract.conditions]
         self.inputs = {i.name: i.shape or () for i in contract.inputs}
+        self.names = names_in(*(size for shape in self.inputs.values() for size in shape))
         self.lists = [*_lists(self.places)]
         self.checks = max(2, min(_CHECKS, _MOST_NODES // (len(self.places.spots) + 1)))
         # The changes that were found, and what they make of the model.
@@ -102,13 +103,22 @@ class _Mending:
             for at in range(len(found)):
                 goal = self._goal([(clause, [*found[at:], *found[:at]])]) if self.left is before else None
                 yield from () if goal is None else self._freed(goal)
-            if self.left is before and any(found):
+            if self.left is before and any(n > 1 for sizes in found for n in sizes.values()):
                 self.reasons.setdefault(clause.condition, "no change that was tried frees it")
+            if not found and (longest := at_most(clause.condition)) is not None:
+                self._look_at(clause, *longest)
+
+    def _look_at(self, clause: Clause, name: str, most: int) -> None:
+        """A size that may be at most a number: which tables have so many entries."""
+        baked = Baked(Places(self.model, self.values), self.inputs, {name: most}, {name}, self.changes)
+        for _ in baked.tried(self._spots(d.node for d in clause.demands)):
+            pass
+        self.reasons |= {clause.condition: "; ".join(baked.tables)} if baked.tables else {}
 
     def _tied(self, clause: Clause) -> list[dict[str, int]]:
         """The sizes that a condition makes numbers, the likeliest first; without numbers where others tell them."""
         spots = self._spots(d.node for d in clause.demands)
-        found = list(exported_at(clause.condition, self._targets(spots), self.lists))
+        found = list(exported_at(clause.condition, self.names, self._targets(spots), self.lists))
         is_open = (
             len(clause.sizes) > 1 and " == " in clause.condition or any(s.operation.op_type == "TopK" for s in spots)
         )
@@ -143,8 +153,8 @@ class _Mending:
         return [spot for node in dict.fromkeys(nodes) for spot in self.places.named.get(node, ())]
 
     def _targets(self, spots: Sequence[Spot]) -> dict[str, int]:
-        """The sizes of the inputs, with the numbers in the targets of reshapes that stand where the operand has them."""
-        found = dict.fromkeys(names_in(*(size for shape in self.inputs.values() for size in shape)), 0)
+        """The numbers in the targets of reshapes that stand where the operand has a size."""
+        found: dict[str, int] = {}
         for spot in spots:
             if spot.operation.op_type == "Reshape" and len(spot.operation.inputs) > 1:
                 given, target = spot.operation.inputs[:2]
@@ -204,7 +214,7 @@ class _Mending:
         new = [
             c for c in made.conditions if c.condition not in self.texts and c.condition not in self._held(goal, made)
         ]
-        if any(len(c.sizes) > 1 and not is_plain(c.condition) for c in new):
+        if any(len(names_in(c.condition)) > 1 and not is_plain(c.condition) for c in new):
             return []
         return [
             c.condition for c in goal.clauses
@@ -352,7 +362,7 @@ def _lists(places: Places) -> Iterator[list[int]]:
     """The numbers in the targets of reshapes."""
     for spot in places.spots:
         if spot.operation.op_type == "Reshape" and len(spot.operation.inputs) > 1:
-            yield [n for n in places.data(spot, spot.operation.inputs[1]) or () if isinstance(n, int)]
+            yield [n for n in items_of(places, spot, spot.operation.inputs[1]) or () if isinstance(n, int)]
 
 
 def _holds(made: Contract, point: Point) -> bool:

@@ -20,6 +20,8 @@ from ..lang.onnx_weights import open_tensor
 Sizes = tuple[int | str, ...]
 # Constants of at most so many bytes are looked at.
 _MOST_BYTES = 2**26
+# What leaves the elements of a constant as they are, in a function, where nothing else is known of values.
+_SAME = frozenset({"Identity", "Cast", "Unsqueeze", "Squeeze"})
 
 
 class Spot(NamedTuple):
@@ -83,7 +85,9 @@ class Places:
 
     def data(self, spot: Spot, name: str) -> Sizes | None:
         """The elements of what a node reads, where all are sizes."""
-        tensor = self.held.get((spot.region, name))
+        tensor, maker = self.held.get((spot.region, name)), self.makers.get((spot.region, name))
+        if tensor is None and maker is not None and spot.region and maker.operation.op_type in _SAME:
+            return self.data(maker, maker.operation.inputs[0])
         if tensor is None:
             return None if spot.region or name not in self.values else self.values[name].data
         whole = [int(v) for v in tensor.values or () if isinstance(v, int | float) and v == int(v)]

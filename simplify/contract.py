@@ -175,7 +175,8 @@ def _fails(cond: Cond, point: Point) -> bool:
 
 def _asked(check: OpenCheck) -> Asked:
     if check.finding is None:
-        of_ranks = check.cond if check.cond is not None and all(map(is_rank, cond_variables(check.cond))) else None
+        inside = () if check.cond is None else cond_variables(check.cond)
+        of_ranks = check.cond if inside and all(map(is_rank, inside)) else None
         needs = "" if of_ranks is None else f"it needs {_text(shorter(facts_of(()), of_ranks))}"
         return Asked(check.needs or needs, check.span)
     said = told(check.finding)

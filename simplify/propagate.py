@@ -306,7 +306,8 @@ class Checker:
         self, function: core.Function, impl: core.Function | None, first: Walk, opened: Env, before: Mark
     ) -> Cases | None:
         """The function walked by the cases that its first walk asked for, if it did and found nothing wrong."""
-        if not first.prover.open_ranks or self.log.errors > before.errors:
+        general = self.log.findings[before.findings :]
+        if not first.prover.open_ranks or any(f.is_error or f.outcome.status is Status.REFUTED for f in general):
             return None
 
         def begin() -> Begun:
@@ -320,7 +321,6 @@ class Checker:
             return Begun(walk, {p.name: env[p.name] for p in function.params}, body)
 
         solutions, after = self.program.solutions.kept_apart(), self.log.mark()
-        general = self.log.findings[before.findings :]
         cases = by_cases(first, opened, begin)
         if cases is not None:
             self.program.solutions.back_to(solutions)

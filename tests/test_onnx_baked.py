@@ -32,6 +32,7 @@ class Making:
         self.held: list[Any] = []
         self.functions: list[Any] = []
         self.count = 0
+        self.more = ["added"]
 
     def name(self, what: str) -> str:
         self.count += 1
@@ -63,7 +64,7 @@ class Making:
         """One of the sizes of x, as int64[1]."""
         if axis not in self.baked:
             return self.add("Gather", self.add("Shape", of), self.hold(np.array([axis])))
-        n, way = self.baked[axis], self.draw.choice(["plain", "unsqueezed", "cast", "added"])
+        n, way = self.baked[axis], self.draw.choice(["plain", "unsqueezed", "cast", *self.more])
         if way == "unsqueezed":
             return self.add("Unsqueeze", self.hold(np.int64(n)), self.hold(np.array([0])))
         if way == "cast":
@@ -284,7 +285,7 @@ def in_a_loop(m: Making) -> str:
 @kind(0, 1)
 def in_a_function(m: Making) -> str:
     inner = Making(m.draw, m.baked, m.numbers)
-    inner.nodes = []
+    inner.more = []  # of a function no sums are known
     shape = inner.sizes("s0", "s1", 2, 3)
     for tensor in inner.held:
         inner.nodes.insert(0, helper.make_node("Constant", [], [tensor.name], value=tensor))

@@ -227,3 +227,78 @@ def test_sizes_are_freed_one_after_another_in_a_model_that_was_mended_before(tmp
     x = np.random.default_rng(0).random((1, 8, 6), np.float32)
     assert np.array_equal(run(before, x), run(path, x))
     assert run(path, np.ones((5, 7, 6), np.float32)).shape == (5, 7, 6)
+
+
+def added(path: Path, held: Any, shape: Dims) -> Path:
+    return model(path, [helper.make_node("Add", ["x", "c"], ["y"], name="Added")], shape, {"c": held})
+
+
+def test_a_table_is_left_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = added(tmp_path / "m.onnx", np.random.rand(16, 4).astype(np.float32), ["b", "t", 4])
+    before = path.read_bytes()
+    assert invoke(["check", str(path), "--fix"]) == 0 and path.read_bytes() == before
+    said = "`c` at node Added (Add) is a table with 16 entries along axis 0, and says nothing of others"
+    printed = capsys.readouterr().out
+    assert f"left: t == 1 || t == 16: {said}" in printed and f"no fix for t == 1 || t == 16: {said}" in printed
+
+
+def test_a_model_with_nothing_to_fix_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = added(tmp_path / "m.onnx", ones(1, 4), ["b", "t", 4])
+    assert invoke(["check", str(path), "--fix"]) == 0
+    assert "m.onnx: nothing to fix: no size is held" in capsys.readouterr().out
+
+
+def test_results_at_sizes_that_were_accepted_by_accident_are_said_to_be_others(tmp_path: Path) -> None:
+    path = added(tmp_path / "m.onnx", np.arange(16, dtype=np.int64), ["b", "t"])
+    made = onnx.load(str(path))
+    made.graph.node.insert(0, helper.make_node("Cast", ["c"], ["f"], name="F", to=TensorProto.FLOAT))
+    made.graph.node[1].input[1] = "f"
+    onnx.save(made, str(path))
+    (mend,) = mends(path)
+    counted = "count `c`, input 0 of node F (Cast), up to t: then t is free"
+    assert mend.text == f"{counted}; results at t = 1, which were accepted too, are others than before"
+    assert invoke(["check", str(path), "--fix"]) == 0
+    x = np.random.rand(2, 5).astype(np.float32)
+    assert np.allclose(run(path, x), x + np.arange(5))
+
+
+def test_a_product_is_freed_as_it_was_split(tmp_path: Path) -> None:
+    """The number of the first axis stands where the operand has it, so that the other one is what is left."""
+    nodes = [helper.make_node("Reshape", ["x", "s"], ["y"], name="R")]
+    path = model(tmp_path / "m.onnx", nodes, ["tgt", "bsz", 512], {"s": np.array([18, 36, 128])})
+    assert invoke(["check", str(path), "--fix"]) == 0
+    found = check_model(path, "m.onnx").contract
+    assert found is not None and found.outputs[0].shape == ("tgt", "bsz * 4", 128) and found.conditions == ()
+
+
+def test_conditions_on_remainders_are_said_in_plain_words_with_the_nearest_sizes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pools = [
+        helper.make_node("MaxPool", [a], [b], name=b, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)
+        for a, b in (("x", "p"), ("p", "q"), ("q", "r"))
+    ]
+    nodes = [*pools, helper.make_node("Resize", ["r", "", "s"], ["u"], name="U"),
+             helper.make_node("Concat", ["q", "u"], ["y"], name="J", axis=1)]  # fmt: skip
+    path = model(tmp_path / "m.onnx", nodes, [1, 2, "h", 8], {"s": np.array([1, 1, 2, 2], np.float32)})
+    assert invoke(["check", str(path), "--at", "h=9"]) == 1
+    printed = capsys.readouterr()
+    assert "that is: h % 8 == 0 or h % 8 >= 5" in printed.out and "nearest that fit: h = 5" in printed.out
+    assert "axis 2 to a multiple of 8" in printed.out and "nearest that fit: h = 8, h = 13" in printed.err
+
+
+def test_all_nodes_of_a_changed_model_stand_behind_what_they_read(tmp_path: Path) -> None:
+    """The positions are taken before the image is cut into patches, of which there are as many."""
+    nodes = [
+        helper.make_node("Slice", ["p", "z", "e", "a"], ["q"], name="Taken"),
+        helper.make_node("Conv", ["x", "w"], ["c"], name="Cut", strides=[4]),
+        helper.make_node("Add", ["c", "q"], ["y"], name="Added"),
+    ]
+    table = np.random.rand(3, 40).astype(np.float32)
+    held = {"p": table, "z": np.array([0]), "e": np.array([6]), "a": np.array([1]), "w": ones(3, 2, 4)}
+    path = model(tmp_path / "m.onnx", nodes, ["b", 2, "t"], held)
+    before = onnx.load(str(path))
+    assert invoke(["check", str(path), "--fix"]) == 0
+    x = np.random.rand(2, 2, 24).astype(np.float32)
+    assert np.allclose(run(before, x), run(path, x))
+    assert run(path, np.random.rand(2, 2, 40).astype(np.float32)).shape == (2, 3, 10)

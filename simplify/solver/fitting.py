@@ -17,17 +17,20 @@ _FEW = 64
 _LONGEST = 512
 
 
-def exported_at(text: str, hints: Mapping[str, int], lists: Sequence[Sequence[int]]) -> Iterator[dict[str, int]]:
+def exported_at(
+    text: str, order: Sequence[str], hints: Mapping[str, int], lists: Sequence[Sequence[int]]
+) -> Iterator[dict[str, int]]:
     """Sizes that a condition makes numbers, the likeliest first: of a product those that are hinted at, and of which lists of
-    numbers that a model holds speak; `hints` has the sizes in order."""
+    numbers that a model holds speak. The sizes stand in an `order`, and so do the hints."""
     parts = alternatives(text)
     found = sorted(((n, name) for part in parts for name, n in [fixed(part) or ("", 0)] if n > 0), reverse=True)
     yield from ({name: n} for n, name in found)
     for part in parts:
         names, number = product(part) or ((), 0)
-        order = sorted(names, key=[*hints, *names].index)
-        ways = list(islice(_ways(order, number), _MOST)) if number > 0 else []
-        yield from sorted(ways, key=lambda way: _liked(way, hints, lists), reverse=True)[:_MOST_WAYS]
+        own = sorted(names, key=[*order, *names].index)
+        ways = list(islice(_ways(own, number), _MOST)) if number > 0 else []
+        right = dict(_together(hints, number))
+        yield from sorted(ways, key=lambda way: _liked(way, right, lists), reverse=True)[:_MOST_WAYS]
     if not found:
         yield from _others(text)
 
@@ -41,6 +44,16 @@ def _ways(names: Sequence[str], number: int) -> Iterator[dict[str, int]]:
     near = number ** (1 / len(names))
     for one in sorted(divisors, key=lambda d: abs(d - near)):
         yield from ({first: one, **more} for more in _ways(rest, number // one)) if rest else ({first: one},)
+
+
+def _together(hints: Mapping[str, int], number: int) -> Iterator[tuple[str, int]]:
+    """The first hints that can be so all at once."""
+    whole = 1
+    for name, n in hints.items():
+        whole *= n
+        if number % whole:
+            return
+        yield name, n
 
 
 def _liked(way: Mapping[str, int], hints: Mapping[str, int], lists: Sequence[Sequence[int]]) -> int:
@@ -59,9 +72,17 @@ def _others(text: str) -> Iterator[dict[str, int]]:
         yield {found[0]: found[1][-1]}
 
 
+def at_most(text: str) -> tuple[str, int] | None:
+    """The only size of a condition, and the number up to which it is satisfied and beyond which it is not."""
+    found = accepted(text, range(1, _MOST))
+    if found is None or not 0 < len(found[1]) < _MOST - 1 or found[1][-1] != len(found[1]):
+        return None
+    return found[0], len(found[1])
+
+
 def remainders(text: str) -> tuple[str, int, tuple[int, ...]] | None:
     """The one size of a condition, a number, and which remainders by it are accepted; None where those do not decide."""
-    found = accepted(text, range(2 * _LONGEST))
+    found = accepted(text, range(2 * _LONGEST)) if "%" in text or "//" in text else None
     if found is None or not found[1] or len(found[1]) == 2 * _LONGEST:
         return None
     taken = set(found[1])
