@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from .at_sizes import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
 from .false_declarations import false_declarations
 from .longest import longest
-from .mends import Mended, ModelMend, mends
+from .mends import ModelMend, mends
 from .results import Changed
 from .under_demands import joined, with_demands
 
@@ -71,23 +71,23 @@ def check_model(
     given = tuple(c.span.text for g in options.given if g.is_for("main") for c in g.conditions)
     made = contract_of(model, translation, report, values)
     second = None if made is None else with_demands(tried, again)
-    made = made and replace(_with_demands(tried, second, made, again), given=given)
-    if made is not None:
-        false = false_declarations(second or tried, None, options.strict)
-        report = replace(report, diagnostics=(*report.diagnostics, *false))
-    mended = Mended()
-    if made is not None:
-        changed = Changed(tried, made, check, path.parent, roots)
-        mended = mends(model, made, values, changed.check, changed.same)
-    if run and made is not None:
+    if made is None:
+        return CheckedModel(report, model)
+    made = replace(_with_demands(tried, second, made, again), given=given)
+    report = _with(report, false_declarations(second or tried, None, options.strict))
+    changed = Changed(tried, made, check, path.parent, roots)
+    mended = mends(model, made, values, changed.check, changed.same)
+    if run:
         report, made = _with_runs(report, made, path.parent, roots)
-    if not at or made is None or report.checked is None:
-        return CheckedModel(report, model, made, None, mended.mends, mended.left)
-    found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
-    failures = () if found.failure is None else (found.failure,)
-    return CheckedModel(
-        replace(report, diagnostics=(*report.diagnostics, *failures)), model, made, found, mended.mends, mended.left
-    )
+    found = None
+    if at and report.checked is not None:
+        found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
+        report = _with(report, () if found.failure is None else (found.failure,))
+    return CheckedModel(report, model, made, found, mended.mends, mended.left)
+
+
+def _with(report: Report, diagnostics: Iterable[Diagnostic]) -> Report:
+    return replace(report, diagnostics=(*report.diagnostics, *diagnostics))
 
 
 def _with_runs(report: Report, made: Contract, base: Path, roots: tuple[Path, ...]) -> tuple[Report, Contract]:
@@ -99,7 +99,7 @@ def _with_runs(report: Report, made: Contract, base: Path, roots: tuple[Path, ..
     try:
         return report, with_runs(report.checked, made, base, roots)
     except RxError as problem:
-        return replace(report, diagnostics=(*report.diagnostics, *problem.diagnostics)), made
+        return _with(report, problem.diagnostics), made
 
 
 def _tried(

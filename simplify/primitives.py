@@ -137,15 +137,21 @@ def _applied(
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
     if not frame.quiet and not prover.is_brief_on_doubts:
-        prover.log.remark(*lint.notes(state, info, row, value, prover.function))
-        if Trait.REGROUPS in row.traits:
-            prover.log.remark(*transposed.mixed(state, info, value, prover.function))
+        _remark(visitor, info, row, value)
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
     value = _with_ranges(ctx, row, operands, value)
     entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row), number=number)
     return entry, _as_it_stays(ctx, after, operands)
+
+
+def _remark(visitor: Visitor, info: CallInfo, row: Primitive, value: Value) -> None:
+    """What is to be said of a call that is right."""
+    log, state, function = visitor.prover.log, visitor.state, visitor.prover.function
+    log.remark(*lint.notes(state, info, row, value, function))
+    if Trait.REGROUPS in row.traits:
+        log.remark(*transposed.mixed(state, info, value, function))
 
 
 def _as_it_stays(ctx: SymbolicCtx, call: core.Call, operands: Mapping[str, Entry]) -> core.Call:

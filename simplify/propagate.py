@@ -24,6 +24,7 @@ from .assertions import contradictory
 from .cases import Begun, Cases, by_cases
 from .contract import conditions
 from .demands import demands, takes
+from .excluding import excluding
 from .findings import Log, Mark, choose
 from .frame import Frame
 from .implementations import Found, Member
@@ -77,9 +78,6 @@ def check(
 
 # Of longer lists nobody is told what is never chosen.
 _MOST_MEMBERS = 24
-# So many conditions of a signature are left out one by one, to find those that exclude each other, and more by halves; so many
-# are assumed for that in all.
-_ONE_BY_ONE, _MOST_ASSUMED = 40, 4_000
 # What is known of more functions is forgotten, so many at a time, and found out again when somebody asks.
 _MOST_KEPT, _AT_A_TIME = 4_000, 100
 
@@ -145,7 +143,12 @@ class Checker:
         if main is not None and not self.log.is_full:
             with Share(self.program.shares[""]):
                 main = self._main(main)
-        after = replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main)
+        return self._checked(
+            replace(self.before, functions=tuple(functions), consts=tuple(consts), main=main), unread(left)
+        )
+
+    def _checked(self, after: core.Program, unseen: tuple[Diagnostic, ...]) -> Checked:
+        """What was found, of it what is told, and what can be asked later."""
         chosen, silent = choose(self.log)
         chosen = [f for f in chosen if f.is_error] if self.options.errors_only else chosen
         in_words = [f for f in chosen if f.is_whole][:IN_WORDS]
@@ -153,12 +156,7 @@ class Checker:
         others = [f for f in chosen if f not in said]
         unsaid = () if self.options.errors_only else self.log.left
         return Checked(
-            (
-                *map(told, in_words),
-                *in_short(others, unsaid),
-                *unread(left),
-                *self._without_z3(),
-            ),
+            (*map(told, in_words), *in_short(others, unsaid), *unseen, *self._without_z3()),
             self.log.counts,
             self.program.solutions.put(self.before),
             after,
@@ -256,7 +254,9 @@ class Checker:
         impl, before = self.program.implementation(function), self.log.mark()
         walk, env, params, entry = self._entered(function, impl)
         if contradictory(walk.state):
-            self.log.remark(doors.impossible_signature(function, self._excluding(function)))
+            self.log.remark(
+                doors.impossible_signature(function, excluding(function, partial(self._contradictory, function)))
+            )
             return function, impl
         if impl is None and function.impl is not None:
             return self._extern(function, walk, entry), None
@@ -368,24 +368,6 @@ class Checker:
         name, other = members[before]
         call = core.Call(impls.span, core.FnRef(impls.span, name), args)
         return walk.lists.fits(walk.frame, other, call, found, env) is True
-
-    def _excluding(self, function: core.Function) -> list[core.Assert]:
-        """Of what a signature says of sizes, a part that is contradictory, and is not without any of its conditions; a larger
-        part where there is much to look at."""
-        kept = list(function.checks)
-        conditions = [s for s in kept if isinstance(s, core.Assert) and s.origin.what in ("where", "dim")]
-        room = _MOST_ASSUMED
-        many = 1 if len(conditions) <= _ONE_BY_ONE else len(conditions) // 2
-        while many and room > 0:
-            for start in range(0, len(conditions), many):
-                left_out = set(map(id, conditions[start : start + many]))
-                fewer = [s for s in kept if id(s) not in left_out]
-                room -= len(fewer)
-                if room > 0 and self._contradictory(function, fewer):
-                    kept = fewer
-            conditions = [c for c in conditions if any(c is s for s in kept)]
-            many //= 2
-        return conditions
 
     def _contradictory(self, function: core.Function, checks: list[core.Stmt]) -> bool:
         """Whether a function's parameters cannot satisfy some checks."""

@@ -126,9 +126,7 @@ class Prover:
         if truth is True:
             return self.plain(frame), None
         verdict, found = self._verdict(truth), None
-        if frame.is_case and verdict.kind not in ("proved", "vacuous") and not self.state.facts.possible(True):
-            return self._record(frame, Status.PROVED), None
-        if verdict.kind in ("proved", "vacuous"):
+        if verdict.kind in ("proved", "vacuous") or (frame.is_case and not self.state.facts.possible(True)):
             return self._record(frame, Status.PROVED), None
         if not self._is_spare(frame):
             if verdict.kind == "refuted" and self._reachable():
@@ -235,7 +233,7 @@ class Prover:
         found = check.finding
         if self._is_spare(frame):
             self.demands.append(OpenCheck(False, frame.path, check.span, frame.turn, frame.sides))
-            self.demands[-1].never, self.demands[-1].finding = True, found
+            self.demands[-1].never, self.demands[-1].finding, self.demands[-1].needs = True, found, check.needs
         elif found is not None:
             found.outcome = replace(found.outcome, status=Status.REFUTED, only_empty=False)
             self.log.refute(found)
