@@ -165,18 +165,14 @@ class Derived(Node):
         shown = dict(self.shown)
 
         def change(node: Node) -> Node:
-            match node:
-                case core.Declared(subject=of, annotation=core.Annotation() as annotation):
-                    place = Span(Source("", shown[of]), 0, len(shown[of])) if of in shown else annotation.span
-                    node = replace(node, annotation=replace(annotation, span=place, dims=None))
-                case core.Assert(cond=core.InClass(item=core.DTypeOf(tensor=tensor)), origin=origin) if (
-                    origin.what == "where" and origin.declared is not None and tensor in names
-                ):
-                    kind = "param" if names[tensor].of is None else origin.declared.kind
-                    asked = replace(origin.declared, kind=kind, subject=names[tensor], tensor=tensor)
-                    node = replace(node, origin=replace(origin, what="dtype", declared=asked))
-                case core.Called():
-                    return subjects.get(node, node)
+            if isinstance(node, core.Called):
+                return subjects.get(node, node)
+            if isinstance(node, core.Declared) and isinstance(node.annotation, core.Annotation):
+                of, annotation = node.subject, node.annotation
+                place = Span(Source("", shown[of]), 0, len(shown[of])) if of in shown else annotation.span
+                node = replace(node, annotation=replace(annotation, span=place, dims=None))
+            elif isinstance(node, core.Assert):
+                node = _of_dtype(node, names)
             if isinstance(node, Placed | Diagnostic) and isinstance(node.span.source, Excerpt):
                 spot = self._spot(node.span)
                 is_dim = isinstance(node, core.Origin) and node.what == "dim" and spot[:2] == node.span[1:]
@@ -188,6 +184,20 @@ class Derived(Node):
     def _spot(self, span: Span) -> Spot:
         inside = [s for s in self.spots if s.start <= span.start and span.end <= s.end]
         return min(inside, key=lambda s: s.end - s.start, default=self.spots[-1])
+
+
+def _of_dtype(node: core.Assert, names: Mapping[str, core.Called]) -> core.Assert:
+    """A condition on a parameter's dtype as one that its annotation asks for."""
+    match node.cond:
+        case core.InClass(item=core.DTypeOf(tensor=tensor)) if tensor in names:
+            declared = node.origin.declared
+            if node.origin.what != "where" or declared is None:
+                return node
+            kind = "param" if names[tensor].of is None else declared.kind
+            asked = replace(declared, kind=kind, subject=names[tensor], tensor=tensor)
+            return replace(node, origin=replace(node.origin, what="dtype", declared=asked))
+        case _:
+            return node
 
 
 def _called(

@@ -56,9 +56,12 @@ def candidates(case: Case) -> list[Mend]:
         for mend in family(case):
             key = tuple((e.span.start, e.span.end, e.text) for e in mend.edits)
             changes = any(e.text != e.span.text for e in mend.edits)
-            if changes and not overlap(mend.edits) and key not in found and _is_sane(case, mend):
-                found[key] = mend
-    unsure = [m.kind == "slip" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
+            if changes and not overlap(mend.edits) and key not in found and not _empties(case, mend):
+                if case.diagnostic.code.phase == "names" or keeps_values(case.tree, mend.edits):
+                    found[key] = mend
+                elif mend.legal is not None:
+                    found[key] = replace(mend, in_words=True, guess=True)
+    unsure = [m.in_words or m.kind == "slip" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
     ordered = [
         m for _, m in sorted(zip(unsure, found.values(), strict=True), key=lambda f: (f[0], len(f[1].edits), f[1].rank))
     ]
@@ -67,10 +70,6 @@ def candidates(case: Case) -> list[Mend]:
     other = [m for m in ordered if m.is_of_operation]
     ordered = [*bounds, *other[:_BEFORE_CONDITIONS], *said, *other[_BEFORE_CONDITIONS:]]
     return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
-
-
-def _is_sane(case: Case, mend: Mend) -> bool:
-    return not _empties(case, mend) and (case.diagnostic.code.phase == "names" or keeps_values(case.tree, mend.edits))
 
 
 def _empties(case: Case, mend: Mend) -> bool:

@@ -35,6 +35,8 @@ class Mend(Node):
     asks: bool = False
     # The size that it writes where several would do, for "the nearest legal sizes are 12 and 16".
     legal: int | None = None
+    # Whether it is told in words alone: written into the program, it would make other values.
+    in_words: bool = False
     # What that is the size of, as "of `heads`", where the message does not say it.
     legal_for: str = ""
     # What is changed: an operation, what is written in one by a `slip`, or what a condition says of sizes: a `bound`, `names`

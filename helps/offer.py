@@ -69,7 +69,8 @@ def told_once(mistake: Sequence[Offer]) -> Diagnostic:
 
 def told(offer: Offer) -> Diagnostic:
     """The diagnostic with its helps, at the operation to edit."""
-    helps = tuple(Help(f"{text} (checked)", m.edits) for m, text in zip(offer.mends, _texts(offer.mends), strict=True))
+    texts = zip(offer.mends, _texts(offer.mends), strict=True)
+    helps = tuple(Help(f"{text} (checked)", () if m.in_words else m.edits) for m, text in texts)
     said = told_at(offer.diagnostic, offer.span)
     return replace(said, help=helps[0].text, edits=helps[0].edits, helps=helps) if helps else said
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..lang import core
 from ..lang.core import Status
 from ..lang.node import replace
@@ -114,7 +116,9 @@ class Bodies(Part):
                 # What the body makes it may make differently the next time: an extern does.
                 is_older = entry.number is not None and entry.number < number
                 self.state.inlined[key] = (entry if is_older else replace(entry, number=None)), block
-                if not is_older and not any(f.is_error for f in self.prover.log.findings[since:]):  # each is told
+                is_told = any(f.is_error for f in self.prover.log.findings[since:])  # each is told
+                if not is_older and not is_told and _parts_of(entry.value) <= {p for v in given for p in _parts_of(v)}:
+                    # How many elements are kept rests on which tensor says so: a size that is not given is no such one.
                     self.state.inlined[plain] = self.state.inlined[key]
         return replace(known[0], span=span), known[1]
 
@@ -166,8 +170,27 @@ def _is_older_value(value: Value, newest: int) -> bool:
     return False
 
 
-def _is_older_part(part: object, newest: int) -> bool:
+def _parts_of(value: Value) -> frozenset[Any]:
+    """The size variables and the stretches of axes that a value speaks of; what is no tensor, size or tuple, itself."""
+    match value:
+        case TensorInfo():
+            parts = (*value.shape, *sizes_in(value.data), *sizes_of(value))
+            return frozenset().union(*map(_inside, parts))
+        case SizeValue():
+            return _inside(value.size)
+        case TupleValue():
+            return frozenset().union(*map(_parts_of, value.items))
+    return frozenset([value])
+
+
+def _inside(part: object) -> frozenset[Any]:
+    """The variables of a size or of a condition, or the symbol of a stretch of axes."""
     if isinstance(part, Segment):
-        return bool(part.symbol.serial <= newest)
-    inside = variables(part) if isinstance(part, Term) else cond_variables(part) if isinstance(part, Condition) else ()
-    return all(v.serial <= newest for v in inside)
+        return frozenset([part.symbol])
+    return frozenset(
+        variables(part) if isinstance(part, Term) else cond_variables(part) if isinstance(part, Condition) else ()
+    )
+
+
+def _is_older_part(part: object, newest: int) -> bool:
+    return all(v.serial <= newest for v in _inside(part))

@@ -65,7 +65,7 @@ def mends(case: Case) -> Iterator[Mend]:
             makes = slip is _windows or slip is _numbers and _is_range(node)
             far = behind // 4 if moved_by and makes else behind + _UNMIXED * unlikely
             for mend in slip(case, node, scope, far):
-                of_index = slip is _numbers and node is case.call and isinstance(node, sweet.Index)
+                of_index = slip is _numbers and (node is case.call and isinstance(node, sweet.Index) or _is_range(node))
                 if node.span in seen or not (case.is_declared or mend.recalls or of_index or slip not in _OF_VALUES):
                     continue
                 mend = replace(mend, kind="slip", remote=mend.remote or node is not first)
