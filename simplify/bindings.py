@@ -160,7 +160,7 @@ class Bindings:
             for part in entry.value.shape:
                 if isinstance(part, Segment) and self.state.called(part.symbol) == "?":
                     self.state.call(part.symbol, name)
-        is_passed = not frame.is_case or self.state.facts.possible(True)
+        is_passed = not (frame.is_case and self.state.facts.contradictory)
         if frame.site is None and not frame.quiet and is_passed:
             self._latest[name] = len(self._bound)
             self._bound.append((name, span, entry, self.state))

@@ -126,7 +126,7 @@ class Prover:
         if truth is True:
             return self.plain(frame), None
         verdict, found = self._verdict(truth), None
-        if verdict.kind in ("proved", "vacuous") or (frame.is_case and not self.state.facts.possible(True)):
+        if verdict.kind in ("proved", "vacuous") or (frame.is_case and self.state.facts.contradictory):
             return self._record(frame, Status.PROVED), None
         if not self._is_spare(frame):
             if verdict.kind == "refuted" and self._reachable():
@@ -142,7 +142,7 @@ class Prover:
         if not frame.quiet and claim and self.log.is_long and over():
             self.log.left[asked.span] = None
         elif not frame.quiet:
-            asks_of_empty = empty_rule and not never and not spent()
+            asks_of_empty = empty_rule and not never and not frame.is_case and not spent()
             only_empty = asks_of_empty and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
                 found = self._doubted(frame, truth, asked, sizes, only_empty=only_empty, never=never)

@@ -32,6 +32,8 @@ Pieces = list[list[Size]]  # of each axis, what it is made of, in row-major orde
 def mixed(state: State, call: CallInfo, result: Value, function: str) -> Iterator[Diagnostic]:
     """A warning, where a call takes the elements of one axis for those of another."""
     source, found = next(call.operands())[1], None
+    if _is_of_one_value(source):
+        return
     with state.facts.trying():
         own, dims = _dims(state, source.value), _dims(state, result)
         if own and dims and max(len(own), len(dims)) <= _MOST_AXES:
@@ -48,8 +50,16 @@ def _found(state: State, before: list[Size], dims: list[Size]) -> tuple[_Common,
         state.facts.assume(ge(size, 1))
     common = _common(state, before, dims)
     crossed = None if common is None else _crossed(state, common)
+    if crossed is not None and state.facts.decide(eq(*crossed)).kind == "proved":
+        crossed = None
     state.facts.pop()
     return None if common is None or crossed is None else (common, crossed)
+
+
+def _is_of_one_value(entry: Entry) -> bool:
+    """Whether a tensor is made of sizes alone, as @zeros does: its elements are no other in another order."""
+    made = entry.origin
+    return made is not None and made.row is not None and not any(made.row.is_tensor(name) for name, _ in made.entries)
 
 
 def _dims(state: State, value: Value) -> list[Size] | None:

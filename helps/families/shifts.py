@@ -89,8 +89,8 @@ def _unsliced(case: Case, places: list[Place], by: int) -> Iterator[Mend]:
             what = f"leave out the {which}{f' {by}' * (by > 1)} along axis {axis % rank} of `{name.name}`"
             text = f"{name.name}[{before}{bounds}]"
             uses = case.tree.uses(case.function)[name.name] if case.function is not None else 1
-            rank = _MISSING if uses > 1 else _OF_ONE_USE
-            yield case.mend(what, [replaced(name, text)], rank + position, guess=True)
+            likely = _MISSING if uses > 1 else _OF_ONE_USE
+            yield case.mend(what, [replaced(name, text)], likely + position, guess=True)
 
 
 def _not_shifted(case: Case, whole: str, part: str) -> Iterator[Mend]:

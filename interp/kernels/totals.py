@@ -74,8 +74,10 @@ def _axes(x: Array, axis: Axes) -> tuple[int, ...]:
 
 
 def _slow(x: Array, axes: tuple[int, ...]) -> list[int]:
-    """The axes along which NumPy adds one element after the other: all but the one whose elements lie next to each other."""
-    fast = min((a for a in range(x.ndim) if x.shape[a] > 1), key=lambda a: abs(x.strides[a]), default=None)
+    """The axes along which NumPy adds one element after the other: all but the one whose elements lie next to each other, and
+    those of a broadcast array whose elements are one."""
+    apart = (a for a in range(x.ndim) if x.shape[a] > 1 and x.strides[a])
+    fast = min(apart, key=lambda a: abs(x.strides[a]), default=None)
     return [a for a in axes if a % x.ndim != fast and x.shape[a] > 1]
 
 

@@ -58,7 +58,7 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     data = indices.data if isinstance(indices, TensorInfo) else (indices,)
     for index in _outermost(data or ()):
         _in_range(ctx, index, axis_of("x", shape, i))
-    if isinstance(indices, TensorInfo) and (data is None or None not in data):
+    if isinstance(indices, TensorInfo) and data is None:
         in_range(ctx, "indices", indices, axis_of("x", shape, i))
     if data is None and is_plain(chosen):  # some index was in range
         ctx.passed(ctx.any_of(ctx.le(1, shape[i]), ctx.eq(product(chosen), 0)))
@@ -67,7 +67,7 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     made = entry(ctx, x, i, data[0], taken) if x.ranges and not chosen and data and data[0] is not None else ()
     if made:
         return Out(taken, elements if taken or elements is not None else (made[0].first,), made)
-    places = integers(data) if isinstance(shape[i], int) else None
+    places = integers(data) if isinstance(shape[i], int) and shape[i] else None
     kept = () if not x.ranges or places is None else columns(x, i, [place % shape[i] for place in places])
     return Out(taken, elements, kept)
 
@@ -99,7 +99,7 @@ def _in_range(ctx: Ctx, index: Dim, axis: Axis) -> None:
 
 
 def _taken(x: TensorInfo, own: Shape, data: Elements, chosen: Shape, shape: Shape, i: int) -> Elements:
-    if count_of(chosen) is None or data is None or not all(type(e) is int for e in data):
+    if own[i] == 0 or count_of(chosen) is None or data is None or not all(type(e) is int for e in data):
         return None
     at, behind = flat(chosen), i + len(chosen)
     return moved(x.data, own, shape, lambda to: put(to[:i], i, data[at(to[i:behind])] % own[i], *to[behind:]))
