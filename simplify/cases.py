@@ -62,13 +62,16 @@ class ShapeCase(NamedTuple):
 
 
 def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | None:
-    """The function in the cases that its first walk asked for, and those that these ask for; None where there are none."""
+    """The function in the cases that its first walk asked for, and those that these ask for; None where there are none, or the
+    steps do not last for them."""
     wanted: dict[Path, Cond] = {}
     more = _asked(first, _inputs(first.state, opened), (), ())
     found = None
     while more is not None and not over():
         wanted |= {more[0]: more[1]}
         found = Cases(begin(), wanted)
+        if over():
+            return None
         more = found.more if len(wanted) + 1 < MOST else None
     return found
 

@@ -322,9 +322,9 @@ class Checker:
 
         solutions, after = self.program.solutions.kept_apart(), self.log.mark()
         cases = by_cases(first, opened, begin)
-        if cases is not None:
-            self.program.solutions.back_to(solutions)
-            self.log.again(after, cases.told(general, self.log.reset(before)))
+        found = self.log.reset(before)
+        self.program.solutions.back_to(solutions)
+        self.log.again(after, general if cases is None else cases.told(general, found))
         return cases
 
     def _without_proved(self, cases: Cases, function: core.Function) -> core.Function:
