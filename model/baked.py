@@ -102,7 +102,7 @@ class Baked:
     def _wanted(self, spot: Spot) -> Iterator[Wanted]:
         """Axes along which one operand has a number and another one a size that is to be free."""
         shapes = [self._shape(spot, name) for name in spot.operation.inputs]
-        crosses = "MatMul" in spot.operation.op_type or spot.operation.op_type == "Gemm"
+        crosses = _multiplies(spot)
         for one, other in permutations(shapes, 2):
             for axis, number in enumerate(one):
                 last = len(one) - axis
@@ -304,7 +304,10 @@ class Baked:
         length = self._length(size, spot) if size is not None else None
         if length is None or self.places.model.opsets.get("", 1) < 8:
             return None
+        if number > 1 and axis >= len(shape) - 2 and _multiplies(spot):
+            return None  # a sum over more lines is another one
         step = 0 if number == 1 or tensor is None else self.places.step(tensor, axis)
+        step = None if step is not None and step < 0 else step  # it would count on below 0
         if step is None:
             said = f"`{name}` at {spot} is a table with {number} entries along axis {axis}"
             self.tables[f"{said}, and says nothing of others"] = None
@@ -338,3 +341,8 @@ def _carried(before: Sequence[int], target: Sequence[int], liked: Sequence[Colle
         for at in [at for at in shared if target[at] in liked[axis]] or shared[:1]:
             found[at].append(axis)
     return found
+
+
+def _multiplies(spot: Spot) -> bool:
+    """Whether a node multiplies matrices."""
+    return "MatMul" in spot.operation.op_type or spot.operation.op_type == "Gemm"

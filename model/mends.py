@@ -7,7 +7,7 @@ accepted by accident, it says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, product
 
 from ..frontends.onnx.edits import Edit, NewNode, Place
 from ..frontends.onnx.inference import Inferred
@@ -37,6 +37,8 @@ Replay = Callable[[Edit, Point], bool | None]
 _ROUNDS, _TRIES, _CHECKS, _MOST_NODES = 8, 4, 16, 6_000
 # A change is offered where it makes the model take so many sizes more, which are looked for up to that much beyond.
 _FEW, _NEAR = 3, 16
+# How many sizes that the model accepts are compared besides, of so many names, up to which.
+_MOST_TRIED, _TRIED_SIZES, _SMALL = 4, 3, 8
 
 
 class ModelMend(Node):
@@ -264,12 +266,20 @@ class _Mending:
         same = [self.replay(edit, p) for p in points.values()]
         if False in same:
             return None
-        changed = [p for p in goal.others if self.replay(edit, p) is False]
+        changed = [p for p in (*goal.others, *self._accepted(goal)) if self.replay(edit, p) is False]
         said = " (results were not compared: the model is too large)" if None in same else ""
         for p in changed[:1]:
             sizes = ", ".join(f"{name} = {n}" for name, n in p.items() if n != goal.point[name] and name in goal.free)
             said += f"; results at {sizes}, which were accepted too, are others than before"
         return said
+
+    def _accepted(self, goal: Goal) -> Iterator[Point]:
+        """Some small sizes besides that the model accepts: `2 * 3` where a product is 6 * n."""
+        names = list(dict.fromkeys(name for clause in goal.clauses for name in clause.sizes))[:_TRIED_SIZES]
+        tried = (dict(zip(names, sizes, strict=True)) for sizes in product(range(1, _SMALL), repeat=len(names)))
+        points = ({**goal.point, **sizes} for sizes in tried if any(goal.point.get(n) != sizes[n] for n in names))
+        texts = (*self.texts, *self.contract.given)
+        return islice((p for p in points if all(holds_at(text, p) for text in texts)), _MOST_TRIED)
 
     # Zeros
 
