@@ -99,10 +99,11 @@ class Case:
 
     @property
     def is_declared(self) -> bool:
-        """Whether the function says what axes its result has, so that a check can tell more than that something runs: of a
-        scalar most things are right."""
+        """Whether the function says what axes its result has, or the `let` around what axes its value has, so that a check can
+        tell more than that something runs: of a scalar most things are right."""
         result = self.function.fn.result if self.function is not None else None
-        types = result.items if isinstance(result, sweet.TupleType) else (result,)
+        let = self.tree.enclosing(self.diagnostic.span, sweet.Let)
+        types = (*(result.items if isinstance(result, sweet.TupleType) else (result,)), let and let.type)
         return any(
             isinstance(t, sweet.TensorType)
             and isinstance(t.shape, sweet.ListExpr)

@@ -352,7 +352,10 @@ def run(model: Any, x: Any) -> Any:
     try:
         import onnxruntime
     except ImportError:
-        return ReferenceEvaluator(model).run(None, {"x": x})[0]
+        try:
+            return ReferenceEvaluator(model).run(None, {"x": x})[0]
+        except (TypeError, ValueError) as wrong:  # a slope of PRelu for each channel
+            pytest.skip(f"without onnxruntime: onnx's reference cannot run it ({wrong})")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})[0]

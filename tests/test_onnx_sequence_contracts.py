@@ -219,4 +219,4 @@ def test_an_optional_value_that_was_asked_for_needs_no_check(tmp_path: Path) -> 
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
         found = contract(path)
         assert found is not None and not found.conditions
-        assert len(found.undecided) == left and all("OptionalGetElement" in d.needs for d in found.undecided)
+        assert len(found.undecided) == left and all("OptionalGetElement" in d.node for d in found.undecided)
