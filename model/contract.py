@@ -107,22 +107,22 @@ def contract_of(
     clauses = tuple(map(writer.clause, said.conditions))
     are_shown = all(c.witness is not None for c, found in zip(clauses, said.conditions, strict=True) if found.witness)
     indices, by_sizes = Indices(model, values), writer.nodes(said.by_sizes)
-    for one in indices.spread():
+    counted = list(indices.spread())
+    for one in filter(writer.can_say, counted):
         clauses += tuple(writer.spread(clauses, one))
+    looked_up = [one for one in indices.undecided() if str(one[0]) not in by_sizes]
+    looked_up += [
+        (s.range.operation, s.range.input, f"be an index of axis {s.range.axis} of `{s.range.table}`")
+        for s in counted
+        if not writer.can_say(s)
+    ]
     return Contract(
         inputs,
         dict(_originals(translation.sizes, inputs)),
         clauses,
         tuple(map(writer.range, indices.inputs())),
         tuple(_declared(inputs)),
-        tuple(
-            dict.fromkeys(
-                (
-                    *map(writer.demand, said.left),
-                    *(writer.looked_up(*one) for one in indices.undecided() if str(one[0]) not in by_sizes),
-                )
-            )
-        ),
+        tuple(dict.fromkeys((*map(writer.demand, said.left), *(writer.looked_up(*one) for one in looked_up)))),
         tuple(_typed(v.name, values.get(v.name)) for v in model.graph.outputs),
         said.exact and are_shown,
         said.supposed,
@@ -247,6 +247,11 @@ class Writer:
         """What only data decides of the elements of a value."""
         node = str(operation)
         return Demand(node, f"every element of `{name}` has to {what}", operation.trace, self.paths.to(node))
+
+    def can_say(self, found: Spread) -> bool:
+        """Whether the table's length is one of sizes of the inputs, which callers know."""
+        sizes = names_in(*(size for i in self.inputs for size in i.shape or ()))
+        return set(names_in(found.range.size)) <= set(sizes)
 
     def spread(self, known: tuple[Clause, ...], found: Spread) -> Iterator[Clause]:
         """What sizes decide of indices: the first and the last of them are in the table."""

@@ -140,3 +140,10 @@ def test_a_turn_of_k_means_on_a_million_rows_is_near_that_in_float64() -> None:
     exact = rx.loads(step.replace("float32", "float64")).step(x.astype(np.float64), c.astype(np.float64))
     # A row between two centres may go to another one: of these 10^6, few do.
     np.testing.assert_allclose(made, exact, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "var"])
+def test_a_broadcast_axis_is_added_up_in_parts_too(name: str) -> None:
+    x = np.broadcast_to(np.array([0.1, 2.7, 3.3], np.float32), (300_000, 3))
+    exact = getattr(x.astype(np.float64), name)(0)
+    np.testing.assert_allclose(ops.call(name, x=x, axis=(0,)), exact, rtol=MOST, atol=1e-6)

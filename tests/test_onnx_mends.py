@@ -302,3 +302,16 @@ def test_all_nodes_of_a_changed_model_stand_behind_what_they_read(tmp_path: Path
     x = np.random.rand(2, 2, 24).astype(np.float32)
     assert np.allclose(run(before, x), run(path, x))
     assert run(path, np.random.rand(2, 2, 40).astype(np.float32)).shape == (2, 3, 10)
+
+
+@pytest.mark.parametrize("kind", ["counts down", "is summed over"])
+def test_what_has_no_more_lines_is_not_repeated(kind: str, tmp_path: Path) -> None:
+    """Indices that count down would go on below 0; a sum over more equal rows is another sum."""
+    if kind == "counts down":
+        nodes = [helper.make_node("Gather", ["p", "i"], ["q"]), helper.make_node("Add", ["x", "q"], ["y"])]
+        held = {"i": np.array([5, 4, 3, 2, 1, 0]), "p": np.ones((64, 8), np.float32)}
+        shape: Dims = ["b", "t", 8]
+    else:
+        nodes, held, shape = [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": ones(5, 3)}, ["b", "t"]
+    path = model(tmp_path / "m.onnx", nodes, shape, held)
+    assert [m for m in mends(path) if "repeat" in m.text or "count" in m.text] == []

@@ -355,3 +355,46 @@ def test_more_ranks_than_8_are_unknown() -> None:
     assert report.checked is not None
     [shapes] = report.checked.shapes
     assert shapes.result is not None and shapes.result.shape is None and not shapes.result.cases
+
+
+def test_a_case_whose_condition_is_hard_keeps_its_demands() -> None:
+    """That no sizes were found for a case is no proof that there are none."""
+    report = rxlang.check_source("""@main = fn(x : Tensor([n, 1, h, w], float32)) {
+      @squeeze(@reshape(@max_pool(x, [2, 2], strides=[2, 2]), [-1, 48]))
+    }""")
+    assert report.ok and report.counts.residual >= 2
+    module = rxlang.loads("""@main = fn(x : Tensor([n, 1, h, w], float32)) {
+      @squeeze(@reshape(@max_pool(x, [2, 2], strides=[2, 2]), [-1, 48]))
+    }""")
+    with pytest.raises(rxlang.ShapeError):
+        module.main(np.ones((1, 1, 2, 2), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("body", "condition"),
+    [
+        ("x[@arange(@squeeze(x).dim(0))]", "a != 1 or b == 1"),
+        ("@reshape(x, [@squeeze(x).dim(0), b])", "a != 1 or b == 1"),
+        ("@squeeze(x)[0]", "a == 1 && b == 1"),
+    ],
+)
+def test_what_fails_in_one_case_refuses_nobody_else(body: str, condition: str) -> None:
+    report = rxlang.check_source(f"@f = fn(x : Tensor([a, b], float32)) : Tensor {{ {body} }}")
+    assert report.ok
+    [said] = [d for d in report.diagnostics if d.severity == "warning"]
+    assert condition in " ".join(said.message.split())
+
+
+def test_an_element_of_a_shape_that_may_be_empty_is_no_division_by_zero(tmp_path: Path) -> None:
+    nodes = [node("Squeeze", ["x"], ["y"]), node("Shape", ["y"], ["s"]), node("Gather", ["s", "zero"], ["z"])]
+    zero = numpy_helper.from_array(np.array(0, np.int64), "zero")
+    graph = helper.make_graph(
+        nodes, "g", [value("x", FLOAT, ["a", "b"])], [value("z", TensorProto.INT64, None)], [zero]
+    )
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    found = check_model(path, path.name).contract
+    assert found is not None
+    [condition] = found.conditions
+    for a, b in product(range(4), repeat=2):
+        assert holds_at(condition.condition, {"a": a, "b": b}) == ((a, b) != (1, 1))

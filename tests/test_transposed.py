@@ -236,3 +236,14 @@ def test_nothing_is_told_of_programs_that_are_right(folder: str) -> None:
     for file in files:
         report = check_text(file.read_text(), file.name, file.parent)
         assert [d.message for d in report.diagnostics if d.code == "W313"] == [], file
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "@t = fn(y : Tensor([n, m], float32)) : Tensor([m, n], float32) where n == m { @reshape(y, [m, n]) }",
+        "@z = fn(n : Size, m : Size) : Tensor([m, n], float32) { @reshape(@zeros([n, m], float32), [m, n]) }",
+    ],
+)
+def test_axes_of_one_size_and_tensors_of_one_value_mix_nothing(body: str) -> None:
+    assert [d.code for d in rx.check_source(body).diagnostics if d.code == "W313"] == []

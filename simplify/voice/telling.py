@@ -13,6 +13,7 @@ from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ..known.finding import Asked, Finding
 from ..known.values import Entry, plain
+from ..solver.conditions import negate, render_cond
 from .describe import size_text, type_text
 from .describe import told as told_size
 from .reasons import labelled
@@ -198,7 +199,7 @@ def finish(
     elif finding.inexact:
         code, make, sentence = codes.E317, error, Sentence(needs, found, "an exact size is needed here")
     elif outcome.never and outcome.only is None:
-        code, sentence = codes.W311, Sentence(needs, found, "this fails whenever a run gets there")
+        code, sentence = codes.W311, Sentence(needs, found, f"this fails {_when_it_fails(finding)}")
     else:
         code, only = codes.W311, outcome.only
         if only is not None:
@@ -207,6 +208,14 @@ def finish(
         code, str(sentence), span, caption=caption, labels=distinct(span, labels), function=finding.function, help=help_,
         witness=witness or outcome.witness, notes=remarks, sentence=sentence,
     )  # fmt: skip
+
+
+def _when_it_fails(finding: Finding) -> str:
+    """Of one case of a function: where; of an arm that need not be taken: whenever it is."""
+    cond = finding.outcome.cond
+    if not finding.of_case or cond is None or isinstance(cond, bool):
+        return "whenever a run gets there"
+    return f"where {render_cond(negate(cond))}"
 
 
 def distinct(span: Span, labels: tuple[Label | None, ...]) -> tuple[Label, ...]:
