@@ -58,7 +58,7 @@ def take(ctx: Ctx, x: TensorInfo, indices: TensorInfo | Dim, axis: int | None) -
     data = indices.data if isinstance(indices, TensorInfo) else (indices,)
     for index in _outermost(data or ()):
         _in_range(ctx, index, axis_of("x", shape, i))
-    if isinstance(indices, TensorInfo) and data is None:
+    if isinstance(indices, TensorInfo) and (data is None or all(e is not None for e in data)):
         in_range(ctx, "indices", indices, axis_of("x", shape, i))
     if data is None and is_plain(chosen):  # some index was in range
         ctx.passed(ctx.any_of(ctx.le(1, shape[i]), ctx.eq(product(chosen), 0)))
@@ -99,7 +99,9 @@ def _in_range(ctx: Ctx, index: Dim, axis: Axis) -> None:
 
 
 def _taken(x: TensorInfo, own: Shape, data: Elements, chosen: Shape, shape: Shape, i: int) -> Elements:
-    if own[i] == 0 or count_of(chosen) is None or data is None or not all(type(e) is int for e in data):
+    if x.data is None or data is None or not all(type(e) is int for e in data):
+        return None
+    if own[i] == 0 or count_of(chosen) is None:
         return None
     at, behind = flat(chosen), i + len(chosen)
     return moved(x.data, own, shape, lambda to: put(to[:i], i, data[at(to[i:behind])] % own[i], *to[behind:]))
