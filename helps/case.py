@@ -8,7 +8,7 @@ from ..lang import sweet
 from ..lang.diagnostics import Diagnostic, Edit, Operand, Subject, listed
 from ..lang.node import Node
 from ..lang.source import Span
-from ..ops.requirements import AxisInRange, OfRank, RankAtLeast, RankIs
+from ..ops.requirements import AtLeast, AxisInRange, OfRank, RankAtLeast, RankIs
 from .edits import applied
 from .tree import Tree, callee
 
@@ -92,6 +92,11 @@ class Case:
     @property
     def is_of_rank(self) -> bool:
         return self.subject.what == "rank" or isinstance(self.asked, AxisInRange | OfRank | RankAtLeast | RankIs)
+
+    @property
+    def asks_for_entries(self) -> bool:
+        """Whether an axis that may be empty is asked to have entries: another axis is not meant by that."""
+        return self.diagnostic.code.is_doubt and isinstance(self.asked, AtLeast) and self.asked.least == 1
 
     @property
     def callee(self) -> str:

@@ -253,9 +253,12 @@ def _stored(ctx: Ctx, r: Range | None, dtype: DType) -> Range | None:
 
 
 @_told
-def counting(ctx: Ctx, first: Dim, step: Dim, shape: Shape, dtype: AnyDType | None) -> Ranges:
-    """The range of a new tensor, along each of whose axes elements change by a step; none where it has no integers."""
+def counting(ctx: Ctx, first: Dim, step: Dim, shape: Shape, dtype: AnyDType | None, *, refused: bool = False) -> Ranges:
+    """The range of a new tensor, along each of whose axes elements change by a step; none where it has no integers. What
+    the dtype does not hold is `refused`, or wraps around."""
     made = progression(ctx, first, (step,) * len(shape), shape)
+    if refused:
+        return () if made is None else (made,)
     found = _stored(ctx, made, dtype) if isinstance(dtype, DType) and dtype.kind in ("int", "uint") else None
     return () if found is None else (found,)
 

@@ -226,3 +226,28 @@ def test_the_index_of_a_turn_is_asked_of_all_turns() -> None:
     taken = "@sum(@take(w, @arange(i, i + 2), axis=0), axis=0)"
     turns = f"for i in range(t) with (s : Tensor([2], float32) = @zeros([2])) {{ s + {taken} }}"
     assert conditions(turns) == (("t <= 15",), True)
+
+
+@pytest.mark.parametrize("index", ["@arange(s, e)", "@arange(0, e, 3)", "@arange(s, e, -2)", "@arange(e, s, 5) + 1"])
+def test_numbers_that_are_no_sizes_of_a_tensor_are_counted_as_well(index: str) -> None:
+    text = f"@f = fn(w : Tensor([4, 2], float32), s : Size, e : Size) {{ @take(w, {index}, axis=0) }}\n"
+    report = pipeline.check_text(text, "index.rx", Path("."))
+    assert report.ok and report.checked is not None
+    told = report.checked.conditions[0].conditions
+    if index.endswith("+ 1"):  # the sum may be beyond int64, and wrap around
+        assert not told
+        return
+    assert told
+    module = rxlang.loads(text)
+    for s in range(-9, 10):
+        for e in range(-9, 10):
+            holds = all(bool(eval(_python(c.text), {"s": s, "e": e, "max": max, "min": min})) for c in told)
+            if holds:
+                module.f(np.zeros((4, 2), np.float32), s, e)
+            else:
+                with pytest.raises(rxlang.ShapeError):
+                    module.f(np.zeros((4, 2), np.float32), s, e)
+
+
+def _python(condition: str) -> str:
+    return condition.replace("&&", " and ").replace("||", " or ")

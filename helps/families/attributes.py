@@ -48,7 +48,7 @@ def mends(case: Case) -> Iterator[Mend]:
 
 def _axis(case: Case, call: sweet.Call) -> Iterator[Mend]:
     row = lookup(case.callee)
-    if row is None or not any(p.name == "axis" for p in row.params):
+    if row is None or not any(p.name == "axis" for p in row.params) or case.asks_for_entries:
         return
     ranks = [len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype]
     compared = len({name for name, _ in case.subject.at}) > 1 and not has(case.callee, Trait.JOINS)

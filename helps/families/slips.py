@@ -147,6 +147,8 @@ def _axes(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Me
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     if keeps_shape(callee(node)) and node is not case.call:
         return  # its axis changes no size
+    if case.asks_for_entries and node is case.call:
+        return
     operand = given.get("x") or given.get("xs[0]")
     rank = rank_of(case.tree, operand)
     beyond = (rank or 0) + has(callee(node), Trait.NEW_AXIS)

@@ -123,7 +123,9 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | 
     length = steps_of(ctx, first, last, step)
     target = _INT64 if dtype is None else dtype
     data = _progression(ctx, first, step, length, target)
-    return Out((length,), data, ranges.counting(ctx, first, step, (length,), target) if data is None else ())
+    if data is not None:
+        return Out((length,), data)
+    return Out((length,), None, ranges.counting(ctx, first, step, (length,), target, refused=target == _INT64))
 
 
 def leads_on(ctx: Ctx, name: str, step: Dim) -> None:
