@@ -16,7 +16,7 @@ from ..lang.dtypes import DType, exact_integers
 from ..lang.node import Node, replace
 from .axes import Shape, is_plain, larger, smaller
 from .model import AnyDType, Ctx, Dim, Out, Range, Segment, TensorInfo
-from .requirements import Argument, Axis, Number, Other
+from .requirements import Argument, Axis, InRange, Number, in_range_for
 
 Ranges = tuple[Range, ...]
 P = ParamSpec("P")
@@ -416,10 +416,10 @@ def _reaches(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
     return ctx.all_of(ctx.le(1, size), ctx.lt(r.least, size), ctx.le(0 if forward else 0 - size, r.most))
 
 
-def _asked(name: str, r: Range | None, axis: Axis) -> Other:
-    phrase, of = "{0} to be in range for {1}", (Argument(name), axis)
+def _asked(name: str, r: Range | None, axis: Axis) -> InRange:
+    of = (Argument(name), axis)
     if r is None:
-        return Other(phrase, of)
+        return in_range_for(*of)
     if _is_one_value(r):
-        return Other(phrase, (*of, Number(r.least)), "its elements are {2}")
-    return Other(phrase, (*of, Number(r.least), Number(r.most)), "its elements go from {2} to {3}")
+        return in_range_for(*of, Number(r.least), but="its elements are {2}")
+    return in_range_for(*of, Number(r.least), Number(r.most), but="its elements go from {2} to {3}")

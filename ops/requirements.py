@@ -241,6 +241,15 @@ class Other(Node):
     blamed: At | None = None
 
 
+class InRange(Other):
+    """That elements are indices into an axis: it asks nothing of the sizes that the call gives."""
+
+
+def in_range_for(*of: Quantity, but: str = "") -> InRange:
+    """The requirement that the elements of the first of `of` are indices into the axis that follows."""
+    return InRange("{0} to be in range for {1}", of, but)
+
+
 def of_some_rank(rank: int) -> Other | None:
     """What is asked of a result that has so many axes, if no array may have as many."""
     most, but = f"its result to have at most {MAX_RANK} axes", f"it would have {rank}"

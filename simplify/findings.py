@@ -9,7 +9,17 @@ from ..lang.checked import Counts
 from ..lang.core import Status
 from ..lang.diagnostics import Diagnostic
 from ..lang.source import Span
-from ..ops.requirements import AtLeast, AtMost, AxisInRange, DTypeRequirement, Multiple, OfRank, RankAtLeast, RankIs
+from ..ops.requirements import (
+    AtLeast,
+    AtMost,
+    AxisInRange,
+    DTypeRequirement,
+    InRange,
+    Multiple,
+    OfRank,
+    RankAtLeast,
+    RankIs,
+)
 from .known.finding import About, Asked, Finding
 from .known.outcome import IN_FULL, IN_WORDS, Outcome
 from .known.state import State
@@ -220,7 +230,7 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
     kept = _with_roots(kept)
     follows = {**_of_calls_in_doubt(kept), **_of_wrong_values(kept)}
     # Nor does it matter that what a call gives is large enough, where it does not fit.
-    misfit = (f.about.given for f in kept if f.about is not None and f not in follows and not _is_ordinary(f))
+    misfit = (f.about.given for f in kept if f.about is not None and f not in follows and _is_misfit(f))
     made = calls_behind(entry for given in misfit for entry in given)
     follows.update({f: None for f in kept if f.is_doubt and _is_ordinary(f) and f.about and f.about.place in made})
     return [f for f in kept if f not in follows], [*silent, *follows]
@@ -362,7 +372,13 @@ def _is_call(finding: Finding) -> bool:
 
 def _is_of_sizes(finding: Finding) -> bool:
     """Whether it is about a call two of whose sizes do not fit."""
-    return _is_call(finding) and not _is_ordinary(finding)
+    return _is_call(finding) and _is_misfit(finding)
+
+
+def _is_misfit(finding: Finding) -> bool:
+    """Whether it is about sizes that do not fit each other."""
+    about = finding.about
+    return about is None or not (_is_ordinary(finding) or isinstance(about.asked, InRange))
 
 
 def _is_of_dtypes(finding: Finding) -> bool:

@@ -249,5 +249,23 @@ def test_numbers_that_are_no_sizes_of_a_tensor_are_counted_as_well(index: str) -
                     module.f(np.zeros((4, 2), np.float32), s, e)
 
 
+@pytest.mark.parametrize(
+    ("x", "result", "body", "codes"),
+    [
+        ("[t, 2]", "", "x + @take(w, @arange(0, s), axis=0)", ["W311", "W311"]),
+        ("[t, 2]", " : Tensor([t - 1, 2], float32)", "x[1:] + @take(w, @arange(0, t), axis=0)", ["E310", "W311"]),
+        ("[t, 3]", "", "x + @take(w, @arange(0, s), axis=0)", ["E306", "W311"]),
+    ],
+)
+def test_an_index_in_doubt_leaves_the_sizes_of_what_is_taken_in_no_doubt(
+    x: str, result: str, body: str, codes: list[str]
+) -> None:
+    signature = f"w : Tensor([16, 2], float32), x : Tensor({x}, float32), s : Size"
+    text = f"@f = fn({signature}){result} {{ {body} }}\n"
+    told = [d for d in pipeline.check_text(text, "index.rx", Path(".")).diagnostics if d.severity != "note"]
+    assert sorted(d.code for d in told) == codes
+    assert any(d.message.startswith("`+`") for d in told)
+
+
 def _python(condition: str) -> str:
     return condition.replace("&&", " and ").replace("||", " or ")

@@ -28,7 +28,21 @@ from ..model import Ctx, Dim, Elements, Out, Range, RankUnknown, Segment, Tensor
 from ..operands import choice, rank_at_least, ranked
 from ..ranges import columns, entry, in_range
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, AtMost, Axis, DTypeIn, Entry, Equal, Is, Number, OfRank, Other, Plus
+from ..requirements import (
+    Argument,
+    AtLeast,
+    AtMost,
+    Axis,
+    DTypeIn,
+    Entry,
+    Equal,
+    Is,
+    Number,
+    OfRank,
+    Other,
+    Plus,
+    in_range_for,
+)
 from ..tracked import count_of, integers
 from ..tracking import half_up, ordered, stored
 
@@ -95,7 +109,7 @@ def _in_range(ctx: Ctx, index: Dim, axis: Axis) -> None:
         ctx.require(AtLeast(axis, least, f"for the index {index}", (("indices", None),)))
     else:
         inside = ctx.all_of(ctx.le(0 - axis.size, index), ctx.lt(index, axis.size))
-        ctx.require(Other("{0} to be in range for {1}", (indices, axis)), inside)
+        ctx.require(in_range_for(indices, axis), inside)
 
 
 def _taken(x: TensorInfo, own: Shape, data: Elements, chosen: Shape, shape: Shape, i: int) -> Elements:
