@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from ..lang import core
@@ -65,23 +66,24 @@ def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | No
     """The function in the cases that its first walk asked for, and those that these ask for; None where there are none, or the
     steps do not last for them."""
     wanted: dict[Path, Cond] = {}
-    more = _asked(first, _inputs(first.state, opened), (), ())
+    asked = _asked(first, _inputs(first.state, opened), ())
+    more: dict[Path, Cond] = {} if asked is None else {(): asked}
     found = None
-    while more is not None and not over():
-        wanted |= {more[0]: more[1]}
+    while more and not over():
+        wanted |= more
         found = Cases(begin(), wanted)
         if over():
             return None
-        more = found.more if len(wanted) + 1 < MOST else None
+        more = dict(islice(found.more.items(), MOST - 1 - len(wanted)))
     return found
 
 
-def _asked(walk: Walk, inputs: Inputs, path: Path, when: tuple[Cond, ...], since: int = 0) -> tuple[Path, Cond] | None:
+def _asked(walk: Walk, inputs: Inputs, when: tuple[Cond, ...], since: int = 0) -> Cond | None:
     """The first condition on the sizes that come in that decides a rank, and is not decided yet."""
     for asked in walk.prover.open_ranks[since:]:
         cond = over_inputs(walk.state, inputs, asked, None)
         if cond is not None and not isinstance(cond, bool) and cond not in when and negate(cond) not in when:
-            return path, cond
+            return cond
     return None
 
 
@@ -98,9 +100,10 @@ class Cases:
         self.walk, self.opened, self._body = begun
         self._wanted = wanted
         self.leaves: list[Leaf] = []
-        self.more: tuple[Path, Cond] | None = None
+        self.more: dict[Path, Cond] = {}
         self._inputs = _inputs(self.walk.state, self.opened)
         self.door = self._inputs.door
+        self._shorts: dict[Cond, Cond] = {}
         self.walk.bindings.keeps_sizes = True
         self.result = self._at(self.walk.frame, (), ())
 
@@ -128,7 +131,8 @@ class Cases:
         result, left = self._body(frame)
         bound = self.walk.bindings.taken(since, result)
         self.leaves.append(Leaf(when, bound, left, not self.walk.prover.never_passes(frame, demanded)))
-        self.more = self.more or _asked(self.walk, self._inputs, path, when, asked)
+        more = _asked(self.walk, self._inputs, when, asked)
+        self.more |= {} if more is None else {path: more}
         return result
 
     # What all cases have in common
@@ -241,7 +245,9 @@ class Cases:
         return all(a == b or facts.decide(eq(a, b)).kind == "proved" for a, b in pairs)
 
     def _short(self, cond: Cond) -> Cond:
-        return shorter(facts_of(self.door), cond)
+        if cond not in self._shorts:
+            self._shorts[cond] = shorter(facts_of(self.door), cond)
+        return self._shorts[cond]
 
 
 def _text(cond: Cond) -> str:

@@ -74,19 +74,22 @@ def _conditions(walk: Walk) -> tuple[Cond, ...]:
 
 def first_failure(checked: Checked, name: str, arguments: Arguments) -> Diagnostic | None:
     """The first check that surely fails in such a call, told where it stands; None where nothing does."""
-    checker, walk, _, begin = _called(checked, name, arguments)
+    checker, walk, _, begin = _called(checked, name, arguments, errors_only=True)
     begin(walk.frame)
     return next((told_inside(f) for f in checker.log.findings if f.outcome.status is Status.REFUTED), None)
 
 
-def _called(checked: Checked, name: str, arguments: Arguments) -> tuple[Checker, Walk, Env, Callable[[Frame], Entry]]:
+def _called(
+    checked: Checked, name: str, arguments: Arguments, *, errors_only: bool = False
+) -> tuple[Checker, Walk, Env, Callable[[Frame], Entry]]:
     """What is known before a call, its arguments, and what walks the call."""
 
     def header(load: core.Load) -> TensorInfo | None:
         known = checked.headers.get((load.path, load.key))
         return None if known is None else TensorInfo(known.shape, known.dtype)
 
-    checker: Checker = checked.anew(checked.before, Options(allow_empty=True), header)
+    options = Options(allow_empty=True, errors_only=errors_only)
+    checker: Checker = checked.anew(checked.before, options, header)
     for const in checked.before.consts:
         checker.const(const)
     checker.log = Log(certain=True)

@@ -165,7 +165,7 @@ class Checker:
             self.demanded,
             self.explained,
             lambda: tuple(told(f) for f in silent[:IN_WORDS] if f.is_whole),
-            require=self.required,
+            require=cache(self.required),
             taking=self.takes,
             anew=self.anew,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from .conditions import AnyOf, Cond, Eq0, eq, evaluate_cond, render_cond
@@ -30,13 +31,18 @@ def size_at(text: int | str, sizes: Sizes) -> int | None:
 
 def holds_at(text: str, sizes: Sizes) -> bool | None:
     """The same of a condition."""
-    scope = Scope()
     try:
-        cond = read_condition(text, scope)
+        cond, scope = _condition(text)
         point = _point(scope, sizes)
         return None if point is None else evaluate_cond(cond, point)
     except (ExpressionError, TooLarge):
         return None
+
+
+@lru_cache(1024)  # one text is asked about at many numbers
+def _condition(text: str) -> tuple[Cond, Scope]:
+    scope = Scope()
+    return read_condition(text, scope), scope
 
 
 def fixed(text: str) -> tuple[str, int] | None:
