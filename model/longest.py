@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from ..lang.checked import Checked
 from ..lang.diagnostics import Diagnostic, RxError
@@ -81,7 +82,7 @@ class _Numbers:
 
     def longest(self, name: str) -> Longest | None:
         """The end of the numbers that pass, from the smallest one on; all other sizes are small."""
-        begin = smallest(self.params, self.known)
+        begin = self._begin
         if not self._is_known(begin) or self._failure(begin) is not None:
             return None
         low, high = begin[name], max(2 * begin[name], 1)
@@ -94,6 +95,10 @@ class _Numbers:
         beyond = {**begin, name: high}
         failure = self._failure(beyond)
         return None if failure is None or not self._is_known(beyond) else Longest(name, low, beyond, failure)
+
+    @cached_property
+    def _begin(self) -> Sizes:
+        return smallest(self.params, self.known)
 
     def empties(self, found: Longest) -> list[str]:
         """The sizes that let a longer input pass where they are 0."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import pipeline
 from ..frontends.onnx.edits import Edit, edited
@@ -19,6 +20,9 @@ from .arms import Check, Tried
 from .contract import Contract, Typed, contract_of, known_of
 from .replay import Sizes
 
+if TYPE_CHECKING:  # which loads NumPy
+    from ..interp.run import Machine
+
 # Models with more elements among their weights are not run, nor with more in an input.
 _MOST_WEIGHTS, _MOST_GIVEN = 2**26, 2**22
 
@@ -29,18 +33,18 @@ class Changed:
     def __init__(self, tried: Tried, contract: Contract, check: Check, base: Path, roots: tuple[Path, ...]) -> None:
         self.tried, self.contract, self.again = tried, contract, check
         self.files = Files(base, roots)
-        self.last: tuple[Edit, Checked | None] = (Edit(), tried.report.checked)
-        self._runs: dict[str, Callable[..., Any]] = {}
+        self._before = self._machine(tried.report.checked)
+        self.last = Edit(), self._before
         self._found: dict[tuple[tuple[str, int], ...], Any] = {}
 
     def check(self, edit: Edit) -> tuple[Contract | None, Mapping[str, Inferred]]:
         """What a change makes of the contract, and of what is known of the values."""
-        self.last = edit, None
+        self.last = edit, self._machine(None)
         try:
             tried = self.again(edited(self.tried.model, edit))
         except RxError:
             return None, {}
-        self.last = edit, tried.report.checked
+        self.last = edit, self._machine(tried.report.checked)
         values = known_of(tried.model, tried.translation, tried.report)
         return contract_of(tried.model, tried.translation, tried.report, values), values
 
@@ -52,18 +56,23 @@ class Changed:
             self.check(edit)
         at = tuple(sizes.items())
         if at not in self._found:
-            self._found[at] = self._run(self.tried.report.checked, sizes)
+            self._found[at] = self._run(self._before, sizes)
         before, after = self._found[at], self._run(self.last[1], sizes)
         return before is not None and after is not None and _equal(before, after)
 
-    def _run(self, checked: Checked | None, sizes: Sizes) -> Any:
+    def _machine(self, checked: Checked | None) -> Callable[[], Machine | None]:
+        """What runs a checked program, made when it is run first."""
+        return cache(lambda: None if checked is None else pipeline.ready(checked, self.files))
+
+    def _run(self, machine: Callable[[], Machine | None], sizes: Sizes) -> Any:
         from ..interp.shape_error import ShapeError  # what only checks loads no NumPy
 
         given = [_drawn(value, sizes, self._ends(value, sizes)) for value in self.contract.inputs]
-        if checked is None or any(value is None for value in given):
+        if any(value is None for value in given):
             return None
         try:
-            return pipeline.ready(checked, self.files).call("main", given)
+            made = machine()
+            return None if made is None else made.call("main", given)
         except (ShapeError, RxError):  # values that it refuses, weights that are not there
             return None
 
