@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..lang import core, sweet
-from ..lang.node import Node
 from ..lang.source import Span
 from ..lang.walk import walk
 from .spelt import Spelt, names_in
@@ -15,21 +14,19 @@ _OPS = ("+", "-", "*", "/", "//", "%")
 
 
 def annotation(type_: sweet.Type) -> core.Annotation:
-    nodes = list(walk(type_))
-    names = tuple(dict.fromkeys(n.name for n in nodes if isinstance(n, sweet.Name)))
     match type_:
         case sweet.TensorType(shape=shape, dtype=dtype):
             items = shape.items if isinstance(shape, sweet.ListExpr) else None
-            return core.Annotation(
-                type_.span, "tensor", names, _shape_names(nodes),
-                None if shape is None else core.Written(shape.span, names_in(shape)),
-                None if items is None else tuple(map(dimension, items)),
-                None if dtype is None else core.Written(dtype.span, names_in(dtype)),
-            )  # fmt: skip
+            written, of_dtype = (None if e is None else core.Written(e.span, names_in(e)) for e in (shape, dtype))
+            names = tuple(dict.fromkeys(n for w in (written, of_dtype) if w is not None for n in w.names))
+            dims = None if items is None else tuple(map(dimension, items))
+            return core.Annotation(type_.span, "tensor", names, _shape_names(type_), written, dims, of_dtype)
         case sweet.TupleType(items=types):
-            return core.Annotation(type_.span, "tuple", names, _shape_names(nodes), items=tuple(map(annotation, types)))
+            return core.Annotation(
+                type_.span, "tuple", names_in(type_), _shape_names(type_), items=tuple(map(annotation, types))
+            )
         case sweet.FnType():
-            return core.Annotation(type_.span, "function", names, _shape_names(nodes))
+            return core.Annotation(type_.span, "function", names_in(type_), _shape_names(type_))
         case sweet.NamedType():
             return core.Annotation(type_.span, "name", ())
 
@@ -73,6 +70,7 @@ def _param(param: sweet.Param, value: core.Value | None) -> core.DeclaredParam:
     return core.DeclaredParam(param.span, param.name.name, type_, default)
 
 
-def _shape_names(nodes: list[Node]) -> tuple[str, ...]:
+def _shape_names(type_: sweet.Type) -> tuple[str, ...]:
+    nodes = list(walk(type_))
     whole = [n.shape.name for n in nodes if isinstance(n, sweet.TensorType) and isinstance(n.shape, sweet.Name)]
     return (*whole, *(n.name.name for n in nodes if isinstance(n, sweet.Splice)))

@@ -335,7 +335,9 @@ class ShapeLevel:
                 rank = self.size(other)
                 if isinstance(rank, int) and self.learn_rank(self.tensor(side.tensor).shape, rank):
                     return
-        self.equate(self.size(expr.left), self.size(expr.right), reason)
+        a, b = self.size(expr.left), self.size(expr.right)
+        if a != b:
+            self.equate(a, b, reason)
 
     def equate(self, a: Size, b: Size, reason: object = None) -> None:
         """Both sizes are one; a dimension that nobody has named yet is written as the other from here on."""
