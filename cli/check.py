@@ -80,6 +80,16 @@ class Outcome(NamedTuple):
 @click.option("--at", multiple=True, metavar="SIZE=N", help="Of models: check at a size, like h=40 or images.2=40.")
 @click.option("--run-witness", "run", is_flag=True, help="Of models: run the kernels with what breaks each condition.")
 @prelude_option
+@click.option(
+    "--profile",
+    multiple=True,
+    metavar="INPUT=MIN:MAX",
+    help="Of models: whether all shapes between two are accepted, x=1x3x32x32:8x3x640x640.",
+)
+@click.option(
+    "--reasons", "reasoned", is_flag=True, help="Of models: print all reasons of each condition, and the ways."
+)
+@click.option("--verbose", is_flag=True, help="Of models: print warnings in full, and notes on what an exporter wrote.")
 @click.option("--write-contract", "written", metavar="FILE", help="Write what a model demands of its inputs, as JSON.")
 @click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
 @click.option("--no-cache", is_flag=True, help="Check again what was checked before and has not changed.")
@@ -102,6 +112,9 @@ def check(
     at: tuple[str, ...],
     run: bool,
     prelude: str | None,
+    profile: tuple[str, ...],
+    reasoned: bool,
+    verbose: bool,
     written: str | None,
     expected: str | None,
     no_cache: bool,
@@ -119,8 +132,9 @@ def check(
         _watchable(paths)
     programs, unread = read_programs(paths, models=True)
     of_models = [program for program in programs if is_model(program.name)]
-    _only_models((*dynamic, *at, written, expected, prelude, "" if run else None), programs, of_models)
-    _one_model((written, expected), of_models)
+    flags = ("" if flag else None for flag in (run, reasoned, verbose))
+    _only_models((*dynamic, *at, *profile, written, expected, prelude, *flags), programs, of_models)
+    _one_model((written, expected, *profile), of_models)
     given = tuple(of_main(text) for text in given) if of_models else given
     try:
         own = rules(prelude)
@@ -130,7 +144,7 @@ def check(
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
     more = no_cache or signature or fix or guards or stats or explained is not None
     cache = None if more else cached.folder()  # what is kept is what is printed without these
-    wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache, own)
+    wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache, own, profile)
     if watched:
         return _watched(paths, wish, more)
     if fix:
@@ -140,7 +154,9 @@ def check(
     if of_models:
         found = _with_contracts([program.name for program in programs], found, form, written, expected)
     outcome = _gathered(programs, found, time.perf_counter() - began)
-    _print(outcome, form, [guard for one in found for guard in one.guards] if guards else None)
+    if of_models and form == "text":
+        _print_contracts([program.name for program in programs], found, reasoned, verbose)
+    _print(outcome, form, verbose, [guard for one in found for guard in one.guards] if guards else None)
     for line in (*_asked_for(found, explained), *((_stats(outcome),) if stats else ())):
         click.echo(line, err=form in ("json", "sarif"))  # standard output has one object then
     conclude(unread)
@@ -165,26 +181,32 @@ def _watched(paths: tuple[str, ...], wish: Wish, more: bool) -> int:
 def _with_contracts(
     names: Sequence[str], found: Sequence[Examined], form: str, written: str | None, expected: str | None
 ) -> list[Examined]:
-    """The same with what models have to say; their contracts are printed."""
-    from .contracts import concluded, told, with_notes  # few programs are models
+    """The same with what models have to say."""
+    from .contracts import concluded, with_notes  # few programs are models
 
     whole = [concluded(one, name, written, expected) for one, name in zip(found, names, strict=True)]
     if form in ("github", "sarif"):
         whole = [with_notes(one, name) for one, name in zip(whole, names, strict=True)]
-    told(whole, names, form)
     return whole
+
+
+def _print_contracts(names: Sequence[str], found: Sequence[Examined], reasoned: bool, verbose: bool) -> None:
+    from .contracts import told  # few programs are models
+
+    told(found, names, reasoned, verbose)
 
 
 def _only_models(asked: Iterable[str | None], programs: Sequence[Program], models: Sequence[Program]) -> None:
     if any(text is not None for text in asked) and len(models) < len(programs):
         raise Unusable(
-            "--dynamic, --at, --run-witness, --prelude, --write-contract and --expect are for models (.onnx)"
+            "--dynamic, --at, --profile, --reasons, --verbose, --run-witness, --prelude, --write-contract and --expect are for "
+            "models (.onnx)"
         )
 
 
 def _one_model(asked: Iterable[str | None], models: Sequence[Program]) -> None:
     if any(text is not None for text in asked) and len(models) > 1:
-        raise Unusable("--write-contract and --expect take one model")
+        raise Unusable("--write-contract, --expect and --profile take one model")
 
 
 def _asked_for(found: Sequence[Examined], name: str | None) -> Iterator[str]:
@@ -249,9 +271,12 @@ def _sum(counts: Sequence[Counts]) -> Counts:
     return Counts(*(sum(getattr(count, field) for count in counts) for field in fields))
 
 
-def _print(outcome: Outcome, form: str, guards: Sequence[Choice] | None) -> None:
+def _print(outcome: Outcome, form: str, verbose: bool, guards: Sequence[Choice] | None) -> None:
     if form == "text":
-        print_diagnostics(outcome.diagnostics)
+        in_short = () if verbose else tuple(name for name, c in outcome.contracts.items() if c is not None)
+        print_diagnostics(
+            [d for d in outcome.diagnostics if d.severity == "error" or d.span.source.name not in in_short]
+        )
     else:
         from .machine import written  # these formats are not loaded for people
 

@@ -2,66 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..lang import codes
 from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, note
-from ..lang.expressions import names_in
-from ..lang.listing import shape_text
-from ..lang.node import replace
 from ..lang.source import Source, Span
-from ..lang.summary import plural
-from ..model.contract import Clause, Contract, Demand, IndexRange, Typed
+from ..model.contract import Clause, Contract, Demand, IndexRange
 from ..simplify.solver.fitting import in_plain_words, is_plain, nearest
 
-_MOST_NODES = 4
+_MOST_NODES, _MOST_ENDS = 4, 3
 
 
-def text(name: str, contract: Contract) -> str:
-    """Inputs, what they must satisfy and why, what is declared, what is left, and what comes out."""
-    count = len(contract.conditions) + len(contract.ranges)
-    lines = [
-        f"{name}: its inputs must satisfy {plural(count, 'condition')}" if count else f"{name}: takes all its sizes"
-    ]
-    lines += [f"  {_typed(value)}{_original(_words(value), contract.sizes)}" for value in contract.inputs]
+def reasons(contract: Contract) -> str:
+    """Every condition with all the nodes that demand it, the ways to them and sizes that break it, and what else there is."""
+    lines: list[str] = []
     for clause in contract.conditions:
         lines += ["", f"  {clause.condition}", *_clause(clause)]
     for one in contract.ranges:
         lines += ["", f"  {range_text(one)}", *_demand(one.demand), *_ran(one.ran)]
-    if not contract.exact:
-        lines += ["", "  some inputs may break a condition and be accepted"]
-    lines += _listed("what is declared of the inputs:", contract.declared)
+    lines += _listed("called otherwise in the model:", (f"{name} is `{own}`" for name, own in contract.sizes.items()))
     left = (f"{d.node}: {d.needs or 'a check'}" for d in contract.undecided)
     lines += _listed("what other data decides, checked when it runs:", left)
-    lines += _listed("given, and nothing is said of other sizes:", contract.given)
     lines += _listed("supposed, since the model keeps sizes in dtypes that hold no larger ones:", contract.supposed)
-    lines += _listed("outputs:", (line for value in contract.outputs for line in _cases(value)))
     return "\n".join(map(shown, lines))
 
 
 def range_text(one: IndexRange) -> str:
     return f"{one.least} <= {one.input} <= {one.most}, each element"
-
-
-def _cases(value: Typed) -> list[str]:
-    """An output: of a rank that sizes decide a line for each case."""
-    cases = [f"{_typed(replace(value, shape=c.shape))}  # {c}" for c in value.cases]
-    return cases or [_typed(value)]
-
-
-def _typed(value: Typed) -> str:
-    type_ = f"Tensor({shape_text(value.shape)}, {value.dtype or '?'})"
-    return f"{value.name} : {value.dtype if '(' in (value.dtype or '') else type_}"
-
-
-def _words(value: Typed) -> list[str]:
-    return names_in(*(value.shape or ()))
-
-
-def _original(sizes: Iterable[str], names: Mapping[str, str]) -> str:
-    known = [f"{size} is `{names[size]}`" for size in sizes if size in names]
-    return f"  # {', '.join(known)}" if known else ""
 
 
 def _clause(clause: Clause) -> Iterator[str]:
@@ -105,7 +73,13 @@ def _demand(demand: Demand) -> Iterator[str]:
     if demand.trace:
         yield f"      {demand.trace}"
     if demand.way:
-        yield f"      way: {' -> '.join(demand.way)}"
+        yield f"      way: {' -> '.join(_way(demand.way))}"
+
+
+def _way(nodes: Sequence[str]) -> Iterable[str]:
+    """The first and the last nodes of a way, and how many there are between."""
+    between = len(nodes) - 2 * _MOST_ENDS
+    return nodes if between <= 1 else (*nodes[:_MOST_ENDS], f"{between} more", *nodes[-_MOST_ENDS:])
 
 
 def _listed(title: str, items: Iterable[str]) -> Iterator[str]:

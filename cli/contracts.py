@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,12 +12,17 @@ from ..lang import codes
 from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, error
 from ..lang.source import Source, Span
+from ..model.block import MOST, WIDTH, block, hanging
 from ..model.comparison import Comparison, compare
 from ..model.contract import Contract
 from ..model.contract_file import BadContract, contract_text, read_contract
-from .contract import notes, sizes_text, text
+from .contract import notes, reasons, sizes_text
 from .examined import Examined
 from .files import Unusable, reason, replace_file
+from .terminal import columns_of
+
+# So many fixes are shown, and so many warnings.
+_MOST_TEXTS = 2
 
 
 def concluded(one: Examined, name: str, written: str | None, expected: str | None) -> Examined:
@@ -68,18 +74,33 @@ def _said(name: str, source: str, comparison: Comparison) -> list[Diagnostic]:
     return found
 
 
-def told(found: Sequence[Examined], names: Sequence[str], form: str) -> None:
-    """Contracts for people."""
+def told(found: Sequence[Examined], names: Sequence[str], reasoned: bool, verbose: bool) -> None:
+    """Contracts for people: what is said of a model has at most 25 lines, unless more is asked for."""
     for one, name in zip(found, names, strict=True):
-        if one.model is None or one.contract is None or form != "text":
+        if one.model is None or one.contract is None:
             continue
-        click.echo(text(name, one.contract))
-        for mend in one.model.mends:
-            click.echo(f"\n  mend (checked): {shown(mend.text)}")
-        for condition, why in one.model.left.items():
-            click.echo(f"\n  no fix for {condition}: {shown(why)}")
-        if one.model.at is not None:
-            click.echo(f"\n{name}: takes {sizes_text(one.model.at)}")
+        fixes = [f"fix (checked): {fix.text}" for fix in one.model.mends]
+        fixes += [f"no fix for {condition}: {why}" for condition, why in one.model.left.items()]
+        warned = (
+            [] if verbose else [f"warning[{d.code}]: {d.message}" for d in one.diagnostics if d.severity == "warning"]
+        )
+        width = min(columns_of(sys.stdout), WIDTH)
+        more = [
+            line
+            for text in (*_few(fixes, "--reasons", reasoned), *_few(warned, "--verbose", False))
+            for line in hanging(shown(text), width)
+        ]
+        rest = [reasons(one.contract)] if reasoned else []
+        taken = [f"{name}: takes {sizes_text(one.model.at)}"] if one.model.at is not None else []
+        lines = [*block(name, one.contract, width, MOST - len(more) - len(taken) + 2), *rest, *more, *taken]
+        for line in lines:
+            click.echo(line)
+
+
+def _few(texts: Sequence[str], more: str, is_whole: bool) -> list[str]:
+    if is_whole or len(texts) <= _MOST_TEXTS:
+        return list(texts)
+    return [*texts[:_MOST_TEXTS], f"and {len(texts) - _MOST_TEXTS} more: {more}"]
 
 
 def with_notes(one: Examined, name: str) -> Examined:

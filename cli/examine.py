@@ -86,13 +86,13 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     from ..model.check import check_model
 
     try:
-        asked = (wish.dynamic, wish.at, wish.run, wish.prelude)
+        asked = (wish.dynamic, wish.at, wish.run, wish.prelude, wish.profile)
         found = check_model(Path(program.name), program.name, wish.roots, wish.options, *asked)
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
     told = found.report.diagnostics
     kept = tuple(d for d in told if not d.code.is_doubt) if found.contract is not None else told
-    free = not (wish.dynamic or wish.at or wish.options.given)
+    free = not (wish.dynamic or wish.at or wish.profile or wish.options.given)
     promised = found.model.metadata.get("rx.contract") if found.model is not None and free else None
     taken = found.at.sizes if found.at is not None and found.at.failure is None else None
     return replace(found.report, diagnostics=kept), OfModel(found.contract, promised, taken, found.mends, found.left)
@@ -107,10 +107,14 @@ def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[
 
 
 def _remark(demands: Demands) -> str:
-    """What a signature does not say, or asks for beyond what need be."""
+    """What a signature does not say, or asks for beyond what need be; and which sizes a condition accepts that does not say so
+    itself."""
+    from ..simplify.solver.fitting import one_set_in_words
+
+    sets = (one_set_in_words(text) for text in demands.where)
     sufficient = () if demands.necessary else ("sufficient: some empty tensors pass without it",)
     more = () if demands.complete else ("and more is checked at run time",)
-    remarks = (*sufficient, *more)
+    remarks = (*filter(None, sets), *sufficient, *more)
     return f"  # {', '.join(remarks)}" if remarks else ""
 
 

@@ -30,6 +30,7 @@ class Wish(NamedTuple):
     run: bool = False
     cache: Path | None = None
     prelude: Prelude | None = None
+    profile: tuple[str, ...] = ()
 
 
 class OfModel(NamedTuple):

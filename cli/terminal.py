@@ -32,6 +32,11 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     sys.stderr.flush()
 
 
+def columns_of(stream: TextIO) -> int:
+    """How wide a terminal is; what is no terminal takes any width."""
+    return max(60, shutil.get_terminal_size().columns) if stream.isatty() else sys.maxsize
+
+
 def _width(stream: TextIO) -> int:
     """A terminal narrower than a hundred columns gets narrower texts, down to sixty."""
     return min(100, max(60, shutil.get_terminal_size().columns))

@@ -88,10 +88,11 @@ class Demands(Node):
 
 
 class Asked(Node):
-    """An open check: what it needs in words, and where it stands."""
+    """An open check: what it needs in words, where it stands, and the same in a few words."""
 
     needs: str
     place: Span
+    gist: str = ""
 
 
 class Condition(Node):

@@ -13,17 +13,19 @@ from ..frontends.onnx.reading import read_model
 from ..frontends.onnx.translate import translate
 from ..lang.checked import Counts
 from ..lang.diagnostics import Diagnostic, RxError
-from ..lang.given import Given
+from ..lang.given import Given, read_given
 from ..lang.node import Node, replace
 from ..lang.source import Source
 from ..pipeline import Report, loaded
 from ..simplify.known.outcome import Options
+from .accepted import with_short_outputs
 from .arms import Tried, tried_as, with_arms
 from .at_sizes import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
 from .false_declarations import false_declarations
 from .longest import longest
 from .mends import ModelMend, mends
+from .profiles import profiles
 from .results import Changed
 from .under_demands import joined, with_demands
 
@@ -50,10 +52,17 @@ def check_model(
     at: Sequence[str] = (),
     run: bool = False,
     prelude: Prelude | None = None,
+    profile: Sequence[str] = (),
 ) -> CheckedModel:
     """Check a model with the sizes `dynamic` made free, at the sizes `at` where there are any, and `run` its kernels with the
-    witnesses; `prelude` has rules for operators. Raises ValueError for a size that names nothing."""
+    witnesses; `prelude` has rules for operators, `profile` the smallest and largest shapes of inputs. Raises ValueError for
+    a size or an input that names nothing."""
     options = replace(options or Options(), allow_empty=True, supposing=True)
+    if profile:
+        free = check_model(path, name, roots, options, dynamic, prelude=prelude)
+        if free.contract is None:
+            return free
+        options = replace(options, given=(*options.given, *map(read_given, profiles(free.contract, profile))))
     check = partial(_tried, name, path.parent, roots, options, prelude)
     try:
         tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
@@ -73,7 +82,7 @@ def check_model(
     second = None if made is None else with_demands(tried, again)
     if made is None:
         return CheckedModel(report, model)
-    made = replace(_with_demands(tried, second, made, again), given=given)
+    made = with_short_outputs(replace(_with_demands(tried, second, made, again), given=given))
     report = _with(report, false_declarations(second or tried, None, options.strict))
     changed = Changed(tried, made, check, path.parent, roots)
     mended = mends(model, made, values, changed.check, changed.same)

@@ -38,12 +38,14 @@ class Typed(Node):
 
 
 class Demand(Node):
-    """A node that demands something: what it needs in words, where its author wrote it, and the way to it from an input."""
+    """A node that demands something: what it needs in words, where its author wrote it, the way to it from an input, and what
+    it does in a few words."""
 
     node: str
     needs: str
     trace: str | None
     way: tuple[str, ...]
+    gist: str = ""
 
 
 class Clause(Node):
@@ -85,6 +87,12 @@ class Contract(Node):
     exact: bool = True
     supposed: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """As `rx check` prints it."""
+        from .block import block  # which needs this module
+
+        return "\n".join(block("the model", self))
 
 
 def known_of(model: Model, translation: Translation, report: Report) -> Mapping[str, Inferred]:
@@ -218,7 +226,7 @@ class Writer:
         made = self.made.get(asked.place.line)
         if made is None:
             return Demand("the inputs", asked.needs, None, ())
-        return Demand(made.what, asked.needs, made.trace, self.paths.to(made.what, self._with(sizes)))
+        return Demand(made.what, asked.needs, made.trace, self.paths.to(made.what, self._with(sizes)), asked.gist)
 
     def _with(self, sizes: Iterable[str]) -> list[str]:
         """The inputs that have one of some sizes."""
@@ -270,7 +278,8 @@ class Writer:
         what = "lengths" if one.is_length else "indices"
         indices = f"its {what} go from {_plain_size(found.first)} to {_plain_size(found.last)}"
         needs = f"{indices}, and axis {one.axis} of `{one.table}` has {one.size} entries"
-        demand = Demand(node, needs, one.operation.trace, self.paths.to(node, self._with(sizes)))
+        way = self.paths.to(node, self._with(sizes))
+        demand = Demand(node, needs, one.operation.trace, way, f"{one.size} positions")
         point = self._point(prove(texts, text).get("witness"))
         if point is None or holds_at(text, point) is not False or not all(holds_at(t, point) for t in texts):
             return Clause(text, sizes, (demand,), None)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..lang.checked import Case
 from ..lang.formats import case_object
+from .accepted import Accepted, sizes_of
 from .contract import Clause, Contract, Demand, IndexRange, Typed
 
 VERSION = 1
@@ -41,7 +42,19 @@ def contract_object(contract: Contract) -> dict[str, Any]:
         "exact": contract.exact,
         "supposed": list(contract.supposed),
         "given": list(contract.given),
+        "accepted": {one.name: _set_object(one) for one in sizes_of(contract).single},
     }
+
+
+def _set_object(one: Accepted) -> dict[str, Any]:
+    """A set in words, and in parts that each leave one remainder; `to` is None where there is no bound."""
+    parts = [
+        {"from": first, "to": part.last, "modulus": part.modulus, "remainder": remainder}
+        for part in one.sizes.parts
+        for remainder in part.remainders
+        for first in [part.first + (remainder - part.first) % part.modulus]
+    ]
+    return {"text": one.text, "parts": parts}
 
 
 def contract_text(contract: Contract) -> str:
@@ -56,7 +69,8 @@ def _typed_object(value: Typed) -> dict[str, Any]:
 
 
 def _demand_object(demand: Demand) -> dict[str, Any]:
-    return {"node": demand.node, "needs": demand.needs, "trace": demand.trace, "way": list(demand.way)}
+    gist = {"gist": demand.gist} if demand.gist else {}
+    return {"node": demand.node, "needs": demand.needs, **gist, "trace": demand.trace, "way": list(demand.way)}
 
 
 def read_contract(text: str | bytes) -> Contract:
@@ -111,4 +125,6 @@ def _size(found: object) -> int | str:
 
 def _demand(found: dict[str, Any]) -> Demand:
     trace = None if found["trace"] is None else str(found["trace"])
-    return Demand(str(found["node"]), str(found["needs"]), trace, tuple(map(str, found["way"])))
+    return Demand(
+        str(found["node"]), str(found["needs"]), trace, tuple(map(str, found["way"])), str(found.get("gist", ""))
+    )

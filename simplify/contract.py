@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from ..lang.checked import Asked, Condition, Conditions
+from ..lang.node import replace
 from ..lang.source import Span
+from ..ops.gists import gist
+from ..ops.requirements import Requirement
 from .common_demands import common, in_arms
 from .known.fresh import dims_of
 from .known.state import State
@@ -17,6 +20,7 @@ from .solver.factors import factors, without_empty
 from .solver.points import Point
 from .solver.shorter import entails, of_quotients, remainders, shorter
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
+from .voice.describe import size_text
 from .voice.telling import told
 from .weakest import Inputs, OpenCheck, facts_of, is_rank, said, weakest
 
@@ -38,12 +42,12 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     sayable = (*(check for check, cond in asked if cond is not None), *(OpenCheck(cond, ()) for cond in common(sides)))
     found = weakest(state, inputs, sayable, _each_without_factors)
     conds = found.conds
-    written = tuple(_condition(cond, conds, [*asked, *sides], inputs, dims) for cond in conds)
+    written = tuple(_condition(cond, conds, [*asked, *sides], inputs, dims, state) for cond in conds)
     left = [check for check, cond in asked if cond is None] if found.complete else _not_said(asked, (*door, *conds))
     follow = {check for check, cond in sides if entails((*door, *conds), cond)}
     left = [check for check in left if check not in follow]
     supposed = _strongest(_over(inputs, prover.supposed))
-    asked_of_data = tuple(_once(map(_asked, left)))
+    asked_of_data = tuple(_once(_asked(check, state) for check in left))
     texts = [tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door))]
     by_sizes = tuple(span for span, sure in prover.by_sizes.items() if sure)
     return Conditions(name, written, asked_of_data, found.necessary, texts[0], texts[1], by_sizes)
@@ -83,8 +87,9 @@ def _once(asked: Iterable[Asked]) -> Iterator[Asked]:
     """One for each place: one that has words, where there is such."""
     found: dict[Span, Asked] = {}
     for one in asked:
-        if one.needs or one.place not in found:
-            found[one.place] = one
+        before = found.get(one.place, one)
+        kept, other = (one, before) if one.needs else (before, one)
+        found[one.place] = kept if kept.gist else replace(kept, gist=other.gist)
     return iter(found.values())
 
 
@@ -140,13 +145,14 @@ def _condition(
     asked: Sequence[tuple[OpenCheck, Cond | None]],
     inputs: Inputs,
     dims: tuple[Size, ...],
+    state: State,
 ) -> Condition:
     names = tuple(dict.fromkeys(v.name for v in cond_variables(cond)))
     others = (*inputs.door, *(c for c in found if c is not cond))
     witness = _witness(cond, others, inputs, dims)
     point = {} if witness is None else {v: witness[v.name] for v in inputs.sizes}
     checks = _sources(cond, asked, inputs.door, point, many=len(found) * len(asked) > _MOST_ASKED)
-    return Condition(_text(cond), names, tuple(_once(map(_asked, checks))), witness)
+    return Condition(_text(cond), names, tuple(_once(_asked(check, state) for check in checks)), witness)
 
 
 def _text(cond: Cond) -> str:
@@ -173,14 +179,21 @@ def _fails(cond: Cond, point: Point) -> bool:
     return set(cond_variables(cond)) <= point.keys() and not evaluate_cond(cond, point)
 
 
-def _asked(check: OpenCheck) -> Asked:
+def _asked(check: OpenCheck, state: State) -> Asked:
     if check.finding is None:
         inside = () if check.cond is None else cond_variables(check.cond)
         of_ranks = check.cond if inside and all(map(is_rank, inside)) else None
         needs = "" if of_ranks is None else f"it needs {_text(shorter(facts_of(()), of_ranks))}"
-        return Asked(check.needs or needs, check.span)
+        return Asked(check.needs or needs, check.span, _gist(check, state))
     said = told(check.finding)
-    return Asked(said.sentence.claim if said.sentence is not None else said.message, check.span)
+    return Asked(said.sentence.claim if said.sentence is not None else said.message, check.span, _gist(check, state))
+
+
+def _gist(check: OpenCheck, state: State) -> str:
+    about, state = check.about, state if check.finding is None else check.finding.state
+    if about is None or not isinstance(about.asked, Requirement):
+        return ""
+    return gist(about.asked, about.callee, lambda size: None if size is None else size_text(size, state))
 
 
 def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[Size, ...]) -> dict[str, int] | None:

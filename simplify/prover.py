@@ -138,7 +138,7 @@ class Prover:
         cond, never = None if isinstance(truth, Undecided) else truth, verdict.kind == "refuted" and self._reachable()
         if demand and (not frame.quiet or (self.thorough and not frame.trial)):
             self.demands.append(OpenCheck(cond, frame.path, asked.span, frame.turn, frame.sides))
-            self.demands[-1].never, self.demands[-1].needs = never, asked.in_words
+            self.demands[-1].never, self.demands[-1].needs, self.demands[-1].about = never, asked.in_words, asked.about
         if not frame.quiet and claim and self.log.is_long and over():
             self.log.left[asked.span] = None
         elif not frame.quiet:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..lang.source import NOWHERE, Span
 from ..ops.model import AnyDType
 from .frame import Side, Turn
-from .known.finding import Finding
+from .known.finding import About, Finding
 from .known.state import State
 from .solver.conditions import (
     AllOf,
@@ -39,10 +39,10 @@ _MOST_STEPS = 8
 
 class OpenCheck:
     """One open check: its condition (None where it cannot be said), the conditions of the arms that it stands in, where it is
-    told, the turn of a loop that it stands in, the arms that no sizes decide, and what was found of it, if that was recorded,
-    else what it `needs` in words. One that `never` holds stands in an arm that need not be taken."""
+    told, the turn of a loop that it stands in, the arms that no sizes decide, what it is `about`, and what was found of it, if
+    that was recorded, else what it `needs` in words. One that `never` holds stands in an arm that need not be taken."""
 
-    __slots__ = ("cond", "finding", "needs", "never", "path", "sides", "span", "turn")
+    __slots__ = ("about", "cond", "finding", "needs", "never", "path", "sides", "span", "turn")
 
     def __init__(
         self,
@@ -57,6 +57,7 @@ class OpenCheck:
         self.span = span
         self.turn = turn
         self.sides = sides
+        self.about: About | None = None
         self.finding: Finding | None = None
         self.needs = ""
         self.never = False

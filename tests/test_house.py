@@ -199,7 +199,7 @@ ROWS = ("ops", "frontends", "interp/kernels", "interp/allocation", "lang/operato
 # Names of primitives that are words of the language, of its types or of formats as well.
 OTHER_WORDS = {
     "any", "complex", "real", "size", "sort", "item", "shape", "var", "where", "stack", "trace", "mean", "floor", "min", "max",
-    "fold", "zeros", "ones", "arange",  # `rx run --arg x=zeros[2, 3]`
+    "fold", "zeros", "ones", "arange", "remainder",  # `rx run --arg x=zeros[2, 3]`
 }  # fmt: skip
 # Whoever uses patterns, and what they are for: the user's text, names and formats, and what others say.
 PATTERNS = {

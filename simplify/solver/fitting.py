@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from math import isqrt
 
 from ...lang.expressions import names_in
-from .numbers import accepted, alternatives, divided, fixed, holds_at, product
-from .prove import prove
+from .exprs import ExpressionError, Scope, read_condition
+from .numbers import alternatives, divided, fixed, holds_at, product
+from .size_sets import SizeSet, set_of
+from .sizes import only_var
+from .terms import TooLarge
 
 # So many numbers are looked at, and so many ways to be a product.
 _MOST, _MOST_WAYS = 2048, 2
 _FEW = 64
-# A remainder is by at most so much.
-_LONGEST = 512
 
 
 def exported_at(
@@ -67,67 +68,60 @@ def _liked(way: Mapping[str, int], hints: Mapping[str, int], lists: Sequence[Seq
 
 def _others(text: str) -> Iterator[dict[str, int]]:
     """The largest of a few numbers, among which the smallest are not."""
-    found = accepted(text, range(1, _MOST))
-    if found is not None and 0 < len(found[1]) <= _FEW and found[1][0] > 1:
-        yield {found[0]: found[1][-1]}
+    found = one_set(text)
+    if found is not None and found[1].last is not None and found[1].parts[0].first > 1:
+        members = list(islice(found[1].members(), _FEW + 1))
+        yield from ({found[0]: members[-1]},) if len(members) <= _FEW else ()
+
+
+def one_set(text: str) -> tuple[str, SizeSet] | None:
+    """The only size of a condition, and the sizes that satisfy it."""
+    scope = Scope()
+    try:
+        cond = read_condition(text, scope)
+    except (ExpressionError, TooLarge):
+        return None
+    if len(scope.names) != 1 or scope.partial is not None:
+        return None
+    ((name, term),) = scope.names.items()
+    found = set_of([cond], only_var(term))
+    return None if found is None else (name, found)
 
 
 def at_most(text: str) -> tuple[str, int] | None:
     """The only size of a condition, and the number up to which it is satisfied and beyond which it is not."""
-    found = accepted(text, range(1, _MOST))
-    if found is None or not 0 < len(found[1]) < _MOST - 1 or found[1][-1] != len(found[1]):
+    found = one_set(text)
+    parts = () if found is None else found[1].parts
+    if found is None or len(parts) != 1 or parts[0].first > 1 or parts[0].modulus > 1 or not parts[0].last:
         return None
-    return found[0], len(found[1])
-
-
-def remainders(text: str) -> tuple[str, int, tuple[int, ...]] | None:
-    """The one size of a condition, a number, and which remainders by it are accepted; None where those do not decide."""
-    found = accepted(text, range(2 * _LONGEST)) if "%" in text or "//" in text else None
-    if found is None or not found[1] or len(found[1]) == 2 * _LONGEST:
-        return None
-    taken = set(found[1])
-    for n in range(2, _LONGEST + 1):
-        if all((at in taken) == (at + n in taken) for at in range(2 * _LONGEST - n)):
-            rest = tuple(sorted(at for at in taken if at < n))
-            return (found[0], n, rest) if _is_same(text, _of_remainders(found[0], n, rest, " || ")) else None
-    return None
+    return found[0], parts[0].last
 
 
 def padded_to(text: str) -> tuple[str, int] | None:
     """The size of which a condition accepts every multiple of a number, and the number."""
-    found = None if divided(text) else remainders(text)
-    return divided(text) or (found[:2] if found is not None and 0 in found[2] else None)
+    found = one_set(text)
+    pattern = found[1].parts[0] if found is not None and len(found[1].parts) == 1 else None
+    if (
+        found is None
+        or pattern is None
+        or pattern.last is not None
+        or pattern.modulus == 1
+        or 0 not in pattern.remainders
+    ):
+        return None
+    return (found[0], pattern.modulus) if pattern.first <= pattern.modulus else None
 
 
 def in_plain_words(text: str) -> str | None:
-    """A condition on a remainder that is written otherwise: `h % 32 == 0 or h % 32 >= 17`."""
-    found = None if divided(text) else remainders(text)
-    said = None if found is None else _of_remainders(*found, " or ")
-    return None if said == text else said
+    """The sizes that a condition on one size accepts, where it does not say so itself: `h % 32 in 0, 17 to 31`."""
+    found = None if is_plain(text) or divided(text) else one_set(text)
+    return None if found is None else found[1].said(found[0])
 
 
-def _is_same(one: str, other: str) -> bool:
-    return all(prove([a], b)["result"] == "valid" for a, b in ((one, other), (other, one)))
-
-
-def _of_remainders(name: str, number: int, rest: tuple[int, ...], word: str) -> str:
-    runs: list[list[int]] = [[rest[0], rest[0]]] if rest else []
-    for one, other in pairwise(rest):
-        if other == one + 1:
-            runs[-1][1] = other
-        else:
-            runs.append([other, other])
-    left = f"{name} % {number}"
-    parts = [_run(left, first, last, number) for first, last in runs]
-    return word.join(parts)
-
-
-def _run(left: str, first: int, last: int, number: int) -> str:
-    if first == last:
-        return f"{left} == {first}"
-    if last == number - 1:
-        return f"{left} >= {first}"
-    return f"{left} <= {last}" if first == 0 else f"{first} <= {left} && {left} <= {last}"
+def one_set_in_words(text: str) -> str | None:
+    """The same with the size: `sequence: 192 to 703`."""
+    said, names = in_plain_words(text), names_in(text)
+    return None if said is None else said if names[0] in said else f"{names[0]}: {said}"
 
 
 def nearest(texts: Sequence[str], sizes: Mapping[str, int]) -> tuple[str, ...]:

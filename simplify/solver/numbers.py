@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -57,22 +57,6 @@ def alternatives(text: str) -> tuple[str, ...]:
     """The conditions one of which a condition asks for."""
     cond = _read(text, Scope())
     return tuple(map(render_cond, cond.parts)) if isinstance(cond, AnyOf) else (text,)
-
-
-def accepted(text: str, numbers: Iterable[int]) -> tuple[str, tuple[int, ...]] | None:
-    """The only name in a condition, and which of some numbers satisfy it; None where it speaks of several."""
-    scope = Scope()
-    cond = _read(text, scope)
-    if cond is None or len(scope.names) != 1:
-        return None
-    ((name, term),) = scope.names.items()
-    owed = [(guard, asked) for asked, guard, _ in scope.obligations]
-
-    def takes(point: dict[Var, int]) -> bool:
-        is_size = all(evaluate_cond(asked, point) for guard, asked in owed if evaluate_cond(guard, point))
-        return is_size and evaluate_cond(cond, point)
-
-    return name, tuple(n for n in numbers if takes({only_var(term): n}))
 
 
 def product(text: str) -> tuple[tuple[str, ...], int] | None:

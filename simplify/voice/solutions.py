@@ -24,6 +24,8 @@ from ..solver.conditions import (
 )
 from ..solver.factors import without_empty
 from ..solver.shorter import by_remainder
+from ..solver.shortest import member
+from ..solver.size_sets import set_of
 from ..solver.terms import Size, Var, left, mod, of_atom
 
 _FEW = 4
@@ -53,13 +55,15 @@ def _only_where(state: State, cond: Cond) -> Only | None:
     if not all(v.name.rstrip("'").isidentifier() for v in variables):
         return None
     if len(variables) == 1:
-        found = _few_values(state, settled, variables[0]) or _simpler(state, settled, variables[0])
+        (name,) = variables
+        found = _few_values(state, settled, name) or _simpler(state, settled, name) or _as_set(settled, name)
         if found is not None:
             return found
     signs = (ge(of_atom(v), 0) for v in variables if not v.nonneg)
     sign = next((s for s in signs if _same(state, settled, s)), None)
     plain = by_remainder(state.facts, without_empty(settled)) if sign is None else sign
-    said = in_words(plain)
+    names = cond_variables(plain)
+    said = (_as_set(plain, names[0]) if len(names) == 1 and "//" in render_cond(plain) else None) or in_words(plain)
     return said if said is None or _same(state, settled, plain) else replace(said, sufficient=True)
 
 
@@ -91,6 +95,16 @@ def _simpler(state: State, cond: Cond, variable: Var) -> Only | None:
             if _same(state, cond, exact) and state.facts.decide(exact).kind != "proved":
                 return in_words(exact)
     return None
+
+
+def _as_set(cond: Cond, variable: Var) -> Only | None:
+    """`h is 192 to 703` for `(h + 320) // 512 == 1`."""
+    found = set_of([cond], variable)
+    if found is None or not found.parts:
+        return None
+    said, inside = f"{variable.name} is {found.said(variable.name)}", member(variable, found)
+    cases = tuple(render_cond(case) for case in (inside.parts if isinstance(inside, AnyOf) else (inside,)))
+    return Only(said, cases) if len(said) <= _SHORT and len(cases) <= _FEW else None
 
 
 def _guesses(size: Size, tried: range, holds: list[bool]) -> Iterator[Cond]:

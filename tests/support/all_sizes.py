@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
+from types import CodeType
 
 import numpy as np
 from rxlang.interp.compile import Options
@@ -25,8 +27,13 @@ def names_in(text: str) -> list[str]:
 
 def value(text: str, sizes: Sizes) -> int:
     """A size or a condition in the notation of Rx (or of a message), for these sizes."""
+    return eval(_compiled(text), {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}, sizes)  # type: ignore[no-any-return]  # noqa: S307
+
+
+@cache
+def _compiled(text: str) -> CodeType:
     plain = re.sub(r"(?<!/)/(?!/)", "//", text.replace("&&", " and ").replace("||", " or "))
-    return eval(plain, {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}, sizes)  # type: ignore[no-any-return]  # noqa: S307
+    return compile(plain.strip(), text, "eval")
 
 
 def holds(text: str, sizes: Sizes) -> bool:

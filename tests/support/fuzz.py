@@ -66,6 +66,8 @@ FAMILIES: dict[str, Count] = {
     "greatest sizes": Count(100, 2_000),
     "bounds of open sizes": Count(60, 2_000),
     "weakest conditions": Count(40, 2_000),
+    "sets of sizes": Count(150, 20_000),
+    "sizes on sets": Count(150, 10_000),
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
     "hard programs": Count(23, 500),

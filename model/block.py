@@ -1,0 +1,243 @@
+"""A contract to the lines that a person reads: for each size which it may be and why, then what goes in and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, takewhile
+from textwrap import wrap
+from typing import NamedTuple
+
+from ..lang.cells import ELLIPSIS, columns, shown
+from ..lang.expressions import names_in, renamed
+from ..lang.listing import shape_text
+from ..lang.summary import plural
+from ..simplify.solver.numbers import holds_at
+from .accepted import Accepted, Sizes, Tied, box_of, outside_of, sizes_of
+from .contract import Clause, Contract, Demand, Typed
+
+WIDTH = 120
+MOST = 21
+# So wide at most are the names and the sets before the reasons; so much of a reason is shown before what fails.
+_NAMES, _SETS, _LEAST = 24, 44, 18
+# So many lines have the sizes at least, and the inputs and the outputs at most; of a node's name so much is shown.
+_FEWEST, _MOST_VALUES, _NODE = 4, 3, 40
+# A name that is longer is not repeated in its line.
+_SHORT = 10
+# The smallest size that fails is looked for among so many.
+_MOST_TRIED = 4_096
+NOT_EMPTY = "from 1"
+# A blank at which no line ends.
+_KEPT = "\N{NO-BREAK SPACE}"
+
+
+def block(name: str, contract: Contract, width: int = WIDTH, room: int = MOST, more: str = "--reasons") -> list[str]:
+    """At most `room` lines of at most `width` columns; `more` is how the rest is asked for."""
+    found = sizes_of(contract)
+    where = f", where {', '.join(contract.given)}" if contract.given else ""
+    below = [*_values("takes", contract.inputs, width), *_values("gives", contract.outputs, width)]
+    below += [_cut(f"  {line}", width) for line in (*_remarks(contract, found, more), *_boxed(contract, found))]
+    table = _table(_rows(found, contract), width, max(room - len(below) - 1, _FEWEST), more)
+    return [shown(line) for line in (_cut(f"{name} accepts{where}", width), *table, *below)]
+
+
+class Row(NamedTuple):
+    """What it is about, which sizes, why, and what fails."""
+
+    about: str
+    sizes: str
+    reason: str = ""
+    fails: str = ""
+
+
+def _rows(found: Sizes, contract: Contract) -> list[Row]:
+    """The sizes with a condition first, as they stand in the inputs; those that may be any, or any but 0, share a row."""
+    why = _Reasons([*(one.name for one in found.single), *(name for tied in found.tied for name in tied.names)])
+    rows = [why.of_set(one) for one in found.single if not _is_free(one)]
+    rows += [why.of_tied(tied) for tied in found.tied]
+    rows += [Row(r.input, f"elements {r.least} to {r.most}", why.text([r.demand], r.input)) for r in contract.ranges]
+    for text in ("any", NOT_EMPTY):
+        names = [one.name for one in found.single if _is_free(one) and one.text == text]
+        rows += [Row(", ".join(names), text)] if names else []
+    return rows
+
+
+def _is_free(one: Accepted) -> bool:
+    return one.sizes.is_all or one.text == NOT_EMPTY
+
+
+class _Reasons:
+    """Why sizes are not free; a reason that was given before is named by the size that has it."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = frozenset(names)
+        self.said: dict[tuple[str, str], str] = {}
+
+    def of_set(self, one: Accepted) -> Row:
+        fails, name = _first_outside(one), _short(one.name)
+        broken = [c for c in one.clauses if holds_at(c.condition, {one.name: fails}) is False]
+        reason = self.text(_demands([*broken, *one.clauses]), one.name)
+        count = len({d.node for c in one.clauses for d in c.demands})
+        others = f" ({plural(count, 'reason')})" if count > 1 else ""
+        return Row(one.name, one.sizes.said(name), reason + others, f"fails at {_equal(one.name, fails)}")
+
+    def of_tied(self, tied: Tied) -> Row:
+        witness = tied.clause.witness or {}
+        fails = ", ".join(_equal(name, witness[name]) for name in tied.names if name in witness)
+        reason = self.text(_demands([tied.clause]), tied.names[0])
+        return Row(", ".join(tied.names), tied.text, reason, f"fails at {fails}" if fails else "")
+
+    def text(self, demands: Sequence[Demand], name: str) -> str:
+        """What the first of the nodes does that speak of a size, else what the first does that says so in words."""
+        best = min((d for d in demands if d.gist or d.needs), key=lambda d: self.off(d, name), default=None)
+        if best is None:
+            return ""
+        words = best.gist or best.needs
+        keys = [(best.node, words), (best.node, renamed(words, {name: "_"}))]
+        before = next((self.said[key] for key in keys if key in self.said), None)
+        self.said.update(dict.fromkeys(keys, before or name))
+        return _demand(best) if before is None else f"as {before}"
+
+    def off(self, demand: Demand, name: str) -> int:
+        """How far a reason is from being about a size."""
+        names = self.names.intersection(names_in(demand.gist))
+        return 0 if name in names or (demand.gist and not names) else 2 if demand.gist else 1
+
+
+def _demands(clauses: Iterable[Clause]) -> list[Demand]:
+    return [d for clause in clauses for d in (*clause.demands, *((clause.fails,) if clause.fails else ()))]
+
+
+def _short(name: str) -> str:
+    """A name in a line that begins with it, where it is not long."""
+    return name if len(name) <= _SHORT else ""
+
+
+def _equal(name: str, size: int) -> str:
+    return f"{name} = {size}" if _short(name) else str(size)
+
+
+def _first_outside(one: Accepted) -> int:
+    """The smallest size behind an accepted one that is not accepted, else the largest before them."""
+    parts = one.sizes.parts
+    if len(parts) == 1 and parts[0].last is None and parts[0].modulus == 1:
+        return parts[0].first - 1
+    starts = [part.first for part in parts if part.first] or [0]
+    tried = (n for start in starts for n in range(start, start + _MOST_TRIED))
+    ends = [part.last + 1 for part in parts if part.last is not None and part.last + 1 not in one.sizes]
+    return next((n for n in tried if n not in one.sizes), min(ends, default=max(starts[0] - 1, 0)))
+
+
+def _demand(demand: Demand) -> str:
+    """The node, where its author wrote it, and what it does."""
+    node = demand.node if len(demand.node) <= _NODE else f"node {ELLIPSIS}{demand.node[5 - _NODE :]}"
+    place = [] if demand.trace is None else [demand.trace.partition(", in ")[0].rpartition("/")[2]]
+    return f"{', '.join([node, *place])}: {demand.gist or demand.needs}"
+
+
+def _table(rows: Sequence[Row], width: int, room: int, more: str) -> Iterator[str]:
+    """Rows in columns, on at most so many lines."""
+    names = min(max((columns(row.about) for row in rows), default=0), _NAMES)
+    sets = min(max((columns(row.sizes) for row in rows if row.reason), default=0), _SETS)
+    made = [_row(row, names, sets, width) for row in rows]
+    if sum(map(len, made)) <= room:
+        yield from chain.from_iterable(made)
+        return
+    kept = takewhile(lambda count: count < room, accumulate(map(len, made)))
+    count = len(list(kept))
+    yield from chain.from_iterable(made[:count])
+    yield f"  and {len(rows) - count} more: {more}"
+
+
+def _row(row: Row, names: int, sets: int, width: int) -> list[str]:
+    """A reason that has no room beside the sizes stands below them."""
+    indent = " " * (names + 5)
+    line = f"  {row.about:<{names}}   {row.sizes:<{sets}}" if row.reason else f"  {row.about:<{names}}   {row.sizes}"
+    room = width - columns(line) - 3
+    if not row.reason:
+        return _wrapped(line, width, indent)
+    if room >= columns(row.reason) + columns(row.fails) + 2:
+        return [f"{line}   {_with_end(row, room)}"]
+    return [*_wrapped(line.rstrip(), width, indent), *_below(row, indent, width)]
+
+
+def _below(row: Row, indent: str, width: int) -> list[str]:
+    """A reason on lines of its own, two at most."""
+    whole = "; ".join(filter(None, (row.reason, row.fails)))
+    lines = _wrapped(indent + whole, width, indent)
+    return lines if len(lines) <= 2 else [indent + _with_end(row, width - len(indent))]
+
+
+def _with_end(row: Row, room: int) -> str:
+    """A reason with what fails, which is not cut off where there is room for both."""
+    end = f"; {row.fails}" if row.fails else ""
+    return f"{_cut(row.reason, room - columns(end))}{end}" if columns(end) + _LEAST <= room else _cut(row.reason, room)
+
+
+def _cut(text: str, room: int) -> str:
+    return text if columns(text) <= room else f"{text[: max(room - 1, 0)].rstrip()}{ELLIPSIS}"
+
+
+def hanging(text: str, width: int) -> list[str]:
+    """A line that stands in a block by itself, on as many lines as it takes."""
+    return _wrapped(f"  {text}", width, " " * 6)
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return wrap(text, width, subsequent_indent=indent, break_on_hyphens=False) or [text]
+
+
+def _values(what: str, values: Sequence[Typed], width: int) -> Iterator[str]:
+    """Inputs or outputs, several on a line; what does not fit is counted."""
+    texts = [
+        text.replace(" ", _KEPT) if columns(text) < width - 12 else text
+        for text in chain.from_iterable(map(_typed, values))
+    ]
+    lines = _wrapped(f"  {what}   {', '.join(texts)}", width, " " * (len(what) + 5)) if texts else []
+    if len(lines) > _MOST_VALUES:
+        lines = [*lines[: _MOST_VALUES - 1], f"{' ' * (len(what) + 5)}... {len(values)} in all"]
+    yield from (line.replace(_KEPT, " ") for line in lines)
+
+
+def _typed(value: Typed) -> Iterator[str]:
+    """A value with its type; of a rank that sizes decide with that of each case."""
+    if "(" in (value.dtype or ""):
+        yield f"{value.name} : {value.dtype}"
+        return
+    for case in value.cases:
+        yield f"{value.name} : {value.dtype or '?'}{shape_text(case.shape)} {case}"
+    if not value.cases:
+        shape = "[...]" if value.shape is None else shape_text(value.shape)
+        yield f"{value.name} : {value.dtype or '?'}{shape}"
+
+
+def _boxed(contract: Contract, found: Sizes) -> Iterator[str]:
+    """Whether all sizes that are given are accepted, where these have bounds."""
+    box = box_of(contract)
+    if box is None:
+        return
+    outside = next(outside_of(box, found), None)
+    if outside is None:
+        yield "box   accepted whole"
+        return
+    near = f"; nearest accepted: {', '.join(outside.nearest)}" if outside.nearest else ""
+    yield f"box   not whole: fails at {', '.join(f'{name} = {n}' for name, n in outside.sizes.items())}{near}"
+
+
+def _remarks(contract: Contract, found: Sizes, more: str) -> Iterator[str]:
+    """What else there is to know, each in a line."""
+    if contract.undecided:
+        nodes = ", ".join(dict.fromkeys(d.node.removeprefix("node ") for d in contract.undecided[:2]))
+        yield f"checked when it runs, since data decides: {plural(len(contract.undecided), 'check')} ({more}): {nodes}"
+    if not contract.exact:
+        yield "sufficient, not necessary: some sizes beside these are accepted as well"
+    if contract.sizes:
+        yield f"where the model says it otherwise: {', '.join(f'{name} is `{own}`' for name, own in contract.sizes.items())}"
+    if contract.supposed:
+        others = f" and {len(contract.supposed) - 1} more ({more})" if len(contract.supposed) > 1 else ""
+        yield f"supposed, since the model keeps sizes in narrow integers: {contract.supposed[0]}{others}"
+    empty = [one for one in found.single if one.text == NOT_EMPTY]
+    by = dict.fromkeys(d.node for one in empty for d in _demands(one.clauses)[:1])
+    remarks = [f"{' or '.join(one.name for one in empty)} = 0 is refused by {', '.join(by)}"] if by else []
+    remarks += [f"where {size} = 0, {', '.join(free)} may be any" for size, free in found.empty.items()]
+    if remarks:
+        yield f"empty tensors: {'; '.join(remarks)}"

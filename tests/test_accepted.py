@@ -1,0 +1,107 @@
+"""What judges the sizes that a model is said to accept finds what is wrong."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from support.accepted import faults, of_parts, of_text
+
+NAMES = ("b", "h", "w")
+
+
+def part(least: int, most: int | None = None, modulus: int = 1, remainder: int = 0) -> dict[str, Any]:
+    return {"from": least, "to": most, "modulus": modulus, "remainder": remainder}
+
+
+def condition(name: str, p: dict[str, Any]) -> str:
+    """The sizes of a part, as conditions say them."""
+    most = [] if p["to"] is None else [f"{name} <= {p['to']}"]
+    return " && ".join([f"{name} >= {p['from']}", *most, f"{name} % {p['modulus']} == {p['remainder']}"])
+
+
+def words(name: str, p: dict[str, Any]) -> str:
+    bounds = f"from {p['from']}" if p["to"] is None else f"from {p['from']} to {p['to']}"
+    return f"{name} % {p['modulus']} in {p['remainder']}, {bounds}" if p["modulus"] > 1 else bounds
+
+
+def contract(accepted: dict[str, Any], conditions: list[str], names: tuple[str, ...] = NAMES) -> dict[str, Any]:
+    inputs = [{"name": "x", "dtype": "float32", "rank": len(names), "shape": list(names)}]
+    return {"inputs": inputs, "conditions": [{"condition": c} for c in conditions], "accepted": accepted, "given": []}
+
+
+def drawn(draw: Random) -> dict[str, Any]:
+    modulus = draw.choice((1, 1, 2, 8, 32))
+    least = draw.choice((0, 1, 7, 40, 1000))
+    most = draw.choice((None, least + modulus + draw.randrange(100)))
+    return part(least, most, modulus, draw.randrange(modulus))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_any_other_set_is_found_where_the_right_one_is_taken(seed: int) -> None:
+    draw = Random(seed)
+    parts = {name: [drawn(draw) for _ in range(draw.randrange(1, 3))] for name in NAMES}
+    said = {n: {"text": " or ".join(words(n, p) for p in ps), "parts": ps} for n, ps in parts.items()}
+    conditions = [" || ".join(f"({condition(n, p)})" for p in ps) for n, ps in parts.items()]
+    right = contract(said, conditions)
+    assert faults(right, points=50, seed=seed) == []
+    name, other = draw.choice(NAMES), [drawn(draw)]
+    is_other = of_parts(other).difference(of_parts(parts[name])) is not None
+    changed = {**said, name: {"text": words(name, other[0]), "parts": other}}
+    assert bool(faults({**right, "accepted": changed}, points=50, seed=seed)) == is_other
+    assert bool(faults({**right, "accepted": {**said, name: {**said[name], "parts": other}}}, points=50)) == is_other
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("any", [part(0)]),
+        ("64", [part(64, 64)]),
+        ("192 to 703", [part(192, 703)]),
+        ("at least 5", [part(5)]),
+        ("multiples of 32, from 64", [part(64, None, 32)]),
+        ("multiples of 32, from 64 to 640", [part(64, 640, 32)]),
+        ("1, 3, or 5 to 9", [part(1, 1), part(3, 3), part(5, 9)]),
+        ("0, or multiples of 32, from 64", [part(0, 0), part(64, None, 32)]),
+        ("h % 32 in 0, 29 to 31", [part(0, None, 32, r) for r in (0, 29, 30, 31)]),
+        ("h % 32 in 0, 29 to 31, from 64", [part(64, None, 32, r) for r in (0, 29, 30, 31)]),
+        ("all but 1", [part(0, 0), part(2)]),
+        ("all but 1 and 3 to 5", [part(0, 0), part(2, 2), part(6)]),
+    ],
+)
+def test_words_are_the_set_that_they_say(text: str, parts: list[dict[str, Any]]) -> None:
+    assert of_text(text).difference(of_parts(parts)) is None
+    assert [n for n in range(700) if of_text(text).has(n) != of_parts(parts).has(n)] == []
+    assert of_text(text).difference(of_parts([*parts[1:], part(2000, 2000, 64, 16)])) is not None
+
+
+def test_words_without_a_form_are_no_set() -> None:
+    with pytest.raises(ValueError, match="no form"):
+        of_text("a few")
+
+
+def test_a_size_is_said_or_tied_to_another() -> None:
+    free = {"b": {"text": "any", "parts": [part(0)]}}
+    assert faults(contract(free, ["h == w"])) == []
+    assert faults(contract(free, [])) == [
+        "h is tied to no other size, and not said",
+        "w is tied to no other size, and not said",
+    ]
+    assert faults(contract(free, ["h == w", "b == h || b == 1"])) == ["b == h || b == 1 ties a size that is said"]
+
+
+def test_a_condition_of_two_sizes_may_be_a_set_of_each() -> None:
+    said = {n: {"text": "from 1", "parts": [part(1)]} for n in ("h", "w")}
+    whole = contract(said, ["(h + 31) // 32 * ((w + 31) // 32) >= 1"], ("h", "w"))
+    assert faults(whole) == []
+    assert faults({**whole, "conditions": [{"condition": "h * w >= 2"}]}) == [
+        "{'h': 1, 'w': 1} does not fit, and is said to: []"
+    ]
+
+
+def test_nothing_is_asked_of_sizes_that_are_not_given() -> None:
+    said = {"h": {"text": "4 to 9", "parts": [part(4, 9)]}}
+    whole = contract(said, ["h >= 4"], ("h",))
+    assert faults(whole) != []
+    assert faults({**whole, "given": ["h <= 9"]}) == []
