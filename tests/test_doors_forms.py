@@ -93,6 +93,7 @@ CHECKED: list[tuple[str, list[Any], list[Any]]] = [
     ('Float32[Array, "*#b n"]', [N, zeros(4, 2)], [X]),
     ('Float32[Array, "n {cfg.d}"]', [X], [zeros(2, 4), zeros(3, 3)]),
     ('Float32[Array, "n {cfg.d}+1"]', [zeros(2, 4)], [X]),
+    ('Float32[Array, "n {cfg.d}*n"]', [zeros(2, 6)], [X, zeros(2, 9)]),
     ('Annotated[Float32[Array, "n"], "of rows"]', [N], [D]),
     ('Float32[Array, "n"] | None', [N, None], [D, X]),
     ('Optional[Float32[Array, "n"]]', [N, None], [D, X]),
