@@ -11,6 +11,7 @@ from ..lang.expressions import names_in
 from ..lang.given import Given, read_given
 from ..lang.node import Node
 from ..simplify.solver.numbers import holds_at
+from ..simplify.solver.terms.steps import Purse
 from .arms import Tried
 from .at_sizes import smallest
 from .contract import Clause, Contract, Writer, failed
@@ -22,6 +23,8 @@ Sizes = Mapping[str, int]
 _MOST_NODES, _MOST_LENGTH = 200, 4_000
 _MOST_SIZES = 4
 _FARTHEST = 2**16
+# So many steps of reasoning it takes to try numbers, which are mostly evaluated.
+_MOST_STEPS = 100_000
 
 
 class Longest(Node):
@@ -79,6 +82,7 @@ class _Numbers:
     ) -> None:
         self.checked, self.params, self.known, self.names = checked, params, known, names
         self._found: dict[tuple[int, ...], Diagnostic | None] = {}
+        self._steps = _MOST_STEPS
 
     def longest(self, name: str) -> Longest | None:
         """The end of the numbers that pass, from the smallest one on; all other sizes are small."""
@@ -117,7 +121,9 @@ class _Numbers:
         key = tuple(sizes[name] for name in self.names)
         if key not in self._found:
             try:
-                self._found[key] = failure_at(self.checked, self.params, sizes)
+                with Purse(self._steps) as purse:
+                    self._found[key] = failure_at(self.checked, self.params, sizes)
+                self._steps = max(purse.left, 0)
             except Unanswered:
                 self._found[key] = None
         return self._found[key]

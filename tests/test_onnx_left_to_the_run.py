@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 from rxlang.model.contract import Contract  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at, size_at  # noqa: E402
+from rxlang.simplify.solver.terms.steps import Purse  # noqa: E402
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 Shapes = Mapping[str, list[str | int]]
@@ -251,3 +252,24 @@ def test_indices_in_graphs_inside_are_listed_where_data_decides_them(tmp_path: P
     path = saved(tmp_path / "m.onnx", outer, {"x": ["n", 3]}, {"ids": ["n"]}, held)
     listed = [d.node for d in contract(path).undecided if "to be an index" in d.needs]
     assert listed == ["node Gather_e (Gather)"]
+
+
+def test_lengths_are_looked_for_with_so_many_steps_and_no_more(tmp_path: Path) -> None:
+    """A row of squares: each number that is tried makes sizes which no int64 holds, and questions about them."""
+    nodes = [
+        made
+        for i in range(8)
+        for made in (
+            node("Shape", f"v{i}", f"s{i}"), node("Mul", f"s{i} s{i}", f"t{i}"),
+            node("ConstantOfShape", f"t{i}", f"v{i + 1}"),
+        )
+    ]  # fmt: skip
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("v0", TensorProto.FLOAT, ["a", "b"])],
+        [helper.make_tensor_value_info("v8", TensorProto.FLOAT, None)],
+    )  # fmt: skip
+    path = tmp_path / "squares.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    with Purse(10**9) as purse:
+        found = contract(path)
+    assert found.undecided and purse.spent < 200_000, purse.spent
