@@ -302,6 +302,27 @@ def test_bodies_that_are_nested_deeply_are_not_walked_in_each_other():
     assert codes(text(2)) == codes(text(12)) == []
 
 
+def calls_with_weights(calls, weights):
+    names = [f"w{j}" for j in range(weights)]
+    lines = ["@block = fn(x : Tensor([b, t, 8], float32), {}) : Tensor([b, t, 8], float32) {{ x + {} }}".format(
+        ", ".join(f"{w} : Tensor([8], float32)" for w in names), " + ".join(names)
+    )]  # fmt: skip
+    given = [[f"w{i}_{j}" for j in range(weights)] for i in range(calls)]
+    rows = ", ".join(f"{w} : Tensor([8], float32)" for row in given for w in row)
+    lines.append(f"@main = fn(x : Tensor([b, t, 8], float32), {rows}) {{\n  let y0 = x")
+    lines += [f"  let y{i + 1} = @block(y{i}, {', '.join(row)})" for i, row in enumerate(given)]
+    return "\n".join([*lines, f"  y{calls}\n}}"])
+
+
+@pytest.mark.parametrize(("calls", "weights"), [(60, 3), (60, 30), (100, 11), (300, 11), (500, 3)])
+def test_calls_of_one_function_are_proved_however_many_weights_they_are_given(calls, weights):
+    report = check(calls_with_weights(calls, weights))
+    counts = report.counts
+    assert (counts.residual, counts.refuted) == (0, 0)
+    assert counts.proved > calls * weights
+    assert report.checked.steps < 1_000  # of reasoning there is nothing in a call
+
+
 def test_what_is_left_of_very_many_findings_is_said_without_their_values():
     lines = "\n".join(f"  let a{i + 1} = @map(fn(r, s) {{ r + s }}, a{i}, a0)" for i in range(400))
     report = check(f"@f = fn(a0 : Tensor([n, m], float32), k : Size) : Tensor {{\n{lines}\n  a0\n}}\n")

@@ -23,7 +23,7 @@ from .conditions import (
 )
 from .ledger import Ledger
 from .search import NEAR, Search, Verdict
-from .sizes import only_var
+from .sizes import only_var, single_var
 from .solved import Point, degree, solve_equation
 from .terms import Allowance, Bounds, Size, Term, TooLarge, Var, bounds, of_atom, spent, substitute, variables
 from .trail import Indexed, Table, Trail, solution_vars
@@ -67,6 +67,8 @@ class Facts:
         if cond is True or cond in self._said:
             return
         mask = self._said_now(cond, reason)
+        if self._put(cond, mask):
+            return
         if spent():  # nothing is known of it but that it is there
             self._complete = False
             return
@@ -86,15 +88,27 @@ class Facts:
 
     def rename(self, old: Var, new: Term) -> None:
         """`old == new`, where nothing is known of the variable `new` yet, as a rule: then there is nothing to work out."""
-        fresh = only_var(new)
-        plain = old.serial < fresh.serial and (old.nonneg or not fresh.nonneg) and old not in self._shown
-        if not plain or spent() or fresh in self._shown.homes or not self._state.is_new(fresh, old):
-            return self.assume(eq0(of_atom(old) - new))
-        mask = self._said_now(Eq0(Term({(old,): -1, (fresh,): 1})), None)
-        self._shown[fresh] = value = of_atom(old)
-        self._state.solved[fresh] = value
-        self._state.masks[fresh] = mask
-        return None
+        self.assume(Eq0(Term({(old,): -1, (only_var(new),): 1})))
+
+    def _put(self, cond: Cond, mask: int) -> bool:
+        """`v == 8` or `v == w`, where nothing is known of the variable v yet: there is nothing to work out."""
+        solution = solve_equation(cond.term) if type(cond) is Eq0 and len(cond.term.mons) <= 2 else None
+        if solution is None or not self._state.is_new(solution[0]):
+            return False
+        v, value = solution
+        if v in self._shown or self._shown.homes.get(v):
+            return False
+        w = single_var(value)
+        if w is not None and w in self._state.solved:
+            value, mask = self._state.solved[w], mask | self._state.masks[w]
+            if self._shown.get(w) != value:
+                return False
+            w = single_var(value)
+        if value < 0 if isinstance(value, int) else w is None or w in self._shown or (v.nonneg and not w.nonneg):
+            return False
+        self._shown[v] = self._state.solved[v] = value
+        self._state.masks[v] = mask
+        return True
 
     def _said_now(self, cond: Cond, reason: object) -> int:
         """Notes one more fact; gives its bit."""

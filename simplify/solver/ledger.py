@@ -50,10 +50,10 @@ class Ledger(Solved):
     def solutions_with(self, v: Var) -> list[Var]:
         return list(self.solutions.mentioning(v))
 
-    def is_new(self, v: Var, old: Var) -> bool:
-        """Whether nothing is known of a variable, and the older one stands for itself."""
+    def is_new(self, v: Var) -> bool:
+        """Whether nothing is known of a variable."""
         speaks = self.literals.homes.get(v) or self.solutions.homes.get(v) or v in self.ranges
-        return not speaks and v not in self.solved and old not in self.solved and self.contradiction is None
+        return not speaks and v not in self.solved and self.contradiction is None
 
     def told(self, point: dict[Var, int], also: Iterable[Var]) -> dict[Var, int]:
         """The point in variables that have names, with the values of others that its variables alone give: of those that
