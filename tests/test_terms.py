@@ -7,12 +7,14 @@ import pytest
 from rxlang.simplify.solver.conditions import all_of, any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
 from rxlang.simplify.solver.exprs import Scope, read_condition, read_size
 from rxlang.simplify.solver.rendering import render
+from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import (
     Var,
     bounds,
     ceildiv,
     evaluate,
     floordiv,
+    merge_floors,
     mod,
     smax,
     smin,
@@ -24,6 +26,7 @@ from support import fuzz
 
 n, m, k, h = (var(name, i) for i, name in enumerate("nmkh"))
 i = var("i", 9, nonneg=False)
+n_var, m_var, i_var = (only_var(t) for t in (n, m, i))
 
 
 @pytest.mark.parametrize(
@@ -285,3 +288,46 @@ def test_that_one_of_some_sizes_is_the_greatest_is_a_bound_on_each_of_the_others
                     point = point_of(values)
                     found = [evaluate(size, point) for size in sizes]
                     assert evaluate_cond(cond, point) == (of(found) == evaluate(chosen, point)), (seed, cond)
+
+
+HALVINGS = {
+    "floor": lambda x: x // 2,
+    "ceiling": lambda x: ceildiv(x, 2),
+    "padded to even": lambda x: (x + x % 2) // 2,
+    "every second of it padded": lambda x: ceildiv(x + x % 2, 2),
+    "convolution": lambda x: (x + 2 - 3) // 2 + 1,
+    "what is not in the half": lambda x: x - x // 2,
+}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_halves_of_halves_are_one_quotient(seed):
+    pick = random.Random(seed)
+    start = pick.choice([n, n // 4, (n + 3) // 4, n + m])
+    size, names = start, []
+    for _ in range(5):
+        names.append(pick.choice(list(HALVINGS)))
+        size = HALVINGS[names[-1]](size)
+    closed = floordiv(size * 7, 7)
+    atoms = [mono for mono in closed.mons if mono and any(type(a) is not Var for a in mono)]
+    assert len(atoms) <= 1, (names, render(size))
+    for x, y in itertools.product(range(0, 90), (0, 1, 5)):
+        want = evaluate(start, {n_: v for n_, v in zip((n_var, m_var), (x, y), strict=True)})
+        for name in names:
+            want = HALVINGS[name](want)
+        assert evaluate(size, dict(zip((n_var, m_var), (x, y), strict=True))) == want, (names, x, y)
+
+
+def test_sums_of_quotients_have_their_values_as_fewer_of_them():
+    pick, fewer = random.Random(7), 0
+    for _ in range(600):
+        base = pick.choice([i, i, i * 3, i + m, i - m * 2])
+        size = base * pick.randint(-2, 2) + pick.randint(-2, 2)
+        for _ in range(pick.randint(2, 5)):
+            size = size + floordiv(base + pick.randint(-8, 8), pick.choice([2, 3, 4, 4, 8, 12])) * pick.choice([1, -1, 2])
+        merged = size if isinstance(size, int) else merge_floors(size)
+        fewer += merged is not size
+        for x, y in itertools.product(range(-30, 30), (0, 1, 5)):
+            point = {i_var: x, m_var: y}
+            assert evaluate(merged, point) == evaluate(size, point), (size, merged, x, y)
+    assert fewer > 50

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import gcd
+from collections.abc import Iterator
+from math import gcd, lcm
 
 from .polynomials import (
     Floor,
@@ -23,6 +24,7 @@ from .polynomials import (
     without,
 )
 from .ranges import at_least, bounds, is_nonneg
+from .steps import charge
 
 
 def floordiv(a: Size, b: Size) -> Size:
@@ -30,11 +32,12 @@ def floordiv(a: Size, b: Size) -> Size:
     if isinstance(b, int):
         if b < 0:
             a, b = -a, -b
+        a = a if b in (0, 1) else _few(a)
         if isinstance(a, int):
             return a // b if b else 0
         if b == 1:
             return a
-        return _floor_by_int(a, b) if b else 0
+        return _few(_floor_by_int(a, b)) if b else 0
     return _floor_by_term(a, b)
 
 
@@ -51,6 +54,10 @@ def ceildiv(a: Size, b: Size) -> Size:
 
 
 Term.floordiv = floordiv
+
+
+def _few(size: Size) -> Size:
+    return merge_floors(size) if type(size) is Term and len(size.mons) > 1 else size
 
 
 # By a number
@@ -226,22 +233,64 @@ def _divide_out(a: Size, b: Term) -> tuple[Size, Size]:
 # Sums of quotients
 
 
+_MOST_QUOTIENTS = 1_024
+
+
 def merge_floors(term: Term) -> Size:
-    """Sums of quotients that make up one: `n // 4 + (n + 2) // 4 == n // 2`, `n // 3 + (n + 1) // 3 + (n + 2) // 3 == n`."""
-    groups: dict[tuple[Size, int, int], dict[int, Floor]] = {}
-    for mono, k in term.mons.items():
+    """Quotients of one size by numbers, as fewer of them: `n // 4 + (n + 2) // 4 == n // 2`, and
+    `n - n // 2 - (n + 1) // 4 == (n + 3) // 4`."""
+    groups: dict[Size, list[Floor]] = {}
+    for mono in term.mons:
         if len(mono) == 1 and type(mono[0]) is Floor and isinstance(mono[0].den, int):
-            atom = mono[0]
-            constant = atom.num if isinstance(atom.num, int) else atom.num.mons.get((), 0)
-            groups.setdefault((atom.num - constant, mono[0].den, k), {})[constant] = atom
-    for (num, c, k), atoms in groups.items():
-        for parts in range(2, len(atoms) + 1):
-            if c % parts:
-                continue
-            for first in sorted(atoms):
-                shifted = [first + j * (c // parts) for j in range(parts)]
-                if all(x in atoms for x in shifted):
-                    gone = Term({(atoms[x],): k for x in shifted})
-                    merged = term - gone + floordiv(num + first, c // parts) * k
-                    return merge_floors(merged) if type(merged) is Term else merged
+            num = mono[0].num
+            groups.setdefault(num - _constant(num), []).append(mono[0])
+    for base, atoms in groups.items():
+        for merged in _merged(term, base, atoms) if len(atoms) > 1 else ():
+            if type(merged) is not Term:
+                return merged
+            if len(merged.mons) < len(term.mons):
+                return merge_floors(merged)
     return term
+
+
+def _constant(size: Size) -> int:
+    return size if isinstance(size, int) else size.mons.get((), 0)
+
+
+def _merged(term: Term, base: Size, atoms: list[Floor]) -> Iterator[Size]:
+    """The term with quotients of `base` in another way. By the greatest divisor c each is a sum of `(base + i) // c`, of
+    which the base itself is the sum of all: so many of each `i` are there."""
+    dens = [atom.den for atom in atoms if isinstance(atom.den, int)]
+    c = lcm(*dens)
+    if sum(c // den for den in dens) > _MOST_QUOTIENTS:
+        return
+    rest: Size = term
+    many: dict[int, int] = {}
+    for atom, den in zip(atoms, dens, strict=True):
+        k = term.mons[(atom,)]
+        rest = rest - Term({(atom,): k})
+        for i in range(_constant(atom.num), _constant(atom.num) + c, den):
+            whole, at = divmod(i, c)
+            rest, many[at] = rest + whole * k, many.get(at, 0) + k
+    charge(len(many))
+    yield rest + _grouped(dict(many), base, c)
+    dense = range(c) if c <= 2 * len(many) else ()
+    for whole in {min(many.values()), max(many.values())} - {0} if dense else ():
+        yield rest + base * whole + _grouped({i: many.get(i, 0) - whole for i in dense}, base, c)
+
+
+def _grouped(many: dict[int, int], base: Size, c: int) -> Size:
+    """So many of each `(base + i) // c`, those that make up a quotient by less as that."""
+    found: Size = 0
+    for parts in (p for p in range(len(many), 0, -1) if c % p == 0):
+        there: dict[int, list[int]] = {}
+        for i, k in many.items():
+            if k:
+                there.setdefault(i % (c // parts), []).append(k)
+        for first, times in there.items():
+            common = min(times, key=abs)
+            if len(times) == parts and (min(times) > 0 or max(times) < 0):
+                found = found + floordiv(base + first, c // parts) * common
+                for i in range(first, c, c // parts):
+                    many[i] -= common
+    return found
