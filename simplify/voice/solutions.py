@@ -102,7 +102,10 @@ def _as_set(cond: Cond, variable: Var) -> Only | None:
     found = set_of([cond], variable)
     if found is None or not found.parts:
         return None
-    said, inside = f"{variable.name} is {found.said(variable.name)}", member(variable, found)
+    inside = member(variable, found)
+    if isinstance(inside, Compare):
+        return in_words(inside)
+    said = f"{variable.name} is {found.said(variable.name)}"
     cases = tuple(render_cond(case) for case in (inside.parts if isinstance(inside, AnyOf) else (inside,)))
     return Only(said, cases) if len(said) <= _SHORT and len(cases) <= _FEW else None
 
