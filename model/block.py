@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain, takewhile
+from itertools import accumulate, chain, permutations, takewhile
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ MOST = 21
 # So wide at most are the names and the sets before the reasons; so much of a reason is shown before what fails.
 _NAMES, _SETS, _LEAST = 24, 44, 18
 # So many lines have the sizes at least, and the inputs and the outputs at most; of a node's name so much is shown.
-_FEWEST, _MOST_VALUES, _NODE = 4, 3, 40
+_FEWEST, _MOST_VALUES, _NODE, _MOST_NAMES = 4, 3, 40, 6
 # A name that is longer is not repeated in its line.
 _SHORT = 10
 # The smallest size that fails is looked for among so many.
@@ -206,8 +206,17 @@ def _typed(value: Typed) -> Iterator[str]:
     for case in value.cases:
         yield f"{value.name} : {value.dtype or '?'}{shape_text(case.shape)} {case}"
     if not value.cases:
-        shape = "[...]" if value.shape is None else shape_text(value.shape)
+        shape = "[...]" if value.shape is None else shape_text(tuple(map(_readable, value.shape)))
         yield f"{value.name} : {value.dtype or '?'}{shape}"
+
+
+def _readable(size: int | str) -> int | str:
+    """A size with the formula of two that are broadcast to each other as `broadcast(a, b)`."""
+    names = names_in(size)
+    for one, other in permutations(names, 2) if len(names) <= _MOST_NAMES and isinstance(size, str) else ():
+        formula = f"min(max({one}, {other}), max({one} + {other} - 1, 0))"
+        size = str(size).replace(formula, f"broadcast({one}, {other})")
+    return size
 
 
 def _boxed(contract: Contract, found: Sizes) -> Iterator[str]:

@@ -9,7 +9,7 @@ from .conditions import Cond, all_of, any_of, eq, ge, le, negate
 from .piecewise import NotPiecewise, Poly, truth, values
 from .rendering import render
 from .size_sets import Part, SizeSet, merged
-from .terms import Size, Term, Var, evaluate, floordiv, mod, of_atom
+from .terms import Size, Term, Var, evaluate, floordiv, mod, of_atom, smin
 
 # Of so many constants that all fit the plainest are tried.
 _MOST = 4
@@ -52,6 +52,8 @@ def _guesses(polys: Sequence[Poly], name: Var) -> Iterator[Size]:
     most = min(den * polys[r][0] + den - 1 - times * r for r in range(modulus))
     for constant in sorted(range(least, min(most, least + den) + 1), key=abs)[:_MOST]:
         yield floordiv(of_atom(name) * times + constant, den)
+    if not times and least == most:
+        yield smin(of_atom(name), least)
 
 
 def _is_equal(one: Size, other: Size, name: Var, found: SizeSet) -> bool:
