@@ -81,9 +81,7 @@ def told(found: Sequence[Examined], names: Sequence[str], reasoned: bool, verbos
             continue
         fixes = [f"fix (checked): {fix.text}" for fix in one.model.mends]
         fixes += [f"no fix for {condition}: {why}" for condition, why in one.model.left.items()]
-        warned = (
-            [] if verbose else [f"warning[{d.code}]: {d.message}" for d in one.diagnostics if d.severity == "warning"]
-        )
+        warned = [] if verbose else [_in_a_line(d) for d in one.diagnostics if d.severity == "warning"]
         width = min(columns_of(sys.stdout), WIDTH)
         more = [
             line
@@ -95,6 +93,11 @@ def told(found: Sequence[Examined], names: Sequence[str], reasoned: bool, verbos
         lines = [*block(name, one.contract, width, MOST - len(more) - len(taken) + 2), *rest, *more, *taken]
         for line in lines:
             click.echo(line)
+
+
+def _in_a_line(warning: Diagnostic) -> str:
+    place = warning.span.source.place(warning.span.start)
+    return f"warning[{warning.code}]: {warning.message} ({place})"
 
 
 def _few(texts: Sequence[str], more: str, is_whole: bool) -> list[str]:

@@ -509,8 +509,8 @@ def test_a_rule_comes_from_a_prelude(tmp_path: Path, rx: Run) -> None:
     assert rx_onnx.infer(path, prelude=rules).values["b"].shape == ("n", 8)
     said = rx("import", path, "-o", tmp_path / "out", "--prelude", rules)
     assert said.exit_code == 0, said.output
-    assert "b : Tensor([n_2, 8], float32)" in rx("check", path, "--prelude", rules).output
-    assert "b : Tensor(?" in rx("check", path).output
+    assert "b : float32[n_2, 8]" in rx("check", path, "--prelude", rules).output
+    assert "b : float32[...]" in rx("check", path).output
     assert rx("check", path, "--prelude", tmp_path / "gone.rx").exit_code == 2
     module = rxlang.load(tmp_path / "out" / "model.rx")
     b, c = module.main(np.ones((3, 2), np.float32))

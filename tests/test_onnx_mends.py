@@ -238,7 +238,7 @@ def test_a_table_is_left_with_the_reason(tmp_path: Path, capsys: pytest.CaptureF
     before = path.read_bytes()
     assert invoke(["check", str(path), "--fix"]) == 0 and path.read_bytes() == before
     said = "`c` at node Added (Add) is a table with 16 entries along axis 0, and says nothing of others"
-    printed = capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())
     assert f"left: t == 1 || t == 16: {said}" in printed and f"no fix for t == 1 || t == 16: {said}" in printed
 
 
@@ -283,7 +283,7 @@ def test_conditions_on_remainders_are_said_in_plain_words_with_the_nearest_sizes
     path = model(tmp_path / "m.onnx", nodes, [1, 2, "h", 8], {"s": np.array([1, 1, 2, 2], np.float32)})
     assert invoke(["check", str(path), "--at", "h=9"]) == 1
     printed = capsys.readouterr()
-    assert "that is: h % 8 == 0 or h % 8 >= 5" in printed.out and "nearest that fit: h = 5" in printed.out
+    assert "h % 8 in 0, 5 to 7" in printed.out
     assert "axis 2 to a multiple of 8" in printed.out and "nearest that fit: h = 8, h = 13" in printed.err
 
 

@@ -109,7 +109,7 @@ def test_sets_whose_pattern_is_too_long_are_none() -> None:
         ("(n * 2 + max(n, 120) * 159 - 18960) // 160 - max(n, 120) + 119", "n >= 100", "(n + 80) // 160"),
         ("min(n, 64) + n", "n <= 64", "n * 2"),
         ("max(n, 7)", "n == 7", "7"),
-        ("(n + max(n - 3, 0) * 2) // 3 + min(3 - n, 0)", "n == 0 || n >= 3", "min(1, n)"),
+        ("(n + max(n - 3, 0) * 2) // 3 + min(3 - n, 0)", "n == 0 || n >= 3", "min(n, 1)"),
     ],
 )
 def test_a_size_is_as_short_as_its_set_allows(size: str, where: str, short: str) -> None:

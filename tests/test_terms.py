@@ -311,8 +311,8 @@ def test_halves_of_halves_are_one_quotient(seed):
     closed = floordiv(size * 7, 7)
     atoms = [mono for mono in closed.mons if mono and any(type(a) is not Var for a in mono)]
     assert len(atoms) <= 1, (names, render(size))
-    for x, y in itertools.product(range(0, 90), (0, 1, 5)):
-        want = evaluate(start, {n_: v for n_, v in zip((n_var, m_var), (x, y), strict=True)})
+    for x, y in itertools.product(range(90), (0, 1, 5)):
+        want = evaluate(start, dict(zip((n_var, m_var), (x, y), strict=True)))
         for name in names:
             want = HALVINGS[name](want)
         assert evaluate(size, dict(zip((n_var, m_var), (x, y), strict=True))) == want, (names, x, y)
@@ -324,7 +324,9 @@ def test_sums_of_quotients_have_their_values_as_fewer_of_them():
         base = pick.choice([i, i, i * 3, i + m, i - m * 2])
         size = base * pick.randint(-2, 2) + pick.randint(-2, 2)
         for _ in range(pick.randint(2, 5)):
-            size = size + floordiv(base + pick.randint(-8, 8), pick.choice([2, 3, 4, 4, 8, 12])) * pick.choice([1, -1, 2])
+            size = size + floordiv(base + pick.randint(-8, 8), pick.choice([2, 3, 4, 4, 8, 12])) * pick.choice(
+                [1, -1, 2]
+            )
         merged = size if isinstance(size, int) else merge_floors(size)
         fewer += merged is not size
         for x, y in itertools.product(range(-30, 30), (0, 1, 5)):
