@@ -175,7 +175,9 @@ def _is_product(conds: Sequence[Cond], sets: Mapping[Var, SizeSet]) -> bool:
         inside = all(n in found for n, found in zip(place, sets.values(), strict=True))
         if evaluate_cond(whole, dict(zip(sets, place, strict=True))) != inside:
             return False
-    return not any(facts_of(conds).decide(member(v, found)).kind == "refuted" for v, found in sets.items())
+    facts = facts_of(conds)
+    members = [member(v, found) for v, found in sets.items()]
+    return all(facts.decide(c).kind in ("proved", "vacuous") or facts.witness(c, False) is None for c in members)
 
 
 def _each(count: int) -> int:
@@ -185,7 +187,17 @@ def _each(count: int) -> int:
 
 def _places(found: SizeSet) -> list[int]:
     """Small sizes, and those around where a set begins, ends and repeats."""
-    around = {0, 8, *(end for part in found.parts for end in (part.first, part.first + part.modulus, part.last or 0))}
+    around = {
+        0,
+        8,
+        24,
+        40,
+        64,
+        128,
+        256,
+        512,
+        *(end for part in found.parts for end in (part.first, part.first + part.modulus, part.last or 0)),
+    }
     return sorted({n for end in around for n in range(max(end - 8, 0), end + 9)})
 
 

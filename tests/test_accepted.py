@@ -6,6 +6,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from rxlang.model.accepted import sizes_of
+from rxlang.model.contract import Clause, Contract, Typed
 from support.accepted import faults, of_parts, of_text
 
 NAMES = ("b", "h", "w")
@@ -105,3 +107,24 @@ def test_nothing_is_asked_of_sizes_that_are_not_given() -> None:
     whole = contract(said, ["h >= 4"], ("h",))
     assert faults(whole) != []
     assert faults({**whole, "given": ["h <= 9"]}) == []
+
+
+@pytest.mark.parametrize("text", [
+    "h // 4 * (w // 4) == 64", "h * w == 36", "h <= 8 || w <= 8", "(h + w) % 2 == 0", "h == w", "h + w <= 700",
+    "h * w <= 90000", "h % 4 == 0 || w % 4 == 0", "(h == 3 && w == 3) || (h == 300 && w == 500)",
+])  # fmt: skip
+def test_sizes_that_depend_on_each_other_have_no_sets_of_their_own(text: str) -> None:
+    clause = Clause(text, NAMES[1:], (), None)
+    found = sizes_of(Contract((Typed("x", "float32", NAMES),), {}, (clause,), (), (), (), ()))
+    assert [one.name for one in found.single] == ["b"] and [tied.names for tied in found.tied] == [NAMES[1:]]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("((w + 3) // 8 * ((h + 15) // 48) * 8 - w + 4) // 8 == 0 && w >= 5", ["33 to 80", "from 5"]),
+    ("(h + 31) // 32 * ((w + 31) // 32) >= 1", ["from 1", "from 1"]),
+    ("h % 4 == 0 && w <= 9 && h + w >= 0", ["multiples of 4", "0 to 9"]),
+])  # fmt: skip
+def test_sizes_that_only_look_tied_have_sets(text: str, said: list[str]) -> None:
+    clause = Clause(text, NAMES[1:], (), None)
+    found = sizes_of(Contract((Typed("x", "float32", NAMES),), {}, (clause,), (), (), (), ()))
+    assert [one.text for one in found.single] == ["any", *said]
