@@ -20,6 +20,7 @@ from ..simplify.solver.conditions import (
     substitute_cond,
 )
 from ..simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
+from ..simplify.solver.facts import Facts
 from ..simplify.solver.fitting import nearest
 from ..simplify.solver.rendering import render
 from ..simplify.solver.shorter import shorter
@@ -175,9 +176,14 @@ def _is_product(conds: Sequence[Cond], sets: Mapping[Var, SizeSet]) -> bool:
         inside = all(n in found for n, found in zip(place, sets.values(), strict=True))
         if evaluate_cond(whole, dict(zip(sets, place, strict=True))) != inside:
             return False
-    facts = facts_of(conds)
     members = [member(v, found) for v, found in sets.items()]
-    return all(facts.decide(c).kind in ("proved", "vacuous") or facts.witness(c, False) is None for c in members)
+    asked = [*((conds, one) for one in members), (members, whole)]
+    return all(_has_no_other(facts_of(given), cond) for given, cond in asked)
+
+
+def _has_no_other(facts: Facts, cond: Cond) -> bool:
+    """Whether a condition follows from facts, or nobody finds sizes with which it does not."""
+    return facts.decide(cond).kind in ("proved", "vacuous") or facts.witness(cond, False) is None
 
 
 def _each(count: int) -> int:
@@ -187,17 +193,8 @@ def _each(count: int) -> int:
 
 def _places(found: SizeSet) -> list[int]:
     """Small sizes, and those around where a set begins, ends and repeats."""
-    around = {
-        0,
-        8,
-        24,
-        40,
-        64,
-        128,
-        256,
-        512,
-        *(end for part in found.parts for end in (part.first, part.first + part.modulus, part.last or 0)),
-    }
+    ends = (end for part in found.parts for end in (part.first, part.first + part.modulus, part.last or 0))
+    around = {0, 8, 24, 40, *(2**n for n in range(6, 10)), *ends}
     return sorted({n for end in around for n in range(max(end - 8, 0), end + 9)})
 
 
@@ -209,7 +206,8 @@ def _tied(group: Sequence[_Read]) -> Iterator[Tied]:
         if one.clause is not None and cond is not True:
             only = set_of([cond], one.names[0]) if len(one.names) == 1 else None
             text = _worded(render_cond(cond)) if only is None else only.said(one.names[0].name)
-            yield Tied(tuple(v.name for v in one.names), text, one.clause)
+            names = tuple(v.name for v in one.names) or one.clause.sizes or ("all sizes",)
+            yield Tied(names, "none" if cond is False else text, one.clause)
 
 
 def _worded(text: str) -> str:

@@ -119,6 +119,8 @@ def _equal(name: str, size: int) -> str:
 def _first_outside(one: Accepted) -> int:
     """The smallest size behind an accepted one that is not accepted, else the largest before them."""
     parts = one.sizes.parts
+    if not parts:
+        return 1
     if len(parts) == 1 and parts[0].last is None and parts[0].modulus == 1:
         return parts[0].first - 1
     starts = [part.first for part in parts if part.first] or [0]

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from rxlang.model.accepted import sizes_of
+from rxlang.model.block import block
 from rxlang.model.contract import Clause, Contract, Typed
+from support import fuzz
 from support.accepted import faults, of_parts, of_text
+from support.all_sizes import holds
 
 NAMES = ("b", "h", "w")
 
@@ -128,3 +131,42 @@ def test_sizes_that_only_look_tied_have_sets(text: str, said: list[str]) -> None
     clause = Clause(text, NAMES[1:], (), None)
     found = sizes_of(Contract((Typed("x", "float32", NAMES),), {}, (clause,), (), (), (), ()))
     assert [one.text for one in found.single] == ["any", *said]
+
+
+def expression(random: Random, names: tuple[str, ...], depth: int) -> str:
+    if depth == 0 or random.random() < 0.25:
+        return random.choice([*names, str(random.randrange(1, 20))])
+    one, other = (expression(random, names, depth - 1) for _ in range(2))
+    number = random.choice([2, 3, 4, 8, 16])
+    return random.choice([
+        f"({one} + {other})", f"({one} - {other})", f"(({one}) // {number})", f"(({one}) % {number})",
+        f"max({one}, {other})", f"min({one}, {other})", f"({one} * {other})",
+    ])  # fmt: skip
+
+
+def drawn_condition(random: Random, names: tuple[str, ...]) -> str:
+    sign = random.choice(["==", "<=", ">=", "!=", "<"])
+    more = [f"{random.choice(names)} == 0"] * (random.random() < 0.3)
+    more += [f"{expression(random, names, 1)} >= {expression(random, names, 1)}"] * (random.random() < 0.3)
+    return " || ".join([f"{expression(random, names, 2)} {sign} {expression(random, names, 2)}", *more])
+
+
+def test_sets_are_what_all_conditions_accept_together_and_a_block_is_printed() -> None:
+    for case in fuzz.cases("sizes of contracts"):
+        with case as seed:
+            random = Random(seed)
+            names = random.choice([("h",), ("h", "w"), ("h", "w"), NAMES])
+            texts = [drawn_condition(random, names) for _ in range(random.randrange(1, 4))]
+            clauses = tuple(Clause(text, names, (), None) for text in texts)
+            told = Contract((Typed("x", "float32", NAMES),), {}, clauses, (), (), (), ())
+            found = sizes_of(told)
+            assert block("m.onnx", told)
+            sets = {one.name: one.sizes for one in found.single}
+            tied = {name for one in found.tied for name in one.names}
+            for _ in range(1_500):
+                sizes = {name: random.choice([random.randrange(12), random.randrange(90)]) for name in NAMES}
+                if all(sizes[name] for name in found.empty):
+                    accepted = all(holds(text, sizes) for text in texts)
+                    inside = all(sizes[name] in numbers for name, numbers in sets.items())
+                    assert inside or not accepted, (texts, sizes)
+                    assert accepted or not inside or not tied.isdisjoint(names), (texts, sizes)

@@ -68,6 +68,7 @@ FAMILIES: dict[str, Count] = {
     "weakest conditions": Count(40, 2_000),
     "sets of sizes": Count(150, 20_000),
     "sizes on sets": Count(150, 10_000),
+    "sizes of contracts": Count(60, 4_000),
     "verdicts": Count(60, 500),
     "nested sizes": Count(200, 5_000),
     "hard programs": Count(23, 500),
