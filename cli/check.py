@@ -155,7 +155,7 @@ def check(
         found = _with_contracts([program.name for program in programs], found, form, written, expected)
     outcome = _gathered(programs, found, time.perf_counter() - began)
     if of_models and form == "text":
-        _print_contracts([program.name for program in programs], found, reasoned, verbose)
+        _print_contracts([program.name for program in programs], found, reasoned or run, verbose)
     _print(outcome, form, verbose, [guard for one in found for guard in one.guards] if guards else None)
     for line in (*_asked_for(found, explained), *((_stats(outcome),) if stats else ())):
         click.echo(line, err=form in ("json", "sarif"))  # standard output has one object then
