@@ -160,7 +160,7 @@ class Baked:
         if (0 in items and spot.operation.attributes.get("allowzero", 0)) or not copied and not others:
             return
         worked = {at: self._worked(spot, before, axes, target[at]) for at, axes in others.items()}
-        left = {at: -1 for at in list(others)[:1] if -1 not in items}
+        left = {at: -1 for at in list(others)[-1:] if -1 not in items}
         for entries in ({**worked, **left, **copied}, {**worked, **copied}):
             sizes = {at: size for at, size in entries.items() if size is not None}
             if sizes:
@@ -239,6 +239,9 @@ class Baked:
         if operation.op_type == "TopK":
             yield self._at_most(spot, numbers)
             return
+        if operation.op_type == "Range":
+            yield self._limit(spot, numbers, wanted)
+            return
         rank = len(items or ())
         axes = operation.attributes.get("axes") or tuple(range(rank))
         placed = (
@@ -251,6 +254,19 @@ class Baked:
             entries = {a: made for a, size in sizes.items() if size and (made := self._length(size, spot))}
             if entries:
                 yield [Change(spot, at, entries)]
+
+    def _limit(self, spot: Spot, numbers: Mapping[int, int], wanted: Sequence[Wanted]) -> list[Change]:
+        """The end of as many numbers, from a start and by a step."""
+        (start, *_), (step, *_) = ((*(self.places.data(spot, name) or ()), None) for name in spot.operation.inputs[::2])
+        if 0 not in numbers or not isinstance(start, int) or not isinstance(step, int) or step < 1:
+            return []
+        count = len(range(start, numbers[0], step))
+        size, plus = self._meant(count, wanted), numbers[0] - count * step
+        length = self._length(size, spot) if size is not None else None
+        if length is None:
+            return []
+        text = (f"{size} * {step}" if step > 1 else f"{size}") + (f" {'-+'[plus > 0]} {abs(plus)}" if plus else "")
+        return [Change(spot, 1, {0: replace(length, text=text, times=step, plus=plus)})]
 
     def _at_most(self, spot: Spot, numbers: Mapping[int, int]) -> list[Change]:
         """As many elements as there are, where these are fewer."""

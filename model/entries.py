@@ -21,13 +21,14 @@ SIZES: dict[str, tuple[int, str]] = {
 
 
 class Length(Node):
-    """The product of some axes of a value, so many `times`, at most `most`; `text` says it as a size."""
+    """The product of some axes of a value, so many `times`, `plus` a number, at most `most`; `text` says it as a size."""
 
     value: str
     axes: tuple[int, ...]
     text: str
     times: int = 1
     most: int | None = None
+    plus: int = 0
 
     def __str__(self) -> str:
         return self.text if self.most is None else f"min({self.most}, {self.text})"
@@ -167,7 +168,8 @@ class _Writer:
         made = self.gathered(length.value, length.axes[0] if is_one else length.axes)
         if len(length.axes) > 1:
             made = self.new("ReduceProd", (made,), keepdims=1)
-        for op_type, number in (("Mul", length.times if length.times > 1 else None), ("Min", length.most)):
+        times, plus = length.times if length.times > 1 else None, length.plus or None
+        for op_type, number in (("Mul", times), ("Add", plus), ("Min", length.most)):
             if number is not None:
                 made = self.new(op_type, (made, self.constant(number if is_one else (number,))))
         return made
@@ -222,7 +224,7 @@ def _kind(item: Entry | Item) -> str:
     """What may be written as one value with its neighbours."""
     if isinstance(item, int):
         return "number"
-    is_plain = isinstance(item, Item) or len(item.axes) == 1 and item.times == 1 and item.most is None
+    is_plain = isinstance(item, Item) or (len(item.axes), item.times, item.plus, item.most) == (1, 1, 0, None)
     return f"{type(item).__name__} {item.value}" if is_plain else f"{item}"
 
 

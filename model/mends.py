@@ -187,7 +187,8 @@ class _Mending:
         for tried in islice(baked.tried(demanding), _TRIES):
             more = _joined(changes, tried)
             made, known = self._checked(more) if more != changes else (None, {})
-            if made is not None and _holds(made, goal.point) and _state(made) != _state(left):
+            is_exact = made is not None and made.exact >= left.exact
+            if made is not None and is_exact and _holds(made, goal.point) and _state(made) != _state(left):
                 return more, made, known
         return None
 

@@ -184,7 +184,12 @@ def sliced_table(m: Making) -> str:
 
 @kind(1)
 def counted(m: Making) -> str:
-    made = m.add("Range", m.hold(np.int64(0)), m.scalar(1), m.hold(np.int64(1)))
+    start, step = m.numbers[3], m.numbers[4]
+    if 1 in m.baked:  # a limit beyond the last number by less than a step
+        end = m.hold(np.int64(start + step * m.baked[1] - m.draw.randrange(step)))
+    else:
+        end = m.add("Add", m.add("Mul", m.scalar(1), m.hold(np.int64(step))), m.hold(np.int64(start)))
+    made = m.add("Range", m.hold(np.int64(start)), end, m.hold(np.int64(step)))
     made = m.add("Unsqueeze", m.add("Cast", made, to=FLOAT), m.hold(np.array([1])))
     return m.add("Add", made, "x")
 
@@ -385,3 +390,20 @@ def test_a_baked_size_is_freed_as_it_would_have_been_exported(seed: int, tmp_pat
         assert np.allclose(after, run(free, x), atol=1e-5), (name, sizes)
         if more == (0, 0, 0):
             assert np.allclose(after, run(baked, x), atol=1e-5), name
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"b": 4, "t": 5}, {"b": 3, "t": 8}, {"b": 4, "h": 6, "w": 7}, {"b": 3, "h": 5, "w": 8}]
+)
+def test_axes_flattened_and_unflattened_are_freed_whatever_the_sizes(sizes: dict[str, int], tmp_path: Path) -> None:
+    m = Making(Random(0), {}, {})
+    flat = m.add("Reshape", "x", m.hold(np.array([np.prod([*sizes.values()]), D])))
+    made = m.add("MatMul", flat, m.hold(np.arange(D * 2, dtype=np.float32).reshape(D, 2)))
+    whole = m.model(m.add("Reshape", made, m.hold(np.array([*sizes.values(), 2]))), [*sizes, D])
+    path = tmp_path / "m.onnx"
+    onnx.save(whole, str(path))
+    assert invoke(["check", str(path), "--fix"]) == 0
+    for more in (0, 1, 2):
+        x = sized([*sizes, D], {name: n + more * (at + 1) for at, (name, n) in enumerate(sizes.items())})
+        weight = np.arange(D * 2, dtype=np.float32).reshape(D, 2)
+        assert np.allclose(run(onnx.load(str(path)), x), x @ weight, atol=1e-4)
