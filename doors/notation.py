@@ -29,6 +29,18 @@ CLASSES: dict[str, str] = {
     **{f"Complex{bits}": f"complex{bits}" for bits in (64, 128)},
     **{f"Float8{name}": f"float8_{name}" for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")},
 }
+# The same for the classes of dtypes of NumPy.
+NUMPY: dict[str, str] = {
+    "generic": "?",
+    "bool_": "bool",
+    "number": "numeric",
+    "inexact": "inexact",
+    "floating": "floating",
+    "complexfloating": "complex",
+    "integer": "integer",
+    "signedinteger": "signed",
+    "unsignedinteger": CLASSES["UInt"],
+}
 # What a dimension may be, how it is written in a signature, and what it means; the first row that matches is taken.
 DIMENSIONS = (
     (r"_\w*", "?", "an axis of any size"),

@@ -15,6 +15,7 @@ from functools import reduce
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
+from ..lang.dtypes import DTYPES
 from . import notation
 from .lookup import RX, InRx, Unknown, evaluated
 from .notation import Unread
@@ -134,6 +135,8 @@ def _meant(said: Any, scope: Scope) -> Read:
     if is_array(said):
         return _tensor(said)
     origin, items = get_origin(said), get_args(said)
+    if (getattr(origin, "__module__", ""), getattr(origin, "__name__", "")) == ("numpy", "ndarray"):
+        return _numpy(said, *items)
     if origin in (Union, UnionType):
         return _union(items, said, scope)
     if origin is tuple and Ellipsis not in items and not any(getattr(i, "__unpacked__", False) for i in items):
@@ -172,6 +175,18 @@ def _tensor(said: Any) -> Tensor:
     found = Tensor(said.dim_str, notation.dtype(said.dtype), name)
     found.shape()
     return found
+
+
+def _numpy(said: Any, axes: Any, kind: Any = None) -> Tensor | None:
+    """NumPy's own annotation, `NDArray[float32]`; None where it says no dtype and no axes."""
+    items = get_args(axes) if get_origin(axes) is tuple else ()
+    is_open = not items or Ellipsis in items or isinstance(axes, TypeVar)
+    [of] = get_args(kind) or (Any,)
+    name = "generic" if of is Any or isinstance(of, TypeVar) else getattr(get_origin(of) or of, "__name__", "")
+    dtype = notation.NUMPY.get(name, name)
+    if dtype not in notation.NUMPY.values() and dtype not in DTYPES or not is_open and {*items} - {int, Any}:
+        raise Unread(f"`{shown(said)}` has a dtype or axes that no signature has")
+    return None if is_open and dtype == "?" else Tensor("..." if is_open else "_ " * len(items), dtype, shown(said))
 
 
 def of_arrays(item: Read) -> Read:

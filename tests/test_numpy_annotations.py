@@ -1,0 +1,47 @@
+"""NumPy's own annotations of arrays, `NDArray[float32]`, beside those that have sizes: each dtype beside what NumPy says of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import rxlang as rx
+
+CONCRETE = [np.bool_, np.int8, np.int64, np.uint8, np.uint32, np.float16, np.float32, np.float64, np.complex64]
+ABSTRACT = [np.number, np.inexact, np.floating, np.complexfloating, np.integer, np.signedinteger, np.unsignedinteger]
+ROWS = Annotated[Any, "Tensor([n], float32)"]
+
+
+def checked(annotation: Any) -> Any:
+    def function(x: Any, y: Any) -> Any:
+        return x
+
+    function.__annotations__ = {"x": ROWS, "y": annotation}
+    return rx.checked(function)
+
+
+@pytest.mark.parametrize("kind", [*CONCRETE, *ABSTRACT, np.generic])
+def test_the_dtype_is_checked(kind: Any) -> None:
+    function = checked(npt.NDArray[kind])
+    for own in CONCRETE:
+        y = np.zeros((2, 3), own)
+        if np.issubdtype(own, kind):
+            function(np.ones(3, np.float32), y)
+        else:
+            with pytest.raises(rx.ShapeError):
+                function(np.ones(3, np.float32), y)
+
+
+def test_the_number_of_axes_is_checked() -> None:
+    function = checked(np.ndarray[tuple[int, int], np.dtype[np.float32]])
+    function(np.ones(3, np.float32), np.ones((2, 3), np.float32))
+    with pytest.raises(rx.ShapeError):
+        function(np.ones(3, np.float32), np.ones(3, np.float32))
+
+
+@pytest.mark.parametrize("kind", [np.object_, np.str_, np.float32 | np.float64])
+def test_what_no_signature_has_is_refused_where_the_function_is_decorated(kind: Any) -> None:
+    with pytest.raises(TypeError, match="has a dtype or axes"):
+        checked(npt.NDArray[kind])
