@@ -1,4 +1,4 @@
-"""NumPy's own annotations of arrays, `NDArray[float32]`, beside those that have sizes: each dtype beside what NumPy says of it."""
+"""NumPy's own annotations of arrays, `NDArray[float32]`, beside those with sizes, and what NumPy says of dtypes."""
 
 from __future__ import annotations
 
