@@ -398,3 +398,13 @@ def test_an_element_of_a_shape_that_may_be_empty_is_no_division_by_zero(tmp_path
     [condition] = found.conditions
     for a, b in product(range(4), repeat=2):
         assert holds_at(condition.condition, {"a": a, "b": b}) == ((a, b) != (1, 1))
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+def test_each_case_of_another_rank_than_declared_is_told(axes: int, tmp_path: Path) -> None:
+    names = ["a", "b", "c"][:axes]
+    product_of = [node("MatMul", ["q", "w"], ["y"], name="MatMul_0")]
+    weights = {"w": np.ones((5, 3), np.float32)}
+    path = squeezed(tmp_path / "m.onnx", product_of, [1, *names, 5], [*names, 3], **weights)
+    wrong = [d.message for d in rxlang.onnx.infer(path).diagnostics if d.code == "E248"]
+    assert len(wrong) == 2**axes - 1, wrong

@@ -135,7 +135,15 @@ class _Witnesses:
 
     def met(self, condition: str | None) -> bool:
         """Whether the model takes sizes at which a condition holds; without one some arm of an `if` may always be taken."""
-        return condition is None or any(self._holds(condition, sizes) and self.takes(sizes) for sizes in self._drawn())
+        return condition is None or any(
+            self._holds(condition, sizes) and self.takes(sizes) for sizes in self._with_ones()
+        )
+
+    def _with_ones(self) -> Iterator[Sizes]:
+        """The sizes that are tried, and the same with some of them 1."""
+        for at, sizes in enumerate(self._drawn()):
+            yield sizes
+            yield {name: 1 if at >> bit & 1 else n for bit, (name, n) in enumerate(sizes.items())}
 
     def numbers(self, text: int | str, size: Size) -> list[int | None]:
         """What a size is at the first sizes that are tried."""
