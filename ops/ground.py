@@ -38,6 +38,9 @@ class GroundCtx:
     def dims(self, x: TensorInfo[int]) -> tuple[int, ...]:
         return tuple(d for d in x.shape if not isinstance(d, Segment))
 
+    def number(self, size: int) -> int:
+        return size
+
     def rank(self, x: TensorInfo[int]) -> int:
         return len(x.shape)
 

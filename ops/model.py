@@ -139,6 +139,9 @@ class Ctx(Protocol[D, C]):
     def dims(self, x: TensorInfo[D]) -> tuple[D, ...]:
         """The dimensions of x; raises RankUnknown where they are not all there."""
 
+    def number(self, size: D) -> D:
+        """The size, as a number where facts make it one: for how many results there are."""
+
     def rank(self, x: TensorInfo[D]) -> int:
         """len(dims(x))"""
 

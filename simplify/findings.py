@@ -24,6 +24,10 @@ from .known.finding import About, Asked, Finding
 from .known.outcome import IN_FULL, IN_WORDS, Outcome
 from .known.state import State
 from .known.values import Entry
+from .solver.conditions import AllOf, AnyOf, Cond, Eq0, Ge0, cond_variables, ge
+from .solver.facts import Facts
+from .solver.solved import linear_var
+from .solver.terms import of_atom
 
 # What is asked of sizes that are right otherwise; a doubt about it is no reason to think that anything else is wrong.
 _ORDINARY = (Multiple, AtLeast, AtMost, AxisInRange, DTypeRequirement, OfRank, RankAtLeast, RankIs)
@@ -239,7 +243,38 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
 def _of_calls_in_doubt(kept: list[Finding]) -> dict[Finding, None]:
     """The doubts about values that are made of what a call gives whose sizes may not fit."""
     behind = Behind({f.about.place for f in kept if f.about is not None and _is_of_sizes(f)})
-    return {f: None for f in kept if f.is_doubt and f.about is not None and any(map(behind.has, f.about.given))}
+    doubts = [f for f in kept if f.is_doubt and f.about is not None and any(map(behind.has, f.about.given))]
+    return {f: None for f in doubts if not _stands_alone(f, [d for d in kept if d not in doubts])}
+
+
+def _stands_alone(finding: Finding, before: list[Finding]) -> bool:
+    """Whether a doubt has nothing to do with the calls behind it: what these need is that sizes are not too large or small,
+    which is no reason to think that anything else is wrong, and it stays open where that is so."""
+    assert finding.about is not None
+    made = calls_behind(finding.about.given)
+    causes = [f.outcome.cond for f in before if f.about is not None and _is_of_sizes(f) and f.about.place in made]
+    cond, facts = finding.outcome.cond, Facts()
+    for cause in causes:
+        if cause is None or not _is_limit(cause):
+            return False
+        facts.assume(cause)
+    if cond is None or facts.decide(cond).kind != "open":
+        return False
+    for cause in causes:
+        for v in cond_variables(cause or False):
+            facts.assume(ge(of_atom(v), 2))
+    return facts.satisfiable() is True  # limits that leave nothing but 1 are no limits
+
+
+def _is_limit(cond: Cond) -> bool:
+    """Whether it is about how large sizes are, but for those that are 0 or 1, which fit whatever the other ones are."""
+    match cond:
+        case AllOf():
+            return all(map(_is_limit, cond.parts))
+        case AnyOf():
+            parts = [p for p in cond.parts if not isinstance(p, Eq0) or linear_var(p.term) is None]
+            return bool(parts) and all(map(_is_limit, parts))
+    return isinstance(cond, Ge0)
 
 
 def _of_wrong_values(kept: list[Finding]) -> dict[Finding, None]:

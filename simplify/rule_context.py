@@ -95,6 +95,9 @@ class SymbolicCtx:
             raise RankUnknown
         return shape
 
+    def number(self, size: Size) -> Size:
+        return self.state.number(size)
+
     def rank(self, x: TensorInfo) -> int:
         return len(self.dims(x))
 

@@ -76,3 +76,34 @@ def test_a_wrong_dtype_is_told_where_it_is_and_not_at_a_doubt_about_sizes_before
         )
         told = {d.severity: d.message for d in report.diagnostics if d.severity != "note"}
         assert told["error"].startswith(needs) and told["warning"].startswith("`*` needs axis 1 of `y`"), told
+
+
+LIMITED = {
+    "t <= 32": ("mask : Tensor([32, 32], bool)", "@where(mask[:t, :t], -1e30, x)"),
+    "t <= 8": ("pos : Tensor([8, d], float32)", "x + @matmul(pos[:t], @ones([d, t]))"),
+}
+BEHIND = (
+    ("keep : Tensor([b, t], float32)", "a + keep"),
+    ("bias : Tensor([t], float32)", "a + bias"),
+    ("bias : Tensor([32], float32)", "a + bias[:t]"),
+    ("k : Tensor([t, 5], float32)", "@matmul(a, k)"),
+    ("k : Tensor([d, 5], float32)", "@matmul(a, k)"),
+    ("r : Tensor([b, t], float32)", "@reshape(a, [b, 4, t * t]) + @sum(r)"),
+    ("r : Tensor([b, t], float32)", "@topk(a, 3)"),
+    ("r : Tensor([b, d], float32)", "@concat([a, @ones([d, 4, t, t])], axis=1)"),
+)
+
+
+@pytest.mark.parametrize("limit", LIMITED)
+@pytest.mark.parametrize("behind", BEHIND, ids=[body for _, body in BEHIND])
+def test_a_doubt_behind_a_limit_is_told_where_it_is_one_within_the_limit_too(
+    limit: str, behind: tuple[str, str]
+) -> None:
+    param, first = LIMITED[limit]
+    head = f"@f = fn(x : Tensor([b, 4, t, t], float32), {param}, {behind[0]}, y : Tensor([d], float32))"
+    body = f"{{\n  let a = {first}\n  {behind[1]}\n}}"
+    doubts = [
+        [d.span.text for d in checked(f"{head}{where} {body}").diagnostics if d.severity == "warning"]
+        for where in ("", f" where {limit}")
+    ]
+    assert doubts[0] == [first, *doubts[1]]

@@ -40,6 +40,9 @@ class SymbolicCtx:
     def dims(self, x: TensorInfo) -> tuple[Any, ...]:
         return x.shape
 
+    def number(self, size: Any) -> Any:
+        return size
+
     def rank(self, x: TensorInfo) -> int:
         return len(x.shape)
 

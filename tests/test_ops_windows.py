@@ -473,7 +473,7 @@ ATTRIBUTES = """
 
 def test_a_program_with_attributes_that_are_sizes_runs(tmp_path: Path) -> None:
     report = pipeline.check_text(ATTRIBUTES, "nn.rx", tmp_path)
-    assert [d.code for d in report.diagnostics if d.severity != "note"] == ["W311"] * 2  # parts and open
+    assert [d.code for d in report.diagnostics if d.severity != "note"] == ["W311"]  # open
     module = rx.loads(ATTRIBUTES)
     x = np.arange(2 * 3 * 6 * 4, dtype=np.float32).reshape(2, 3, 6, 4)
     rows = x[0, 0]
@@ -490,6 +490,12 @@ def test_a_program_with_attributes_that_are_sizes_runs(tmp_path: Path) -> None:
         module.open(rows, 0)
     with pytest.raises(rx.ShapeError, match="hop >= 1"):
         module.hop(rows, -1)
+    for wrong, parts in (
+        (rows, 4),
+        (rows[:, :3], 2),
+    ):  # so `where` says how many parts there are, and that they are equal
+        with pytest.raises(rx.ShapeError, match="d % g == 0|g == 2"):
+            module.parts(wrong, parts)
 
 
 def shapes_of(text: str) -> tuple[list[list[Any]], list[str], int]:

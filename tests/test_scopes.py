@@ -220,7 +220,7 @@ TRIED = {f.__name__ for f in DOES} | {
 }
 ASKS = {
     "settled", "upper_bound", "resolve", "spread", "has_rank_of", "rank", "dtype", "allowed", "same_dtype", "in_class",
-    "serial", "fresh_name", "push", "pop", "bases_of", "past", "called", "is_named_shape",
+    "serial", "number", "fresh_name", "push", "pop", "bases_of", "past", "called", "is_named_shape",
     "printed", "text", "known_dtypes", "among", "names_apart", "give_back", "may_be_called",
 }  # fmt: skip
 

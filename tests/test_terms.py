@@ -333,3 +333,17 @@ def test_sums_of_quotients_have_their_values_as_fewer_of_them():
             point = {i_var: x, m_var: y}
             assert evaluate(merged, point) == evaluate(size, point), (size, merged, x, y)
     assert fewer > 50
+
+
+def test_what_a_maximum_is_equal_to_is_said_of_its_parts():
+    numbers = range(-1, 7)
+    for p, q, r in itertools.product(numbers, repeat=3):
+        conds = [eq(smin(n, p), q), eq(smax(n, p), q), eq(smin(n, p), n), eq(smax(n, m, p), q), eq(smin(n, p) + q, n)]
+        conds += [any_of(le(n, p), eq(n, q), eq(smin(n, r), q)), any_of(ge(n, p), eq(n, q)), any_of(ge(m, p), eq(n, q))]
+        for x, y in itertools.product(range(8), (0, 3, 7)):
+            a, b, c = min(x, p), max(x, p), max(x, y, p)
+            want = [a == q, b == q, a == x, c == q, a + q == x]
+            want += [x <= p or x == q or min(x, r) == q, x >= p or x == q, y >= p or x == q]
+            assert [evaluate_cond(cond, {n_var: x, m_var: y}) for cond in conds] == want, (p, q, r, x, y)
+    assert render_cond(eq(smin(n, 512), 1)) == "n == 1"
+    assert render_cond(any_of(le(n, 512), eq(n, 1), eq(smin(n, 512), 1))) == "n <= 512"

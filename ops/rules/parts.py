@@ -140,10 +140,11 @@ def unstack(ctx: Ctx, x: TensorInfo, axis: int) -> list[Out]:
     Array API `unstack`.
     """
     shape, i = shape_and_axis(ctx, x, axis)
-    if not isinstance(shape[i], int):
+    count = ctx.number(shape[i])
+    if not isinstance(count, int):
         ctx.needs_literal(Other("the size of {0} to be a number: so many results it has", (axis_of("x", shape, i),)))
     rest = without(shape, i)
-    slices = [_from(ctx, x, shape, put(shape, i, 1), i, n) for n in range(shape[i])]
+    slices = [_from(ctx, x, shape, put(shape, i, 1), i, n) for n in range(count)]
     return [Out(rest, part.data, ranges.refitted(part, part.shape, rest)) for part in slices]
 
 
@@ -195,19 +196,21 @@ def part(ctx: Ctx, xs: tuple[TensorInfo, ...], position: int) -> Out:
 
 
 def _parts(ctx: Ctx, shape: Shape, i: int, sections: Dim | None, uneven: bool) -> tuple[Dim, ...]:
-    if not isinstance(sections, int):
+    count = None if sections is None else ctx.number(sections)
+    if sections is None or not isinstance(count, int):
         _open_parts(ctx, shape, i, sections, uneven)
-    attribute_at_least(ctx, "sections", 1, sections)
-    if sections > MOST_PARTS:
-        ctx.fail(Other(f"sections to be at most {MOST_PARTS}", but=f"it is {sections}"))
-    if sections == 1:
+    for size in (sections, count):
+        attribute_at_least(ctx, "sections", 1, size)
+    if count > MOST_PARTS:
+        ctx.fail(Other(f"sections to be at most {MOST_PARTS}", but=f"it is {count}"))
+    if count == 1:
         return (shape[i],)
     own = axis_of("x", shape, i)
     if not uneven:
-        ctx.require(Multiple(own, Number(sections)))
-        return (shape[i] // sections,) * sections
-    part, last = _uneven(ctx, own, sections, str(sections))
-    return (*(part,) * (sections - 1), last)
+        ctx.require(Multiple(own, Number(count) if count is sections else Argument("sections", sections)))
+        return (shape[i] // count,) * count
+    part, last = _uneven(ctx, own, count, str(count))
+    return (*(part,) * (count - 1), last)
 
 
 def _open_parts(ctx: Ctx, shape: Shape, i: int, sections: Any, uneven: bool) -> NoReturn:

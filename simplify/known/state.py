@@ -11,7 +11,7 @@ from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import among, belongs
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
-from ..solver.conditions import Cond, ge
+from ..solver.conditions import Cond, Condition, cond_vars, ge
 from ..solver.facts import Facts
 from ..solver.rendering import render
 from ..solver.sizes import only_var, single_var
@@ -59,6 +59,8 @@ class State:
         self._between: dict[tuple[Shape, int], Size] = {}
         self._dtypes: Kept[int, AnyDType | frozenset[DType]] = Kept(trail)
         self._solved: Kept[Var, Size] = Kept(trail)
+        # Sizes with names of the user's that facts make numbers: what is told has the numbers.
+        self._numbers: Kept[Var, int] = Kept(trail)
         # What symbols are called, and the ranks that open shapes are known to have at least.
         self._called: Kept[Symbol, str] = Kept(trail)
         # The stretches of axes that the program itself has a name for.
@@ -222,7 +224,7 @@ class State:
         """If one side is a dimension that nobody has named yet, it is written as the other from here on."""
         for one, other in ((self.settled(a), b), (self.settled(b), a)):
             found = None if isinstance(one, int) else single_var(one)
-            if found is not None and self._may_be_written(found, self.settled(other)):
+            if found is not None and self._may_besettled(found, self.settled(other)):
                 self._solved[found] = other
                 return
 
@@ -233,6 +235,15 @@ class State:
             before, size = size, substitute(size, solved)
             if size == before:
                 break
+        return size
+
+    def number(self, size: Size) -> Size:
+        """The size with the numbers of sizes that facts make numbers: for what is told, and rules that need a number. Facts
+        speak of the size itself, and what fails names these as its reasons."""
+        if isinstance(size, int) or not self._numbers:
+            return size
+        with suppress(TooLarge):
+            return substitute(size, self._numbers)
         return size
 
     def rename(self, variable: Var, named: Term) -> None:
@@ -302,7 +313,7 @@ class State:
         """Whether only the run decides it."""
         return atom in self.opaque if isinstance(atom, Var) else any(v in self.opaque for v in atom.vars)
 
-    def _may_be_written(self, variable: Var, size: Size) -> bool:
+    def _may_besettled(self, variable: Var, size: Size) -> bool:
         """Whether a variable that nobody has named, or that only the run decides, is better written as the size."""
         inside = variables(size)
         if variable in inside:
@@ -471,3 +482,12 @@ class State:
         """Take a condition as a fact. One that is too large to be reasoned about is not a fact worth having."""
         with suppress(TooLarge):
             self.facts.assume(cond, reason)
+            if isinstance(reason, core.Assert) and not isinstance(cond, bool):
+                self._learn_numbers(cond)
+
+    def _learn_numbers(self, cond: Condition) -> None:
+        """The sizes that a condition which is written in the program makes numbers."""
+        for v in sorted(cond_vars(cond) - self._numbers.keys() - self._solved.keys()):
+            number = self.facts.number(v)
+            if number is not None:
+                self._numbers[v] = number

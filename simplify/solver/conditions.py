@@ -155,19 +155,24 @@ def eq0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
     low, high = bounds(p, ranges)
     if (low is not None and low > 0) or (high is not None and high < 0):
         return False
-    chosen = _chosen(p)
-    return Eq0(p) if chosen is None else all_of(*(ge0(by, ranges) for by in chosen))
+    parts = _greatest(p)
+    numbers = [x for x in parts if isinstance(x, int)]
+    others = [x for x in parts if not isinstance(x, int)]
+    if not parts or (len(others) > 1 and 0 not in numbers):
+        return Eq0(p)
+    if 0 not in numbers and max(numbers, default=0) <= 0:
+        return eq0(others[0], ranges) if others else False
+    return max(numbers) <= 0 and all_of(*(ge0(-x, ranges) for x in others))
 
 
-def _chosen(p: Term) -> list[Size] | None:
-    """`max(a, b, c) == a` is `a >= b` and `a >= c`: by how much a is greater than the others; else None."""
+def _greatest(p: Term) -> list[Size]:
+    """The sizes of which `p == 0` says that the greatest is 0: of `max(a, b) == a` they are `b - a` and 0; none for others."""
     found = [(mono[0], factor) for mono, factor in p.mons.items() if len(mono) == 1 and type(mono[0]) is Max]
     if len(found) != 1 or abs(found[0][1]) != 1:
-        return None
+        return []
     greatest, factor = found[0]
-    other = of_atom(greatest) - p * factor
-    args = (0, *greatest.args)
-    return [other - arg for arg in args if arg != other] if other in args else None
+    rest = p * factor - of_atom(greatest)
+    return [rest, *(rest + arg for arg in greatest.args)]
 
 
 def ne0(p: Size, ranges: Ranges = _NO_RANGES) -> Cond:
@@ -199,8 +204,22 @@ def _drop_zero(mons: dict[Mono, int]) -> dict[Mono, int]:
 
 
 def any_of(*conds: Cond) -> Cond:
-    """One of the conditions, in this order."""
-    return _join(AnyOf, conds, False)
+    """One of the conditions, in this order, without a number that another one allows: `t <= 512` for `t <= 512 || t == 1`."""
+    joined = _join(AnyOf, conds, False)
+    if type(joined) is not AnyOf:
+        return joined
+    kept = tuple(p for p in joined.parts if not any(p is not q and _is_allowed(p, q) for q in joined.parts))
+    return joined if len(kept) == len(joined.parts) else kept[0] if len(kept) == 1 else AnyOf(kept)
+
+
+def _is_allowed(number: Condition, by: Condition) -> bool:
+    """Whether `v == 1` is one of the cases of a condition on v alone."""
+    if type(number) is not Eq0 or isinstance(by, AnyOf | Eq0) or len(cond_vars(number)) != 1:
+        return False
+    (v,) = cond_vars(number)
+    k, value = number.term.mons.get((v,), 0), -number.term.mons.get((), 0)
+    plain = k == 1 and len(number.term.mons) <= 2 and cond_vars(by) == {v}
+    return plain and (number.term - of_atom(v) == -value) and evaluate_cond(by, {v: value})
 
 
 def all_of(*conds: Cond) -> Cond:

@@ -187,6 +187,11 @@ class Facts:
         except TooLarge:
             return size
 
+    def number(self, v: Var) -> int | None:
+        """What number a variable is, where facts say so outright."""
+        value = self._state.solved.get(v)
+        return value if isinstance(value, int) else None
+
     def bounds(self, size: Size) -> Bounds:
         """A range that the size does not leave."""
         try:

@@ -82,6 +82,7 @@ def _shorter(facts: Facts, cond: Condition, empties: Collection[Var] | None) -> 
         return _guessed(facts, any_of(*_any(facts, cond.parts, empties)))
     plain = without_empty(_lighter(facts, cond), empties)
     split = _split(facts, plain, empties)
+    split = of_quotients(facts, plain) if split is None else split
     return _guessed(facts, plain) if split is None else shorter(facts, split, empties)
 
 

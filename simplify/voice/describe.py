@@ -261,6 +261,8 @@ def _dim(size: Size, state: State) -> Dim:
 
 def _printed(size: Size, state: State) -> Dim:
     size = state.settled(size)
+    if not isinstance(size, int) and single_var(size) is None:
+        size = state.number(size)
     known, bound = exactness(size, state)
     if known != "exact" and (formula := as_formula(size, state)) is not None:
         size, (known, bound) = formula, exactness(formula, state)

@@ -325,7 +325,7 @@ class GridCtx:
         self.envs = [env for env in self.envs if _holds(cond, env)]
 
     dtype_in, require_dtype, require_either = GroundCtx.dtype_in, GroundCtx.require_dtype, GroundCtx.require_either
-    passed = GroundCtx.passed
+    passed, number = GroundCtx.passed, GroundCtx.number
     elements_fit, ranges = GroundCtx.elements_fit, GroundCtx.ranges
 
     def fail(self, asked: Requirement) -> NoReturn:
