@@ -9,7 +9,7 @@ JOBS ?= 2
 # The share of all random programs that `make fuzz` tries (tests/support/fuzz.py counts them); `make test` takes a sample.
 RX_FUZZ ?= 1
 
-.PHONY: demo test test-editors pictures check fuzz format weights packaged-models vscode clean distclean
+.PHONY: demo test test-torch test-editors pictures check fuzz format weights packaged-models vscode clean distclean
 
 demo: $(INSTALLED) weights
 	@$(BIN)/python examples/tour.py
@@ -22,6 +22,13 @@ check: $(INSTALLED) .types/rxlang
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q tests/test_house.py
+
+# Python models, in an environment of their own that has PyTorch.
+TORCH := .venv-torch
+test-torch: $(INSTALLED)
+	@test -x $(TORCH)/bin/python || $(BIN)/python -m venv $(TORCH)
+	@$(TORCH)/bin/python -m pip install -q -e '.[dev,torch]' jaxtyping
+	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/test_torch*.py tests/test_docs.py -k "torch or python-models"
 
 # Every test of a family of random programs, and at the end a table of what was tried and what was wrong.
 fuzz: $(INSTALLED)
@@ -81,4 +88,4 @@ clean:
 
 # Also the environment and the downloaded weights.
 distclean: clean
-	rm -rf $(VENV) .cache .types rxlang.egg-info
+	rm -rf $(VENV) $(TORCH) .cache .types rxlang.egg-info

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .doors.compose import compose as compose
     from .doors.decorate import checked as checked
     from .doors.signature import signature as signature
+    from .doors.traced import trace as trace
     from .lang.diagnostics import Diagnostic as Diagnostic
     from .lang.installed import __version__ as __version__
     from .pipeline import Report as Report
@@ -36,6 +37,7 @@ _PUBLIC = {
     "checked": ".doors.decorate",
     "compose": ".doors.compose",
     "signature": ".doors.signature",
+    "trace": ".doors.traced",
     "max": ".size",
     "min": ".size",
     "__version__": ".lang.installed",

@@ -262,7 +262,9 @@ def cases_on_shapes(checked: Checked, function: str, arguments: Mapping[str, Arg
     return cases_of_shapes(checked, function, arguments)
 
 
-def failure_on_shapes(checked: Checked, function: str, arguments: Mapping[str, ArgumentShape]) -> Diagnostic | None:
+def failure_on_shapes(
+    checked: Checked, function: str, arguments: Mapping[str, ArgumentShape | int]
+) -> Diagnostic | None:
     """The first check that surely fails for such arguments, where it stands. See simplify.on_shapes.first_failure."""
     return first_failure(checked, function, arguments)
 

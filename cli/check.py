@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from ..lang.cells import shown
 from ..lang.checked import Counts
 from ..lang.choices import Choice
 from ..lang.diagnostics import Diagnostic, RxError
-from ..lang.files import is_model
+from ..lang.files import is_model, is_python
 from ..lang.summary import plural, summary
+from ..model.asked import AskedOfPython
 from ..simplify.known.outcome import Options
 from . import cache as cached
 from .examine import examine_all
@@ -33,10 +35,11 @@ from .files import (
     rules,
 )
 from .following import followed
+from .targets import arg_option, init_option
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
-    from ..model.contract import Contract
+    from ..model.contract import Contract, Supposed
 
 
 class Outcome(NamedTuple):
@@ -50,6 +53,7 @@ class Outcome(NamedTuple):
     questions: dict[str, int]
     seconds: float
     contracts: dict[str, Contract | None]
+    supposed: tuple[Supposed, ...] | None
 
 
 @click.command()
@@ -92,6 +96,8 @@ class Outcome(NamedTuple):
 @click.option("--verbose", is_flag=True, help="Of models: print warnings in full, and notes on what an exporter wrote.")
 @click.option("--write-contract", "written", metavar="FILE", help="Write what a model demands of its inputs, as JSON.")
 @click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
+@init_option
+@arg_option
 @click.option("--no-cache", is_flag=True, help="Check again what was checked before and has not changed.")
 @click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
 @click.option("--watch", "watched", is_flag=True, help="Check again whenever something changes, until interrupted.")
@@ -117,6 +123,8 @@ def check(
     verbose: bool,
     written: str | None,
     expected: str | None,
+    init: str | None,
+    args: tuple[str, ...],
     no_cache: bool,
     stats: bool,
     watched: bool,
@@ -125,16 +133,19 @@ def check(
     """Decide every assertion of programs, without running them.
 
     PATH is a file, a folder with .rx and .onnx files in it, or - for standard input. Of a model (.onnx) the contract is
-    printed: what its inputs must satisfy, and which nodes demand it.
+    printed: what its inputs must satisfy, and which nodes demand it. So it is of PyTorch code, FILE.py:NAME or
+    PACKAGE.MODULE:NAME, where NAME is a function, a class of modules, a module, or what makes one: this form alone imports and
+    runs that code, in a process of its own. FILE.py by itself is not run: what could be named is listed.
     """
     places = folders(roots)
     if watched:
         _watchable(paths)
     programs, unread = read_programs(paths, models=True)
-    of_models = [program for program in programs if is_model(program.name)]
+    of_models = [program for program in programs if is_model(program.name) or is_python(program.name)]
     flags = ("" if flag else None for flag in (run, reasoned, verbose))
     _only_models((*dynamic, *at, *profile, written, expected, prelude, *flags), programs, of_models)
     _one_model((written, expected, *profile), of_models)
+    python = _asked_of_python(programs, init, args, dynamic, at, profile)
     given = tuple(of_main(text) for text in given) if of_models else given
     try:
         own = rules(prelude)
@@ -144,7 +155,7 @@ def check(
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
     more = no_cache or signature or fix or guards or stats or explained is not None
     cache = None if more else cached.folder()  # what is kept is what is printed without these
-    wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache, own, profile)
+    wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache, own, profile, python)
     if watched:
         return _watched(paths, wish, more)
     if fix:
@@ -162,6 +173,39 @@ def check(
     conclude(unread)
     all_met(text for text in given if found and all(text in one.unmet for one in found))
     return 1 if outcome.rejected else 0
+
+
+def _asked_of_python(
+    programs: Sequence[Program],
+    init: str | None,
+    args: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    at: tuple[str, ...],
+    profile: tuple[str, ...],
+) -> AskedOfPython:
+    """What is asked of Python code; Unusable where there is none, or for what can be asked only of others."""
+    count = sum(is_python(program.name) for program in programs)
+    if not count and (init is not None or args):
+        raise Unusable("--init and --arg are for Python code: MODEL.py:NAME or PACKAGE.MODULE:NAME")
+    if count > 1 and init is not None:
+        raise Unusable("--init takes one piece of Python code")
+    asked = click.get_current_context()
+    for name, option in _NOT_OF_PYTHON.items():
+        if count and asked.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise Unusable(f"{option} is not for Python code")
+    return AskedOfPython(init, args, dynamic, at, profile)
+
+
+_NOT_OF_PYTHON = {
+    "watched": "--watch",
+    "run": "--run-witness",
+    "prelude": "--prelude",
+    "roots": "--root",
+    "signature": "--signature",
+    "explained": "--explain",
+    "guards": "--guards",
+    "fix": "--fix",
+}
 
 
 def _watchable(paths: tuple[str, ...]) -> None:
@@ -252,7 +296,14 @@ def _gathered(programs: Sequence[Program], found: Sequence[Examined], seconds: f
         questions,
         seconds,
         {program.name: one.contract for program, one in zip(programs, found, strict=True)},
+        _supposed(found),
     )
+
+
+def _supposed(found: Sequence[Examined]) -> tuple[Supposed, ...] | None:
+    """What has no rule in Python code, where there is any."""
+    told = [one.model.supposed for one in found if one.model is not None and one.model.supposed is not None]
+    return tuple(s for one in told for s in one) if told else None
 
 
 def _each_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -281,7 +332,8 @@ def _print(outcome: Outcome, form: str, verbose: bool, guards: Sequence[Choice] 
         from .machine import written  # these formats are not loaded for people
 
         contracts = {name: c for name, c in outcome.contracts.items() if c is not None}
-        for text in written(form, outcome.files, outcome.diagnostics, outcome.counts or Counts(), guards, contracts):
+        said = outcome.files, outcome.diagnostics, outcome.counts or Counts()
+        for text in written(form, *said, guards, contracts, outcome.supposed):
             click.echo(text)
     if form in ("text", "github"):
         click.echo(summary(outcome.names, outcome.rejected, outcome.counts, outcome.diagnostics))

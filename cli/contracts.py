@@ -11,6 +11,7 @@ import click
 from ..lang import codes
 from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, error
+from ..lang.files import is_python
 from ..lang.source import Source, Span
 from ..model.block import MOST, WIDTH, block, hanging
 from ..model.comparison import Comparison, compare
@@ -81,7 +82,8 @@ def told(found: Sequence[Examined], names: Sequence[str], reasoned: bool, verbos
             continue
         fixes = [f"fix (checked): {fix.text}" for fix in one.model.mends]
         fixes += [f"no fix for {condition}: {why}" for condition, why in one.model.left.items()]
-        warned = [] if verbose else [_in_a_line(d) for d in one.diagnostics if d.severity == "warning"]
+        is_short = not (verbose or is_python(name))  # what is told of Python code has its lines
+        warned = [_in_a_line(d) for d in one.diagnostics if is_short and d.severity == "warning"]
         width = min(columns_of(sys.stdout), WIDTH)
         more = [
             line

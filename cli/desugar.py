@@ -11,9 +11,12 @@ from ..lang import core
 from ..lang.checked import Checked
 from ..lang.core_printer import Comment, Place, print_program
 from ..lang.diagnostics import Diagnostic
+from ..lang.files import is_python
 from ..lang.node import replace
+from ..model.asked import AskedOfPython
 from .annotated import print_annotated
 from .files import Program, Unusable, folders, read_program
+from .targets import arg_option, as_program, init_option, python, refuse
 from .terminal import print_diagnostics
 
 _STATUS = {
@@ -32,6 +35,8 @@ _LEFT = (core.Status.REFUTED, core.Status.RESIDUAL)
 @click.option("--annotated", is_flag=True, help="What is known of each binding as comments, instead of assertions.")
 @click.option("--dps", is_flag=True, help="Each function as shape program and data program.")
 @click.option("--function", "name", metavar="@F", help="This function alone, with its implementation.")
+@init_option
+@arg_option
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
@@ -42,23 +47,29 @@ def desugar(
     annotated: bool,
     dps: bool,
     name: str | None,
+    init: str | None,
+    args: tuple[str, ...],
     roots: tuple[str, ...],
 ) -> int:
     """Print the core program that a file means.
 
-    What is printed is itself a program, and means the same.
+    What is printed is itself a program, and means the same. Of PyTorch code, FILE.py:NAME or PACKAGE.MODULE:NAME, it is what
+    was read: this form alone imports and runs that code, in a process of its own.
     """
     if inline and not simplified:
         raise click.UsageError("--inline goes with --simplified")
     if dps and (simplified or annotated):
         raise click.UsageError("--dps goes with neither --simplified nor --annotated")
+    refuse(file, {"roots": "--root"})
     program, places = read_program(file), folders(roots)
+    if is_python(program.name):
+        program = as_program(file, python(file, AskedOfPython(init, args)))
     if dps:
         return _paired(program, places, name)
     if simplified or annotated:
         return _checked(program, places, simplified, inline, annotated, name)
     found, diagnostics = _desugared(program, places)
-    print_diagnostics(diagnostics)
+    print_diagnostics(() if is_python(file) else diagnostics)
     if found is not None:
         click.echo(_printed(_chosen(found, name, file)), nl=False)
     return int(found is None or any(d.severity == "error" for d in diagnostics))
@@ -75,7 +86,9 @@ def _checked(
     program: Program, places: tuple[Path, ...], simplified: bool, inline: bool, annotated: bool, name: str | None
 ) -> int:
     report = pipeline.check_bytes(program.data, program.name, program.base, places)
-    print_diagnostics(report.diagnostics)
+    print_diagnostics(
+        () if is_python(program.name) else report.diagnostics
+    )  # of Python code they are told at its lines
     if report.checked is None:
         return 1
     found = report.checked.program if simplified else report.checked.before
@@ -89,7 +102,9 @@ def _paired(program: Program, places: tuple[Path, ...], name: str | None) -> int
     from .dps import print_pair
 
     report = pipeline.check_bytes(program.data, program.name, program.base, places)
-    print_diagnostics(report.diagnostics)
+    print_diagnostics(
+        () if is_python(program.name) else report.diagnostics
+    )  # of Python code they are told at its lines
     if report.checked is None or not report.ok:
         return 1
     _chosen(report.checked.program, name, program.name)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from ..lang.checked import Demands
 from ..lang.choices import choices
-from ..lang.files import is_model
+from ..lang.files import is_model, is_python
 from ..lang.node import replace
 from ..lang.pause import collector_spared
 from ..lang.recorded import Recorded
 from . import cache
+from .apart import apart
 from .examined import Examined, OfModel, Wish
 from .explanation import explanation, names
 from .files import Program, Unusable
@@ -30,7 +31,9 @@ _MANY = 8
 
 def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
     """Each program's result, in their order, as they come."""
-    kept = [None if wish.cache is None or is_model(p.name) else cache.found(p, wish) for p in programs]
+    kept = [
+        None if wish.cache is None or is_model(p.name) or is_python(p.name) else cache.found(p, wish) for p in programs
+    ]
     fresh = _examined([program for program, one in zip(programs, kept, strict=True) if one is None], wish)
     for one in kept:
         yield next(fresh) if one is None else one
@@ -50,6 +53,8 @@ def _examined(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
 def examine(program: Program, wish: Wish) -> Examined:
     if is_model(program.name):
         return _told(*_model(program, wish), program, wish)
+    if is_python(program.name):
+        return apart(program.name, examine_python, program, wish)
     from .. import pipeline
 
     files = Recorded(program.base, wish.roots)
@@ -95,7 +100,21 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     free = not (wish.dynamic or wish.at or wish.profile or wish.options.given)
     promised = found.model.metadata.get("rx.contract") if found.model is not None and free else None
     taken = found.at.sizes if found.at is not None and found.at.failure is None else None
-    return replace(found.report, diagnostics=kept), OfModel(found.contract, promised, taken, found.mends, found.left)
+    return replace(found.report, diagnostics=kept), OfModel(
+        found.contract, promised, taken, found.mends, left=found.left
+    )
+
+
+def examine_python(program: Program, wish: Wish) -> Examined:
+    """What traced Python says, at its own lines: to be called in a process of its own, which loads torch."""
+    try:
+        from .traced import answered  # it loads torch
+    except ModuleNotFoundError as missing:
+        raise Unusable(f"{program.name!r} is PyTorch code, and {missing.name} is not installed") from None
+
+    found = answered(program.name, wish.python, program.base, wish.options)
+    taken = found.at.sizes if found.at is not None and found.at.failure is None else None
+    return _told(found.found.report, OfModel(found.found.contract, None, taken, supposed=found.supposed), program, wish)
 
 
 def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:

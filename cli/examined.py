@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..lang.checked import Counts
 from ..lang.choices import Choice
 from ..lang.diagnostics import Diagnostic
+from ..model.asked import AskedOfPython
 from ..simplify.known.outcome import Options
 
 if TYPE_CHECKING:
     from ..frontends.onnx.prelude import Prelude
-    from ..model.contract import Contract
+    from ..model.contract import Contract, Supposed
     from ..model.mends import ModelMend
 
 
@@ -31,16 +32,18 @@ class Wish(NamedTuple):
     cache: Path | None = None
     prelude: Prelude | None = None
     profile: tuple[str, ...] = ()
+    python: AskedOfPython = AskedOfPython()
 
 
 class OfModel(NamedTuple):
     """What there is of a model: its contract, the one that it was given, the sizes that were asked for where it takes them,
-    changes that were checked, and why there is none for some conditions."""
+    changes that were checked, what has no rule where it is Python code, and why there is no change for some conditions."""
 
     contract: Contract | None = None
     promised: str | None = None
     at: Mapping[str, int] | None = None
     mends: tuple[ModelMend, ...] = ()
+    supposed: tuple[Supposed, ...] | None = None
     left: Mapping[str, str] = {}  # noqa: RUF012  # nothing changes it
 
 

@@ -12,7 +12,7 @@ import click
 
 from ..lang.cells import shown
 from ..lang.diagnostics import RxError
-from ..lang.files import CALLED, MAX_TEXT, is_model, put
+from ..lang.files import CALLED, MAX_TEXT, is_model, is_python, put
 from ..lang.given import Given, read_given
 
 if TYPE_CHECKING:
@@ -39,6 +39,22 @@ class Unusable(click.ClickException):
             print(f"rx: {shown(line)}", file=sys.stderr)
 
 
+class NotLoaded(Unusable):
+    """Python code that cannot be imported, built or called: what was asked, then the user's traceback."""
+
+    def __init__(self, said: str, trace: str) -> None:
+        super().__init__(said)
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[type[NotLoaded], tuple[str, str]]:
+        return NotLoaded, (self.message, self.trace)
+
+    def show(self, file: object = None) -> None:
+        super().show()
+        for line in self.trace.splitlines():
+            print(shown(line), file=sys.stderr)
+
+
 def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[Program], list[str]]:
     """Every program below the paths, each once, and a line for each that cannot be read; Unusable if that is all there is.
     `models` are programs too."""
@@ -48,7 +64,11 @@ def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[Prog
         try:
             programs.append(read_program(path))
         except Unusable as wrong:
-            unread.append(wrong.message)
+            found = _listed(path) if models else []
+            for text in found:
+                click.echo(shown(text))
+            named = f"{path!r} is Python code, of which nothing was run: name what is to be checked, {path}:NAME"
+            unread.append(named if found else wrong.message)
     if not programs:
         conclude(unread)
     return programs, unread
@@ -62,6 +82,8 @@ def conclude(unread: list[str]) -> None:
 
 def read_program(path: str) -> Program:
     try:
+        if is_python(path) and not os.path.exists(path):
+            return _python(path)
         if path == STDIN:
             return Program("<stdin>", _bounded(sys.stdin.buffer), Path.cwd())
         data = _data(path)
@@ -70,6 +92,15 @@ def read_program(path: str) -> Program:
     if os.path.isfile(path) and Path(path).suffix != ".rx" and not is_model(path):
         _is_one_all_the_same(path, data)
     return Program(path, data, Path(path).parent)
+
+
+def _python(path: str) -> Program:
+    """Code that is to be imported; a file that is not there is told at once."""
+    file = path.rpartition(":")[0]
+    if file.endswith(".py"):
+        with open(file, "rb"):
+            pass
+    return Program(path, b"", Path.cwd())
 
 
 def model_file(path: str) -> Path:
@@ -83,6 +114,15 @@ def model_file(path: str) -> Path:
     if not is_model(path):  # its weights are looked for by its name
         raise Unusable(f"{path!r} is not called like an ONNX model: {CALLED}")
     return Path(path)
+
+
+def _listed(path: str) -> list[str]:
+    """What could be named of a Python file, which is not run."""
+    if not path.endswith(".py") or not os.path.isfile(path):
+        return []
+    from .listed import listed  # few paths are Python code
+
+    return listed(path, _data(path))
 
 
 def _is_one_all_the_same(path: str, data: bytes) -> None:

@@ -9,11 +9,14 @@ import click
 
 from ..lang.cells import shown
 from ..lang.diagnostics import RxError
+from ..lang.files import is_python
 from ..lang.formats import case_object
 from ..lang.listing import shape_text
 from ..model.api import Inferences, Policy, infer_model
+from ..model.asked import AskedOfPython
 from ..model.contract_file import contract_text
-from .files import Unusable, model_file, prelude_option, reason, rules
+from .files import Unusable, model_file, prelude_option, read_program, reason, rules
+from .targets import arg_option, echo, inferred_object, init_option, python, refuse
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", metavar="MODEL.onnx")
+@click.argument("file", metavar="MODEL.onnx|FILE.py:NAME")
 @click.option("-o", "--out", metavar="OUT.onnx", help="Where to write the model with its shapes.")
 @click.option(
     "--policy", type=click.Choice(get_args(Policy)), default="reconcile", show_default=True,
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 )
 @click.option("--write", "kept", is_flag=True, help="Write the model's contract into it too, under rx.contract.")
 @prelude_option
+@init_option
+@arg_option
 @click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it.",
 )  # fmt: skip
@@ -50,9 +55,21 @@ def infer(
     dynamic: tuple[str, ...],
     kept: bool,
     prelude: str | None,
+    init: str | None,
+    args: tuple[str, ...],
     form: str,
 ) -> int:
-    """Print the symbolic shapes of every value of an ONNX model."""
+    """Print the symbolic shapes of every value of an ONNX model, or of PyTorch code.
+
+    FILE.py:NAME and PACKAGE.MODULE:NAME are PyTorch code: this form alone imports and runs that code, in a process of its own.
+    """
+    refuse(
+        file,
+        {"out": "--out", "policy": "--policy", "copy_data": "--link-data", "kept": "--write", "prelude": "--prelude"},
+    )
+    if is_python(file):
+        read = python(read_program(file).name, AskedOfPython(init, args, dynamic))
+        return echo(form, read, inferred_object(read))
     try:
         found = infer_model(model_file(file), policy, dynamic, rules(prelude))
     except RxError as problem:
@@ -64,18 +81,24 @@ def infer(
     if form == "json":
         click.echo(json.dumps(as_json(found.inference), indent=2))
     else:
-        width = max(map(len, map(shown, found.inference.values)), default=0)
-        for name, value in found.inference.values.items():
-            for text in _texts(value):
-                click.echo(f"  {shown(name):<{width}} : {shown(text)}")
-    if kept and out is None:
-        out = file
-    if out is not None:
-        try:
-            found.write(out, copy_data, _contract(file, found) if kept else None)
-        except OSError as wrong:
-            raise Unusable(f"cannot write {out!r}: {reason(wrong)}") from wrong
+        _print(found.inference)
+    if out is not None or kept:
+        _write(file, found, out or file, copy_data, kept)
     return 0 if found.ok else 1
+
+
+def _print(found: Inference) -> None:
+    width = max(map(len, map(shown, found.values)), default=0)
+    for name, value in found.values.items():
+        for text in _texts(value):
+            click.echo(f"  {shown(name):<{width}} : {shown(text)}")
+
+
+def _write(file: str, found: Inferences, out: str, copy_data: bool, kept: bool) -> None:
+    try:
+        found.write(out, copy_data, _contract(file, found) if kept else None)
+    except OSError as wrong:
+        raise Unusable(f"cannot write {out!r}: {reason(wrong)}") from wrong
 
 
 def _contract(file: str, found: Inferences) -> str:

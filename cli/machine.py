@@ -13,7 +13,7 @@ from ..lang.formats import check_object, github_lines, sarif_object
 from ..lang.installed import __version__
 
 if TYPE_CHECKING:
-    from ..model.contract import Contract
+    from ..model.contract import Contract, Supposed
 
 
 def written(
@@ -23,6 +23,7 @@ def written(
     counts: Counts,
     guards: Sequence[Choice] | None = None,
     contracts: Mapping[str, Contract] | None = None,
+    supposed: Sequence[Supposed] | None = None,
 ) -> Iterator[str]:
     """`form` is json, sarif or github; each text is to be printed on lines of its own."""
     if form == "github":
@@ -35,4 +36,8 @@ def written(
             from ..model.contract_file import contract_object  # few programs are models
 
             found["contracts"] = {name: contract_object(contract) for name, contract in contracts.items()}
+        if supposed is not None:
+            from ..model.contract_file import supposed_object
+
+            found["supposed"] = [supposed_object(one) for one in supposed]
         yield json.dumps(found, indent=2)

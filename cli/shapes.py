@@ -11,11 +11,14 @@ import click
 from .. import pipeline
 from ..lang.checked import Binding, FunctionShapes
 from ..lang.expressions import names_in
-from ..lang.files import is_model
+from ..lang.files import is_model, is_python
 from ..lang.formats import shapes_object
 from ..lang.listing import listing
+from ..model.asked import AskedOfPython
 from ..simplify.known.outcome import Options
-from .files import Unusable, all_met, conditions, folders, given_option, read_program
+from .files import Unusable, all_met, conditions, folders, given_option, of_main, read_program
+from .targets import arg_option, as_program, echo, init_option, python, refuse
+from .targets import shapes_object as python_shapes
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 @click.option(
     "--size", "sizes", multiple=True, metavar="NAME=N", help="A size, for --memory as a number; may be repeated."
 )
+@init_option
+@arg_option
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
 )
@@ -43,39 +48,57 @@ def shapes(
     programs: bool,
     memory: bool,
     sizes: tuple[str, ...],
+    init: str | None,
+    args: tuple[str, ...],
     roots: tuple[str, ...],
 ) -> int:
     """Print what is known of each binding's shape and dtype.
 
-    A size is exact unless it is said to be at most something, or unknown.
+    A size is exact unless it is said to be at most something, or unknown. FILE may be PyTorch code, FILE.py:NAME or
+    PACKAGE.MODULE:NAME: this form alone imports and runs that code, in a process of its own.
     """
     if sizes and not memory:
         raise click.UsageError("--size goes with --memory")
+    refuse(file, {"roots": "--root"})
     program = read_program(file)
+    if is_python(program.name):
+        given = tuple(map(of_main, given))
+        read = python(file, AskedOfPython(init, args), conditions(given))
+        if not programs and not memory:
+            return echo(form, read, python_shapes(read))
+        program = as_program(file, read)
     options = Options(given=conditions(given))
     report = pipeline.check_bytes(program.data, program.name, program.base, folders(roots), options)
-    notes = not is_model(program.name)  # nobody edits the text of a model
+    notes = not is_model(program.name) and not is_python(program.name)  # nobody edits the text of a model
     print_diagnostics([d for d in report.diagnostics if notes or d.is_wrong])
     all_met(report.unmet)
     if report.checked is None:
         return 1
-    numbers = _numbers(sizes)
-    parts: tuple[Part, ...] = ()
-    if report.ok and (programs or memory):
-        from .sized import parts_of  # loads NumPy
+    parts = _parts(report, programs, memory, _numbers(sizes))
+    _print(report.checked.shapes, parts, form, programs or memory)
+    return 0 if report.ok else 1
 
-        parts = parts_of(report.checked, programs=programs, memory=memory, sizes=numbers)
-        _have_meaning(numbers, report.checked.shapes, parts)
+
+def _parts(report: pipeline.Report, programs: bool, memory: bool, numbers: dict[str, int]) -> tuple[Part, ...]:
+    if not report.ok or report.checked is None or not (programs or memory):
+        return ()
+    from .sized import parts_of  # loads NumPy
+
+    parts = parts_of(report.checked, programs=programs, memory=memory, sizes=numbers)
+    _have_meaning(numbers, report.checked.shapes, parts)
+    return parts
+
+
+def _print(functions: tuple[FunctionShapes, ...], parts: tuple[Part, ...], form: str, in_parts: bool) -> None:
     if form == "json":
-        found = shapes_object(report.checked.shapes)
+        found = shapes_object(functions)
         for part in parts:
             found["functions"][part.function].update(part.data)
         click.echo(json.dumps(found, indent=2))
-    elif programs or memory:
+    elif in_parts:
         click.echo("\n\n".join(part.text for part in parts))
     else:
-        click.echo("\n\n".join(listing(function) for function in report.checked.shapes))
-    return 0 if report.ok else 1
+        click.echo("\n\n".join(listing(function) for function in functions))
 
 
 def _numbers(sizes: tuple[str, ...]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -22,10 +23,17 @@ MAX_TEXT = 64 * 1024 * 1024
 # What is said where something else was given.
 CALLED = "programs are called .rx, ONNX models .onnx"
 
+_PYTHON = re.compile(r"(.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*(\.\w+)*")
+
 
 def is_model(name: str) -> bool:
     """Whether a file holds a model, and no text."""
     return name.lower().endswith(".onnx")
+
+
+def is_python(name: str) -> bool:
+    """Whether a name is of Python code that is to be traced: `PATH.py:NAME` or `PACKAGE.MODULE:NAME`."""
+    return _PYTHON.fullmatch(name) is not None
 
 
 class Files:

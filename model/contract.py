@@ -71,11 +71,20 @@ class IndexRange(Node):
     ran: str | None = None
 
 
+class Supposed(Node):
+    """A call in Python code that has no rule: what it gives is what PyTorch says of it."""
+
+    op: str
+    file: str
+    line: int
+
+
 class Contract(Node):
     """Sizes have the names of the model's program; `sizes` has the model's of those that have another one there; `declared` is
     what only the model's declaration of its inputs asks for; `undecided` are the checks that other data decides. `exact` is
     False where some inputs may break a condition and be accepted. What is `supposed` of sizes, only huge ones break: the model
-    keeps them in narrow dtypes. All of it holds where what was `given` holds, and nothing is said of other sizes."""
+    keeps them in narrow dtypes. What of Python code has no rule is in `operations`. All
+    of it holds where what was `given` holds, and nothing is said of other sizes."""
 
     inputs: tuple[Typed, ...]
     sizes: Mapping[str, str]
@@ -87,6 +96,7 @@ class Contract(Node):
     exact: bool = True
     supposed: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
+    operations: tuple[Supposed, ...] = ()
 
     def __str__(self) -> str:
         """As `rx check` prints it."""

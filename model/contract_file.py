@@ -8,7 +8,7 @@ from typing import Any
 from ..lang.checked import Case
 from ..lang.formats import case_object
 from .accepted import Accepted, sizes_of
-from .contract import Clause, Contract, Demand, IndexRange, Typed
+from .contract import Clause, Contract, Demand, IndexRange, Supposed, Typed
 
 VERSION = 1
 
@@ -40,7 +40,7 @@ def contract_object(contract: Contract) -> dict[str, Any]:
         "undecided": [_demand_object(d) for d in contract.undecided],
         "outputs": [_typed_object(v) for v in contract.outputs],
         "exact": contract.exact,
-        "supposed": list(contract.supposed),
+        "supposed": [*contract.supposed, *map(supposed_object, contract.operations)],
         "given": list(contract.given),
         "accepted": {one.name: _set_object(one) for one in sizes_of(contract).single},
     }
@@ -55,6 +55,10 @@ def _set_object(one: Accepted) -> dict[str, Any]:
         for first in [part.first + (remainder - part.first) % part.modulus]
     ]
     return {"text": one.text, "parts": parts}
+
+
+def supposed_object(one: Supposed) -> dict[str, Any]:
+    return {"op": one.op, "file": one.file, "line": one.line}
 
 
 def contract_text(contract: Contract) -> str:
@@ -103,8 +107,12 @@ def _contract(found: dict[str, Any]) -> Contract:
         tuple(map(_demand, found["undecided"])),
         tuple(map(_typed, found["outputs"])),
         bool(found["exact"]),
-        tuple(map(str, found["supposed"])),
+        tuple(str(one) for one in found["supposed"] if not isinstance(one, dict)),
         tuple(map(str, found.get("given", ()))),
+        tuple(
+            Supposed(str(one["op"]), str(one["file"]), int(one["line"]))
+            for one in found["supposed"] if isinstance(one, dict)
+        ),
     )  # fmt: skip
 
 

@@ -20,18 +20,20 @@ class Unanswered(Exception):
 
 
 class Parameter(Node):
-    """A parameter of a model's program: its name there, its dtype, and its sizes as Rx text."""
+    """A parameter of a model's program: its name there, its dtype, and its sizes as Rx text; `Size` is the dtype of a size."""
 
     name: str
     dtype: str | None
     shape: tuple[int | str, ...] | None
 
-    def at(self, sizes: Sizes, given: Mapping[int, int] = {}) -> ArgumentShape:
+    def at(self, sizes: Sizes, given: Mapping[int, int] = {}) -> ArgumentShape | int:
         """The argument, some of whose axes are as they are `given`; raises Unanswered."""
         dims = [given.get(axis, size_at(size, sizes)) for axis, size in enumerate(self.shape or ())]
         known = tuple(size for size in dims if size is not None and size >= 0)
         if self.shape is None or len(known) < len(dims):
             raise Unanswered(self.name)
+        if self.dtype == "Size":
+            return known[0]
         return ArgumentShape(known, None if self.dtype is None else DTYPES.get(self.dtype))
 
 

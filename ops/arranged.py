@@ -42,7 +42,7 @@ def same_elements(data: Elements, shape: Sequence[Any]) -> Elements:
 
 def spread(data: Elements, own: Sequence[Any], shape: Sequence[Any]) -> Elements:
     """The elements of what is broadcast to a shape."""
-    if tuple(own) == tuple(shape):
+    if data is None or tuple(own) == tuple(shape):
         return data
     behind = len(shape) - len(own)
     if any(d != 1 and d != size for d, size in zip(own, shape[behind:], strict=True)):

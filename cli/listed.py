@@ -1,0 +1,90 @@
+"""What a Python file has that could be traced, and how that is asked for; nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+# What makes a class one of modules, and what runs of it.
+_RUN = ("forward", "__call__")
+
+
+def listed(path: str, data: bytes) -> list[str]:
+    """A line for each function, class and value; none where it is no Python."""
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    return [line for node in tree.body for line in _lines(path, node, classes)]
+
+
+def _lines(path: str, node: ast.stmt, classes: dict[str, ast.ClassDef]) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) if not name.startswith("_"):
+            yield f"{_command(path, name)}{_arguments(node)}"
+        case ast.ClassDef(name=name):
+            run = _method(node, _RUN, classes)
+            if run is not None:
+                made = _method(node, ("__init__",), classes)
+                needs = [] if made is None else [n for n, _ in _needed(made)]
+                init = f' --init "{", ".join(f"{n}=..." for n in needs)}"' if needs else ""
+                yield f"{_command(path, name)}{init}{_arguments(run)}"
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if _makes(func, classes):
+            run = _method(classes[ast.unparse(func)], _RUN, classes)
+            yield f"{_command(path, name)}{_arguments(run) if run is not None else ''}"
+
+
+def _command(path: str, name: str) -> str:
+    return f"rx check {path}:{name}"
+
+
+def _makes(func: ast.expr, classes: dict[str, ast.ClassDef]) -> bool:
+    return isinstance(func, ast.Name) and func.id in classes and _method(classes[func.id], _RUN, classes) is not None
+
+
+def _method(
+    node: ast.ClassDef, names: tuple[str, ...], classes: dict[str, ast.ClassDef], depth: int = 9
+) -> ast.FunctionDef | None:
+    """A method of a class, or of one of the file that it inherits from."""
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name in names:
+            return part
+    for base in node.bases:
+        if depth and isinstance(base, ast.Name) and base.id in classes:
+            found = _method(classes[base.id], names, classes, depth - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _needed(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None]]:
+    """The parameters without a default, with their annotations."""
+    args = function.args
+    plain = [*args.posonlyargs, *args.args]
+    plain = plain[: len(plain) - len(args.defaults)]
+    named = [a for a, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default is None]
+    yield from ((a.arg, a.annotation) for a in (*plain, *named) if a.arg not in ("self", "cls"))
+
+
+def _arguments(function: ast.FunctionDef) -> str:
+    """The arguments that have to be declared: those whose annotations say nothing of shapes."""
+    return "".join(
+        f' --arg "{name}={_example(annotation)}"'
+        for name, annotation in _needed(function)
+        if not _says_sizes(annotation)
+    )
+
+
+def _says_sizes(annotation: ast.expr | None) -> bool:
+    """Whether an annotation is like `Float[Tensor, "b t"]`."""
+    parts = ast.walk(annotation) if annotation is not None else ()
+    return any(isinstance(p, ast.Subscript) and isinstance(p.slice, ast.Tuple) and _has_text(p.slice) for p in parts)
+
+
+def _has_text(node: ast.Tuple) -> bool:
+    return any(isinstance(part, ast.Constant) and isinstance(part.value, str) for part in node.elts)
+
+
+def _example(annotation: ast.expr | None) -> str:
+    return "Size" if isinstance(annotation, ast.Name) and annotation.id == "int" else "float32[...]"

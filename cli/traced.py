@@ -1,0 +1,77 @@
+"""What the process does that runs the user's code: it is imported, traced and checked, and told as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..doors.inputs import annotated
+from ..frontends.torch.target import Target, Unloadable
+from ..lang.checked import Binding, Counts
+from ..lang.diagnostics import Diagnostic
+from ..lang.node import replace
+from ..lang.source import NOWHERE
+from ..model.asked import AskedOfPython
+from ..model.python import Answered, answer, load
+from ..model.traced import CheckedPython, spans
+from ..simplify.known.outcome import Options
+from .files import NotLoaded, Unusable
+
+
+def answered(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Answered:
+    """What checking a target says; raises Unusable for what cannot be imported, built or called."""
+    target = loaded(name, asked, folder)
+    try:
+        return answer(target, asked, folder, options)
+    except ValueError as wrong:
+        raise Unusable(str(wrong)) from None
+
+
+def loaded(name: str, asked: AskedOfPython, folder: Path) -> Target:
+    try:
+        return load(name, asked, folder, annotated)
+    except Unloadable as problem:
+        raise NotLoaded(str(problem), problem.trace) from None
+    except ValueError as wrong:
+        raise Unusable(str(wrong)) from None
+
+
+class Line(NamedTuple):
+    """A value of Python code: the function that makes it, none of an input, and what is known of it, in the user's words."""
+
+    op: str
+    value: Binding
+
+
+class Read(NamedTuple):
+    """Python code as it was read: the program, its values in order, and what checking it says."""
+
+    text: str
+    lines: tuple[Line, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    counts: Counts
+    ok: bool
+
+
+def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Read:
+    """To be called in a process of its own."""
+    found = answered(name, asked, folder, options).found
+    assert found.trace is not None
+    lines = tuple(_lines(name, found, folder))
+    return Read(found.trace.text, lines, found.report.diagnostics, found.report.counts, found.report.ok)
+
+
+def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[Line]:
+    """The inputs, and each value of the program that a line of the code makes."""
+    trace, checked = found.trace, found.report.checked
+    main = next((f for f in checked.shapes if f.name == "@main"), None) if checked is not None else None
+    if trace is None or main is None:
+        return
+    span, inputs = spans(name, trace, folder), {i.name for i in trace.inputs}
+    for one in (*main.params, *main.bindings):
+        step = trace.steps.get(one.span.line)
+        if step is not None or one.name in inputs:
+            place = span(step.place) if step is not None else NOWHERE
+            op = step.op if step is not None else ""
+            yield Line(op, replace(one, name=trace.variables.get(one.name, one.name), span=place))

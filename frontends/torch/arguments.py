@@ -1,0 +1,144 @@
+"""What `--arg` and `--init` say: names with Python expressions, in which `float32[b, 3, h, w]` declares an input."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...lang.expressions import names_in
+from ...lang.node import Node
+from ..onnx.names import RESERVED
+
+# What can be declared; a dtype with no sizes is no subscript of Python's.
+DTYPES = (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+_SCALAR = re.compile(rf"\b({'|'.join(DTYPES)})\[\s*\]")
+_LIKE = {"--arg": "x=float32[b, 3]", "--init": "dim=64, heads=4"}
+# The name that an expression has the inputs by.
+_INPUTS = "__rx_inputs__"
+
+
+class Unread(ValueError):
+    """What is no argument; the message says why."""
+
+
+class Declared(Node):
+    """An input that is declared: `float32[b, 3, h, w]`; of a Size no dtype, and its name."""
+
+    dtype: str | None
+    shape: tuple[int | str, ...]
+
+
+class Written(Node):
+    """An argument as it was written: its name, the option, and its expression with the inputs that are declared in it."""
+
+    name: str
+    option: str
+    code: Any
+    inputs: tuple[Declared, ...]
+
+    def value(self, scope: Mapping[str, Any]) -> Any:
+        """What it is in a module's namespace; raises what the expression raises."""
+        return eval(self.code, {**scope, _INPUTS: self.inputs})
+
+
+def written(option: str, text: str) -> Iterator[Written]:
+    """The arguments in a text, `x=float32[b, 3], n=Size`; raises Unread."""
+    told = f"{option} {text!r}"
+    for keyword in _keywords(text, told):
+        assert keyword.arg is not None
+        if isinstance(keyword.value, ast.Name) and keyword.value.id == "Size" and option == "--arg":
+            _size(keyword.arg, told)
+            yield Written(
+                keyword.arg, told, compile(f"{_INPUTS}[0]", f"<{told}>", "eval"), (Declared(None, (keyword.arg,)),)
+            )
+            continue
+        found = _Inputs(told)
+        tree = ast.fix_missing_locations(ast.Expression(found.visit(keyword.value)))
+        yield Written(keyword.arg, told, compile(tree, f"<{told}>", "eval"), tuple(found.inputs))
+
+
+def _keywords(text: str, told: str) -> list[ast.keyword]:
+    plain = _SCALAR.sub(r"\1[()]", text)
+    try:
+        call: ast.expr | None = ast.parse(f"f({plain})", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        call = None
+    is_plain_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args
+    if isinstance(call, ast.Call) and is_plain_call and all(k.arg for k in call.keywords):
+        return call.keywords
+    raise Unread(f"{told} is not like `{_LIKE.get(told.partition(' ')[0], 'float32[b, 3]')}`")
+
+
+class _Inputs(ast.NodeTransformer):
+    """Puts inputs in the places where they are declared."""
+
+    def __init__(self, told: str) -> None:
+        self.told = told
+        self.inputs: list[Declared] = []
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if not isinstance(node.value, ast.Name) or node.value.id not in DTYPES:
+            return self.generic_visit(node)
+        dims = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        self.inputs.append(Declared(node.value.id, tuple(self._dim(dim) for dim in dims)))
+        return ast.parse(f"{_INPUTS}[{len(self.inputs) - 1}]", mode="eval").body
+
+    def _dim(self, dim: ast.expr) -> int | str:
+        if isinstance(dim, ast.Constant) and type(dim.value) is int:
+            return dim.value
+        return _size(ast.unparse(dim), self.told)
+
+
+def _size(text: str, told: str) -> str:
+    if not text.isidentifier() or not text.isascii() or text in RESERVED or text.startswith("__"):
+        raise Unread(f"{told}: `{text}` is no size: a number or a name")
+    return text
+
+
+def declared_in(value: Any) -> Iterator[Declared]:
+    """The inputs in an argument, in order."""
+    if isinstance(value, Declared):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        yield from declared_in(one)
+
+
+def sizes_in(value: Any) -> list[str]:
+    """The names of sizes in an argument."""
+    return list(dict.fromkeys(names_in(*(size for one in declared_in(value) for size in one.shape))))
+
+
+def resized(args: Mapping[str, Any], axis: str, size: int | str) -> dict[str, Any] | None:
+    """Arguments in which axis `x.1` of an input has another size; `*.1` is of all. None where there is none."""
+    name, _, number = axis.rpartition(".")
+    if not number.isascii() or not number.isdecimal():
+        return None
+    found = _Resized(name, int(number), size)
+    made = {key: found.of(key, value) for key, value in args.items()}
+    return made if found.count else None
+
+
+class _Resized:
+    def __init__(self, name: str, axis: int, size: int | str) -> None:
+        self.name, self.axis, self.size, self.count = name, axis, size, 0
+
+    def of(self, name: str, value: Any) -> Any:
+        match value:
+            case Declared() if value.dtype is not None and self.name in (name, "*") and self.axis < len(value.shape):
+                self.count += 1
+                shape = (*value.shape[: self.axis], self.size, *value.shape[self.axis + 1 :])
+                return Declared(value.dtype, shape)
+            case dict():
+                return {k: self.of(f"{name}_{k}", v) for k, v in value.items()}
+            case list() | tuple():
+                return rebuilt(value, [self.of(f"{name}_{n}", v) for n, v in enumerate(value)])
+        return value
+
+
+def rebuilt(value: Any, items: list[Any]) -> Any:
+    """A list or a tuple of other items, of the same kind."""
+    return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

@@ -1,0 +1,171 @@
+"""Where in the user's Python something is asked: the line, the frames above it, and the name that the line binds."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dis
+import linecache
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType
+
+import torch
+
+from ...lang.node import Node
+
+_OWN = str(Path(__file__).parent)
+_TORCH = (str(Path(torch.__file__).parent), contextlib.__file__, "<frozen", "<row")
+_LIBRARY = (*_TORCH, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "<string>")
+# The function of this package that calls the user's code: what is above it is no place of his.
+ENTRY = "run_user_code"
+# Functions of torch that state what they are told.
+_STATING = frozenset({"_assert", "_check", "_check_with", "_check_value", "_check_index", "_check_is_size"})
+
+
+class PythonPlace(Node):
+    """A place in a Python file: its line, columns in bytes from 0, and what stands above it (`FILE:LINE`, from outside)."""
+
+    file: str
+    line: int
+    start: int
+    end: int
+    above: tuple[str, ...] = ()
+    # Where the line ends on which the expression does.
+    last: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def key(self) -> str:
+        """The same for all that one expression asks."""
+        return f"{self.file}:{self.line}:{self.start}"
+
+    @property
+    def source(self) -> str:
+        return linecache.getline(self.file, self.line).strip()
+
+
+NO_PLACE = PythonPlace("<python>", 0, 0, 0)
+
+
+def frames() -> list[FrameType]:
+    """The frames of the user's code, the innermost first; those of installed packages if there are no others."""
+    found: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != ENTRY:
+        if not frame.f_code.co_filename.startswith((_OWN, *_TORCH)):
+            found.append(frame)
+        frame = frame.f_back
+    return [f for f in found if not _is_library(f.f_code.co_filename)] or found
+
+
+def is_stating() -> bool:
+    """Whether what runs is one of torch's functions that state what they are told."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != ENTRY:
+        if frame.f_code.co_name in _STATING and frame.f_code.co_filename.startswith(_TORCH):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@cache
+def _is_library(file: str) -> bool:
+    return file.startswith(_LIBRARY)
+
+
+def here() -> tuple[PythonPlace, FrameType | None]:
+    """The place that runs."""
+    own = frames()
+    if not own:
+        return NO_PLACE, None
+    above = tuple(f"{f.f_code.co_filename}:{f.f_lineno}" for f in reversed(own[1:]))
+    line, last, start, end = _position(own[0].f_code, own[0].f_lasti, own[0].f_lineno)
+    return PythonPlace(own[0].f_code.co_filename, line, start, end, above, last), own[0]
+
+
+@cache
+def _position(code: CodeType, at: int, line: int) -> tuple[int, int, int, int]:
+    for n, (first, last, start, end) in enumerate(code.co_positions()):
+        if n == at // 2 and first is not None:
+            return first, last or first, start or 0, end or 0
+    return line, line, 0, 0
+
+
+@cache
+def _after(code: CodeType) -> dict[int, dis.Instruction]:
+    """The instruction behind each one."""
+    found = list(dis.get_instructions(code))
+    return {one.offset: after for one, after in zip(found, found[1:], strict=False)}
+
+
+def bound_names(frame: FrameType | None) -> tuple[str, ...]:
+    """The variables that take the value of the expression that runs in a frame, or its parts."""
+    if frame is None:
+        return ()
+    after = _after(frame.f_code)
+    one, count = after.get(frame.f_lasti), 1
+    found: list[str] = []
+    if one is not None and one.opname == "UNPACK_SEQUENCE":
+        count, one = one.arg or 0, after.get(one.offset)
+    while one is not None and one.opname.startswith("STORE_") and len(found) < count and isinstance(one.argval, str):
+        found.append(one.argval)
+        one = after.get(one.offset)
+    return tuple(found) if len(found) == count else ()
+
+
+def unpacked(frame: FrameType | None) -> int | None:
+    """How many names an assignment has that takes apart what runs in a frame."""
+    found = [i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti] if frame is not None else []
+    return found[0].arg if found and found[0].opname == "UNPACK_SEQUENCE" else None
+
+
+@cache
+def _tree(file: str) -> ast.AST | None:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return None
+
+
+@cache
+def is_stated(file: str, line: int, start: int, answer: bool) -> bool:
+    """Whether the answer to a condition at a place is one that the code states: in an `assert`, or in an `if` that raises."""
+    tree = _tree(file)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.Assert, ast.If)) and _holds(node.test, line, start):
+            if isinstance(node, ast.Assert):
+                return answer and _joined(node.test, ast.And)
+            raises = any(isinstance(s, ast.Raise) for s in node.body)
+            return raises and not answer and _joined(node.test, ast.Or)
+    return False
+
+
+def _holds(node: ast.expr, line: int, start: int) -> bool:
+    begin, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+    return begin <= (line, start) <= end
+
+
+def _joined(test: ast.expr, kind: type[ast.boolop]) -> bool:
+    return not any(isinstance(n, ast.BoolOp) and not isinstance(n.op, kind) for n in ast.walk(test))
+
+
+def of_traceback(problem: BaseException) -> PythonPlace:
+    """Where the user's code raised, or called what did."""
+    at, found = problem.__traceback__, []
+    while at is not None:
+        code = at.tb_frame.f_code
+        if not code.co_filename.startswith((_OWN, *_TORCH)):
+            found.append((code, at.tb_lasti, at.tb_lineno))
+        at = at.tb_next
+    found = [f for f in found if not _is_library(f[0].co_filename)] or found
+    if not found:
+        return NO_PLACE
+    code, lasti, lineno = found[-1]
+    line, last, start, end = _position(code, lasti, lineno)
+    above = tuple(f"{c.co_filename}:{n}" for c, _, n in found[:-1])
+    return PythonPlace(code.co_filename, line, start, end, above, last)

@@ -1,0 +1,284 @@
+"""What the table's expressions of layers and losses are made of."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from .rows import same, sliced, word
+from .rows_of_shapes import equal, need, of_shape
+from .sizes import expr_of
+from .trace import NoRow, Tracer
+from .values import Value
+
+
+def each(value: Any, count: int) -> tuple[Any, ...]:
+    """One number for each spatial axis."""
+    found = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if len(found) not in (1, count):
+        raise NoRow
+    return found * count if len(found) == 1 else found
+
+
+def pairs(padding: Any, count: int) -> tuple[tuple[Any, Any], ...]:
+    return tuple((p, p) for p in each(padding, count))
+
+
+def filled(tracer: Tracer, x: Value, axes: Any) -> None:
+    """Windows are not taken of axes without elements."""
+    known = tracer.__dict__.setdefault("_filled", set())
+    for axis in axes:
+        size = x.shape[axis]
+        expr = expr_of(size)
+        if isinstance(size, int) and size > 0 or expr in known or expr.is_positive:
+            continue
+        need(tracer, f"{tracer.sizes.text(size)} >= 1")
+        known.add(expr)
+
+
+def windowed(tracer: Tracer, count: int, x: Value, made: Any, channels: bool = True) -> Value:
+    """What windows over the last axes give; torch takes a tensor without a batch too."""
+    if x.rank not in (count + 1, count + 2):
+        raise NoRow
+    filled(tracer, x, range(x.rank - count - (1 if channels else 0), x.rank))
+    is_single = x.rank == count + 1
+    found: Value = made(tracer.calls.call("expand_dims", x, axis=0) if is_single else x)
+    known = tracer.__dict__.setdefault("_filled", set())
+    known.update(expr_of(s) for s in found.shape[2:])
+    return tracer.calls.call("squeeze", found, axis=(0,)) if is_single else found
+
+
+@word
+def convolved(
+    tracer: Tracer, count: int, x: Value, weight: Value, bias: Value | None, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Value:  # fmt: skip
+    if weight.rank != count + 2:
+        raise NoRow
+    named: dict[str, Any] = {"strides": each(stride, count), "dilations": each(dilation, count), "groups": groups}
+    if padding == "same":
+        named["auto_pad"] = "same_upper"
+    elif padding != "valid":
+        named["pads"] = pairs(padding, count)
+    return windowed(
+        tracer, count, x, lambda x: tracer.calls.call(f"conv{count}d", x, weight, bias=bias, **named), False
+    )
+
+
+@word
+def transposed(
+    tracer: Tracer, count: int, x: Value, weight: Value, bias: Value | None, stride: Any, padding: Any, more: Any,
+    groups: int, dilation: Any,
+) -> Value:  # fmt: skip
+    strides, dilations, further = each(stride, count), each(dilation, count), each(more, count)
+    for extra, one, two in zip(further, strides, dilations, strict=True):
+        if isinstance(extra, int) and extra >= max(one, two):
+            raise RuntimeError(f"output padding must be smaller than either stride or dilation, but is {extra}")
+    named = {"strides": strides, "dilations": dilations, "pads": pairs(padding, count), "groups": groups}
+    if any(not isinstance(p, int) or p for p in further):
+        named["output_padding"] = further
+    call = tracer.calls.call
+    return windowed(
+        tracer, count, x, lambda x: call(f"conv_transpose{count}d", x, weight, bias=bias, **named), channels=False
+    )
+
+
+def pool_of(count: int, kernel: Any, stride: Any, padding: Any, dilation: Any = 1) -> dict[str, Any]:
+    sizes = each(kernel, count)
+    strides = sizes if stride is None or stride == () else each(stride, count)
+    for size, pad, apart in zip(sizes, each(padding, count), each(dilation, count), strict=True):
+        if 2 * pad > apart * (size - 1) + 1:
+            raise NoRow
+    return {"kernel_shape": sizes, "strides": strides, "pads": pairs(padding, count)}
+
+
+@word
+def max_pooled(
+    tracer: Tracer, count: int, x: Value, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> Value:
+    named = pool_of(count, kernel, stride, padding, dilation) | {"dilations": each(dilation, count), "ceil_mode": ceil}
+    return windowed(tracer, count, x, lambda x: tracer.calls.call(f"max_pool{count}d", x, **named))
+
+
+@word
+def averaged(tracer: Tracer, count: int, x: Value, kernel: Any, stride: Any, padding: Any, ceil: bool) -> Value:
+    named = pool_of(count, kernel, stride, padding) | {"ceil_mode": ceil, "count_include_pad": True}
+    return windowed(tracer, count, x, lambda x: tracer.calls.call(f"average_pool{count}d", x, **named))
+
+
+@word
+def adaptive(tracer: Tracer, count: int, pool: Any, x: Value, sizes: Any) -> Value:
+    wanted = each(sizes, count)
+    own = x.shape[x.rank - count :]
+    shape = tuple(o if w is None else w for w, o in zip(wanted, own, strict=True))
+    if wanted == (1, 1) and pool.args == ("adaptive_average_pool",):
+        return tracer.calls.call("mean", x, axis=(-2, -1), keepdims=True)
+    return windowed(tracer, count, x, lambda x: pool(x, shape), channels=pool.args == ("adaptive_max_pool",))
+
+
+@word
+def not_empty_inside(tracer: Tracer, x: Value) -> Value:
+    filled(tracer, x, range(1, x.rank))
+    return x
+
+
+# Norms
+
+
+def more_than_one(tracer: Tracer, sizes: Any) -> None:
+    """Statistics of a single element are refused."""
+    count = math.prod(sizes)
+    if isinstance(count, int):
+        if count == 1:
+            raise NoRow
+    else:
+        need(tracer, f"{tracer.sizes.text(count)} != 1")
+
+
+def ones(tracer: Tracer, x: Value, *shape: Any) -> Value:
+    return tracer.calls.call("ones", shape, dtype=x.dtype)
+
+
+@word
+def batch_normed(
+    tracer: Tracer, x: Value, mean: Value | None, variance: Value | None, weight: Value | None, bias: Value | None,
+    training: bool,
+) -> Value:  # fmt: skip
+    if x.rank < 2:
+        raise NoRow
+    if training:
+        more_than_one(tracer, (x.shape[0], *x.shape[2:]))
+    given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias, mean, variance)]
+    return tracer.calls.call("batch_normalization", x, *given)
+
+
+@word
+def instance_normed(tracer: Tracer, x: Value, weight: Value | None, bias: Value | None, own: bool) -> Value:
+    if x.rank < 3:
+        raise NoRow
+    if own:
+        more_than_one(tracer, x.shape[2:])
+    given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias)]
+    return tracer.calls.call("instance_normalization", x, *given)
+
+
+@word
+def group_normed(tracer: Tracer, x: Value, groups: int, weight: Value | None, bias: Value | None) -> Value:
+    if x.rank < 2:
+        raise NoRow
+    more_than_one(tracer, (x.shape[0] * x.shape[1] // groups, *x.shape[2:]))
+    given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias)]
+    return tracer.calls.call("group_normalization", x, *given, groups)
+
+
+@word
+def rms_normed(tracer: Tracer, x: Value, shape: Any, weight: Value | None) -> Value:
+    scale = weight if weight is not None else ones(tracer, x, *shape)
+    of_shape(tracer, scale, shape)
+    return tracer.calls.call("rms_norm", x, scale, axis=-len(shape))
+
+
+# Attention and recurrent layers
+
+
+@word
+def attended(tracer: Tracer, q: Value, k: Value, v: Value, mask: Value | None, causal: Any, grouped: bool) -> Value:
+    if grouped and q.rank == 4:
+        k, v = (_repeated(tracer, x, q.shape[1]) for x in (k, v))
+    is_causal = causal if isinstance(causal, bool) else None  # of sizes: the shapes are the same
+    return tracer.calls.call("attention", q, k, v, mask=mask, causal=is_causal)
+
+
+def _repeated(tracer: Tracer, x: Value, heads: Any) -> Value:
+    """Heads that several queries share."""
+    if not isinstance(heads, int) or not isinstance(x.shape[1], int) or heads % x.shape[1]:
+        raise NoRow
+    return tracer.calls.call("repeat", x, heads // x.shape[1], axis=1)
+
+
+@word
+def recurrent(
+    tracer: Tracer, kind: str, x: Value, states: Any, params: Any, has_biases: bool, layers: int, dropout: float,
+    train: bool, both: bool, batch_first: bool = False,
+) -> tuple[Value, ...]:  # fmt: skip
+    """The layers one after the other, each with both directions."""
+    count, per = 2 if both else 1, 4 if has_biases else 2
+    if not isinstance(x, Value) or x.rank != 3 or len(params) != layers * count * per:
+        raise NoRow  # packed sequences, projections
+    call = tracer.calls.call
+    x = tracer.let(call("swapaxes", x, 0, 1) if batch_first else x)
+    filled(tracer, x, (0,))
+    ends: list[list[Value]] = [[] for _ in states]
+    for layer in range(layers):
+        weights = params[layer * count * per : (layer + 1) * count * per]
+        columns = [call("stack", weights[n::per], axis=0) for n in range(per)]
+        named: dict[str, Any] = {"b": call("concat", columns[2:], axis=1)} if has_biases else {}
+        begun = [sliced(tracer, s, [slice(layer * count, (layer + 1) * count)]) for s in states]
+        named |= dict(zip(("initial_h", "initial_c"), begun, strict=False))
+        named |= {"direction": "bidirectional"} if both else {}
+        found = tracer.let(call(kind, x, columns[0], columns[1], **named))
+        for end, one in zip(ends, found[1:], strict=True):
+            end.append(one)
+        x = tracer.let(call("flatten", call("permute_dims", found[0], (0, 2, 1, 3)), start=2, end=3))
+    lasts = [call("concat", tuple(end), axis=0) if len(end) > 1 else end[0] for end in ends]
+    return (call("swapaxes", x, 0, 1) if batch_first else x, *lasts)
+
+
+@word
+def biases(tracer: Tracer, one: Value | None, two: Value | None) -> Value | None:
+    return None if one is None or two is None else tracer.calls.call("concat", (one, two), axis=0)
+
+
+# Losses
+
+
+@word
+def reduced(tracer: Tracer, x: Value, reduction: str) -> Value:
+    return x if reduction == "none" else tracer.calls.call(reduction, x)
+
+
+@word
+def binary(tracer: Tracer, x: Value, target: Value, weights: Any, reduction: str) -> Value:
+    """Losses that ask the target to have the input's shape."""
+    of_shape(tracer, target, x.shape)
+    found = tracer.calls.call("multiply", *same(tracer, x, target))
+    for weight in weights:
+        if weight is not None:
+            found = tracer.calls.call("multiply", found, tracer.calls.call("broadcast_to", weight, x.shape))
+    return reduced(tracer, found, reduction)
+
+
+@word
+def likelihood(tracer: Tracer, loss: Any, x: Value, target: Value, weight: Value | None, reduction: str) -> Value:
+    """Classes on axis 1, or of a single example on axis 0."""
+    if x.rank != 1:
+        made: Value = loss(x, target, weight=weight, reduction=reduction)
+        return made
+    if target.rank:
+        raise NoRow
+    call = tracer.calls.call
+    found = loss(call("expand_dims", x, axis=0), call("reshape", target, (1,)), weight=weight, reduction=reduction)
+    return call("squeeze", found, axis=(0,)) if reduction == "none" else found
+
+
+@word
+def cross_entropy(tracer: Tracer, x: Value, target: Value, weight: Value | None, reduction: str) -> Value:
+    if not target.dtype.is_floating_point:
+        return likelihood(tracer, partial(tracer.calls.call, "cross_entropy_loss"), x, target, weight, reduction)
+    of_shape(tracer, target, x.shape)
+    axis = min(1, x.rank - 1)
+    if weight is not None:
+        equal(tracer, weight.shape[0], x.shape[axis])
+    product = tracer.calls.call("multiply", x, target)
+    return reduced(tracer, tracer.calls.call("sum", product, axis=axis), reduction)
+
+
+@word
+def bilinear(tracer: Tracer, x: Value, y: Value, weight: Value, bias: Value | None) -> Value:
+    """x weight[o] y for each o, and its bias."""
+    axes = "abcdefgh"[: len(x.shape) - 1]
+    if len(axes) < len(x.shape) - 1 or len(x.shape) != len(y.shape):
+        raise NoRow
+    made = tracer.calls.call("einsum", f"{axes}i,oij,{axes}j->{axes}o", [x, weight, y])
+    return made if bias is None else tracer.calls.call("add", made, bias)

@@ -1,0 +1,68 @@
+"""What one run of the user's code leaves: the program, and where each of its lines comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...lang.node import Node
+from .places import PythonPlace
+
+
+class Step(Node):
+    """Where a line of the program comes from. `kind` is `call` of a torch function, or what a question about sizes was:
+    `stated` by the code, a `branch` of it, an `operation`'s own, or a `number` that was asked for. `inputs` are names in the
+    line, `module` is the path of the module whose code ran."""
+
+    kind: str
+    op: str
+    place: PythonPlace
+    module: str = ""
+    inputs: tuple[str, ...] = ()
+
+
+class Unruled(Node):
+    """A call of a torch function that has no row: what it gives is what torch supposes."""
+
+    op: str
+    place: PythonPlace
+
+
+class Stopped(Node):
+    """What ended the trace before the code did: an exception of the user's code or of torch's, in words."""
+
+    said: str
+    place: PythonPlace
+    # The last question that the code asked before, where it is the code that raised.
+    last: str | None = None
+    # Whether it was not the code that refused the sizes, but the trace that cannot go on.
+    is_unread: bool = False
+
+
+class Input(Node):
+    """A tensor that is given: its name, dtype and sizes, numbers or names."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+
+class Trace(Node):
+    """One run: the program's text, the step of each of its lines (from 1), its inputs, the weights by their names in the text
+    with the model's, the names that the user's variables have there, and what the run does not answer for."""
+
+    text: str
+    steps: Mapping[int, Step]
+    inputs: tuple[Input, ...]
+    weights: Mapping[str, str]
+    variables: Mapping[str, str]
+    results: tuple[str, ...]
+    supposed: tuple[Unruled, ...]
+    open_data: tuple[PythonPlace, ...]
+    facts: tuple[tuple[str, Step], ...]
+    stopped: Stopped | None = None
+    hints: Mapping[str, int] = {}
+    # The shapes of what is made of parameters, buffers and constants alone, where they are numbers.
+    fixed: Mapping[str, tuple[int, ...]] = {}
+    # The shapes of the results as the trace knows them, and their sizes with these hints.
+    shapes: tuple[tuple[str, ...], ...] = ()
+    sizes: tuple[tuple[int, ...], ...] = ()

@@ -1,0 +1,231 @@
+"""Symbolic sizes that PyTorch code computes with, and every question that it asks of them.
+
+The only file that uses private names of torch for sizes. No hint reaches a result unseen: whatever rests on one is asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import sympy
+import torch
+from torch.fx.experimental.sym_node import SymNode
+from torch.utils._sympy import functions
+
+from ...lang.node import Node
+
+Symbolic = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+class Question(Node):
+    """What code asked of sizes: a truth (`is_truth`) or a number, and the answer that the hints gave."""
+
+    expr: Any
+    answer: Any
+    is_truth: bool
+
+
+class Unwritable(Exception):
+    """A size or a condition that Rx has no expression for."""
+
+
+_TRUTHS = (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction, sympy.logic.boolalg.BooleanAtom)
+
+
+class Sizes:
+    """What torch's symbolic numbers call their ShapeEnv: it answers from hints, tells of each question, and learns nothing."""
+
+    _translation_validation_enabled = False
+    _replacements_version_counter = 0
+    prefer_deferred_runtime_asserts_over_guards = False
+
+    def __init__(self, asked: Callable[[Question], Any]) -> None:
+        self.asked = asked
+        self.texts: dict[Any, str] = {}
+        self._named: set[str] = set()
+
+    def symbol(self, name: str, hint: int, text: str | None = None) -> torch.SymInt:
+        """A size that is called `name`, whose Rx text is `text` where that is another."""
+        found = sympy.Symbol(name, integer=True, nonnegative=True)
+        self.texts[found] = text or name
+        return self.number(found, hint)
+
+    def number(self, expr: Any, hint: int | None) -> torch.SymInt:
+        return torch.SymInt(SymNode(expr, self, int, hint))
+
+    def real(self, name: str) -> torch.SymFloat:
+        """A float that nobody knows."""
+        return torch.SymFloat(SymNode(sympy.Symbol(name, real=True), self, float, 1.5))
+
+    def truth(self, name: str) -> torch.SymBool:
+        """A truth that data decides."""
+        found = sympy.Ne(sympy.Symbol(name, real=True), 0)
+        return torch.SymBool(SymNode(found, self, bool, True))
+
+    def text(self, value: Any) -> str:
+        """A size as Rx writes it."""
+        expr = value.node.expr if isinstance(value, Symbolic) else value
+        if expr not in self.texts:
+            self.texts[expr] = str(expr) if isinstance(expr, int) else _text(expr, self.texts)
+        return self.texts[expr]
+
+    # What torch calls
+
+    def replace(self, expr: Any) -> Any:
+        return expr
+
+    def _create_fx_call_function(self, *_: object) -> tuple[None, bool]:
+        return None, False
+
+    def _simplify_floor_div(self, expr: Any) -> Any:
+        return expr
+
+    def bound_sympy(self, expr: Any, *_: object) -> Any:
+        return SimpleNamespace(lower=0 if expr.is_nonnegative else -sympy.oo, upper=sympy.oo)
+
+    def evaluate_sym_node(self, node: Any, *_: object, **__: object) -> Any:
+        return self.evaluate_expr(node.expr, node.hint)
+
+    def evaluate_expr(self, orig_expr: Any, hint: Any = None, *_: object, **__: object) -> Any:
+        if orig_expr.is_number or orig_expr in (sympy.true, sympy.false):
+            return hint
+        decided = _decided(orig_expr)
+        if decided is not None:
+            return decided
+        answer = self.asked(Question(orig_expr, hint, isinstance(orig_expr, _TRUTHS)))
+        return sympy.sympify(hint if answer is None else answer)
+
+    def guard_or_defer_runtime_assert(self, orig_expr: Any, *_: object, **__: object) -> bool:
+        hint = orig_expr.subs(dict.fromkeys(orig_expr.free_symbols, 0)) if orig_expr.is_number else True
+        return bool(self.evaluate_expr(orig_expr, hint))
+
+
+def expr_of(size: Any) -> Any:
+    return size.node.expr if isinstance(size, Symbolic) else sympy.Integer(size)
+
+
+def hint_of(size: Any) -> int:
+    return int(size.node.hint) if isinstance(size, torch.SymInt) else int(size)
+
+
+def _decided(expr: Any) -> bool | None:
+    """What is so for all sizes, which are not negative."""
+    if not isinstance(expr, sympy.core.relational.Relational):
+        return None
+    difference = sympy.expand(expr.lhs - expr.rhs)
+    found = expr.func(difference, 0)
+    return bool(found) if found in (sympy.true, sympy.false) else None
+
+
+def is_same(a: Any, b: Any) -> bool | None:
+    """Whether two sizes are the same number: for all that the sizes may be, for none, or that is not known."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    left, right = expr_of(a), expr_of(b)
+    if left == right:
+        return True
+    zero = sympy.expand(left - right).is_zero
+    return None if zero is None else bool(zero)
+
+
+def is_at_most(a: Any, b: Any) -> bool | None:
+    if isinstance(a, int) and isinstance(b, int):
+        return a <= b
+    difference = sympy.expand(expr_of(b) - expr_of(a))
+    if difference.is_nonnegative:
+        return True
+    return False if difference.is_negative else None
+
+
+def is_cut(a: Any, b: Any) -> bool:
+    """Whether a is `min(b, n)` for an n of at least 1: where they are equal, or one of them is 1, the larger one is b."""
+    expr = expr_of(a)
+    others = set(expr.args) - {expr_of(b)} if isinstance(expr, (functions.Min, sympy.Min)) else set(expr.args)
+    is_min = isinstance(expr, (functions.Min, sympy.Min)) and len(others) < len(expr.args)
+    return is_min and all(bool(o.is_positive) for o in others)
+
+
+_INFIX = {sympy.Eq: "==", sympy.Ne: "!=", sympy.Le: "<=", sympy.Lt: "<", sympy.Ge: ">=", sympy.Gt: ">"}
+
+
+def _text(expr: Any, names: Mapping[Any, str], inside: bool = False) -> str:
+    """A sympy expression in Rx; in parentheses where it stands `inside` of another one."""
+    found = _written(expr, names)
+    return f"({found})" if inside and not found.replace("_", "a").isalnum() and not _is_call(found) else found
+
+
+def _is_call(text: str) -> bool:
+    return text.startswith(("@", "max(", "min(", "ceildiv(")) and text.endswith(")") and text.count("(") == 1
+
+
+def _written(expr: Any, names: Mapping[Any, str]) -> str:
+    each = partial(_operands, names)
+    if expr in names:
+        return names[expr]
+    for kind, sign in _INFIX.items():
+        if isinstance(expr, kind):
+            return f"{_text(expr.lhs, names, True)} {sign} {_text(expr.rhs, names, True)}"
+    match expr:
+        case sympy.Integer():
+            return str(int(expr))
+        case sympy.And() | sympy.Or():
+            return _JOINED[isinstance(expr, sympy.And)].join(sorted(each(expr.args)))
+        case sympy.Not():
+            return f"!{_text(expr.args[0], names, True)}"
+        case sympy.Add():
+            return _sum(expr, names)
+        case sympy.Mul() if all(a.is_integer for a in expr.args):
+            return " * ".join(each(expr.args))
+        case sympy.Pow() if isinstance(expr.exp, sympy.Integer) and 1 < expr.exp < 9:
+            return " * ".join(each([expr.base] * int(expr.exp)))
+        case functions.FloorDiv() | functions.CleanDiv() if expr.args[1] != 0:
+            return " // ".join(each(expr.args))
+        case functions.PythonMod() | functions.Mod():
+            return " % ".join(each(expr.args))
+        case functions.Max() | functions.Min() | sympy.Max() | sympy.Min():
+            name = "max" if isinstance(expr, (functions.Max, sympy.Max)) else "min"
+            return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=str))})"
+        case functions.CeilToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
+            return f"ceildiv({', '.join(_text(a, names) for a in expr.args[0].args)})"
+        case functions.FloorToInt() | functions.TruncToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
+            return " // ".join(each(expr.args[0].args))
+        case functions.RoundToInt() if isinstance(expr.args[0], functions.IntTrueDiv) and expr.args[0].args[1] == 2:
+            half = _text(expr.args[0].args[0], names, True)  # halves are rounded to the even number
+            return f"({half} + {half} // 2 % 2) // 2"
+        case functions.LShift():
+            return f"{_text(expr.args[0], names, True)} * {2 ** int(expr.args[1])}"
+        case functions.RShift():
+            return f"{_text(expr.args[0], names, True)} // {2 ** int(expr.args[1])}"
+    raise Unwritable(str(expr))
+
+
+_JOINED = {True: " && ", False: " || "}
+
+
+def _operands(names: Mapping[Any, str], parts: Any) -> list[str]:
+    return [_text(p, names, True) for p in parts]
+
+
+def _sum(expr: Any, names: Mapping[Any, str]) -> str:
+    parts = sorted(expr.args, key=lambda a: (a.is_number, str(a)))
+    text = ""
+    for part in parts:
+        sign = "-" if part.could_extract_minus_sign() else "+"
+        shown = _text(-part if sign == "-" else part, names, True)
+        text = f"{text} {sign} {shown}" if text else ("0 - " if sign == "-" else "") + shown
+    return text
+
+
+def _hash(size: Any) -> int:
+    return hash((id(size.node.shape_env), size.node.expr))
+
+
+def _divmod(size: Any, other: Any) -> Any:
+    return size // other, size % other
+
+
+# What is set of torch.SymInt during a trace, so that sizes are keys of dicts, and `divmod` takes them.
+PATCHES = {"__hash__": _hash, "__divmod__": _divmod}

@@ -1,0 +1,340 @@
+"""What `PATH.py:NAME` names, what is given to it, and its trace with some hints. Only this imports the user's code."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import math
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ...lang.node import Node
+from .arguments import Declared, Unread, Written, declared_in, rebuilt, sizes_in, written
+from .places import PythonPlace, of_traceback
+from .table import rows
+from .trace import Trace, Tracer
+
+# Tensors with more elements than this are made without data where the constructor allows it.
+_LARGE = 2**16
+# The hints of the two runs: distinct primes above 1, and no number that a model is likely to have.
+HINTS = ((13, 7, 17, 19, 23, 29, 31, 37), (11, 5, 41, 43, 47, 53, 59, 61))
+# What the user's code may raise: anything, and what ends a program.
+_ANYTHING = (Exception, SystemExit)
+_OWN = str(Path(__file__).parent)
+Inputs = Callable[[Callable[..., Any]], Mapping[str, Any]]
+
+
+class Unloadable(Exception):
+    """The target cannot be imported, built, or called: the message says why, `place` where in the user's code, `trace` is his
+    traceback from his own first line."""
+
+    def __init__(self, said: str, place: PythonPlace | None = None, trace: str = "") -> None:
+        super().__init__(said)
+        self.place, self.trace = place, trace
+
+
+class Target(Node):
+    """What is traced: the code, its arguments by name with Declared in the places of inputs, and, of a module, the module.
+    `ahead` are the arguments that go by position; `hinted` are the hints of the two runs where any will not do."""
+
+    name: str
+    code: Callable[..., Any]
+    args: Mapping[str, Any]
+    module: Any = None
+    ahead: tuple[str, ...] = ()
+    hinted: tuple[Mapping[str, int], ...] = ()
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        return tuple(sizes_in(tuple(self.args.values())))
+
+
+def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs: Inputs | None = None) -> Target:
+    """Import a target and build it; `inputs` tells what a function's annotations say. Raises Unloadable."""
+    place, _, attribute = name.rpartition(":")
+    try:
+        given = [one for text in args for one in written("--arg", text)]
+        twice = next((one.name for n, one in enumerate(given) if one.name in {g.name for g in given[:n]}), None)
+        if twice is not None:
+            raise Unread(f"`{twice}` is given twice")
+        built_with = list(written("--init", init)) if init is not None else []
+    except Unread as wrong:
+        raise Unloadable(str(wrong)) from None
+    with _own_output():
+        module = _imported(place, folder)
+        found = _named(module, place, attribute)
+        scope = vars(module)
+        values = {one.name: _value(one, scope) for one in given}
+        code = _built(name, found, {one.name: _value(one, scope) for one in built_with}, init, bool(values))
+        return targeted(name, code, values, inputs)
+
+
+def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | None = None) -> Target:
+    """Code with what is given to it, and with what its annotations say of the rest; raises Unloadable."""
+    if not callable(code):
+        raise Unloadable(f"{name} is {_a(code)}: name a function, a class of modules, or a module")
+    params = _parameters(code)
+    if inputs is not None and any(p.default is p.empty and n not in values for n, p in params.items()):
+        values = {**inputs(code.forward if isinstance(code, torch.nn.Module) else code), **values}
+    ahead = _ahead(name, params, values)
+    for _ in declared_in(tuple(values.values())):
+        break
+    else:
+        example = next((n for n in params if n not in values), "x")
+        raise Unloadable(f'{name}: no argument is an input: `--arg "{example}=float32[b, 3]"` declares one')
+    owner = code if isinstance(code, torch.nn.Module) else getattr(code, "__self__", None)
+    modules = [v for v in (owner, *values.values()) if isinstance(v, torch.nn.Module)]
+    return Target(name, code, values, modules[0] if modules else None, ahead)
+
+
+def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = frozenset()) -> Trace:
+    """One run of a target; where data decides at one of the places `otherwise`, the other way."""
+    tracer = Tracer(hints, rows(), target.module, otherwise)
+    args = {name: _taken(tracer, name, value) for name, value in target.args.items()}
+    ahead = [args.pop(name) for name in target.ahead]
+    with _own_output():
+        return tracer.trace(_staying(target.code), tuple(ahead), args)
+
+
+def _staying(code: Callable[..., Any]) -> Callable[..., Any]:
+    """The code, whose end of the program is an exception like others."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return code(*args, **kwargs)
+        except SystemExit as leaving:
+            raise RuntimeError(f"the code ends the program: SystemExit({leaving})").with_traceback(
+                leaving.__traceback__
+            ) from None
+
+    return run
+
+
+def hints(target: Target, run: int) -> dict[str, int]:
+    if target.hinted:
+        return dict(target.hinted[run])
+    return dict(zip(target.sizes, primes(run), strict=False))
+
+
+def primes(run: int) -> Iterator[int]:
+    """The hints of a run, as many as there have to be."""
+    yield from HINTS[run]
+    yield from (n for n in range(67 + run * 1000, 10**6) if all(n % d for d in range(2, math.isqrt(n) + 1)))
+
+
+def _taken(tracer: Tracer, name: str, value: Any) -> Any:
+    """An argument with tensors of the trace where inputs are declared."""
+    match value:
+        case Declared(dtype=None):
+            return tracer.symbols[str(value.shape[0])]
+        case Declared():
+            return tracer.input(name, str(value.dtype), value.shape)
+        case dict():
+            return {k: _taken(tracer, f"{name}_{k}", v) for k, v in value.items()}
+        case list() | tuple():
+            return rebuilt(value, [_taken(tracer, f"{name}_{n}", v) for n, v in enumerate(value)])
+    return value
+
+
+# Import
+
+
+def _imported(place: str, folder: Path) -> ModuleType:
+    try:
+        return _by_path(place, folder) if place.endswith(".py") else _by_name(place, folder)
+    except _ANYTHING as problem:
+        raise _failed(f"importing {place}", problem) from problem
+
+
+def _by_name(place: str, folder: Path) -> ModuleType:
+    sys.path.insert(0, str(folder))
+    return importlib.import_module(place)
+
+
+def _by_path(place: str, folder: Path) -> ModuleType:
+    path = (folder / place).resolve()
+    package = path.parent
+    while (package / "__init__.py").exists():  # what it imports relatively is found from there
+        package = package.parent
+    sys.path[:0] = list(dict.fromkeys((str(package), str(folder))))
+    name = ".".join(path.relative_to(package).with_suffix("").parts)
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) != str(path):
+        name += "_"  # Python's own of that name is in use
+    if "." in name:
+        importlib.import_module(name.rpartition(".")[0])
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"no module in {place}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _named(module: ModuleType, place: str, attribute: str) -> Any:
+    found: Any = module
+    for part in attribute.split("."):
+        owner = found
+        try:
+            found = getattr(owner, part)
+        except AttributeError:
+            has = (
+                [n for n, v in vars(owner).items() if callable(v) and not n.startswith("_")]
+                if hasattr(owner, "__dict__")
+                else []
+            )
+            near = get_close_matches(part, has, 1)
+            own = [n for n in has if getattr(getattr(owner, n), "__module__", None) == module.__name__]
+            more = f": is `{near[0]}` meant?" if near else f"; it has {', '.join(own[:8])}" if own else ""
+            raise Unloadable(f"{place} has no `{attribute}`{more}") from None
+        except _ANYTHING as problem:
+            raise _failed(f"looking up {attribute} in {place}", problem) from problem
+    return found
+
+
+def _value(one: Written, scope: Mapping[str, Any]) -> Any:
+    try:
+        return one.value(scope)
+    except _ANYTHING as problem:
+        raise _failed(one.option, problem) from problem
+
+
+# Building
+
+
+def _built(name: str, found: Any, named: Mapping[str, Any], init: str | None, has_args: bool) -> Any:
+    """The code that a name is: a class is built, what needs no arguments and is given none is called for what it makes."""
+    is_made = isinstance(found, type) or init is not None
+    if is_made:
+        return _called(name, found, named, init)
+    is_factory = callable(found) and not isinstance(found, torch.nn.Module) and not has_args and not _needs(found)
+    return _called(name, found, {}, None) if is_factory else _of_factory(name, found, has_args)
+
+
+def _of_factory(name: str, found: Any, has_args: bool) -> Any:
+    """A function that takes no arguments makes what is given some."""
+    if not has_args or isinstance(found, torch.nn.Module) or not callable(found) or _parameters(found):
+        return found
+    return _called(name, found, {}, None)
+
+
+def _needs(found: Callable[..., Any]) -> bool:
+    return any(p.default is p.empty for p in _parameters(found).values())
+
+
+def _called(name: str, found: Any, named: Mapping[str, Any], init: str | None) -> Any:
+    """What a constructor makes, its large tensors without data if it allows that."""
+    if not callable(found):
+        raise Unloadable(f"--init {init!r}: {name} is {_a(found)}, and is not built")
+    try:
+        inspect.signature(found).bind(**named)
+    except TypeError as wrong:
+        raise Unloadable(f"building {name}{_with(init)}: {wrong}: it takes {_listed(_parameters(found))}") from None
+    except ValueError:
+        pass  # it does not say what it takes
+    with contextlib.suppress(*_ANYTHING), _WithoutData():
+        return found(**named)
+    try:
+        return found(**named)
+    except _ANYTHING as problem:
+        raise _failed(f"building {name}{_with(init)}", problem) from problem
+
+
+def _with(init: str | None) -> str:
+    return f" with --init {init!r}" if init else ""
+
+
+class _WithoutData(TorchFunctionMode):
+    """Large tensors are made on the device meta."""
+
+    made = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn})
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in self.made and "out" not in kwargs and math.prod(_sizes(args)) > _LARGE:
+            kwargs = {**kwargs, "device": "meta"}
+        return func(*args, **kwargs)
+
+
+def _sizes(args: Any) -> tuple[int, ...]:
+    found = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    return tuple(s for s in found if isinstance(s, int))
+
+
+# Arguments
+
+
+def _parameters(code: Any) -> dict[str, inspect.Parameter]:
+    """What code takes; nothing where it does not say."""
+    try:
+        return dict(inspect.signature(code.forward if isinstance(code, torch.nn.Module) else code).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _ahead(name: str, params: Mapping[str, inspect.Parameter], values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The arguments that go by position; raises Unloadable where the code takes others."""
+    kinds = [p.kind for p in params.values()]
+    if not params:
+        return tuple(values)
+    unknown = [n for n in values if n not in params]
+    if inspect.Parameter.VAR_POSITIONAL in kinds and unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
+        return (*(n for n in params if n in values), *unknown)
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
+        near = get_close_matches(unknown[0], params, 1)
+        more = f", is `{near[0]}` meant" if near else ""
+        raise Unloadable(f"{name} takes no `{unknown[0]}`{more}: it takes {_listed(params)}")
+    needed = [
+        n
+        for n, p in params.items()
+        if p.default is p.empty and n not in values and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    if needed:
+        raise Unloadable(
+            f'{name} takes `{needed[0]}`, which is not given: `--arg "{needed[0]}=float32[b, 3]"` declares it'
+        )
+    return tuple(n for n, p in params.items() if p.kind is p.POSITIONAL_ONLY and n in values)
+
+
+def _listed(params: Mapping[str, inspect.Parameter]) -> str:
+    return ", ".join(f"`{p}`" for p in map(str, params.values())) or "nothing"
+
+
+def _a(value: Any) -> str:
+    return f"a value of {type(value).__name__}" if not isinstance(value, ModuleType) else "a Python module"
+
+
+# What the user's code raises
+
+
+def _failed(doing: str, problem: BaseException) -> Unloadable:
+    own, said = _of_user(problem.__traceback__), str(problem)
+    is_shown = own is not None or isinstance(problem, SyntaxError)
+    lines = traceback.TracebackException(type(problem), problem, own).format() if is_shown else ()
+    name = type(problem).__name__
+    return Unloadable(f"{doing}: {name}{f': {said}' if said else ''}", of_traceback(problem), "".join(lines))
+
+
+def _of_user(at: TracebackType | None) -> TracebackType | None:
+    """A traceback from the user's own first line."""
+    while at is not None and at.tb_frame.f_code.co_filename.startswith((_OWN, "<frozen", "<--")):
+        at = at.tb_next
+    return at
+
+
+@contextlib.contextmanager
+def _own_output() -> Iterator[None]:
+    """What the user's code prints is no part of our output."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield

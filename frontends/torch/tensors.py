@@ -1,0 +1,157 @@
+"""The tensors that the user's code computes with: no data, a shape of symbolic sizes, and a name in the Rx program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .values import Value
+
+if TYPE_CHECKING:
+    from .trace import Tracer
+
+
+class NotTraced(Exception):
+    """What reached torch's kernels, which have no data to work with."""
+
+
+class Traced(torch.Tensor):
+    """A tensor of a trace. All calls of torch come to the tracer by `__torch_function__`."""
+
+    value: Value
+    tracer: Tracer
+    # It and its views, and what it is a view of: what is written into one in place changes the elements of all.
+    family: list[Traced]
+
+    @staticmethod
+    def made(tracer: Tracer, value: Value) -> Traced:
+        found = torch.Tensor._make_wrapper_subclass(Traced, (), dtype=value.dtype, device="cpu")
+        assert isinstance(found, Traced)
+        found.value, found.tracer, found.family = value, tracer, [found]
+        return found
+
+    def joins(self, base: Traced) -> None:
+        """Take note that this may be a view of another tensor."""
+        base.family.append(self)
+        self.family = base.family
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        tracer = next(t.tracer for t in all_traced((args, kwargs or {})))
+        return tracer.called(func, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotTraced(f"{func} is called past torch's functions")
+
+    @property
+    def shape(self) -> Any:
+        return torch.Size(self.value.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.value.shape[dim]
+
+    def dim(self) -> int:
+        return self.value.rank
+
+    ndimension = dim
+    ndim = property(dim)
+
+    def numel(self) -> Any:
+        total: Any = 1
+        for size in self.value.shape:
+            total = total * size
+        return total
+
+    nelement = numel
+
+    def __len__(self) -> Any:
+        if not self.value.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.value.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tracer.rows_of(self))
+
+    def __bool__(self) -> bool:
+        return self.tracer.truth_of(self)
+
+    def item(self) -> Any:
+        return self.tracer.item_of(self)
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        return int(self.item())
+
+    def __repr__(self, **_: Any) -> str:
+        return f"<{self.value.text} : {self.value.info.dtype} of rank {self.value.rank}>"
+
+    __hash__ = object.__hash__
+
+
+# Functions whose results may be views of their first operand.
+VIEWS = frozenset(
+    [
+        "view",
+        "reshape",
+        "view_as",
+        "reshape_as",
+        "transpose",
+        "swapaxes",
+        "swapdims",
+        "t",
+        "permute",
+        "movedim",
+        "flatten",
+        "unflatten",
+        "squeeze",
+        "unsqueeze",
+        "expand",
+        "expand_as",
+        "split",
+        "split_with_sizes",
+        "chunk",
+        "unbind",
+        "tensor_split",
+        "narrow",
+        "select",
+        "diagonal",
+        "unfold",
+        "detach",
+        "contiguous",
+        "to",
+        "type",
+        "float",
+        "double",
+        "half",
+        "long",
+        "int",
+        "bool",
+        "cpu",
+        "__getitem__",
+        "__get__",
+        "real",
+        "imag",
+        "broadcast_to",
+        "requires_grad_",
+    ]
+)
+
+
+def all_traced(value: Any) -> Iterator[Traced]:
+    if isinstance(value, Traced):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from all_traced(one)
+    elif isinstance(value, dict):
+        yield from all_traced(tuple(value.values()))
+    elif isinstance(value, slice):
+        yield from all_traced((value.start, value.stop, value.step))

@@ -1,0 +1,487 @@
+"""Runs the user's code once over symbolic sizes, and writes an Rx line for each torch function that it calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+from unittest.mock import patch
+
+import sympy
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ...lang.dtypes import DTYPES
+from ...lang.no_rule import target
+from ...ops.model import TensorInfo
+from ..onnx.literals import literal, quoted
+from ..onnx.model import Tensor
+from ..onnx.names import Names
+from . import places
+from .opening import opened
+from .places import NO_PLACE, PythonPlace
+from .run import Input, Step, Stopped, Trace, Unruled
+from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of
+from .tensors import VIEWS, NotTraced, Traced, all_traced
+from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
+
+# Constants of so many elements stand in the program, since shapes may be made of them.
+_FEW = 64
+
+
+@dataclass
+class Lines:
+    """The statements of one function of the program."""
+
+    lines: list[tuple[str, Step]] = field(default_factory=list)
+
+
+class Tracer(TorchFunctionMode):
+    """One run of the user's code."""
+
+    def __init__(
+        self, hints: Mapping[str, int], rows: Mapping[Any, Callable[..., Any]], module: Any = None,
+        otherwise: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.rows = rows
+        self.hints = dict(hints)
+        self.otherwise = otherwise  # where data decides, and the other way is wanted
+        self.sizes = Sizes(self.asked)
+        self.symbols = {name: self.sizes.symbol(name, hint) for name, hint in hints.items()}
+        self.calls = Calls(Reading(self.sizes, self.fresh))
+        self.names = Names(hints)
+        self.body = Lines()
+        self.externs: dict[str, str] = {}
+        self.inputs: list[Input] = []
+        self.weights: dict[tuple[int, int], Value] = {}
+        self.kept: list[torch.Tensor] = []  # so that no id is used twice
+        self.weight_types: dict[str, str] = {}
+        self.weight_names: dict[str, str] = {}
+        self.variables: dict[str, str] = {}
+        self.fixed: dict[str, tuple[int, ...]] = {}
+        self.supposed: list[Unruled] = []
+        self.open_data: list[PythonPlace] = []
+        self.facts: list[tuple[str, Step]] = []
+        self.inside = 0
+        self.place: PythonPlace = NO_PLACE
+        self.frame: FrameType | None = None
+        self.unread: set[Any] = set()
+        self.path: list[str] = []
+        self.paths = dict(_paths(module))
+        self.tensor_names = dict(_tensor_names(module))
+        self.op = ""
+
+    # What comes in
+
+    def input(self, name: str, dtype: str, shape: Sequence[int | str]) -> Traced:
+        """A tensor that is given, whose sizes are numbers or names."""
+        made = self.names.value(name)
+        self.variables[made] = name
+        self.inputs.append(Input(made, dtype, tuple(shape)))
+        dims = tuple(self.symbols[d] if isinstance(d, str) else d for d in shape)
+        return Traced.made(self, Value(made, TensorInfo(dims, DTYPES[dtype]), is_name=True))
+
+    def constant(self, tensor: torch.Tensor) -> Value:
+        """A tensor with data: a parameter, a buffer or a number of the model's."""
+        if _identity(tensor) in self.weights:
+            return self.weights[_identity(tensor)]
+        self.kept.append(tensor)
+        dtype, shape = TORCH_DTYPES[tensor.dtype], tuple(tensor.shape)
+        data = self._few(tensor)
+        original = self.tensor_names.get(id(tensor), "")
+        if data is not None and not original:
+            text = literal(Tensor("", dtype, shape, None, data, None))
+            if text is not None:
+                info = TensorInfo(shape, DTYPES[dtype], data if DTYPES[dtype].kind == "int" else None)
+                return self._known(tensor, Value(text, info, is_weight=True))
+        name = self.names.value(original or f"constant_{len(self.weight_names) + 1}")
+        self.fixed[name] = shape
+        self.weight_types[name] = f"Tensor([{', '.join(map(str, shape))}], {dtype})"
+        self.weight_names[name] = original or "a constant"
+        return self._known(tensor, Value(name, TensorInfo(shape, DTYPES[dtype]), is_name=True, is_weight=True))
+
+    def _known(self, tensor: torch.Tensor, value: Value) -> Value:
+        self.weights[_identity(tensor)] = value
+        return value
+
+    def _few(self, tensor: torch.Tensor) -> tuple[Any, ...] | None:
+        if tensor.numel() > _FEW or tensor.is_meta or tensor.is_complex():
+            return None
+        return tuple(tensor.detach().flatten().tolist())
+
+    # What a row asks
+
+    def let(self, value: Value, hints: Sequence[str] = ()) -> Any:
+        """The value bound by a line: a Value, or a tuple of them."""
+        if value.is_name and value.parts is None:
+            return value
+        infos = (value.info,) if value.parts is None else value.parts
+        hints = hints if len(hints) == len(infos) else (self.op.rpartition(".")[2].strip("_") or "v",) * len(infos)
+        names = [self.names.fresh(hint) for hint in hints]
+        self.variables.update(zip(names, hints, strict=True))
+        head = names[0] if value.parts is None else f"({', '.join(names)})"
+        self.write(f"let {head} = {value.text}")
+        found = tuple(
+            Value(name, info, is_name=True, is_weight=value.is_weight) for name, info in zip(names, infos, strict=True)
+        )
+        for one in found:
+            self._read_back(one)
+            self._fix(one)
+        return found[0] if value.parts is None else found
+
+    def fresh(self, hint: int) -> Any:
+        """A size of which only the program knows what it is: it is read back of what has it."""
+        name = self.names.fresh("n")
+        found = self.sizes.symbol(name, hint)
+        self.unread.add(found.node.expr)
+        return found
+
+    def _fix(self, value: Value) -> None:
+        """Remember the sizes of what the model itself has."""
+        if value.is_weight and all(map(is_static, value.shape)):
+            self.fixed[value.text] = tuple(map(int, value.shape))
+
+    def _read_back(self, value: Value) -> None:
+        for axis, size in enumerate(value.shape):
+            if isinstance(size, torch.SymInt) and size.node.expr in self.unread:
+                self.unread.remove(size.node.expr)
+                self.write(f"let {self.sizes.text(size)} = @item(@shape({value.text})[{axis}])")
+
+    def scalar(self, value: Any, dtype: torch.dtype) -> Value:
+        """A number of Python's as an operand beside tensors of a dtype."""
+        info = TensorInfo((), DTYPES[TORCH_DTYPES[dtype]])
+        if isinstance(value, torch.SymInt):
+            return Value(f"@size_to_tensor({self.sizes.text(value)}, {info.dtype})", info)
+        if isinstance(value, Symbolic):
+            self.externs["number"] = 'extern @number = fn() : Tensor([], float64) = "python:number"'
+            return Value(f"@cast(@number(), {info.dtype})", info)
+        text = literal(Tensor("", str(info.dtype), (), None, (self._fitting(value, dtype),), None))
+        return Value(str(text), info, is_weight=True)
+
+    def _fitting(self, value: Any, dtype: torch.dtype) -> Any:
+        if dtype is torch.bool:
+            return bool(value)
+        return float(value) if dtype.is_floating_point else int(value)
+
+    def write(self, text: str, kind: str = "call") -> None:
+        self.body.lines.append((text, self.step(kind)))
+
+    def step(self, kind: str) -> Step:
+        return Step(kind, self.op, self.place, self.path[-1] if self.path else "", ())
+
+    # What the code asks
+
+    def asked(self, question: Question) -> Any:
+        """A question that rests on a hint becomes a fact of this run; the answer."""
+        place, _ = places.here()
+        if question.is_truth and not {str(s) for s in question.expr.free_symbols} <= set(self.hints):
+            self.open_data.append(place)
+            if place.key in self.otherwise:
+                question = Question(question.expr, sympy.Not(sympy.sympify(question.answer)), True)
+        kind = self._kind(question, place)
+        before, self.place = self.place, place if not self.inside else self.place
+        try:
+            text = self._fact(question)
+            step = replace_op(self.step(kind), self.op if self.inside else "")
+            self.body.lines.append((f"assert {text}", step))
+            self.facts.append((text, step))
+        except Unwritable:
+            self.open_data.append(self.place)
+        finally:
+            self.place = before
+        return question.answer
+
+    def _kind(self, question: Question, place: PythonPlace) -> str:
+        if not question.is_truth:
+            return "number"
+        if places.is_stating() or places.is_stated(place.file, place.line, place.start, bool(question.answer)):
+            return "stated"
+        return "operation" if self.inside else "branch"
+
+    def _fact(self, question: Question) -> str:
+        if not question.is_truth:
+            return f"{self.sizes.text(question.expr)} == {int(question.answer)}"
+        return self.sizes.text(question.expr if question.answer else sympy.Not(question.expr))
+
+    def truth_of(self, x: Traced) -> bool:
+        """What only data decides: one way is taken, and that is told."""
+        self.open_data.append(place := places.here()[0])
+        return place.key not in self.otherwise
+
+    def item_of(self, x: Traced) -> Any:
+        dtype = x.value.dtype
+        with self._call("item"):
+            if dtype is torch.bool:
+                return self.sizes.truth(self.names.fresh("truth"))
+            if dtype.is_floating_point:
+                return self.sizes.real(self.names.fresh("number"))
+            found = sympy.Symbol(name := self.names.fresh("n"), integer=True)
+            self.sizes.texts[found] = name
+            self.write(f"let {name} = @item(@reshape({x.value.text}, []))")
+            return self.sizes.number(found, 3)
+
+    def rows_of(self, x: Traced) -> list[Any]:
+        """What is iterated over: as many as the assignment takes apart, else as many as there are."""
+        count = places.unpacked(places.here()[1])
+        size = x.value.shape[0]
+        if not isinstance(size, int) and count is not None:
+            with self._call("unpack"):
+                text = f"{self.sizes.text(size)} == {count}"
+                self.write(f"assert {text}")
+        return [x[i] for i in range(count or int(size))]
+
+    # Calls
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return self.called(func, args, kwargs or {})
+
+    def called(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """One call of a torch function."""
+        if getattr(func, "__name__", "") == "__get__" and func not in self.rows:
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args, **kwargs)
+        is_of_sizes = getattr(func, "__name__", "").startswith(("sym_", "_sym_"))
+        if is_of_sizes or not _is_symbolic((args, kwargs)) and not any(True for _ in all_traced((args, kwargs))):
+            return func(*args, **kwargs)  # of sizes, or of the model's own data alone
+        with self._call(_name(func)):
+            row = self.rows.get(func)
+            return self._by_row(func, row, args, kwargs) if row is not None else self._supposed(func, args, kwargs)
+
+    @contextmanager
+    def _call(self, op: str) -> Iterator[None]:
+        before = self.place, self.frame, self.op
+        if not self.inside:
+            self.place, self.frame = places.here()
+            self.op = op
+        self.inside += 1
+        try:
+            yield
+        finally:
+            self.inside -= 1
+            self.place, self.frame, self.op = before
+
+    def _by_row(self, func: Any, row: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        named = {_SAME.get(k, k): v for k, v in kwargs.items() if k not in _IGNORED}
+        begun = len(self.body.lines)
+        try:
+            found = row(self, *map(self.taken, args), **{k: self.taken(v) for k, v in named.items()})
+        except (NoRow, TypeError) as why:
+            if isinstance(why, TypeError) and "argument" not in str(why):
+                raise
+            del self.body.lines[begun:]
+            return self._supposed(func, args, kwargs)
+        except Impossible as problem:
+            self.write(f"let {self.names.fresh('never')} = {problem.text}")
+            raise
+        first = args[0] if args else None
+        if getattr(row, "in_place", False) or named.get("inplace") is True:
+            return self.put(first, found)
+        return self._viewed(func, first, self.given(found))
+
+    def put(self, target: Any, found: Value) -> Any:
+        """A result that takes the place of what was in a tensor: of its views only the shapes are known from then on."""
+        if not isinstance(target, Traced):
+            self.weights[_identity(target)] = self.let(found)
+            return target
+        hints = places.bound_names(self.frame) or (self.variables.get(target.value.text, "v"),)
+        target.value = self.let(found, hints)
+        for other in target.family:
+            if other is not target:
+                call = "logical_xor" if other.value.dtype is torch.bool else "add"
+                noise = self.scalar(self.sizes.real("number"), other.value.dtype)
+                other.value = self.let(self.calls.call(call, other.value, noise))
+        return target
+
+    def _viewed(self, func: Any, base: Any, found: Any) -> Any:
+        if isinstance(base, Traced) and getattr(func, "__name__", "") in VIEWS:
+            for one in all_traced(found):
+                one.joins(base)
+        return found
+
+    def taken(self, value: Any) -> Any:
+        """An argument as rows take it: tensors as Values."""
+        if isinstance(value, Traced):
+            return value.value
+        if isinstance(value, torch.Tensor):
+            return self.constant(value)
+        if isinstance(value, slice):
+            return slice(self.taken(value.start), self.taken(value.stop), self.taken(value.step))
+        if isinstance(value, (list, tuple)):
+            return tuple(self.taken(v) for v in value)
+        return value
+
+    def given(self, found: Any) -> Any:
+        """A row's result as the user's code takes it."""
+        hints = places.bound_names(self.frame)
+        if isinstance(found, Value):
+            made = self.let(found, hints)
+            return tuple(Traced.made(self, v) for v in made) if isinstance(made, tuple) else Traced.made(self, made)
+        if isinstance(found, (list, tuple)):
+            each = hints if len(hints) == len(found) else ("",) * len(found)
+            made = tuple(
+                Traced.made(self, self.let(v, (h,) if h else ())) if isinstance(v, Value) else v
+                for v, h in zip(found, each, strict=True)
+            )
+            return made if type(found) in (list, tuple) else type(found)(made)  # such as torch.return_types.max
+        return found
+
+    def _supposed(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """What torch's own symbolic shapes say of a call without a row."""
+        from .supposing import supposed  # it loads much of torch
+
+        if kwargs.get("out") is not None:
+            raise NotTraced("what is written into `out=` is not followed")
+        self.supposed.append(Unruled(self.op, self.place))
+        found = supposed(self, func, args, kwargs)
+        name = getattr(func, "__name__", "")
+        if name.endswith("_") and not name.endswith("__") and isinstance(found, Traced):
+            return self.put(args[0], found.value)
+        return self._viewed(func, args[0] if args else None, found)
+
+    def opaque(self, operands: Sequence[Value], shape: Sequence[Any], dtype: torch.dtype) -> Value:
+        """A tensor that an operation without a row gives."""
+        name = self.names.function(f"{self.op}_{len(self.externs)}")
+        kinds = [
+            f"x{n} : Tensor([{', '.join(f'd{n}_{a}' for a in range(v.rank))}], {v.info.dtype})"
+            for n, v in enumerate(operands)
+        ]
+        rank = f"Tensor([{', '.join('?' for _ in shape)}], {TORCH_DTYPES[dtype]})"
+        self.externs[name] = f"extern @{name} = fn({', '.join(kinds)}) : {rank} = {quoted(target('python', self.op))}"
+        sizes = ", ".join(map(self.sizes.text, shape))
+        text = f"@{name}({', '.join(v.text for v in operands)})"
+        made = self.names.fresh(self.op.rpartition(".")[2])
+        self.write(f"let {made} : Tensor([{sizes}], {TORCH_DTYPES[dtype]}) = {text}", "supposed")
+        return Value(made, TensorInfo(tuple(shape), DTYPES[TORCH_DTYPES[dtype]]), is_name=True)
+
+    # The whole
+
+    def run_user_code(self, code: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        return code(*args, **kwargs)
+
+    def entered(self, module: Any, *_: Any) -> None:
+        self.path.append(self.paths.get(id(module), type(module).__name__))
+
+    def left(self, *_: Any) -> None:
+        self.path.pop()
+
+    def trace(self, code: Callable[..., Any], args: Any, kwargs: Any) -> Trace:
+        """The program that the code is, as far as it runs."""
+        stopped, result = None, None
+        hooks = torch.nn.modules.module
+        with ExitStack() as during:
+            for name, value in PATCHES.items():
+                during.enter_context(patch.object(torch.SymInt, name, value, create=True))
+            during.enter_context(patch.object(math, "sqrt", _sqrt))
+            during.enter_context(opened(self.rows))
+            for hook in (
+                hooks.register_module_forward_pre_hook(self.entered),
+                hooks.register_module_forward_hook(self.left, always_call=True),
+            ):
+                during.callback(hook.remove)
+            during.enter_context(torch.no_grad())
+            during.enter_context(self)
+            try:
+                result = self.run_user_code(code, args, kwargs)
+            except Impossible:
+                stopped = Stopped("", self.place)
+            except Exception as problem:  # noqa: BLE001  # whatever the user's code raises
+                stopped = self._stopped(problem)
+        return self._whole(result, stopped)
+
+    def _stopped(self, problem: Exception) -> Stopped:
+        place = places.of_traceback(problem)
+        last = self.facts[-1] if self.facts else None
+        said = str(problem) if isinstance(problem, NotTraced) else f"{type(problem).__name__}: {problem}"
+        is_own = last is not None and last[1].kind in ("stated", "branch")
+        is_unread = isinstance(problem, NotImplementedError) or not isinstance(problem, _REFUSALS)
+        return Stopped(said, place, last[0] if is_own and last is not None else None, is_unread)
+
+    def _whole(self, result: Any, stopped: Stopped | None) -> Trace:
+        values = [self.let(self.taken(t)) for t in _results(result)] if stopped is None else []
+        names = [v.text for v in values] or [i.name for i in self.inputs[:1]]
+        held = {size for i in self.inputs for size in i.shape}
+        params = [f"{name} : Size" for name in self.symbols if name not in held]
+        params += [f"{i.name} : Tensor([{', '.join(map(str, i.shape))}], {i.dtype})" for i in self.inputs]
+        params += [f"{name} : {kind}" for name, kind in self.weight_types.items()]
+        head = [*self.externs.values(), f"@main = fn({', '.join(params)}) {{"]
+        end = [f"  {names[0]}" if len(names) == 1 else f"  ({', '.join(names)})", "}"]
+        text = "\n".join([*head, *(f"  {line}" for line, _ in self.body.lines), *end]) + "\n"
+        steps = {n: step for n, (_, step) in enumerate(self.body.lines, len(head) + 1)}
+        return Trace(
+            text, steps, tuple(self.inputs), self.weight_names, self.variables, tuple(v.text for v in values),
+            tuple(self.supposed), tuple(dict.fromkeys(self.open_data)), tuple(self.facts), stopped, self.hints, self.fixed,
+            tuple(tuple(map(self.sizes.text, v.shape)) for v in values),
+            tuple(tuple(map(hint_of, v.shape)) for v in values),
+        )  # fmt: skip
+
+
+# What code raises of the sizes that it was given.
+_REFUSALS = (AssertionError, ValueError, RuntimeError, IndexError)
+
+
+class NoRow(Exception):
+    """Raised by a row for arguments that it has no expression for."""
+
+
+_SAME = {"axis": "dim", "keepdims": "keepdim", "x": "input", "other_": "other"}
+_IGNORED = frozenset({"device", "layout", "pin_memory", "requires_grad", "memory_format", "non_blocking", "generator"})
+
+
+def replace_op(step: Step, op: str) -> Step:
+    return Step(step.kind, op, step.place, step.module, step.inputs)
+
+
+def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:
+    return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else own(x)
+
+
+def _identity(tensor: torch.Tensor) -> tuple[int, int]:
+    """The same for a tensor until something is written into it."""
+    return id(tensor), tensor._version
+
+
+def _name(func: Any) -> str:
+    """What a torch function is called: `torch.cat`."""
+    found = torch.overrides.resolve_name(func) if callable(func) else None
+    return str(found or getattr(func, "__name__", func))
+
+
+def _is_symbolic(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_symbolic, value))
+    if isinstance(value, dict):
+        return any(map(_is_symbolic, value.values()))
+    if isinstance(value, slice):
+        return any(map(_is_symbolic, (value.start, value.stop, value.step)))
+    return isinstance(value, Symbolic)
+
+
+def _paths(module: Any) -> Iterator[tuple[int, str]]:
+    if isinstance(module, torch.nn.Module):
+        yield from ((id(m), name) for name, m in module.named_modules())
+
+
+def _tensor_names(module: Any) -> Iterator[tuple[int, str]]:
+    if isinstance(module, torch.nn.Module):
+        yield from ((id(t), name) for name, t in module.named_buffers())
+        yield from ((id(t), name) for name, t in module.named_parameters())
+
+
+def _results(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in what the code returns."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict) or hasattr(value, "items"):
+        yield from _results(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _results(one)
+    elif hasattr(value, "__dataclass_fields__"):
+        yield from _results([getattr(value, name) for name in value.__dataclass_fields__])
+
+
+__all__ = ["Step", "Trace", "Tracer", "Unruled", "hint_of"]

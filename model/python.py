@@ -1,0 +1,163 @@
+"""What is asked of Python code on the command line, or by `rx.trace`, to what checking it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..frontends.torch import target as targets
+from ..frontends.torch.arguments import Declared, declared_in, resized
+from ..frontends.torch.target import Inputs, Target
+from ..lang.expressions import names_in
+from ..lang.given import Given, read_given
+from ..lang.node import Node, replace
+from ..simplify.known.outcome import Options
+from ..simplify.solver.numbers import holds_at
+from ..simplify.solver.prove import prove
+from .asked import AskedOfPython
+from .at_sizes import Arrival, smallest
+from .contract import Contract, Supposed
+from .profiles import profiles
+from .replay import Parameter
+from .traced import CheckedPython, at_sizes, check_target
+
+
+class Answered(Node):
+    """`at` is what became of the sizes that were asked for."""
+
+    found: CheckedPython
+    at: Arrival | None = None
+    supposed: tuple[Supposed, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.found.report.ok
+
+
+def load(name: str, asked: AskedOfPython, folder: Path, inputs: Inputs | None = None) -> Target:
+    """What a name stands for. This imports and runs the user's code. Raises Unloadable, and ValueError for an axis that
+    there is not."""
+    target = targets.load(name, asked.init, asked.args, folder, inputs)
+    for text in asked.dynamic:
+        axis, _, size = text.partition("=")
+        size = size or axis.replace("*", "all").replace(".", "_")
+        args = resized(target.args, axis, size) if size.isidentifier() else None
+        if args is None:
+            raise ValueError(f"--dynamic {text!r}: no input has this axis; there are {_inputs(target)}")
+        target = replace(target, args=args)
+    return target
+
+
+def answer(target: Target, asked: AskedOfPython, folder: Path, options: Options | None = None) -> Answered:
+    """Check what was loaded. Raises ValueError for a size or an input that names nothing."""
+    options = options or Options()
+    for text in texts_of(options.given):
+        for name in names_in(text):
+            if name not in target.sizes:
+                has = ", ".join(target.sizes) or "none"
+                raise ValueError(f"--given {text!r}: the inputs have no size `{name}`; they have {has}")
+    if asked.profile:
+        free = check_target(within(target, options.given), folder, options)
+        if free.contract is None:
+            return Answered(free)
+        box = tuple(map(read_given, profiles(free.contract, asked.profile)))
+        options = replace(options, given=(*options.given, *box))
+    found = check_target(within(target, options.given), folder, options)
+    supposed = tuple(Supposed(u.op, file_in(folder, u.place.file), u.place.line) for u in found.supposed)
+    if found.contract is not None:
+        given = (*found.contract.given, *(text for text in texts_of(options.given) if text not in found.contract.given))
+        found = replace(found, contract=replace(found.contract, given=given, operations=supposed))
+    arrived = _at(target, found, asked.at, folder, options) if asked.at else Answered(found)
+    return replace(arrived, supposed=supposed)
+
+
+def file_in(folder: Path, name: str) -> str:
+    """A file as a person in a folder calls it."""
+    path = Path(name)
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else name
+
+
+def texts_of(given: Sequence[Given]) -> list[str]:
+    """The conditions on the inputs that are given."""
+    return [c.span.text for g in given if g.is_for("main") for c in g.conditions]
+
+
+def within(target: Target, given: Sequence[Given]) -> Target:
+    """The target, traced with hints that are as is given."""
+    texts = [text for text in texts_of(given) if set(names_in(text)) <= set(target.sizes)]
+    runs: list[Mapping[str, int]] = []
+    for run in (0, 1):
+        hints = targets.hints(target, run)
+        if all(holds_at(text, hints) is True for text in texts):
+            runs.append(hints)
+            continue
+        others = [
+            f"{name} != {before[name]}"
+            for before in runs
+            for name in hints
+            if prove(texts, f"{name} == {before[name]}")["result"] != "valid"
+        ]
+        runs.append(_solved(hints, [*texts, *others]) or _solved(hints, texts) or hints)
+    return replace(target, hinted=tuple(runs))
+
+
+def _solved(hints: Mapping[str, int], texts: Sequence[str]) -> dict[str, int] | None:
+    """Hints that satisfy conditions: those that were to be, as far as they do."""
+    kept = [*texts, *(f"{name} >= 2" for name in hints)]
+    if prove(kept, "nothing_else == 0").get("witness") is None:
+        kept = list(texts)
+    for name, hint in hints.items():
+        for wanted in (f"{name} == {hint}", *(f"{name} != {other}" for other in hints.values())):
+            if prove([*kept, wanted], "nothing_else == 0").get("witness") is not None:
+                kept.append(wanted)
+                if "==" in wanted:
+                    break
+    witness = prove(kept, "nothing_else == 0").get("witness")
+    return None if witness is None else {name: witness.get(name, hint) for name, hint in hints.items()}
+
+
+# Sizes that are asked for
+
+
+def _at(target: Target, found: CheckedPython, at: Sequence[str], folder: Path, options: Options) -> Answered:
+    """The sizes alone decide: the code is run with them, and its lines are looked at with them."""
+    equations: list[str] = []
+    for text in at:
+        place, _, number = text.partition("=")
+        if not number.isascii() or not number.isdecimal():
+            raise ValueError(f"--at {text!r} is not like h=40 or x.2=40")
+        if place in target.sizes:
+            equations.append(f"{place} == {int(number)}")
+            continue
+        args = resized(target.args, place, int(number))
+        if args is None or "*" in place:
+            raise ValueError(
+                f"--at {text!r}: the inputs have no size `{place}`; they have {', '.join(target.sizes) or 'none'}"
+            )
+        target = replace(target, args=args)
+    shapes = [Parameter("", d.dtype, d.shape) for d in declared_in(tuple(target.args.values()))]
+    wanted = [*equations, *texts_of(options.given)]
+    sizes = smallest(shapes, _conditions(found.contract), wanted)
+    if any(holds_at(text, sizes) is False for text in wanted):
+        raise ValueError(f"there are no sizes with {' and '.join(wanted)}")
+    failure = at_sizes(target, sizes, folder)
+    if failure is not None and sizes:
+        shown = "with " + ", ".join(f"{name} = {n}" for name, n in sizes.items())
+        failure = replace(failure, notes=(*failure.notes, shown))
+    said = () if failure is None else (failure,)
+    kept = tuple(d for d in found.report.diagnostics if d.severity != "error")
+    report = replace(found.report, diagnostics=(*kept, *said))
+    return Answered(replace(found, report=report), Arrival(sizes, failure))
+
+
+def _conditions(contract: Contract | None) -> list[str]:
+    return [] if contract is None else [*contract.given, *(c.condition for c in contract.conditions)]
+
+
+def _inputs(target: Target) -> str:
+    found = [f"{name} {_shown(value)}" for name, value in target.args.items() if isinstance(value, Declared)]
+    return ", ".join(found) or "none"
+
+
+def _shown(value: Declared) -> str:
+    return f"{value.dtype}[{', '.join(map(str, value.shape))}]"

@@ -1,0 +1,79 @@
+"""What checking says of a traced program, at the lines of the Python and in its words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ..frontends.torch.places import PythonPlace
+from ..frontends.torch.run import Step, Trace
+from ..lang.diagnostics import Diagnostic, Label
+from ..lang.node import replace
+from ..lang.source import Made, Source, Span
+
+
+class Told:
+    """The steps of a trace as places in Python, and what is said in its words."""
+
+    def __init__(self, name: str, trace: Trace, folder: Path) -> None:
+        self.name, self.trace, self.folder = name, trace, folder
+        self.sources: dict[str, Source] = {}
+        self.made = {line: self._made(step) for line, step in trace.steps.items()}
+
+    def _made(self, step: Step) -> Made:
+        return Made(f"line {step.place.line}", (), self.file_line(step.place), step.op)
+
+    def file(self, place: PythonPlace) -> str:
+        path = Path(place.file)
+        return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else place.file
+
+    def file_line(self, place: PythonPlace) -> str:
+        return f"{self.file(place)}:{place.line}"
+
+    def span(self, place: PythonPlace | None) -> Span:
+        """A place in the user's file."""
+        if place is None or not place.line:
+            return Span(Source(self.name, ""), 0, 0)
+        source = self._source(place)
+        starts = source.line_starts()
+        if place.line > len(starts):
+            return Span(source, 0, 0)
+        text = source.line(place.line).encode()
+        begin = starts[place.line - 1] + len(text[: place.start].decode(errors="ignore"))
+        end = place.end if place.last in (0, place.line) and place.end > place.start else len(text)
+        return Span(source, begin, max(begin, starts[place.line - 1] + len(text[:end].decode(errors="ignore"))))
+
+    def _source(self, place: PythonPlace) -> Source:
+        if place.file not in self.sources:
+            try:
+                text = Path(place.file).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                text = ""
+            self.sources[place.file] = Source(self.file(place), text)
+        return self.sources[place.file]
+
+    def step(self, line: int) -> Step | None:
+        return self.trace.steps.get(line)
+
+    def of(self, said: Diagnostic) -> Diagnostic:
+        """What is said of the program, at the user's line and in his words."""
+        step = self.step(said.span.line)
+        if step is None:
+            return replace(said, labels=(), helps=(), edits=(), help=None, change="")
+        labels = tuple(self._label(label) for label in said.labels if self.step(label.span.line) is not None)
+        return replace(
+            said, span=self.span(step.place), message=self.words(said.message, step), labels=labels, helps=(), edits=(),
+            help=None, change="", caption="", notes=tuple(self.words(n, step) for n in said.notes),
+            subject=None, sentence=None, function=step.module or None,
+        )  # fmt: skip
+
+    def _label(self, label: Label) -> Label:
+        step = self.step(label.span.line)
+        assert step is not None
+        return replace(label, span=self.span(step.place), message=self.words(label.message, step))
+
+    def words(self, text: str, step: Step) -> str:
+        """A sentence with the user's names."""
+        names = {**self.trace.variables, **self.trace.weights}
+        text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda n: names.get(n[0], n[0]), quoted[0]), text)
+        return re.sub(r"@[a-z_0-9.]+", step.op.replace("torch.Tensor.", "Tensor.") or "this", text)

@@ -1,0 +1,335 @@
+"""PyTorch code to what checking it says: errors at its own lines, and the contract of its inputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ..frontends.torch import target as targets
+from ..frontends.torch.places import PythonPlace
+from ..frontends.torch.run import Trace, Unruled
+from ..frontends.torch.target import Target, Unloadable
+from ..lang import codes
+from ..lang.checked import Asked, Binding, Checked, Condition, Counts
+from ..lang.diagnostics import Diagnostic, error, warning
+from ..lang.expressions import names_in
+from ..lang.node import Node, replace
+from ..lang.source import Source, Span
+from ..pipeline import Report, check_loaded, loaded
+from ..simplify.known.outcome import Options
+from ..simplify.solver.numbers import holds_at, size_at
+from ..simplify.solver.prove import prove
+from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
+from .replay import Parameter, Unanswered, failure_at
+from .told import Told
+from .verdicts import Verdicts
+from .ways import Other, Ways, branches, program, ways
+
+# So often other hints are looked for where the code refuses those it had.
+_MOST_HINTS = 8
+
+
+class CheckedPython(Node):
+    """`contract` is None where an error stands in its way; `trace` is the first run, `known_for` the places where what is said
+    holds for the hints alone; `supposed` are the calls without a row."""
+
+    report: Report
+    trace: Trace | None = None
+    contract: Contract | None = None
+    known_for: tuple[Diagnostic, ...] = ()
+    supposed: tuple[Unruled, ...] = ()
+
+
+def check_python(
+    name: str, init: str | None, args: Sequence[str], folder: Path, options: Options | None = None
+) -> CheckedPython:
+    """Check what `PATH.py:NAME` names. This imports and runs the user's code."""
+    try:
+        target = targets.load(name, init, args, folder)
+    except Unloadable as problem:
+        return CheckedPython(_failed(name, str(problem), problem.place))
+    return check_target(target, folder, options)
+
+
+def check_target(target: Target, folder: Path, options: Options | None = None) -> CheckedPython:
+    """Check what was loaded."""
+    given = options or Options()
+    found, report = _first_that_works(target, folder, given)
+    first = found.first
+    second = _run(target, 1, _hints_within(first, targets.hints(target, 1)))
+    told = Told(target.name, first, folder)
+    known_for = tuple(_known_for(first, second, told))
+    said = [*known_for, *(told.of(d) for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt)]
+    remarks = [d for d in said if d.severity != "error" and d not in known_for]
+    contract = None
+    if report.ok and report.checked is not None:
+        sides = _Sides(told, report.checked, [(o, _result(o, target.name, folder, given)) for o in found.others])
+        contract = _contract(first, told, report.checked, sides)
+        wrong = {d.span for d in said if d.severity == "error"}
+        said += [d for d in Verdicts(told).of(report.checked, given.strict) if d.span not in wrong]
+    else:
+        said += _before(first, report, folder, given)
+    if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
+        said.append(error(codes.E310, first.stopped.said, told.span(first.stopped.place)))
+    report = replace(report, diagnostics=tuple(_once(_mistakes(said, remarks))))
+    return CheckedPython(report, first, contract if report.ok else None, known_for, first.supposed)
+
+
+def _checked(run: Trace, told: Told, options: Options) -> Report:
+    source = Source(told.name, run.text, told.made)
+    # What works only on empty tensors never does.
+    return check_loaded(loaded(source, told.folder, ()), replace(options, supposing=True, spare_arms=True))
+
+
+def _before(run: Trace, report: Report, folder: Path, options: Options) -> Iterator[Diagnostic]:
+    """What is wrong in the lines before the first one that never works."""
+    lines = [d.span.line for d in report.diagnostics if d.severity == "error" and d.span.line in run.steps]
+    if not lines or not run.inputs:
+        return
+    end = min(lines) - 1
+    steps = {n: step for n, step in run.steps.items() if n <= end}
+    text = "\n".join([*run.text.splitlines()[:end], f"  {run.inputs[0].name}", "}"]) + "\n"
+    told = Told(report.files[0], replace(run, text=text, steps=steps), folder)
+    before = _checked(told.trace, told, options)
+    if before.ok and before.checked is not None:
+        yield from (d for d in Verdicts(told).of(before.checked, strict=False) if d.severity == "error")
+
+
+def _result(other: Other, name: str, folder: Path, options: Options) -> Report | None:
+    """What checking says of another way; None where the code or torch refuses it."""
+    return None if other.run.stopped is not None else _checked(other.run, Told(name, other.run, folder), options)
+
+
+# The runs
+
+
+def _first_that_works(target: Target, folder: Path, options: Options) -> tuple[Ways, Report]:
+    """The run that the others are compared with: another way than the first one where that never works."""
+
+    def run(sizes: Mapping[str, int], otherwise: frozenset[str]) -> Trace:
+        return targets.trace(target, sizes, otherwise)
+
+    def checked(one: Trace) -> Report:
+        return _checked(one, Told(target.name, one, folder), options)
+
+    found = ways(run, _run(target, 0))
+    report = checked(found.first)
+    if report.ok and found.first.stopped is None:
+        return found, report
+    for other in found.others:
+        if other.run.stopped is None and (theirs := checked(other.run)).ok:
+            found = ways(run, other.run)
+            return found, theirs if found.first is other.run else checked(found.first)
+    return found, report
+
+
+def _run(target: Target, number: int, hints: Mapping[str, int] | None = None) -> Trace:
+    """A run with hints of its own; with others where the code refuses those."""
+    hints = targets.hints(target, number) if hints is None else hints
+    for _ in range(_MOST_HINTS):
+        found = targets.trace(target, hints)
+        if found.stopped is None or found.stopped.last is None:
+            break
+        other = _hints_that(found, hints)
+        if other is None:
+            break
+        hints = other
+    return found
+
+
+def _hints_within(run: Trace, others: Mapping[str, int]) -> dict[str, int]:
+    """Other hints for the way that a run took, as far as there are."""
+    found = dict(run.hints)
+    for name, size in others.items():
+        for tried in (size, found[name] + 1, found[name] + 2, found[name] - 1):
+            if all(holds_at(text, {**found, name: tried}) is not False for text, _ in run.facts):
+                found[name] = tried
+                break
+    return found
+
+
+def _hints_that(run: Trace, hints: Mapping[str, int]) -> dict[str, int] | None:
+    """Hints with which the last condition of a run is the other one, and those before are as they were."""
+    assert run.stopped is not None and run.stopped.last is not None
+    facts = [text for text, step in run.facts[:-1] if step.kind in ("stated", "branch")]
+    others = [f"{name} == {hint}" for name, hint in hints.items() if name not in names_in(run.stopped.last)]
+    for kept in (others, []):
+        found = prove([*facts, *kept, *(f"{name} >= 2" for name in hints)], run.stopped.last)
+        witness = found.get("witness")
+        if witness is not None:
+            return {name: witness.get(name, hint) for name, hint in hints.items()}
+    return None
+
+
+def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
+    """What was asked as a number, and where the two runs differ."""
+    pinned = False
+    for text, step in first.facts:
+        if step.kind == "number":
+            pinned = True
+            yield warning(
+                codes.W311,
+                f"known for {text.replace('==', '=')} only: a number is asked for here",
+                told.span(step.place),
+            )
+    if not pinned and program(first) != program(second):
+        pairs = zip(first.text.splitlines(), second.text.splitlines(), strict=False)
+        line = next((n for n, (a, b) in enumerate(pairs, 1) if a != b), 0)
+        place = first.steps[line].place if line in first.steps else None
+        said = "other sizes take another way here: what is said holds for the sizes that take this one"
+        yield warning(codes.W311, said, told.span(place))
+
+
+# What is said
+
+
+class _Sides:
+    """What the other ways say of the conditions that the first one has for being taken."""
+
+    def __init__(self, told: Told, checked: Checked, others: Sequence[tuple[Other, Report | None]]) -> None:
+        self.told, self.others = told, others
+        self.demanded = [c.text for c in conditions_of(checked).conditions if not self.is_way(c)]
+
+    def is_way(self, condition: Condition) -> bool:
+        """Whether a condition only says which way the code took."""
+        steps = [self.told.step(a.place.line) for a in condition.asked]
+        return bool(steps) and all(s is not None and s.kind in ("branch", "operation", "number") for s in steps)
+
+    def of(self, condition: Condition) -> bool | None:
+        """Whether the other side of a way is refused; None where it is another case, or was not run."""
+        facts = {self._fact(a.place.line) for a in condition.asked}
+        verdicts = {self._is_refused(o, r) for o, r in self.others if o.broken & facts}
+        return verdicts.pop() if len(verdicts) == 1 else None
+
+    def _fact(self, line: int) -> str:
+        return self.told.trace.text.splitlines()[line - 1].strip().removeprefix("assert ")
+
+    def _is_refused(self, other: Other, report: Report | None) -> bool | None:
+        if report is None or not report.ok or report.checked is None:
+            return None if other.run.stopped is not None and other.run.stopped.is_unread else True
+        theirs = [c.text for c in conditions_of(report.checked).conditions if not self.is_own(other, c)]
+        region = list(branches(other.run))
+        is_same = _follow([*self.demanded, *region], theirs) and _follow([*theirs, *region], self.demanded)
+        return False if is_same and other.run.sizes == self._sizes_at(other) else None
+
+    def is_own(self, other: Other, condition: Condition) -> bool:
+        steps = [other.run.steps.get(a.place.line) for a in condition.asked]
+        return bool(steps) and all(s is not None and s.kind in ("branch", "operation") for s in steps)
+
+    def _sizes_at(self, other: Other) -> tuple[tuple[int | None, ...], ...]:
+        """The sizes that the first way's results have where the other one was taken."""
+        return tuple(tuple(size_at(str(d), other.point) for d in shape) for shape in self.told.trace.shapes)
+
+
+def _follow(facts: Sequence[str], texts: Iterable[str]) -> bool:
+    return all(prove(facts, text)["result"] in ("valid", "vacuous") for text in texts)
+
+
+def _contract(trace: Trace, told: Told, checked: Checked, sides: _Sides) -> Contract:
+    said = conditions_of(checked)
+    params = tuple(_params(trace))
+    kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
+    ways = tuple(text for text, is_demanded in kept.items() if is_demanded is None)
+    clauses = tuple(_clause(c, told, checked, params) for c in said.conditions if kept[c.text])
+    inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
+    undecided = [_demand(asked, told) for asked in said.left]
+    undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
+    undecided += [Demand(told.file_line(u.place), f"`{u.op}` has no rule: supposed", None, ()) for u in trace.supposed]
+    return Contract(
+        inputs, {}, clauses, (), (), tuple(undecided), tuple(_outputs(trace, checked)), said.exact, said.supposed, ways
+    )
+
+
+def _params(trace: Trace) -> Iterator[Parameter]:
+    head = next(line for line in trace.text.splitlines() if line.startswith("@main"))
+    yield from (Parameter(name, "Size", (name,)) for name in _SIZE.findall(head))
+    yield from (Parameter(i.name, i.dtype, i.shape) for i in trace.inputs)
+    yield from _weight_types(trace)
+
+
+_SIZE = re.compile(r"(\w+) : Size\b")
+_WEIGHT = re.compile(r"(\w+) : Tensor\(\[([^\]]*)\], (\w+)\)")
+
+
+def _weight_types(trace: Trace) -> Iterator[Parameter]:
+    head = next(line for line in trace.text.splitlines() if line.startswith("@main"))
+    for name, dims, dtype in _WEIGHT.findall(head):
+        if name in trace.weights:
+            yield Parameter(name, dtype, tuple(int(d) for d in dims.split(",") if d.strip()))
+
+
+def _clause(condition: Condition, told: Told, checked: Checked, params: tuple[Parameter, ...]) -> Clause:
+    demands = tuple(dict.fromkeys(_demand(asked, told) for asked in condition.asked))
+    witness, fails = condition.witness, None
+    if witness is not None:
+        try:
+            said = failure_at(checked, params, witness)
+            fails = None if said is None else _demand(failed(said), told)
+            witness = witness if said is not None else None
+        except Unanswered:
+            pass
+    return Clause(condition.text, condition.sizes, demands, witness, fails)
+
+
+def _demand(asked: Asked, told: Told) -> Demand:
+    step = told.step(asked.place.line)
+    if step is None:
+        return Demand("the inputs", asked.needs, None, ())
+    where = told.file_line(step.place)
+    source = step.place.source
+    needs = {
+        "stated": source,
+        "branch": f"the branch taken: {source}",
+        "operation": f"`{source}` does it otherwise",
+    }.get(step.kind)
+    return Demand(where, needs or told.words(asked.needs, step), where, step.place.above)
+
+
+def _outputs(trace: Trace, checked: Checked) -> Iterator[Typed]:
+    main = next((f for f in checked.shapes if f.name == "@main"), None)
+    found = {} if main is None else {b.name: b for b in (*main.params, *main.bindings)}
+    for name in trace.results:
+        binding: Binding | None = found.get(name)
+        label = trace.variables.get(name, name)
+        yield Typed(label, None, None) if binding is None else Typed(label, binding.dtype, binding.shape, binding.cases)
+
+
+def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """Beside errors none of the checker's remarks: they may follow from what is wrong."""
+    is_wrong = any(d.severity == "error" for d in said)
+    yield from (d for d in said if not is_wrong or d not in remarks)
+
+
+def _once(said: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Equal sentences at one place once: equal layers say the same."""
+    seen: set[tuple[object, ...]] = set()
+    for one in said:
+        key = (one.code, one.span.source.name, one.span.start, one.message)
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def _failed(name: str, said: str, place: PythonPlace | None) -> Report:
+    told = Told(name, Trace("", {}, (), {}, {}, (), (), (), ()), Path.cwd())
+    return Report((name,), (error(codes.E310, said, told.span(place)),), Counts(), None)
+
+
+def at_sizes(target: Target, sizes: Mapping[str, int], folder: Path) -> Diagnostic | None:
+    """What fails where all sizes are numbers: the code takes the ways that they make it take."""
+    run = targets.trace(target, sizes)
+    told = Told(target.name, run, folder)
+    checked = check_loaded(
+        loaded(Source(target.name, run.text, told.made), folder, ()), Options(allow_empty=True)
+    ).checked
+    params = tuple(_params(run))
+    found = None if checked is None else failure_at(checked, params, sizes)
+    if found is None and run.stopped is not None:
+        return error(codes.E310, run.stopped.said.rstrip(": "), told.span(run.stopped.place))
+    return None if found is None else replace(told.of(found), severity="error")
+
+
+def spans(name: str, trace: Trace, folder: Path) -> Callable[[PythonPlace | None], Span]:
+    """From places to the user's files."""
+    return Told(name, trace, folder).span

@@ -1,0 +1,93 @@
+"""Which conditions of traced code are its contract, and which are mistakes: by where the other number comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from ..lang import codes
+from ..lang.checked import Checked, Condition
+from ..lang.diagnostics import Diagnostic, error, warning
+from ..lang.expressions import names_in
+from ..simplify.solver.prove import prove
+from .contract import conditions_of
+from .told import Told
+
+
+class Verdicts:
+    """What is wrong with traced code although some sizes fit."""
+
+    def __init__(self, told: Told) -> None:
+        self.told, self.trace = told, told.trace
+
+    def of(self, checked: Checked, strict: bool) -> Iterator[Diagnostic]:
+        """What is wrong although some sizes fit: sizes of one input that are tied, and sizes that are pinned. What follows from
+        an error that was told is not told again."""
+        told: list[str] = []
+        for condition in conditions_of(checked).conditions:
+            found = self._verdict(condition)
+            if found is error and self._follows(told, condition):
+                found = None
+            told += [condition.text] if found is error else []
+            found = error if strict and found is None else found
+            if found is not None and condition.asked:
+                yield self._diagnostic(found, condition)
+
+    def _diagnostic(self, found: Callable[..., Diagnostic], condition: Condition) -> Diagnostic:
+        asked = condition.asked[0]
+        step = self.told.step(asked.place.line)
+        needs = self.told.words(asked.needs, step) if step else asked.needs
+        code = codes.W311 if found is warning else codes.E305
+        return found(code, f"{needs}: holds only if {condition.text}", self.told.span(step.place if step else None))
+
+    def _follows(self, told: list[str], condition: Condition) -> bool:
+        """Whether other conditions imply this one for tensors that are not empty."""
+        nonempty = [f"{name} >= 1" for name in self.trace.hints]
+        return bool(told) and prove([*told, *nonempty], condition.text)["result"] in ("valid", "vacuous")
+
+    def _verdict(self, condition: Condition) -> Callable[..., Diagnostic] | None:
+        """An error, a warning, or nothing but a line of the contract."""
+        steps = [s for s in (self.told.step(a.place.line) for a in condition.asked) if s is not None]
+        if not is_tie(condition.text) or any(s.kind in ("stated", "branch", "number") for s in steps):
+            return None
+        if any(self._is_fixed(a.place.line, condition) for a in condition.asked):
+            return None
+        return error if len(self._owners(condition.sizes)) < 2 or is_pin(condition.text) else warning
+
+    def _is_fixed(self, line: int, condition: Condition) -> bool:
+        """Whether a parameter, buffer or constant decides, whose sizes are numbers: as an operand of a line, or behind a view
+        whose number is one of its sizes."""
+        operands = names_in(self.trace.text.splitlines()[line - 1])
+        if any(name in self.trace.fixed for name in operands):
+            return True
+        step = self.told.step(line)
+        if step is None or not step.op.endswith((".view", ".reshape")) or not is_product(condition.text):
+            return False
+        sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
+        return bool(sizes & set(numbers_in(self.trace.text.splitlines()[line - 1])))
+
+    def _owners(self, sizes: Iterable[str]) -> set[str]:
+        """The inputs that it takes to have some sizes: one, if all sizes are of it."""
+        wanted = set(sizes)
+        owners = [{i.name for i in self.trace.inputs if size in i.shape} for size in wanted]
+        common = set.intersection(*owners) if owners else set()
+        return {min(common)} if common else set().union(*owners)
+
+
+def is_tie(text: str) -> bool:
+    """Whether a condition makes sizes equal, or one a number; what fits by division is none."""
+    return all("==" in part and "%" not in part for part in text.split("||"))
+
+
+def is_pin(text: str) -> bool:
+    return all(len(set(names_in(part))) == 1 for part in text.split("||"))
+
+
+def is_product(text: str) -> bool:
+    """Whether a condition makes several sizes together one number: `h * w == 784`."""
+    return not is_pin(text) and any(part.rpartition("==")[2].strip().isdigit() for part in text.split("||"))
+
+
+def numbers_in(line: str) -> Iterator[int]:
+    yield from (
+        int(part) for part in line.replace("[", " ").replace("]", " ").replace(",", " ").split() if part.isdigit()
+    )

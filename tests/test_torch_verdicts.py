@@ -1,0 +1,143 @@
+"""Which conditions of PyTorch code are errors, warnings, or its contract: by where the other number comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from torch_cases import checked, conditions, lines, needs_torch
+
+CODE = """
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(784, 10)
+        self.table = nn.Parameter(torch.zeros(1, 16, 8))
+        self.register_buffer("mask", torch.zeros(12, 12))
+
+class Flattened(Head):
+    def forward(self, x):
+        return self.out(x.flatten(1))
+
+class Viewed(Head):
+    def forward(self, x):
+        return self.out(x.view(x.shape[0], 784))
+
+class Batch(Head):
+    def forward(self, x):
+        return x.view(4, x.shape[1], 8)
+
+class Table(Head):
+    def forward(self, x):
+        return x + self.table
+
+class CutTable(Head):
+    def forward(self, x):
+        return x + self.table[:, :x.shape[1]]
+
+class CutByBatch(Head):
+    def forward(self, x):
+        return x + self.table[:, :x.shape[0]]
+
+class Mask(Head):
+    def forward(self, x):
+        return x @ x.transpose(1, 2) + self.mask
+
+class Made(nn.Module):
+    def forward(self, x):
+        return x @ x.transpose(1, 2) + torch.ones(x.shape[0], x.shape[1]).tril()
+
+def targets(x, y):
+    return ((x - y) ** 2).mean()
+
+def scores(x):
+    return x @ x
+
+def stated(x):
+    assert x.shape[1] == 8
+    return x @ x
+
+def twice(x, y):
+    a = x @ x
+    return a, y @ y
+"""
+X = "x=float32[b, t, 8]"
+VERDICTS: dict[str, tuple[list[str], list[str], set[str]]] = {
+    "Flattened": (["x=float32[b, 1, h, w]"], [], {"h * w == 784"}),
+    "Viewed": (["x=float32[b, 1, h, w]"], [], {"h * w == 784 || b == 0"}),
+    "Batch": ([X], ["error"], set()),
+    "Table": ([X], [], {"t == 1 || t == 16"}),
+    "CutTable": ([X], [], {"t <= 16"}),
+    "CutByBatch": ([X], ["error"], set()),
+    "Mask": ([X], [], {"t == 1 || t == 12"}),
+    "Made": ([X], ["error"], set()),
+    "targets": (["x=float32[a, 8]", "y=float32[c, 8]"], ["warning"], {"a == c || a == 1 || c == 1"}),
+    "scores": ([X], ["error"], set()),
+    "stated": ([X], [], {"t == 8"}),
+    "twice": ([X, "y=float32[b, t, 9]"], ["error", "error"], set()),
+}
+
+
+@needs_torch
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_verdict_is_by_the_origin_of_the_other_number(name: str, tmp_path: Path) -> None:
+    (tmp_path / "verdicts.py").write_text(CODE)
+    arguments, severities, wanted = VERDICTS[name]
+    found = checked(tmp_path, f"verdicts.py:{name}", *arguments)
+    assert [d.severity for d in found.report.diagnostics if d.severity != "note"] == severities
+    if "error" not in severities:
+        assert conditions(found) == wanted
+    else:
+        assert lines(found)
+
+
+IN_PLACE = """
+import torch
+
+def untouched(x):
+    return x[torch.zeros(3, dtype=torch.int64)]
+
+def a_constant(x):
+    i = torch.zeros(3, dtype=torch.int64)
+    y = x[i]
+    i += 5
+    return y, x[i]
+
+def data_in_a_constant(x):
+    i = torch.zeros(3, dtype=torch.int64)
+    i[0] = x.sum().long()
+    return x[i]
+
+def through_a_view(x):
+    i = torch.zeros(x.shape[0], dtype=torch.int64)
+    v = i[:2]
+    v += 5
+    return x[i]
+
+def into(x):
+    y = torch.zeros(x.shape[0])
+    torch.add(x, x, out=y)
+    return y
+"""
+
+
+@needs_torch
+def test_what_is_written_in_place_is_not_what_it_was(tmp_path: Path) -> None:
+    (tmp_path / "places.py").write_text(IN_PLACE)
+    found = {
+        n: checked(tmp_path, f"places.py:{n}", "x=float32[b]") for n in ("untouched", "a_constant", "through_a_view")
+    }
+    assert conditions(found["untouched"]) == {"b >= 1"}
+    assert conditions(found["a_constant"]) == {"b >= 6"}
+    text = found["through_a_view"].trace.text
+    assert "@take(x, i," not in text and "@number()" in text
+    assert "@take(x, tensor(" not in checked(tmp_path, "places.py:data_in_a_constant", "x=float32[b]").trace.text
+
+
+@needs_torch
+def test_what_is_written_into_out_is_refused_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "places.py").write_text(IN_PLACE)
+    assert lines(checked(tmp_path, "places.py:into", "x=float32[b]")) == [26]

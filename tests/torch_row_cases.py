@@ -1,0 +1,305 @@
+"""Calls of torch functions with arguments to draw (`d(0, 3)` a number, `c([...])` a choice), and inputs other than INPUTS."""
+
+from __future__ import annotations
+
+INPUTS = {
+    "x": "float32[a, b, k]",
+    "y": "float32[a, b, k]",
+    "z": "float32[k, m]",
+    "i": "int64[a, b]",
+    "n": "int64[a]",
+    "m_": "bool[a, b]",
+}
+
+CASES = {
+    "elements": """
+x + y | y=float32[b, k]
+x - 2
+x * True
+1.5 / x
+i / 2
+i // 2
+i % 3
+i + 1.5
+m_ + m_
+m_ * m_
+m_ * i
+x ** 2
+2 ** i
+i == 1
+x < y
+m_ & m_
+m_ | (i > 0)
+~m_
+torch.logical_not(x)
+torch.atan2(x, i) | i=int64[b, k]
+torch.clamp(x, min={d(0, 2)})
+torch.clamp(i, 0.5, 2.5)
+x.clamp_min(0)
+torch.lerp(x, y, 0.3)
+torch.addcmul(x, y, y, value=2)
+torch.sqrt(i)
+i.exp()
+x.abs().neg().sign().square().floor()
+torch.round(i)
+x.reciprocal()
+torch.where(m_, i, 1.5)
+torch.where(m_, 1.0, 0.0)
+x.masked_fill(m_, 0) | m_=bool[b, k]
+torch.erf(x).expm1().log1p()
+F.elu(x)
+F.leaky_relu(x)
+F.glu(x, dim={d(-3, 2)})
+F.glu(x) | x=float32[a, 4]
+F.prelu(x, y) | x=float32[a, b]; y=float32[1]
+F.softplus(x) + F.mish(x) + F.relu6(x) + F.hardtanh(x) + F.logsigmoid(x)
+F.softmax(x, dim={d(-3, 2)})
+F.log_softmax(x, dim=-1)
+F.dropout(x, 0.5)
+x.float().long().bool()
+x.to(torch.float64) + x
+torch.maximum(x, y) | y=float32[k]
+x.isnan()
+x.copysign(y)
+""",
+    "reductions": """
+x.sum()
+x.sum(dim={d(-3, 2)}, keepdim={c([True, False])})
+x.sum((0, {d(1, 2)}))
+m_.sum(1)
+x.mean(dim={d(-3, 2)})
+x.mean()
+x.prod(1)
+x.max()
+x.max(dim={d(-3, 2)}, keepdim={c([True, False])})
+x.min(1)
+x.max(y) | y=float32[b, k]
+x.amax(dim=(0, 1))
+x.amin({d(0, 2)}, keepdim=True)
+x.argmax({d(0, 2)})
+x.argmax()
+x.argmin(1, keepdim=True)
+x.any(1)
+x.all()
+x.std(1)
+x.var((0, 1), keepdim=True)
+x.std()
+torch.var_mean(x, dim=1, keepdim=True)
+x.logsumexp({d(0, 2)})
+x.norm(dim=-1, keepdim=True)
+torch.linalg.vector_norm(x, dim=1)
+x.norm()
+x.cumsum({d(-3, 2)})
+i.cumsum(0)
+m_.cumsum(0)
+x.cumprod(1)
+x.cummax(1)
+x.sort(dim={d(0, 2)})
+x.argsort(-1, descending=True)
+x.topk({d(0, 3)}, dim=1)
+x.count_nonzero(1)
+x.diff(dim=1)
+""",
+    "shapes": """
+x.reshape(x.shape[0], -1)
+x.reshape(-1, x.shape[2])
+x.view(x.shape[0] * x.shape[1], {d(1, 3)})
+x.reshape(6, -1)
+x.flatten({d(0, 1)}, {d(1, 2)})
+x.transpose({d(-3, 2)}, {d(0, 2)})
+x.permute(2, 0, 1)
+x.mT
+z.t()
+x.unsqueeze({d(-4, 3)})
+x.squeeze(1)
+x.squeeze()
+x.expand(2, -1, -1, -1)
+x.expand(x.shape[0], 3, x.shape[2])
+x.expand_as(y) | x=float32[b, k]
+x.repeat(2, 1, {d(0, 3)})
+x.repeat(2, 1, 1, 2)
+x.repeat(2)
+x.tile(2)
+x.repeat_interleave({d(0, 3)}, dim={d(0, 2)})
+x.repeat_interleave(2)
+torch.cat([x, y], dim={d(-3, 2)}) | y=float32[a, m, k]
+torch.cat([x, i]) | i=int64[m, b, k]
+torch.stack([x, y], dim={d(-4, 3)}) | y=float32[a, b, m]
+x.roll({d(-3, 3)}, {d(0, 2)})
+x.roll(1)
+x.flip({d(0, 2)})
+x.tril({d(-2, 2)})
+x.unflatten({d(0, 2)}, ({d(1, 3)}, -1))
+x.unflatten(1, (2, {d(1, 2)}))
+x.movedim({d(0, 2)}, {d(0, 2)})
+x.narrow(1, {d(0, 2)}, {d(0, 2)})
+x.select(1, {d(-2, 2)})
+x.split({d(1, 3)}, dim=1) | x=float32[a, 5, k]
+x.split([1, 2], dim=1)
+x.chunk({d(1, 3)}, dim=1) | x=float32[a, 5, k]
+x.chunk(2, dim=1)
+x.unbind(1) | x=float32[a, 3, k]
+x.unfold({d(0, 2)}, {d(1, 3)}, {d(1, 2)})
+x.diagonal({d(-1, 1)}, {d(0, 1)}, 2)
+torch.meshgrid(x, y) | x=float32[a]; y=float32[b]
+torch.broadcast_tensors(x, y) | y=float32[b, 1]
+F.pad(x, ({d(0, 2)}, {d(0, 2)}))
+F.pad(x, (0, 1, {d(0, 2)}, 2))
+F.pad(x, ({d(0, 2)}, {d(0, 2)}), mode="{c(['reflect', 'replicate', 'circular'])}")
+F.pixel_shuffle(x, 2) | x=float32[a, 8, b, k]
+F.pixel_unshuffle(x, 2) | x=float32[a, 2, b, k]
+torch.zeros(x.shape[0], 3)
+torch.full((x.shape[1],), 2)
+torch.arange(x.shape[0])
+torch.arange(x.shape[0], {d(0, 5)})
+torch.arange({d(0, 3)}, x.shape[0])
+torch.arange(0, x.shape[0], 2)
+torch.arange(0, x.shape[0], 0.5)
+torch.arange(x.shape[0], -1, -1)
+torch.linspace(0, 1, x.shape[0])
+torch.randint(0, 4, (x.shape[0], 2))
+torch.eye(x.shape[0])
+x.new_zeros(x.shape[1])
+torch.ones_like(x, dtype=torch.int64)
+torch.scalar_tensor(x.shape[0])
+torch.full_like(i, 1.5)
+""",
+    "indices": """
+x[{d(-2, 2)}]
+x[:, {d(0, 2)}:]
+x[:, :-{d(1, 2)}, ::2]
+x[..., {d(-1, 1)}]
+x[:, None]
+x[n] | n=int64[m]
+x[:, i] | i=int64[m, 2]
+x[0, :, n] | n=int64[m]
+x[:, n, n] | n=int64[m]
+x[n, :, n] | n=int64[m]
+x[i, n] | n=int64[b]; i=int64[m, b]
+x[m_]
+x[:, m_] | m_=bool[b]
+x.gather(1, i) | i=int64[a, m, k]
+x.gather(0, i) | i=int64[m, b, 2]
+x.index_select(1, n) | n=int64[m]
+x.scatter(1, i, y) | i=int64[a, m, k]
+x.scatter(1, i, 1.0) | i=int64[a, m, 2]
+x.scatter_add(0, i, y) | i=int64[m, b, k]; y=float32[m, b, k]
+x.index_add(0, n, y) | n=int64[m]; y=float32[m, b, k]
+x.index_fill(1, n, 2.0) | n=int64[m]
+x.masked_select(m_) | m_=bool[a, b, k]
+F.one_hot(i, 7)
+F.embedding(i, z)
+torch.take_along_dim(x, i, 1) | i=int64[a, m, k]
+""",
+    "products": """
+x @ z
+x.matmul(y) | y=float32[a, k, m]
+x @ y | y=float32[k]
+torch.bmm(x, y) | y=float32[m, k, 2]
+z.mm(y) | y=float32[b, 3]
+z.mv(y) | y=float32[b]
+torch.dot(x, y) | x=float32[a]; y=float32[b]
+torch.outer(x, y) | x=float32[a]; y=float32[b]
+torch.addmm(x, z, y) | x=float32[b]; y=float32[m, a]
+torch.baddbmm(x, y, z) | x=float32[1, 1, k]; y=float32[a, b, m]; z=float32[a, m, k]
+torch.einsum("abk,km->abm", x, z)
+torch.einsum("abk,ack->bc", x, y) | y=float32[m, b, k]
+torch.cdist(x, y) | y=float32[a, m, k]
+F.cosine_similarity(x, y, dim=-1) | y=float32[b, k]
+torch.tensordot(x, z, dims=1)
+F.linear(x, z)
+F.linear(x, z, y) | y=float32[k]
+F.linear(i, z)
+F.scaled_dot_product_attention(x, y, y) | y=float32[a, m, k]
+F.scaled_dot_product_attention(x, y, y, m_) | y=float32[a, m, k]; m_=bool[b, m]
+F.scaled_dot_product_attention(x, x, y, is_causal=True)
+F.normalize(x, dim=-1)
+""",
+    "layers": """
+F.conv1d(x, y, stride={d(1, 2)}, padding={d(0, 2)}) | x=float32[a, 4, k]; y=float32[6, 4, 3]
+F.conv1d(x, y, padding={d(0, 1)}, groups=2) | x=float32[a, b, k]; y=float32[6, 2, 2]
+F.conv1d(x, y, dilation=2, padding="{c(['same', 'valid'])}") | x=float32[a, 4, k]; y=float32[6, 4, 2]
+F.conv2d(x, y, stride={d(1, 3)}, padding={d(0, 2)}) | x=float32[a, 3, b, k]; y=float32[4, 3, 3, 2]
+F.conv2d(x, y) | x=float32[3, b, k]; y=float32[4, 3, 2, 2]
+F.conv2d(x, y, padding=2) | x=float32[a, 3, b, k]; y=float32[4, 3, 3, 3]
+F.conv_transpose1d(x, y, stride=2, padding={d(0, 1)}, output_padding={d(0, 2)}) | x=float32[a, 4, k]; y=float32[4, 2, 3]
+F.conv_transpose2d(x, y, stride={d(1, 3)}) | x=float32[a, 3, b, k]; y=float32[3, 4, 2, 2]
+F.max_pool1d(x, {d(1, 3)})
+F.max_pool2d(x, {d(2, 3)}, stride={d(1, 3)}, padding={d(0, 2)}, ceil_mode={c([True, False])}) | x=float32[a, 2, b, k]
+F.max_pool2d(x, 2) | x=float32[2, b, k]
+F.max_pool2d(x, 2, return_indices=True) | x=float32[a, 2, b, k]
+F.avg_pool2d(x, {d(1, 3)}, stride={d(1, 3)}, padding={d(0, 1)}, ceil_mode={c([True, False])}) | x=float32[a, 2, b, k]
+F.avg_pool1d(x, 2)
+F.adaptive_avg_pool2d(x, {d(1, 3)}) | x=float32[a, 2, b, k]
+F.adaptive_avg_pool2d(x, (None, 1)) | x=float32[a, m, b, k]
+F.adaptive_avg_pool1d(x, 2)
+F.adaptive_max_pool1d(x, 2)
+F.adaptive_max_pool2d(x, 1) | x=float32[a, 2, b, k]
+F.batch_norm(x, None, None, training=True)
+F.batch_norm(x, y, z) | y=float32[4]; z=float32[4]
+F.layer_norm(x, (4,))
+F.layer_norm(x, x.shape[1:])
+F.group_norm(x, 2) | x=float32[a, 4, b, k]
+F.group_norm(x, 4) | x=float32[a, 4, k]
+F.group_norm(x, 2)
+F.instance_norm(x)
+F.rms_norm(x, (4,))
+F.interpolate(x, scale_factor={c([2, 0.5, 1.5])}) | x=float32[a, 2, b, k]
+F.interpolate(x, scale_factor=2, mode="{c(['nearest', 'bilinear', 'bicubic', 'linear', 'area'])}") | x=float32[a, 2, b, k]
+F.interpolate(x, size=3, mode="{c(['nearest', 'linear', 'bilinear'])}")
+F.interpolate(x, size=(x.shape[3], 2), mode="bilinear", align_corners=True) | x=float32[a, 2, b, k]
+F.unfold(x, 2, padding={d(0, 1)}, stride={d(1, 2)}) | x=float32[a, 2, b, k]
+F.grid_sample(x, y, align_corners=False) | x=float32[a, 2, b, k]; y=float32[m, 3, 2, 2]
+""",
+    "modules": """
+torch.nn.LSTM(4, 3, {d(1, 2)}, bidirectional={c([True, False])})(x) | x=float32[a, b, 4]
+torch.nn.LSTM(4, 3, batch_first=True)(x, (y, y)) | x=float32[a, b, 4]; y=float32[1, k, 3]
+torch.nn.GRU(4, 3, 2, batch_first={c([True, False])})(x) | x=float32[a, b, k]
+torch.nn.RNN(4, 3, bias=False)(x) | x=float32[a, b, 4]
+torch.nn.LSTMCell(4, 3)(x) | x=float32[a, 4]
+torch.nn.GRUCell(4, 3)(x, y) | x=float32[a, 4]; y=float32[b, 3]
+torch.nn.MultiheadAttention(4, 2, batch_first={c([True, False])})(x, y, y) | x=float32[a, b, 4]; y=float32[a, k, 4]
+torch.nn.TransformerEncoderLayer(4, 2, 8)(x) | x=float32[a, b, 4]
+torch.nn.TransformerDecoderLayer(4, 2, 8)(x, y) | x=float32[a, b, 4]; y=float32[k, b, 4]
+torch.nn.ConvTranspose1d(4, 2, 3, stride=2)(x) | x=float32[a, 4, k]
+torch.nn.Bilinear(4, 3, 2)(x, y) | x=float32[a, 4]; y=float32[b, 3]
+torch.nn.Embedding(7, 3)(i)
+torch.nn.BatchNorm1d(4)(x) | x=float32[a, b]
+torch.nn.Flatten()(x)
+torch.nn.PixelShuffle(2)(x) | x=float32[a, b, k, m]
+torch.nn.CrossEntropyLoss()(x, n) | x=float32[a, b]; n=int64[k]
+""",
+    "losses": """
+F.mse_loss(x, y, reduction="{c(['none', 'mean', 'sum'])}") | y=float32[a, m, k]
+F.l1_loss(x, y)
+F.smooth_l1_loss(x, y, reduction="none") | y=float32[b, k]
+F.huber_loss(x, y)
+F.binary_cross_entropy(x, y) | y=float32[a, m, k]
+F.binary_cross_entropy(x, y, reduction="none") | y=float32[b, k]
+F.binary_cross_entropy_with_logits(x, y) | y=float32[a, m, k]
+F.kl_div(x, y, reduction="{c(['none', 'batchmean', 'sum'])}") | y=float32[b, k]
+F.cross_entropy(x, n) | x=float32[b, 3]
+F.cross_entropy(x, i, reduction="none") | x=float32[a, 3, k]
+F.cross_entropy(x, n) | x=float32[3]; n=int64[]
+F.cross_entropy(x, y) | y=float32[a, m, k]
+F.nll_loss(x, i) | x=float32[a, 3, k]
+F.soft_margin_loss(x, y)
+F.margin_ranking_loss(x, y, z) | x=float32[a]; y=float32[b]; z=float32[k]
+F.triplet_margin_loss(x, y, z) | x=float32[a, 4]; y=float32[b, 4]; z=float32[k, 4]
+F.cosine_embedding_loss(x, y, z) | x=float32[a, 4]; y=float32[b, 4]; z=float32[k]
+""",
+}
+
+# Where torch and Rx differ on purpose, or torch does not say what it does: the beginning of the call, with the reason.
+KNOWN = {
+    "x.gather": "an empty index is taken for any sizes",
+    "F.pixel_unshuffle": "torch gives an image of no rows back as it is",
+    "F.conv_transpose": "torch takes no columns of no batch",
+    "F.adaptive_avg_pool2d(x, (None": "torch takes no columns of no batch",
+    "F.batch_norm(x, y": "torch gives a tensor of no elements back",
+    "torch.nn.BatchNorm1d": "torch gives a tensor of no elements back",
+    "x.scatter": "an empty index is taken for any sizes",
+    'torch.einsum("abk,ack->bc"': "an axis of size 1 is broadcast",
+    "F.embedding": "a table of no columns",
+    "torch.take_along_dim": "torch divides by zero for an empty axis",
+}
