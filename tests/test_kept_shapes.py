@@ -139,7 +139,7 @@ def test_loops_in_loops_cost_no_more_than_the_cube_of_their_depth(end: str) -> N
         assert result is not None and result.shape == (("n", "m") if "relu" in end else ("?", "m"))
         return report.checked.steps
 
-    assert steps(8) <= (8 // 4) ** 3 * steps(4)
+    assert steps(8) == 0 or steps(8) < (8 // 4) ** 3 * steps(4)
 
 
 @pytest.mark.parametrize("local", ["user", "used", "end"])
