@@ -110,7 +110,9 @@ def examine_python(program: Program, wish: Wish) -> Examined:
     try:
         from .traced import answered  # it loads torch
     except ModuleNotFoundError as missing:
-        raise Unusable(f"{program.name!r} is PyTorch code, and {missing.name} is not installed") from None
+        raise Unusable(
+            f"{program.name!r} is PyTorch code, and {missing.name} is not installed: pip install 'rxlang[torch]'"
+        ) from None
 
     found = answered(program.name, wish.python, program.base, wish.options)
     taken = found.at.sizes if found.at is not None and found.at.failure is None else None

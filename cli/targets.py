@@ -54,7 +54,9 @@ def _read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Re
     try:
         from .traced import read  # it loads torch
     except ModuleNotFoundError as missing:
-        raise Unusable(f"{name!r} is PyTorch code, and {missing.name} is not installed") from None
+        raise Unusable(
+            f"{name!r} is PyTorch code, and {missing.name} is not installed: pip install 'rxlang[torch]'"
+        ) from None
     return read(name, asked, folder, options)
 
 
