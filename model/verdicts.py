@@ -26,9 +26,9 @@ class Verdicts:
         for condition in conditions_of(checked).conditions:
             found = self._verdict(condition)
             if found is error and self._follows(told, condition):
-                found = None
+                continue
             told += [condition.text] if found is error else []
-            found = error if strict and found is None else found
+            found = error if strict and not self._is_declared(condition) else found
             if found is not None and condition.asked:
                 yield self._diagnostic(found, condition)
 
@@ -38,6 +38,11 @@ class Verdicts:
         needs = self.told.words(asked.needs, step) if step else asked.needs
         code = codes.W311 if found is warning else codes.E305
         return found(code, f"{needs}: holds only if {condition.text}", self.told.span(step.place if step else None))
+
+    def _is_declared(self, condition: Condition) -> bool:
+        """Whether the code states it, by an assertion or by raising."""
+        steps = [self.told.step(asked.place.line) for asked in condition.asked]
+        return any(step is not None and step.kind == "stated" for step in steps)
 
     def _follows(self, told: list[str], condition: Condition) -> bool:
         """Whether other conditions imply this one for tensors that are not empty."""

@@ -141,3 +141,44 @@ def test_what_is_written_in_place_is_not_what_it_was(tmp_path: Path) -> None:
 def test_what_is_written_into_out_is_refused_at_its_line(tmp_path: Path) -> None:
     (tmp_path / "places.py").write_text(IN_PLACE)
     assert lines(checked(tmp_path, "places.py:into", "x=float32[b]")) == [26]
+
+
+STRICT = """
+import torch
+
+TABLE = torch.zeros(16, 8)
+
+def stated(x):
+    assert x.shape[0] <= 8
+    return x
+
+def by_a_table(x):
+    return x + TABLE
+
+def by_another(x, y):
+    return x + y[: x.shape[0]]
+
+def free(x):
+    return x * 2
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("name", "args", "wanted"),
+    [
+        ("stated", ["x=float32[t, 8]"], []),
+        ("by_a_table", ["x=float32[t, 8]"], [11]),
+        ("by_another", ["x=float32[t, 8]", "y=float32[s, 8]"], [14]),
+        ("free", ["x=float32[t, 8]"], []),
+    ],
+)
+def test_strict_refuses_each_condition_that_the_code_does_not_state(
+    name: str, args: list[str], wanted: list[int], tmp_path: Path
+) -> None:
+    from rxlang.model.traced import check_python
+    from rxlang.simplify.known.outcome import Options
+
+    (tmp_path / "strictly.py").write_text(STRICT)
+    found = check_python(f"strictly.py:{name}", None, args, tmp_path, Options(strict=True))
+    assert sorted(set(lines(found, "error"))) == wanted
