@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..doors.inputs import annotated
+from ..frontends.torch.bodies import first_calls
+from ..frontends.torch.run import Step
 from ..frontends.torch.target import Target, Unloadable
 from ..lang.checked import Binding, Counts
 from ..lang.diagnostics import Diagnostic
@@ -63,15 +65,22 @@ def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Rea
 
 
 def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[Line]:
-    """The inputs, and each value of the program that a line of the code makes."""
+    """The inputs, and each value of the program that a line of the code makes; those of equal modules once, then one for each."""
     trace, checked = found.trace, found.report.checked
-    main = next((f for f in checked.shapes if f.name == "@main"), None) if checked is not None else None
-    if trace is None or main is None:
+    known = {f.name: f for f in checked.shapes} if checked is not None else {}
+    if trace is None or "@main" not in known:
         return
     span, inputs = spans(name, trace, folder), {i.name for i in trace.inputs}
-    for one in (*main.params, *main.bindings):
+    own = {line: known[function] for line, function in first_calls(trace) if function in known}
+    for one in (*known["@main"].params, *known["@main"].bindings):
         step = trace.steps.get(one.span.line)
-        if step is not None or one.name in inputs:
-            place = span(step.place) if step is not None else NOWHERE
-            op = step.op if step is not None else ""
-            yield Line(op, replace(one, name=trace.variables.get(one.name, one.name), span=place))
+        inner: list[tuple[Binding, Step | None]] = []
+        if one.span.line in own:
+            made = [(b, trace.steps.get(b.span.line)) for b in own[one.span.line].bindings]
+            inner = [(value, at) for value, at in made if at is not None]
+        elif step is not None or one.name in inputs:
+            inner = [(one, step)]
+        for value, at in inner:
+            place = span(at.place) if at is not None else NOWHERE
+            named = trace.variables.get(value.name, value.name)
+            yield Line(at.op if at is not None else "", replace(value, name=named, span=place))

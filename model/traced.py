@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..frontends.torch import target as targets
+from ..frontends.torch.bodies import Wanted, folded, functions, shared
 from ..frontends.torch.places import PythonPlace
-from ..frontends.torch.run import Trace, Unruled
+from ..frontends.torch.run import Trace, Unruled, several
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
-from ..lang.checked import Asked, Binding, Checked, Condition, Counts
+from ..lang.checked import Asked, Binding, Checked, Condition, Conditions, Counts
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
@@ -28,6 +29,15 @@ from .ways import Other, Ways, branches, program, ways
 
 # So often other hints are looked for where the code refuses those it had.
 _MOST_HINTS = 8
+# So often a run is checked with functions in it.
+_MOST_FOLDS = 2
+
+
+class Read(Node):
+    """What checking says of a run, whose lines `told` has: of equal module bodies one function where all in it is proved."""
+
+    report: Report
+    told: Told
 
 
 class CheckedPython(Node):
@@ -55,17 +65,16 @@ def check_python(
 def check_target(target: Target, folder: Path, options: Options | None = None) -> CheckedPython:
     """Check what was loaded."""
     given = options or Options()
-    found, report = _first_that_works(target, folder, given)
-    first = found.first
+    found, read = _first_that_works(target, folder, given)
+    first, report, told = found.first, read.report, read.told
     second = _run(target, 1, _hints_within(first, targets.hints(target, 1)))
-    told = Told(target.name, first, folder)
     known_for = tuple(_known_for(first, second, told))
     said = [*known_for, *(told.of(d) for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt)]
     remarks = [d for d in said if d.severity != "error" and d not in known_for]
     contract = None
     if report.ok and report.checked is not None:
         sides = _Sides(told, report.checked, [(o, _result(o, target.name, folder, given)) for o in found.others])
-        contract = _contract(first, told, report.checked, sides)
+        contract = _contract(told, report.checked, sides)
         wrong = {d.span for d in said if d.severity == "error"}
         said += [d for d in Verdicts(told).of(report.checked, given.strict) if d.span not in wrong]
     else:
@@ -75,11 +84,35 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
     if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
         said.append(error(codes.E310, first.stopped.said, told.span(first.stopped.place)))
     report = replace(report, diagnostics=tuple(_once(_mistakes(said, remarks))))
-    return CheckedPython(report, first, contract if report.ok else None, known_for, first.supposed)
+    return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed)
 
 
-def _checked(run: Trace, told: Told, options: Options) -> Report:
-    source = Source(told.name, run.text, told.made)
+def _read(name: str, run: Trace, folder: Path, options: Options) -> Read:
+    """A run checked: equal module bodies as functions, of those that have conditions the first one in line; the whole in line
+    where that leaves something open."""
+    found, wanted = functions(run) if run.stopped is None else (), Wanted()
+    run = shared(run, found)
+    for _ in range(_MOST_FOLDS if found else 0):
+        told = Told(name, folded(run, found, wanted), folder)
+        report = _checked(told, options)
+        if not report.ok or report.checked is None:
+            break
+        said = {c.name.removeprefix("@"): c for c in report.checked.conditions}
+        open_ = {f.name: said[f.name] for f in found if f.name in said and not _is_proved(said[f.name])}
+        if not open_:
+            return Read(report, told)
+        wanted = Wanted({name: tuple(c.text for c in of.conditions) for name, of in open_.items()}, frozenset(open_))
+        found = tuple(f for f in found if f.name not in open_ or not open_[f.name].left)
+    told = Told(name, run, folder)
+    return Read(_checked(told, options), told)
+
+
+def _is_proved(said: Conditions) -> bool:
+    return said.exact and not (said.conditions or said.left or said.supposed or said.by_sizes)
+
+
+def _checked(told: Told, options: Options) -> Report:
+    source = Source(told.name, told.trace.text, told.made)
     # What works only on empty tensors never does; of what is strict Verdicts tells.
     return check_loaded(
         loaded(source, told.folder, ()), replace(options, strict=False, supposing=True, spare_arms=True)
@@ -95,37 +128,37 @@ def _before(run: Trace, report: Report, folder: Path, options: Options) -> Itera
     steps = {n: step for n, step in run.steps.items() if n <= end}
     text = "\n".join([*run.text.splitlines()[:end], f"  {run.inputs[0].name}", "}"]) + "\n"
     told = Told(report.files[0], replace(run, text=text, steps=steps), folder)
-    before = _checked(told.trace, told, options)
+    before = _checked(told, options)
     if before.ok and before.checked is not None:
         yield from (d for d in Verdicts(told).of(before.checked, strict=False) if d.severity == "error")
 
 
-def _result(other: Other, name: str, folder: Path, options: Options) -> Report | None:
+def _result(other: Other, name: str, folder: Path, options: Options) -> Read | None:
     """What checking says of another way; None where the code or torch refuses it."""
-    return None if other.run.stopped is not None else _checked(other.run, Told(name, other.run, folder), options)
+    return None if other.run.stopped is not None else _read(name, other.run, folder, options)
 
 
 # The runs
 
 
-def _first_that_works(target: Target, folder: Path, options: Options) -> tuple[Ways, Report]:
+def _first_that_works(target: Target, folder: Path, options: Options) -> tuple[Ways, Read]:
     """The run that the others are compared with: another way than the first one where that never works."""
 
     def run(sizes: Mapping[str, int], otherwise: frozenset[str]) -> Trace:
         return targets.trace(target, sizes, otherwise)
 
-    def checked(one: Trace) -> Report:
-        return _checked(one, Told(target.name, one, folder), options)
+    def checked(one: Trace) -> Read:
+        return _read(target.name, one, folder, options)
 
     found = ways(run, _run(target, 0))
-    report = checked(found.first)
-    if report.ok and found.first.stopped is None:
-        return found, report
+    read = checked(found.first)
+    if read.report.ok and found.first.stopped is None:
+        return found, read
     for other in found.others:
-        if other.run.stopped is None and (theirs := checked(other.run)).ok:
+        if other.run.stopped is None and (theirs := checked(other.run)).report.ok:
             found = ways(run, other.run)
             return found, theirs if found.first is other.run else checked(found.first)
-    return found, report
+    return found, read
 
 
 def _run(target: Target, number: int, hints: Mapping[str, int] | None = None) -> Trace:
@@ -191,7 +224,7 @@ def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
 class _Sides:
     """What the other ways say of the conditions that the first one has for being taken."""
 
-    def __init__(self, told: Told, checked: Checked, others: Sequence[tuple[Other, Report | None]]) -> None:
+    def __init__(self, told: Told, checked: Checked, others: Sequence[tuple[Other, Read | None]]) -> None:
         self.told, self.others = told, others
         self.demanded = [c.text for c in conditions_of(checked).conditions if not self.is_way(c)]
 
@@ -209,16 +242,16 @@ class _Sides:
     def _fact(self, line: int) -> str:
         return self.told.trace.text.splitlines()[line - 1].strip().removeprefix("assert ")
 
-    def _is_refused(self, other: Other, report: Report | None) -> bool | None:
-        if report is None or not report.ok or report.checked is None:
+    def _is_refused(self, other: Other, read: Read | None) -> bool | None:
+        if read is None or not read.report.ok or read.report.checked is None:
             return None if other.run.stopped is not None and other.run.stopped.is_unread else True
-        theirs = [c.text for c in conditions_of(report.checked).conditions if not self.is_own(other, c)]
+        theirs = [c.text for c in conditions_of(read.report.checked).conditions if not self.is_own(read.told, c)]
         region = list(branches(other.run))
         is_same = _follow([*self.demanded, *region], theirs) and _follow([*theirs, *region], self.demanded)
         return False if is_same and other.run.sizes == self._sizes_at(other) else None
 
-    def is_own(self, other: Other, condition: Condition) -> bool:
-        steps = [other.run.steps.get(a.place.line) for a in condition.asked]
+    def is_own(self, told: Told, condition: Condition) -> bool:
+        steps = [told.step(a.place.line) for a in condition.asked]
         return bool(steps) and all(s is not None and s.kind in ("branch", "operation") for s in steps)
 
     def _sizes_at(self, other: Other) -> tuple[tuple[int | None, ...], ...]:
@@ -230,8 +263,8 @@ def _follow(facts: Sequence[str], texts: Iterable[str]) -> bool:
     return all(prove(facts, text)["result"] in ("valid", "vacuous") for text in texts)
 
 
-def _contract(trace: Trace, told: Told, checked: Checked, sides: _Sides) -> Contract:
-    said = conditions_of(checked)
+def _contract(told: Told, checked: Checked, sides: _Sides) -> Contract:
+    trace, said = told.trace, conditions_of(checked)
     params = tuple(_params(trace))
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
     ways = tuple(text for text, is_demanded in kept.items() if is_demanded is None)
@@ -306,13 +339,12 @@ def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iter
 
 
 def _once(said: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Equal sentences at one place once: equal layers say the same."""
-    seen: set[tuple[object, ...]] = set()
+    """Equal sentences at one place once, with all modules that they are told of: equal layers say the same."""
+    found: dict[tuple[object, ...], list[Diagnostic]] = {}
     for one in said:
-        key = (one.code, one.span.source.name, one.span.start, one.message)
-        if key not in seen:
-            seen.add(key)
-            yield one
+        found.setdefault((one.code, one.span.source.name, one.span.start, one.message), []).append(one)
+    for alike in found.values():
+        yield replace(alike[0], function=several([d.function for d in alike if d.function]) or None)
 
 
 def _failed(name: str, said: str, place: PythonPlace | None) -> Report:

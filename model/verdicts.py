@@ -37,7 +37,8 @@ class Verdicts:
         step = self.told.step(asked.place.line)
         needs = self.told.words(asked.needs, step) if step else asked.needs
         code = codes.W311 if found is warning else codes.E305
-        return found(code, f"{needs}: holds only if {condition.text}", self.told.span(step.place if step else None))
+        said = f"{needs}: holds only if {condition.text}"
+        return found(code, said, self.told.span(step.place if step else None), function=step and step.module or None)
 
     def _is_declared(self, condition: Condition) -> bool:
         """Whether the code states it, by an assertion or by raising."""

@@ -102,7 +102,8 @@ def _called(
         given = {n: _entry(walk, n, a, names, impls.span) for n, a in arguments.items()}
         return checker, walk, given, lambda frame: walk.lists.call_with(frame, impls, given, env)
     function = checker.program.functions[name]
-    arguments = {n: _with_dtype(a, pinned(function.checks).get(n)) for n, a in arguments.items()}
+    asked = pinned(function.checks)
+    arguments = {n: _with_dtype(a, asked.get(n)) for n, a in arguments.items()}
     entries = tuple(
         _entry(walk, p.name, arguments[p.name], names, core.param_span(function, p.name)) for p in function.params
     )

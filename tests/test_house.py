@@ -216,7 +216,7 @@ PATTERNS = {
     "helps/parts cli/values size_sympy simplify/voice/spoken",
     "what others say": "frontends/onnx/reading lang/onnx_weights lang/protobuf",
     "pages": "cli/explain",
-    "PyTorch code": "lang/files frontends/torch/arguments model/told model/traced",
+    "PyTorch code": "lang/files frontends/torch/arguments frontends/torch/bodies model/told model/traced",
 }
 SAID = {"message", "caption", "needs", "found", "verdict", "claim", "help", "notes", "meaning"}
 READS = {"startswith", "endswith", "partition", "rpartition", "split", "find", "index", "removeprefix", "removesuffix"}

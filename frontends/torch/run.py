@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ...lang.node import Node
 from .places import PythonPlace
@@ -11,13 +11,14 @@ from .places import PythonPlace
 class Step(Node):
     """Where a line of the program comes from. `kind` is `call` of a torch function, or what a question about sizes was:
     `stated` by the code, a `branch` of it, an `operation`'s own, or a `number` that was asked for. `inputs` are names in the
-    line, `module` is the path of the module whose code ran."""
+    line, `module` is the path of the module whose code ran, `calls` are the calls of modules that it is in, from outside."""
 
     kind: str
     op: str
     place: PythonPlace
     module: str = ""
     inputs: tuple[str, ...] = ()
+    calls: tuple[int, ...] = ()
 
 
 class Unruled(Node):
@@ -46,6 +47,14 @@ class Input(Node):
     shape: tuple[int | str, ...]
 
 
+class ModuleCall(Node):
+    """A call of a module: its path in the model, its class, and the place of the call."""
+
+    path: str
+    kind: str
+    place: PythonPlace
+
+
 class Trace(Node):
     """One run: the program's text, the step of each of its lines (from 1), its inputs, the weights by their names in the text
     with the model's, the names that the user's variables have there, and what the run does not answer for."""
@@ -66,3 +75,16 @@ class Trace(Node):
     # The shapes of the results as the trace knows them, and their sizes with these hints.
     shapes: tuple[tuple[str, ...], ...] = ()
     sizes: tuple[tuple[int, ...], ...] = ()
+    # The types of the names in the text, and the calls of modules, as steps count them.
+    types: Mapping[str, str] = {}
+    calls: tuple[ModuleCall, ...] = ()
+
+
+def several(modules: Sequence[str]) -> str:
+    """The modules that share a line, as a message names them."""
+    found = list(dict.fromkeys(modules))
+    return ", ".join(found if len(found) <= _MOST_NAMED else [*found[:2], f"{len(found) - 2} more"])
+
+
+# Of more, two are named.
+_MOST_NAMED = 4

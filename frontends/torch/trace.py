@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from ...lang.dtypes import DTYPES
 from ...lang.no_rule import target
+from ...lang.node import replace
 from ...ops.model import TensorInfo
 from ..onnx.literals import literal, quoted
 from ..onnx.model import Tensor
@@ -23,7 +24,7 @@ from ..onnx.names import Names
 from . import places
 from .opening import opened
 from .places import NO_PLACE, PythonPlace
-from .run import Input, Step, Stopped, Trace, Unruled
+from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled
 from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of
 from .tensors import VIEWS, NotTraced, Traced, all_traced
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
@@ -70,7 +71,9 @@ class Tracer(TorchFunctionMode):
         self.place: PythonPlace = NO_PLACE
         self.frame: FrameType | None = None
         self.unread: set[Any] = set()
-        self.path: list[str] = []
+        self.module_calls: list[ModuleCall] = []
+        self.within: tuple[int, ...] = ()
+        self.types: dict[str, str] = {}
         self.paths = dict(_paths(module))
         self.tensor_names = dict(_tensor_names(module))
         self.op = ""
@@ -82,6 +85,7 @@ class Tracer(TorchFunctionMode):
         made = self.names.value(name)
         self.variables[made] = name
         self.inputs.append(Input(made, dtype, tuple(shape)))
+        self.types[made] = _type(map(str, shape), dtype)
         dims = tuple(self.symbols[d] if isinstance(d, str) else d for d in shape)
         return Traced.made(self, Value(made, TensorInfo(dims, DTYPES[dtype]), is_name=True))
 
@@ -100,7 +104,7 @@ class Tracer(TorchFunctionMode):
                 return self._known(tensor, Value(text, info, is_weight=True))
         name = self.names.value(original or f"constant_{len(self.weight_names) + 1}")
         self.fixed[name] = shape
-        self.weight_types[name] = f"Tensor([{', '.join(map(str, shape))}], {dtype})"
+        self.types[name] = self.weight_types[name] = _type(map(str, shape), dtype)
         self.weight_names[name] = original or "a constant"
         return self._known(tensor, Value(name, TensorInfo(shape, DTYPES[dtype]), is_name=True, is_weight=True))
 
@@ -131,6 +135,8 @@ class Tracer(TorchFunctionMode):
         for one in found:
             self._read_back(one)
             self._fix(one)
+            with suppress(Unwritable):
+                self.types[one.text] = _type(map(self.sizes.text, one.shape), one.info.dtype)
         return found[0] if value.parts is None else found
 
     def fresh(self, hint: int) -> Any:
@@ -171,7 +177,9 @@ class Tracer(TorchFunctionMode):
         self.body.lines.append((text, self.step(kind)))
 
     def step(self, kind: str) -> Step:
-        return Step(kind, self.op, self.place, self.path[-1] if self.path else "", ())
+        return Step(
+            kind, self.op, self.place, self.module_calls[self.within[-1]].path if self.within else "", (), self.within
+        )
 
     # What the code asks
 
@@ -186,7 +194,7 @@ class Tracer(TorchFunctionMode):
         before, self.place = self.place, place if not self.inside else self.place
         try:
             text = self._fact(question)
-            step = replace_op(self.step(kind), self.op if self.inside else "")
+            step = replace(self.step(kind), op=self.op if self.inside else "")
             self.body.lines.append((f"assert {text}", step))
             self.facts.append((text, step))
         except Unwritable:
@@ -363,10 +371,12 @@ class Tracer(TorchFunctionMode):
         return code(*args, **kwargs)
 
     def entered(self, module: Any, *_: Any) -> None:
-        self.path.append(self.paths.get(id(module), type(module).__name__))
+        kind = type(module).__name__
+        self.within += (len(self.module_calls),)
+        self.module_calls.append(ModuleCall(self.paths.get(id(module), kind), kind, places.here()[0]))
 
     def left(self, *_: Any) -> None:
-        self.path.pop()
+        self.within = self.within[:-1]
 
     def trace(self, code: Callable[..., Any], args: Any, kwargs: Any) -> Trace:
         """The program that the code is, as far as it runs."""
@@ -415,7 +425,7 @@ class Tracer(TorchFunctionMode):
             text, steps, tuple(self.inputs), self.weight_names, self.variables, tuple(v.text for v in values),
             tuple(self.supposed), tuple(dict.fromkeys(self.open_data)), tuple(self.facts), stopped, self.hints, self.fixed,
             tuple(tuple(map(self.sizes.text, v.shape)) for v in values),
-            tuple(tuple(map(hint_of, v.shape)) for v in values),
+            tuple(tuple(map(hint_of, v.shape)) for v in values), self.types, tuple(self.module_calls),
         )  # fmt: skip
 
 
@@ -431,8 +441,8 @@ _SAME = {"axis": "dim", "keepdims": "keepdim", "x": "input", "other_": "other"}
 _IGNORED = frozenset({"device", "layout", "pin_memory", "requires_grad", "memory_format", "non_blocking", "generator"})
 
 
-def replace_op(step: Step, op: str) -> Step:
-    return Step(step.kind, op, step.place, step.module, step.inputs)
+def _type(dims: Iterable[str], dtype: object) -> str:
+    return f"Tensor([{', '.join(dims)}], {dtype})"
 
 
 def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:

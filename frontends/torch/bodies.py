@@ -1,0 +1,264 @@
+"""Bodies of modules that occur more than once in a trace, as one function of the program.
+
+Bodies are equal where their lines are, but for names. The sizes have one name in the whole program, so that a function's types
+say what the caller's do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TypeVar
+
+from ...lang.lexer import WORDS
+from ...lang.node import Node, replace
+from ...ops import registry
+from ..onnx.names import RESERVED
+from .run import ModuleCall, Step, Trace, several
+
+T = TypeVar("T")
+# Shorter bodies stand in line.
+_LEAST = 4
+# A name that stands for a value: no function's, no argument's, and in no quotes.
+_NAME = re.compile(r'"[^"]*"|(?<![@\w])[A-Za-z_]\w*(?!\w|=(?!=))')
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+
+
+class Body(Node):
+    """The lines of one call of a module, `first` to `last`, counted from 1: the names from outside in their order, those that
+    are read behind it, and what makes it equal to others (`key`)."""
+
+    call: ModuleCall
+    first: int
+    last: int
+    free: tuple[str, ...]
+    results: tuple[str, ...]
+    key: tuple[str, ...]
+
+
+class Function(Node):
+    """Equal bodies, the first of which the function is made of."""
+
+    name: str
+    bodies: tuple[Body, ...]
+
+
+class Wanted(Node):
+    """What a function is asked to take for granted beside the facts before it; where it stays in line the first time, its
+    conditions are told there."""
+
+    where: Mapping[str, tuple[str, ...]] = {}
+    in_line: frozenset[str] = frozenset()
+
+
+def functions(trace: Trace) -> tuple[Function, ...]:
+    """The bodies that occur more than once, the outermost ones."""
+    lines = _Lines(trace)
+    groups: dict[tuple[str, ...], list[Body]] = {}
+    for body in lines.bodies():
+        groups.setdefault(body.key, []).append(body)
+    taken: set[int] = set()
+    names = {line.partition("@")[2].partition(" ")[0] for line in trace.text.splitlines() if not line.startswith(" ")}
+    found = []
+    for bodies in sorted(groups.values(), key=lambda group: -(group[0].last - group[0].first)):
+        free = [b for b in bodies if b.first not in taken and b.last not in taken]
+        if len(free) > 1 and (len(free) - 1) * (free[0].last - free[0].first) > _LEAST:
+            taken |= {n for b in free for n in range(b.first, b.last + 1)}
+            found.append(Function(_function_name(free[0].call.kind, names), tuple(free)))
+    return tuple(found)
+
+
+def folded(trace: Trace, found: Sequence[Function], wanted: Wanted) -> Trace:
+    """The program in which these functions are called."""
+    lines = _Lines(trace)
+    made = [_Written(f, lines, wanted.where.get(f.name, ())) for f in found]
+    instead: dict[int, tuple[int, str, Step]] = {}
+    for one in made:
+        for body in one.function.bodies[one.function.name in wanted.in_line :]:
+            instead[body.first] = (body.last, one.call(body), one.step(body))
+    kept = list(lines.replaced(instead))
+    head = next(i for i, (line, _) in enumerate(kept) if line.startswith("@main"))
+    kept[head:head] = [pair for one in made for pair in one.lines()]
+    steps = {n: step for n, (_, step) in enumerate(kept, 1) if step is not None}
+    extra = {new: old for one in made for old, new in one.renamed.items()}
+    return replace(
+        trace, text="\n".join(line for line, _ in kept) + "\n", steps=steps,
+        weights=_with(trace.weights, extra), variables=_with(trace.variables, extra), fixed=_with(trace.fixed, extra),
+    )  # fmt: skip
+
+
+def first_calls(trace: Trace) -> Iterator[tuple[int, str]]:
+    """The lines in which functions of bodies are called first, where no body stands in line, with their names."""
+    seen: set[str] = set()
+    for n, line in enumerate(trace.text.splitlines(), 1):
+        if n in trace.steps and trace.steps[n].kind == "body":
+            name = line.partition(" = ")[2].partition("(")[0]
+            if name not in seen:
+                seen.add(name)
+                yield n, name
+
+
+def shared(trace: Trace, found: Iterable[Function]) -> Trace:
+    """The trace, whose first bodies stand for the others: their lines have the modules of all."""
+    return replace(trace, steps={**trace.steps, **dict(_shared(trace, found))})
+
+
+def _shared(trace: Trace, found: Iterable[Function]) -> Iterator[tuple[int, Step]]:
+    for function in found:
+        own = function.bodies[0].call.path
+        for n in range(function.bodies[0].first, function.bodies[0].last + 1):
+            step = trace.steps[n]
+            inner = step.module.removeprefix(own)
+            paths = [body.call.path + inner for body in function.bodies]
+            yield n, replace(step, module=several(paths))
+
+
+def _with(found: Mapping[str, T], extra: Mapping[str, str]) -> Mapping[str, T]:
+    return {**found, **{new: found[old] for new, old in extra.items() if old in found}}
+
+
+def _function_name(kind: str, taken: set[str]) -> str:
+    legal = "_".join(_WORDS.findall(kind)).lower().strip("_") or "body"
+    name, count = legal, 2
+    while name in taken or name in RESERVED or registry.lookup(name) is not None or not name[0].isalpha():
+        name, count = f"{legal}_{count}" if legal[0].isalpha() else f"body_{legal}", count + 1
+    taken.add(name)
+    return name
+
+
+class _Lines:
+    """The lines of a trace with the names in them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.text = trace.text.splitlines()
+        bound = {name for line in self.text for name in defined(line)}
+        self.sizes = frozenset(trace.hints) | (bound - {*trace.types})
+
+    @cached_property
+    def names(self) -> list[list[str]]:
+        """Of each line."""
+        return [[n for n in _NAME.findall(line) if n not in WORDS] for line in self.text]
+
+    @cached_property
+    def last_read(self) -> dict[str, int]:
+        return {name: n for n, names in enumerate(self.names, 1) for name in names}
+
+    def bodies(self) -> Iterator[Body]:
+        spans: dict[int, list[int]] = {}
+        for n, step in self.trace.steps.items():
+            for call in step.calls:
+                spans.setdefault(call, [n, n])[1] = n
+        lengths: dict[tuple[str, int], int] = {}
+        for call, (first, last) in spans.items():
+            alike = self.trace.calls[call].kind, last - first
+            lengths[alike] = lengths.get(alike, 0) + 1
+        for call, (first, last) in spans.items():
+            made = self.trace.calls[call]
+            if last - first + 1 >= _LEAST and lengths[made.kind, last - first] > 1:
+                body = self._body(made, first, last)
+                if body is not None:
+                    yield body
+
+    def _body(self, call: ModuleCall, first: int, last: int) -> Body | None:
+        own: dict[str, str] = {}
+        free: list[str] = []
+        key = [call.kind]
+        for n in range(first, last + 1):
+            bound = set(defined(self.text[n - 1]))
+            for name in self.names[n - 1]:
+                if name not in own and name in bound:
+                    own[name] = f"v{len(own)}"
+                elif name not in own and name in self.trace.types:
+                    own[name] = f"v{len(own)}"
+                    free.append(name)
+                    key.append(self.trace.types[name])
+            key.append(renamed(self.text[n - 1], own))
+        made = [name for name in own if name not in free]
+        results = tuple(name for name in made if self.last_read[name] > last)
+        types = [self.trace.types.get(name) for name in results]
+        if not results or any(t is None or not {*_NAME.findall(t)}.isdisjoint(made) for t in types):
+            return None
+        return Body(call, first, last, tuple(free), results, (*key, *(own[r] for r in results), *map(str, types)))
+
+    def replaced(self, instead: Mapping[int, tuple[int, str, Step]]) -> Iterator[tuple[str, Step | None]]:
+        n = 1
+        while n <= len(self.text):
+            last, line, step = instead.get(n, (n, self.text[n - 1], self.trace.steps.get(n)))
+            yield line, step
+            n = last + 1
+
+    def facts(self, before: int) -> Iterator[str]:
+        for n in range(1, before):
+            line = self.text[n - 1].strip()
+            if line.startswith("assert "):
+                yield line.removeprefix("assert ")
+
+
+def defined(line: str) -> list[str]:
+    """The names that a line binds."""
+    head, _, _ = line.strip().partition(" = ")
+    if not head.startswith("let "):
+        return []
+    return _NAME.findall(head.removeprefix("let ").partition(" : ")[0])
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
+
+
+class _Written:
+    """A function as Rx has it."""
+
+    def __init__(self, function: Function, lines: _Lines, where: Iterable[str]) -> None:
+        self.function, self.trace, self.where = function, lines.trace, where
+        self.body = body = function.bodies[0]
+        span = range(body.first, body.last + 1)
+        self.text = [lines.text[n - 1] for n in span]
+        self.steps = [self.trace.steps.get(n) for n in span]
+        self.types = [self.trace.types[name] for name in body.free]
+        self.results = [self.trace.types[name] for name in body.results]
+        named = {*_NAME.findall(" ".join((*self.types, *self.results, *self.text)))}
+        own = {name for line in self.text for name in defined(line)}
+        self.sizes = sorted((named & lines.sizes) - own)
+        self.facts = [f for f in lines.facts(body.first) if {*_NAME.findall(f)} <= {*self.sizes}]
+        self.renamed = dict(self._weights(named | lines.sizes))
+        bound = {d.strip() for kind in self.types for d in kind.partition("[")[2].partition("]")[0].split(",")}
+        self.given = [name for name in self.sizes if name not in bound]
+
+    def _weights(self, used: set[str]) -> Iterator[tuple[str, str]]:
+        """The weights as the module calls them."""
+        path = self.body.call.path + "."
+        for name in self.body.free:
+            own = self.trace.weights.get(name, "")
+            short = own.removeprefix(path).replace(".", "_")
+            if own.startswith(path) and short.isidentifier() and short not in used and short not in RESERVED:
+                used.add(short)
+                yield name, short
+
+    def lines(self) -> Iterator[tuple[str, Step | None]]:
+        params = [f"{name} : Size" for name in self.given]
+        params += [f"{self.renamed.get(n, n)} : {kind}" for n, kind in zip(self.body.free, self.types, strict=True)]
+        where = ", ".join(dict.fromkeys((*self.facts, *self.where)))
+        result = self.results[0] if len(self.results) == 1 else f"({', '.join(self.results)})"
+        head = f"@{self.function.name} = fn({', '.join(params)}) : {result}" + (f" where {where}" if where else "")
+        yield f"{head} {{", None
+        for text, step in zip(self.text, self.steps, strict=True):
+            yield renamed(text, self.renamed), step
+        yield f"  {_joined(self.body.results)}", None
+        yield "}", None
+
+    def call(self, body: Body) -> str:
+        return f"  let {_joined(body.results)} = @{self.function.name}({', '.join((*self.given, *body.free))})"
+
+    def step(self, body: Body) -> Step:
+        """The call of the module; it is in those around it."""
+        calls = self.trace.calls
+        outer = tuple(c for c in self.trace.steps[body.first].calls if calls[c] is not body.call)
+        outer = outer[: next((n for n, c in enumerate(outer) if calls[c].path.startswith(body.call.path + ".")), None)]
+        return Step("body", body.call.kind, body.call.place, body.call.path, (), outer)
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
