@@ -65,7 +65,7 @@ def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Rea
 
 
 def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[Line]:
-    """The inputs, and each value of the program that a line of the code makes; those of equal modules once, then one for each."""
+    """The inputs, and each value that a line of the code makes; those of equal modules once, then one for each."""
     trace, checked = found.trace, found.report.checked
     known = {f.name: f for f in checked.shapes} if checked is not None else {}
     if trace is None or "@main" not in known:
