@@ -102,7 +102,9 @@ def _read(name: str, run: Trace, folder: Path, options: Options) -> Read:
         if not open_:
             return Read(report, told)
         wanted = Wanted({name: tuple(c.text for c in of.conditions) for name, of in open_.items()}, frozenset(open_))
-        found = tuple(f for f in found if f.name not in open_ or not open_[f.name].left)
+        found = tuple(f for f in found if f.name not in open_ or len(f.bodies) > 2 and not open_[f.name].left)
+        if not found:
+            break
     told = Told(name, run, folder)
     return Read(_checked(told, options), told)
 
