@@ -204,7 +204,6 @@ _NOT_OF_PYTHON = {
     "signature": "--signature",
     "explained": "--explain",
     "guards": "--guards",
-    "fix": "--fix",
 }
 
 
@@ -271,6 +270,13 @@ def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:
     for program in programs:
         if is_model(program.name):
             for line in fixing.fix_model(program, wish):
+                click.echo(shown(line), err=form != "text")
+            changed.append(program)
+            continue
+        if is_python(program.name):
+            from .fixing_python import fix_python  # it is checked more than once
+
+            for line in fix_python(program, wish):
                 click.echo(shown(line), err=form != "text")
             changed.append(program)
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from pathlib import Path
 
@@ -45,11 +46,7 @@ class Told:
 
     def _source(self, place: PythonPlace) -> Source:
         if place.file not in self.sources:
-            try:
-                text = Path(place.file).read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError):
-                text = ""
-            self.sources[place.file] = Source(self.file(place), text)
+            self.sources[place.file] = Source(self.file(place), "".join(linecache.getlines(place.file)))
         return self.sources[place.file]
 
     def step(self, line: int) -> Step | None:

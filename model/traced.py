@@ -22,6 +22,7 @@ from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at, size_at
 from ..simplify.solver.prove import prove
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
+from .python_helps import with_helps
 from .replay import Parameter, Unanswered, failure_at
 from .told import Told
 from .verdicts import Verdicts
@@ -42,13 +43,14 @@ class Read(Node):
 
 class CheckedPython(Node):
     """`contract` is None where an error stands in its way; `trace` is the first run, `known_for` the places where what is said
-    holds for the hints alone; `supposed` are the calls without a row."""
+    holds for the hints alone; `supposed` are the calls without a row, `sure` those diagnostics whose help leaves no choice."""
 
     report: Report
     trace: Trace | None = None
     contract: Contract | None = None
     known_for: tuple[Diagnostic, ...] = ()
     supposed: tuple[Unruled, ...] = ()
+    sure: tuple[Diagnostic, ...] = ()
 
 
 def check_python(
@@ -83,8 +85,11 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
         said += [told.of(d) for d in report.diagnostics if d.severity == "error"]
     if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
         said.append(error(codes.E310, first.stopped.said, told.span(first.stopped.place)))
-    report = replace(report, diagnostics=tuple(_once(_mistakes(said, remarks))))
-    return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed)
+    said, sure = list(_once(_mistakes(said, remarks))), tuple[Diagnostic, ...]()
+    if any(d.severity != "note" and d not in known_for for d in said):
+        said, sure = _helped(said, target.name, first, folder, given)
+    report = replace(report, diagnostics=tuple(said))
+    return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed, sure)
 
 
 def _read(name: str, run: Trace, folder: Path, options: Options) -> Read:
@@ -119,6 +124,16 @@ def _checked(told: Told, options: Options) -> Report:
     return check_loaded(
         loaded(source, told.folder, ()), replace(options, strict=False, supposing=True, spare_arms=True)
     )
+
+
+def _helped(
+    said: Sequence[Diagnostic], name: str, run: Trace, folder: Path, options: Options
+) -> tuple[list[Diagnostic], tuple[Diagnostic, ...]]:
+    """What is said, with helps in Python, which are tried in the program without functions; and that with a sure one."""
+    told = Told(name, run, folder)
+    asked = replace(options, strict=False, supposing=True, spare_arms=True)
+    found = list(with_helps(said, told, _checked(told, options), asked))
+    return [one for one, _ in found], tuple(one for one, is_sure in found if is_sure)
 
 
 def _before(run: Trace, report: Report, folder: Path, options: Options) -> Iterator[Diagnostic]:

@@ -23,10 +23,13 @@ class Verdicts:
         """What is wrong although some sizes fit: sizes of one input that are tied, and sizes that are pinned. What follows from
         an error that was told is not told again."""
         told: list[str] = []
+        lines: set[int] = set()
         for condition in conditions_of(checked).conditions:
             found = self._verdict(condition)
-            if found is error and self._follows(told, condition):
+            own = {asked.place.line for asked in condition.asked}
+            if found is error and (lines & own or self._follows(told, condition)):
                 continue
+            lines |= own if found is error else set()
             told += [condition.text] if found is error else []
             found = error if strict and not self._is_declared(condition) else found
             if found is not None and condition.asked:

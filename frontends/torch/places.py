@@ -145,6 +145,17 @@ def is_stated(file: str, line: int, start: int, answer: bool) -> bool:
     return False
 
 
+@cache
+def expression(place: PythonPlace) -> ast.expr | None:
+    """The expression at a place; a call of a method on several lines may be placed where the method's name stands."""
+    tree = _tree(place.file)
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.expr)] if tree is not None else []
+    ends = [n for n in found if (n.end_lineno, n.end_col_offset) == (place.last or place.line, place.end)]
+    whole = next((n for n in ends if (n.lineno, n.col_offset) == (place.line, place.start)), None)
+    methods = [n for n in ends if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    return whole or next((n for n in methods if n.func.end_lineno == place.line != n.lineno), None)
+
+
 def _holds(node: ast.expr, line: int, start: int) -> bool:
     begin, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
     return begin <= (line, start) <= end

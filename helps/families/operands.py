@@ -281,13 +281,14 @@ def _broadcast(case: Case) -> Iterator[Mend]:
 
 
 def _made_broadcast(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Mend]:
-    """One operand changed so that it broadcasts with another."""
+    """One operand changed so that it broadcasts with another, its axes with those of the same size if there are."""
+    alike = list(shapes.spreadings(dims, other))
     # The last axis most likely stays the last.
     for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
         shown = axis if axis < len(dims) else -1
         if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
-            yield wrap(case, expr, shapes.expanded(shown), 14)
-    for change in shapes.spreadings(dims, other):
+            yield wrap(case, expr, shapes.expanded(shown), 16 if alike else 14)
+    for change in alike:
         yield wrap(case, expr, change, 15)
     yield from _axis_elsewhere(case, expr, dims, other)
     if len(dims) == len(other) == 1 and case.is_declared:

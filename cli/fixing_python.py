@@ -1,0 +1,92 @@
+"""`rx check --fix` of PyTorch code: helps that leave no choice, written into the user's files after the code was checked with them,
+in a process of its own."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..helps.edits import applied
+from ..helps.fix import MOST_ROUNDS
+from ..lang.diagnostics import Diagnostic
+from ..lang.node import Node
+from ..simplify.solver.prove import prove
+from .apart import apart
+from .examined import Wish
+from .files import Program, replace_file
+
+
+class Tried(Node):
+    """What checking code says: its errors and warnings, those of them with a help that leaves no choice, and its conditions."""
+
+    wrong: tuple[Diagnostic, ...]
+    sure: tuple[Diagnostic, ...]
+    conditions: tuple[str, ...] | None
+
+    def is_better(self, before: Tried) -> bool:
+        """Whether there is less to say, nothing new, and no size that was accepted is refused."""
+        told, own = (Counter((d.code, d.message) for d in one.wrong) for one in (before, self))
+        if not own < told or self.conditions is None:
+            return False
+        return before.conditions is None or all(
+            prove(list(before.conditions), text)["result"] in ("valid", "vacuous") for text in self.conditions
+        )
+
+
+def fix_python(program: Program, wish: Wish) -> Iterator[str]:
+    """Lines that say what was changed, and what was left."""
+    texts: dict[str, str] = {}
+    found = _tried(program, wish, texts)
+    for _ in range(MOST_ROUNDS):
+        for one in found.sure:
+            path, text = _edited(program.base, texts, one)
+            after = None if text is None else _tried(program, wish, {**texts, path: text})
+            if text is not None and after is not None and after.is_better(found):
+                yield f"{one.span.source.name}:{one.span.line}: fixed: {(one.help or '').removesuffix(' (checked)')}"
+                texts[path], found = text, after
+                break
+        else:
+            break
+    for path, text in texts.items():
+        data = text.encode()
+        replace_file(path, data.replace(b"\n", b"\r\n") if b"\r\n" in Path(path).read_bytes() else data)
+    sure = {id(d) for d in found.sure}
+    for one in found.wrong:
+        why = "no mend is known" if one.help is None else "several mends are possible, or it is a guess"
+        why = "the code is not better with the mend" if id(one) in sure else why
+        yield f"{one.span.source.name}:{one.span.line}: left: {one.code}: {why}"
+
+
+def _edited(base: Path, texts: Mapping[str, str], one: Diagnostic) -> tuple[str, str | None]:
+    """The file of a help, and its text with it; None where the file was not read as it is."""
+    path = os.path.realpath(base / one.edits[0].span.source.name)
+    if path not in texts and not _is_plain(Path(path).read_bytes()):
+        return path, None
+    return path, applied(one.edits[0].span.source.text, one.edits)
+
+
+def _is_plain(data: bytes) -> bool:
+    """Whether a file has UTF-8 without a mark, and one kind of line ends."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return not data.startswith(b"\xef\xbb\xbf") and data.count(b"\r") == data.count(b"\r\n") in (0, data.count(b"\n"))
+
+
+def _tried(program: Program, wish: Wish, texts: Mapping[str, str]) -> Tried:
+    return apart(program.name, try_python, program, wish, dict(texts))
+
+
+def try_python(program: Program, wish: Wish, texts: Mapping[str, str]) -> Tried:
+    """What checking says of code whose files have other texts: to be called in a process of its own."""
+    from ..frontends.torch.overlay import overlay  # these load torch
+    from .traced import answered
+
+    overlay(texts)
+    found = answered(program.name, wish.python, program.base, wish.options).found
+    wrong = tuple(d for d in found.report.diagnostics if d.is_wrong)
+    conditions = None if found.contract is None else tuple(c.condition for c in found.contract.conditions)
+    return Tried(wrong, tuple(d for d in wrong if d in found.sure), conditions)

@@ -1,0 +1,304 @@
+"""Helps for Python code: a mend of the Rx program that was read of it, as an edit of the user's own expression.
+
+The mend was applied to the program and checked there; here its operands are found in the Python again, by their names or by the
+place that made them, and what it puts around them is written as methods of torch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ..frontends.torch import places
+from ..frontends.torch.bodies import defined
+from ..frontends.torch.run import Step
+from ..helps.case import Mend
+from ..helps.edits import applied
+from ..helps.fix import why_left
+from ..helps.offer import Offer, offers
+from ..lang import sweet
+from ..lang.diagnostics import Diagnostic, Edit, Help
+from ..lang.node import Node, replace
+from ..lang.parser import parse_beside
+from ..lang.source import Source, Span
+from ..pipeline import Report
+from ..simplify.known.outcome import Options
+from .told import Told
+
+# What a mend puts around an operand, as a method of torch's tensors: of its numbers.
+_METHODS: Mapping[str, tuple[str, tuple[int, ...]]] = {
+    "matrix_transpose": ("transpose", (-2, -1)),
+    "swapaxes": ("transpose", ()),
+    "permute_dims": ("permute", ()),
+    "expand_dims": ("unsqueeze", ()),
+    "squeeze": ("squeeze", ()),
+}
+_ATTRIBUTES = {"keepdims": "keepdim", "axis": "dim"}
+_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
+
+
+class Helped(Node):
+    """A help in Python; `is_sure` where nothing else can have been meant."""
+
+    help: Help
+    is_sure: bool
+
+
+class NoPython(Exception):
+    """A mend that is no edit of the Python as it stands."""
+
+
+def with_helps(
+    said: Sequence[Diagnostic], told: Told, report: Report, options: Options
+) -> Iterator[tuple[Diagnostic, bool]]:
+    """The diagnostics with a help where there is one, and whether that may be written without being asked."""
+    places_of = {(d.span.source.name, d.span.start) for d in said if d.severity != "note"}
+    found = dict(_helps(told, report, options)) if places_of else {}
+    for one in said:
+        helped = found.get((one.span.source.name, one.span.start)) if one.severity != "note" else None
+        if helped is None:
+            yield one, False
+        else:
+            help_ = helped.help
+            yield replace(one, help=help_.text, edits=help_.edits, helps=(help_,)), helped.is_sure
+
+
+def _helps(told: Told, report: Report, options: Options) -> Iterator[tuple[tuple[str, int], Helped]]:
+    seen: set[tuple[str, int]] = set()
+    source = Source(told.name, told.trace.text)
+    for offer in offers(report, told.folder, (), options):
+        step = told.step(offer.diagnostic.span.line)
+        if step is None or not offer.diagnostic.is_wrong:
+            continue
+        at = told.span(step.place)
+        helped = None if (key := (at.source.name, at.start)) in seen else _first(told, offer, source)
+        if helped is not None:
+            seen.add(key)
+            yield key, helped
+
+
+def _first(told: Told, offer: Offer, source: Source) -> Helped | None:
+    for mend in offer.mends:
+        if mend.is_of_operation and not mend.in_words:
+            try:
+                made = _Python(told).of(mend, source)
+            except NoPython:
+                continue
+            return Helped(made, mend is offer.mends[0] and not why_left(offer, source))
+    return None
+
+
+class _Python:
+    """Mends as edits of Python."""
+
+    def __init__(self, told: Told) -> None:
+        self.told = told
+        self.lines = told.trace.text.splitlines()
+        self.made = {name: n for n, line in enumerate(self.lines, 1) for name in defined(line)}
+
+    def of(self, mend: Mend, source: Source) -> Help:
+        """Raises NoPython."""
+        edits: list[Edit] = []
+        shown: list[str] = []
+        for line in dict.fromkeys(e.span.line for e in mend.edits):
+            step = self.told.step(line)
+            node = None if step is None else places.expression(step.place)
+            if step is None or node is None:
+                raise NoPython
+            own = list(self._line(line, [e for e in mend.edits if e.span.line == line], source, step, node))
+            span = self._span(step, node)
+            shown.append(_after(span, own) + ("" if line == mend.edits[-1].span.line else f" in line {node.lineno}"))
+            edits += own
+        what = self.told.words(mend.what, step) if step is not None else mend.what
+        return Help(f"{what}: `{' and '.join(' '.join(s.split()) for s in shown)}` (checked)", tuple(edits))
+
+    def _line(self, line: int, edits: Sequence[Edit], source: Source, step: Step, node: ast.expr) -> Iterator[Edit]:
+        text = self.lines[line - 1]
+        start = source.line_starts()[line - 1]
+        moved = [replace(e, span=Span(source, e.span.start - start, e.span.end - start)) for e in edits]
+        before, after = _call(text), _call(applied(text, moved))
+        yield from self._changed(before, after, step, node)
+
+    def _changed(self, before: sweet.Call, after: sweet.Call, step: Step, node: ast.expr) -> Iterator[Edit]:
+        around: list[sweet.Call] = []
+        while _name(after) != _name(before):
+            around.append(after)
+            inner = after.args[0].value if after.args else None
+            if not isinstance(inner, sweet.Call):
+                raise NoPython
+            after = inner
+        yield from self._arguments(before, after, step, node)
+        if around:
+            suffix = "".join(_method(call) for call in reversed(around))
+            span = self._span(step, node)
+            if not isinstance(node, _ATOMS):
+                yield Edit(Span(span.source, span.start, span.start), "(")
+                suffix = f"){suffix}"
+            yield Edit(Span(span.source, span.end, span.end), suffix)
+
+    def _arguments(self, before: sweet.Call, after: sweet.Call, step: Step, node: ast.expr) -> Iterator[Edit]:
+        given = dict(_named(after))
+        if not {key for key, _ in _named(before)} <= set(given):
+            raise NoPython
+        for key, value in _named(before):
+            new = given.pop(key)
+            if new.span.text != value.span.text:
+                yield from self._argument(value, new, step, node)
+        for key, new in given.items():
+            if key != "keepdims" or not isinstance(node, ast.Call):
+                raise NoPython
+            span = self._span(step, node)
+            yield Edit(Span(span.source, span.end - 1, span.end - 1), f", {_ATTRIBUTES[key]}={_number(new)}")
+
+    def _argument(self, old: sweet.Expr, new: sweet.Expr, step: Step, node: ast.expr) -> Iterator[Edit]:
+        match old, new:
+            case sweet.Name(), _:
+                child = self._operand(old.name, node)
+                yield Edit(self._span(step, child), self._around(new, step, node))
+            case sweet.ListExpr(), sweet.ListExpr() if len(old.items) == len(new.items):
+                if all(isinstance(item, sweet.Name) for item in old.items) and _is_of_tensors(old, self.told):
+                    for one, other in zip(old.items, new.items, strict=True):
+                        if one.span.text != other.span.text:
+                            yield from self._argument(one, other, step, node)
+                else:
+                    yield from self._sizes(old, new, step, node)
+            case _, _:
+                child = _literal(node, int(_number(old)))
+                yield Edit(self._span(step, child), _number(new))
+
+    def _sizes(self, old: sweet.ListExpr, new: sweet.ListExpr, step: Step, node: ast.expr) -> Iterator[Edit]:
+        """Sizes in another order, or one that is left open."""
+        if not isinstance(node, ast.Call):
+            raise NoPython
+        written = [a for a in node.args if not isinstance(a, ast.Starred)]
+        if len(written) == 1 and isinstance(written[0], (ast.Tuple, ast.List)):
+            written = written[0].elts
+        before, after = ([item.span.text for item in side.items] for side in (old, new))
+        if len(written) != len(before) or len({*before}) != len(before):
+            raise NoPython
+        texts = dict(zip(before, (self._span(step, w).text for w in written), strict=True))
+        for child, one, other in zip(written, before, after, strict=True):
+            if one != other:
+                if other not in texts and other != "-1":
+                    raise NoPython
+                yield Edit(self._span(step, child), texts.get(other, other))
+
+    def _around(self, expr: sweet.Expr, step: Step, node: ast.expr) -> str:
+        match expr:
+            case sweet.Name():
+                child = self._operand(expr.name, node)
+                text = self._span(step, child).text
+                return text if isinstance(child, _ATOMS) else f"({text})"
+            case sweet.Call() if expr.args:
+                return self._around(expr.args[0].value, step, node) + _method(expr)
+        raise NoPython
+
+    def _operand(self, name: str, node: ast.expr) -> ast.expr:
+        """Where an operand of the program stands in the Python."""
+        called = self.told.trace.variables.get(name)
+        line = self.made.get(name)
+        step = None if line is None else self.told.step(line)
+        for child in _operands(node):
+            is_name = isinstance(child, ast.Name) and child.id == called
+            if is_name or step is not None and places.expression(step.place) is child:
+                return child
+        raise NoPython
+
+    def _span(self, step: Step, node: ast.expr) -> Span:
+        end = node.end_lineno or node.lineno
+        place = replace(step.place, line=node.lineno, last=node.lineno, start=node.col_offset)
+        first = self.told.span(replace(place, end=node.col_offset + 1)).start
+        place = replace(place, line=end, last=end, start=0, end=node.end_col_offset or 0)
+        whole = self.told.span(place)
+        return Span(whole.source, first, whole.end)
+
+
+def _after(span: Span, edits: Iterable[Edit]) -> str:
+    inner = [replace(e, span=Span(span.source, e.span.start - span.start, e.span.end - span.start)) for e in edits]
+    return applied(span.text, inner)
+
+
+def _call(line: str) -> sweet.Call:
+    """What a line of the program calls."""
+    module, problems = parse_beside(Source("", f"@f = fn() {{\n{line}\n  x\n}}\n"))
+    item = next(iter(module.items), None)
+    if problems or not isinstance(item, sweet.FnDecl) or item.fn.body is None:
+        raise NoPython
+    stmt = next(iter(item.fn.body.stmts), None)
+    if not isinstance(stmt, sweet.Let) or not isinstance(stmt.value, sweet.Call):
+        raise NoPython
+    return stmt.value
+
+
+def _name(call: sweet.Call) -> str:
+    return call.callee.name if isinstance(call.callee, sweet.FnName) else ""
+
+
+def _named(call: sweet.Call) -> Iterator[tuple[str | int, sweet.Expr]]:
+    for n, arg in enumerate(call.args):
+        yield n if arg.name is None else arg.name.name, arg.value
+
+
+def _is_of_tensors(items: sweet.ListExpr, told: Told) -> bool:
+    return all(isinstance(i, sweet.Name) and i.name in told.trace.types for i in items.items)
+
+
+def _method(call: sweet.Call) -> str:
+    """What is put around an operand, behind it."""
+    if _name(call) not in _METHODS:
+        raise NoPython
+    method, fixed = _METHODS[_name(call)]
+    numbers = [*map(str, fixed)] or [_number(v) for arg in call.args[1:] for v in _items(arg.value)]
+    if method in ("unsqueeze", "squeeze"):
+        if any(n.startswith("-") for n in numbers) and len(numbers) > 1:
+            raise NoPython
+        return "".join(f".{method}({n})" for n in sorted(numbers, key=int, reverse=method == "squeeze"))
+    return f".{method}({', '.join(numbers)})"
+
+
+def _items(value: sweet.Expr) -> Sequence[sweet.Expr]:
+    return value.items if isinstance(value, (sweet.ListExpr, sweet.TupleExpr)) else (value,)
+
+
+def _number(value: sweet.Expr) -> str:
+    match value:
+        case sweet.IntLit():
+            return str(value.value)
+        case sweet.BoolLit():
+            return str(value.value)
+        case sweet.Unary(op="-", operand=sweet.IntLit(value=number)):
+            return str(-number)
+    raise NoPython
+
+
+def _operands(node: ast.expr) -> Iterator[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            yield from (left, right)
+        case ast.Compare(left=left, comparators=comparators):
+            yield from (left, *comparators)
+        case ast.Subscript(value=value):
+            yield value
+        case ast.Call(func=func, args=args, keywords=keywords):
+            given = [*args, *(k.value for k in keywords)]
+            if isinstance(func, ast.Attribute):
+                yield func.value
+            for one in given:
+                yield from one.elts if isinstance(one, (ast.List, ast.Tuple)) else (one,)
+
+
+def _literal(node: ast.expr, number: int) -> ast.expr:
+    """The only number of a call that is this one."""
+    found = [child for child in _operands(node) if _value(child) == number]
+    if len(found) != 1:
+        raise NoPython
+    return found[0]
+
+
+def _value(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int() as number) if not isinstance(number, bool):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+            return -number
+    return None
