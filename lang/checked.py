@@ -25,7 +25,7 @@ class Counts(Node):
 
 
 class Case(Node):
-    """The shape that something has where a condition holds, or, where sizes decide nothing, in one arm of an `if`."""
+    """The shape that something has where a condition holds, or, where data decides as well, behind one arm of an `if`."""
 
     when: str | None
     shape: tuple[int | str, ...]
