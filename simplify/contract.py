@@ -9,7 +9,7 @@ from ..lang.checked import Asked, Condition, Conditions
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.gists import gist
-from ..ops.requirements import Requirement
+from ..ops.requirements import Narrower, Requirement
 from .common_demands import common, in_arms
 from .known.fresh import dims_of
 from .known.state import State
@@ -51,7 +51,12 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     asked_of_data = tuple(_once(left, state))
     texts = [tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door))]
     by_sizes = tuple(span for span, sure in prover.by_sizes.items() if sure)
-    return Conditions(name, written, asked_of_data, found.necessary, texts[0], texts[1], by_sizes)
+    needed: dict[bool, list[Cond]] = {True: [], False: []}
+    for check, cond in asked:
+        if cond is not None:
+            needed[check.about is not None and isinstance(check.about.asked, Narrower)].append(cond)
+    narrower = not all(entails((*door, *needed[False]), cond) for cond in needed[True])
+    return Conditions(name, written, asked_of_data, found.necessary, texts[0], texts[1], by_sizes, narrower)
 
 
 def _said(state: State, inputs: Inputs, check: OpenCheck, params: Env) -> Cond | None:

@@ -13,7 +13,7 @@ from ..broadcast import broadcast
 from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, Range, RankUnknown, Segment, TensorInfo, Trait, Truth
 from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Number, Other
+from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Narrower, Number, Other
 from ..slices import of_model
 from ..tracked import Ratio, count_of
 from ..tracked import elements as tracked_elements
@@ -133,9 +133,9 @@ def _own(ctx: Ctx, source: Shape, axis: int) -> Dim:
     return own
 
 
-def _own_zero(axis: int) -> Other:
+def _own_zero(axis: int) -> Narrower:
     phrase = f"no 0 for axis {axis} in {{0}}, which stands for the size that this axis of {{1}} has, where that is another one"
-    return Other(phrase, (Argument("shape"), Argument("x")), blamed=())
+    return Narrower(phrase, (Argument("shape"), Argument("x")), blamed=())
 
 
 def _no_zero() -> Other:
