@@ -108,8 +108,8 @@ class Condition(Node):
 class Conditions(Node):
     """What a function's inputs have to satisfy beside what its signature says of sizes, its `door`. `left` are the checks that
     sizes do not decide; `exact` is False where some inputs may break a condition and pass; for what is `supposed` see the
-    options of simplify. `by_sizes` are the calls of whose indices sizes decide whether they fit; where they are `narrower` some are
-    asked beyond what an operation needs."""
+    options of simplify. `by_sizes` are the calls of whose indices sizes decide whether they fit; where they are `narrower`
+    some are asked beyond what an operation needs."""
 
     name: str
     conditions: tuple[Condition, ...]
