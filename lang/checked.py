@@ -25,7 +25,7 @@ class Counts(Node):
 
 
 class Case(Node):
-    """The shape that something has where a condition holds, or, where sizes decide nothing, in one arm of an `if`."""
+    """The shape that something has where a condition holds, or, where data decides as well, behind one arm of an `if`."""
 
     when: str | None
     shape: tuple[int | str, ...]
@@ -108,7 +108,8 @@ class Condition(Node):
 class Conditions(Node):
     """What a function's inputs have to satisfy beside what its signature says of sizes, its `door`. `left` are the checks that
     sizes do not decide; `exact` is False where some inputs may break a condition and pass; for what is `supposed` see the
-    options of simplify. `by_sizes` are the calls of whose indices sizes decide whether they fit."""
+    options of simplify. `by_sizes` are the calls of whose indices sizes decide whether they fit; where they are `narrower`
+    some are asked beyond what an operation needs."""
 
     name: str
     conditions: tuple[Condition, ...]
@@ -117,6 +118,7 @@ class Conditions(Node):
     supposed: tuple[str, ...] = ()
     door: tuple[str, ...] = ()
     by_sizes: tuple[Span, ...] = ()
+    narrower: bool = False
 
 
 class Fact(Node):

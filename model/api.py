@@ -25,10 +25,10 @@ from ..lang.parser import decode
 from ..lang.pause import collector_paused
 from ..simplify.known.outcome import Options
 from ..size import Size
-from .arms import Tried, tried_as, with_arms
 from .check import check_model
 from .contract import Contract
 from .false_declarations import false_declarations
+from .tried import Tried, tried_as
 from .under_demands import with_demands
 
 __all__ = ["Contract", "Inferences", "Inferred", "NodeStatus", "Policy", "infer", "rule"]
@@ -142,7 +142,7 @@ def infer_model(
         translation = translate(model, prelude=prelude)
         return tried_as(model, translation, pipeline.loaded(translation.source, path.parent), options)
 
-    tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
+    tried = check(with_symbols(read_model(path), dynamic))
     tried = with_demands(tried, lambda given: tried.checked(replace(options, given=(given,)))) or tried
     model, translation, report = tried.model, tried.translation, tried.report
     shapes = report.checked.shapes if report.checked is not None else ()

@@ -19,7 +19,6 @@ from ..lang.source import Source
 from ..pipeline import Report, loaded
 from ..simplify.known.outcome import Options
 from .accepted import with_short_outputs
-from .arms import Tried, tried_as, with_arms
 from .at_sizes import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
 from .false_declarations import false_declarations
@@ -27,6 +26,7 @@ from .longest import longest
 from .mends import ModelMend, mends
 from .profiles import profiles
 from .results import Changed
+from .tried import Tried, tried_as
 from .under_demands import joined, with_demands
 
 
@@ -65,7 +65,7 @@ def check_model(
         options = replace(options, given=(*options.given, *map(read_given, profiles(free.contract, profile))))
     check = partial(_tried, name, path.parent, roots, options, prelude)
     try:
-        tried = with_arms(check(with_symbols(read_model(path), dynamic)), check)
+        tried = check(with_symbols(read_model(path), dynamic))
     except RxError as problem:
         said = tuple(_at_file(d, name) for d in problem.diagnostics)
         return CheckedModel(Report((name,), said, Counts(), None))

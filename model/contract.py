@@ -142,7 +142,7 @@ def contract_of(
         tuple(_declared(inputs)),
         tuple(dict.fromkeys((*map(writer.demand, said.left), *(writer.looked_up(*one) for one in looked_up)))),
         tuple(_typed(v.name, values.get(v.name)) for v in model.graph.outputs),
-        said.exact and are_shown,
+        said.exact and are_shown and not said.narrower,
         said.supposed,
     )
 

@@ -13,7 +13,7 @@ from ..lang.checked import Takes
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.source import Source, Span
 from ..simplify.solver.numbers import holds_at
-from .arms import Tried
+from .tried import Tried
 
 
 def false_declarations(tried: Tried, found: Inference | None, strict: bool) -> tuple[Diagnostic, ...]:

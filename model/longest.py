@@ -12,10 +12,10 @@ from ..lang.given import Given, read_given
 from ..lang.node import Node
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.terms.steps import Purse
-from .arms import Tried
 from .at_sizes import smallest
 from .contract import Clause, Contract, Writer, failed
 from .replay import Parameter, Unanswered, failure_at
+from .tried import Tried
 
 Sizes = Mapping[str, int]
 # Of larger models none is looked for, as each number takes as long as a check of the model does; nor of those with more sizes,

@@ -16,9 +16,9 @@ from ..lang.diagnostics import RxError
 from ..lang.dtypes import DTYPES
 from ..lang.files import Files
 from ..simplify.solver.numbers import size_at
-from .arms import Check, Tried
 from .contract import Contract, Typed, contract_of, known_of
 from .replay import Sizes
+from .tried import Check, Tried
 
 if TYPE_CHECKING:  # which loads NumPy
     from ..interp.run import Machine

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from ..lang.diagnostics import RxError
 from ..lang.given import Given, read_given
 from ..lang.node import replace
-from .arms import Tried
 from .contract import Contract, conditions_of
+from .tried import Tried
 
 # Of larger models the conditions are not looked at again.
 _MOST_NODES = 5_000

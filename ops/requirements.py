@@ -245,6 +245,10 @@ class InRange(Other):
     """That elements are indices into an axis: it asks nothing of the sizes that the call gives."""
 
 
+class Narrower(Other):
+    """What is asked beyond what the operation needs, since what is told of its shape rests on it."""
+
+
 def in_range_for(*of: Quantity, but: str = "") -> InRange:
     """The requirement that the elements of the first of `of` are indices into the axis that follows."""
     return InRange("{0} to be in range for {1}", of, but)

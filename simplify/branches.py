@@ -12,7 +12,7 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from ..ops.model import Truth as TruthElement
 from .arms import JOIN
-from .frame import Frame, Side
+from .frame import Choice, Frame, Side
 from .known import joining
 from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
@@ -111,6 +111,8 @@ class Branches(Part):
         stride(AN_IF)
         if over():
             return self._unread(frame, expr, cond, sizes is not None, env)
+        if (first := self.prover.side(Choice(expr.span, frame.calls))) is not None:
+            return self._on_side(frame, expr, cond, expr.then if first else expr.orelse, env)
         newest = self.state.serial()
         base = self.state.facts.count
         self.prover.choices += 1
@@ -128,12 +130,22 @@ class Branches(Part):
         else:
             taken = self._taken_where(sizes, env, True) if decided is None else decided
             if _differ_in_rank(self.state, then_settled.value, else_settled.value):
-                self.prover.rank_rests_on(frame, taken)
+                self.prover.rank_rests_on(frame, Choice(expr.span, frame.calls) if taken is None else taken)
             promised = (_about_new(then_facts, newest), _about_new(else_facts, newest))
             guards = (arms[0][4], arms[1][4])
             joined = self.join(frame, then_settled, else_settled, expr.span, guards, taken, promised, newest=newest)
         self._learn_common(then_facts, else_facts, newest)
         return joined, core.If(expr.span, cond, then_block, else_block)
+
+    def _on_side(
+        self, frame: Frame, expr: core.If, cond: core.BoolExpr | core.Value, arm: core.Block, env: Env
+    ) -> tuple[Entry, core.Value]:
+        """The one arm of the case at hand."""
+        since = self.bindings.mark()
+        entry, block = self.visitor.block(frame, arm, dict(env))
+        entry = settle(self.state, entry)
+        self.bindings.close(since)
+        return entry, core.If(expr.span, cond, block, block)
 
     def _arm(
         self,

@@ -17,7 +17,7 @@ from ..lang.walk import walk as nodes
 from .bindings import Recorded
 from .contract import sizes_of
 from .findings import Remark
-from .frame import Frame
+from .frame import Choice, Frame, Side
 from .known.finding import Finding
 from .known.fresh import settle
 from .known.state import State
@@ -65,9 +65,9 @@ class ShapeCase(NamedTuple):
 def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | None:
     """The function in the cases that its first walk asked for, and those that these ask for; None where there are none, or the
     steps do not last for them."""
-    wanted: dict[Path, Cond] = {}
+    wanted: dict[Path, Cond | Choice] = {}
     asked = _asked(first, _inputs(first.state, opened), ())
-    more: dict[Path, Cond] = {} if asked is None else {(): asked}
+    more: dict[Path, Cond | Choice] = {} if asked is None else {(): asked}
     found = None
     while more and not over():
         wanted |= more
@@ -78,13 +78,15 @@ def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | No
     return found
 
 
-def _asked(walk: Walk, inputs: Inputs, when: tuple[Cond, ...], since: int = 0) -> Cond | None:
-    """The first condition on the sizes that come in that decides a rank, and is not decided yet."""
-    for asked in walk.prover.open_ranks[since:]:
-        cond = over_inputs(walk.state, inputs, asked, None)
+def _asked(walk: Walk, inputs: Inputs, when: tuple[Cond, ...], since: int = 0) -> Cond | Choice | None:
+    """The first condition on the sizes that come in that decides a rank, and is not decided yet; else the first `if` that other
+    data decides."""
+    asked = walk.prover.open_ranks[since:]
+    for one in (one for one in asked if not isinstance(one, Choice)):
+        cond = over_inputs(walk.state, inputs, one, None)
         if cond is not None and not isinstance(cond, bool) and cond not in when and negate(cond) not in when:
             return cond
-    return None
+    return next((one for one in asked if isinstance(one, Choice)), None)
 
 
 def _inputs(state: State, opened: Env) -> Inputs:
@@ -96,11 +98,12 @@ def _inputs(state: State, opened: Env) -> Inputs:
 class Cases:
     """A walk by cases. `wanted` has the conditions to tell by, each with the way to it: whether those before it hold."""
 
-    def __init__(self, begun: Begun, wanted: Mapping[Path, Cond]) -> None:
+    def __init__(self, begun: Begun, wanted: Mapping[Path, Cond | Choice]) -> None:
         self.walk, self.opened, self._body = begun
         self._wanted = wanted
         self.leaves: list[Leaf] = []
-        self.more: dict[Path, Cond] = {}
+        self.more: dict[Path, Cond | Choice] = {}
+        self.are_of_sizes = not any(isinstance(one, Choice) for one in wanted.values())
         self._inputs = _inputs(self.walk.state, self.opened)
         self.door = self._inputs.door
         self._shorts: dict[Cond, Cond] = {}
@@ -111,6 +114,8 @@ class Cases:
         cond = self._wanted.get(path)
         if cond is None:
             return self._leaf(frame, path, when)
+        if isinstance(cond, Choice):
+            return self._by_data(frame, path, when, cond)
         state, newest = self.walk.state, self.walk.state.serial()
         since, base, arms = len(self.walk.prover.demands), state.facts.count, []
         for holds, side in ((cond, True), (negate(cond), False)):
@@ -125,12 +130,31 @@ class Cases:
         (a, guard_a), (b, guard_b) = arms
         return self.walk.branches.join(frame, a, b, a.span, (guard_a, guard_b), cond, newest=newest)
 
+    def _by_data(self, frame: Frame, path: Path, when: tuple[Cond, ...], choice: Choice) -> Entry:
+        """Both arms of an `if` that data decides, each with all that is around it."""
+        prover, state, newest = self.walk.prover, self.walk.state, self.walk.state.serial()
+        prover.choices += 1
+        since, number, begins, arms = len(prover.demands), prover.choices, [], []
+        for first in (True, False):
+            prover.sides[choice] = first
+            state.push()
+            state.unsure = True
+            begins.append(len(prover.log.findings))
+            inner = replace(frame.arm(None, Side(number, first)), is_case=not prover.log.certain)
+            arms.append(settle(state, self._at(inner, (*path, first), when)))
+            state.pop()
+            del prover.sides[choice]
+        prover.log.keep_what_both_have(*begins)
+        prover.fail_where_both_arms_do(frame, number, since)
+        return self.walk.branches.join(frame, arms[0], arms[1], arms[0].span, newest=newest)
+
     def _leaf(self, frame: Frame, path: Path, when: tuple[Cond, ...]) -> Entry:
         since, asked = self.walk.bindings.mark(), len(self.walk.prover.open_ranks)
         demanded = len(self.walk.prover.demands)
         result, left = self._body(frame)
         bound = self.walk.bindings.taken(since, result)
         self.leaves.append(Leaf(when, bound, left, not self.walk.prover.never_passes(frame, demanded)))
+        self.walk.prover.sort_by_sides(demanded)
         more = _asked(self.walk, self._inputs, when, asked)
         self.more |= {} if more is None else {path: more}
         return result
@@ -198,17 +222,21 @@ class Cases:
 
     def _merged(self, general: Binding, inputs: set[str], found: list[tuple[Cond, Recorded]]) -> Binding:
         """One binding of those of all cases. What is known of the inputs' sizes without cases stays as it is."""
-        whole = general.shape is not None and all(is_whole(str(size)) for size in general.shape)
+        whole = general.shape is not None and _is_known(general.shape)
         if (whole and inputs.issuperset(names_in(*general.shape or ()))) or any(r.sizes is None for _, r in found):
             return general
         kept = self._apart(found)
         if len(kept) == 1:
             known = kept[0][1].binding
             return replace(known, name=general.name, span=general.span, data=general.data)
-        if general.shape is not None or not kept:
+        shapes = [one.binding.shape or () for _, one in kept]
+        said = [size for shape in shapes for size in shape]
+        if not kept or (general.shape is not None and not (_is_known(said) and inputs.issuperset(names_in(*said)))):
             return general
-        cases = (Case(_text(self._short(cond)), one.binding.shape or ()) for cond, one in kept)
-        return replace(general, cases=tuple(cases))
+        if len(set(map(len, shapes))) > 1:
+            general = replace(general, shape=None, exactness=(), bounds=())
+        whens = (_text(self._short(cond)) if self.are_of_sizes else None for cond, _ in kept)
+        return replace(general, cases=tuple(map(Case, whens, shapes)))
 
     def shapes(self) -> tuple[ShapeCase, ...]:
         """The shapes of the result with their conditions; none where one is not known."""
@@ -237,7 +265,7 @@ class Cases:
         """Whether a value has the shape that it has in another case."""
         if one.sizes is None or shape.sizes is None or len(one.sizes) != len(shape.sizes):
             return False
-        if any(not is_whole(str(size)) for size in shape.binding.shape or ()):
+        if not _is_known(shape.binding.shape or ()):
             ends = [(r.binding.shape, r.binding.exactness, r.binding.bounds) for r in (one, shape)]
             return ends[0] == ends[1]
         facts = facts_of((*self.door, where))
@@ -248,6 +276,10 @@ class Cases:
         if cond not in self._shorts:
             self._shorts[cond] = shorter(facts_of(self.door), cond)
         return self._shorts[cond]
+
+
+def _is_known(shape: Iterable[int | str]) -> bool:
+    return all(is_whole(str(size)) for size in shape)
 
 
 def _text(cond: Cond) -> str:

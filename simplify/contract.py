@@ -9,7 +9,7 @@ from ..lang.checked import Asked, Condition, Conditions
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.gists import gist
-from ..ops.requirements import Requirement
+from ..ops.requirements import Narrower, Requirement
 from .common_demands import common, in_arms
 from .known.fresh import dims_of
 from .known.state import State
@@ -30,13 +30,14 @@ _MOST_ASKED = 4_000
 _FEW, _SMALL = 2, 9
 # So many conditions that are supposed are compared with each other.
 _MOST_SUPPOSED = 32
+_IN_ARM = ", behind one arm of an `if`"
 
 
 def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], prover: Prover) -> Conditions:
     """What the inputs of a function have to satisfy, empty ones as well. `door` is what the signature says already."""
     dims = tuple(dict.fromkeys(sizes_of(state, params)))
     inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
-    checks = list({(check.cond, check.path, check.span): check for check in prover.demands}.values())
+    checks = list({(check.cond, check.path, check.sides, check.span): check for check in prover.demands}.values())
     asked = [(check, _said(state, inputs, check, params)) for check in checks]
     sides = list(in_arms(state, inputs, checks))
     sayable = (*(check for check, cond in asked if cond is not None), *(OpenCheck(cond, ()) for cond in common(sides)))
@@ -47,10 +48,15 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     follow = {check for check, cond in sides if entails((*door, *conds), cond)}
     left = [check for check in left if check not in follow]
     supposed = _strongest(_over(inputs, prover.supposed))
-    asked_of_data = tuple(_once(_asked(check, state) for check in left))
+    asked_of_data = tuple(_once(left, state))
     texts = [tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door))]
     by_sizes = tuple(span for span, sure in prover.by_sizes.items() if sure)
-    return Conditions(name, written, asked_of_data, found.necessary, texts[0], texts[1], by_sizes)
+    needed: dict[bool, list[Cond]] = {True: [], False: []}
+    for check, cond in asked:
+        if cond is not None:
+            needed[check.about is not None and isinstance(check.about.asked, Narrower)].append(cond)
+    narrower = not all(entails((*door, *needed[False]), cond) for cond in needed[True])
+    return Conditions(name, written, asked_of_data, found.necessary, texts[0], texts[1], by_sizes, narrower)
 
 
 def _said(state: State, inputs: Inputs, check: OpenCheck, params: Env) -> Cond | None:
@@ -83,13 +89,15 @@ def _strongest(conds: Iterable[Cond]) -> list[Cond]:
     return kept
 
 
-def _once(asked: Iterable[Asked]) -> Iterator[Asked]:
-    """One for each place: one that has words, where there is such."""
-    found: dict[Span, Asked] = {}
-    for one in asked:
-        before = found.get(one.place, one)
+def _once(checks: Iterable[OpenCheck], state: State) -> Iterator[Asked]:
+    """One for each place, and each arm before it: one that has words, where there is such."""
+    found: dict[tuple[Span, str], Asked] = {}
+    for check in checks:
+        one = _asked(check, state)
+        at = one.place, one.needs if check.in_arm else ""
+        before = found.get(at, one)
         kept, other = (one, before) if one.needs else (before, one)
-        found[one.place] = kept if kept.gist else replace(kept, gist=other.gist)
+        found[at] = kept if kept.gist else replace(kept, gist=other.gist)
     return iter(found.values())
 
 
@@ -152,7 +160,7 @@ def _condition(
     witness = _witness(cond, others, inputs, dims)
     point = {} if witness is None else {v: witness[v.name] for v in inputs.sizes}
     checks = _sources(cond, asked, inputs.door, point, many=len(found) * len(asked) > _MOST_ASKED)
-    return Condition(_text(cond), names, tuple(_once(_asked(check, state) for check in checks)), witness)
+    return Condition(_text(cond), names, tuple(_once(checks, state)), witness)
 
 
 def _text(cond: Cond) -> str:
@@ -180,6 +188,11 @@ def _fails(cond: Cond, point: Point) -> bool:
 
 
 def _asked(check: OpenCheck, state: State) -> Asked:
+    asked = _asked_anywhere(check, state)
+    return replace(asked, needs=asked.needs + _IN_ARM) if check.in_arm and asked.needs else asked
+
+
+def _asked_anywhere(check: OpenCheck, state: State) -> Asked:
     if check.finding is None:
         inside = () if check.cond is None else cond_variables(check.cond)
         of_ranks = check.cond if inside and all(map(is_rank, inside)) else None

@@ -54,6 +54,13 @@ class Side(NamedTuple):
     first: bool
 
 
+class Choice(NamedTuple):
+    """An `if` that something other than sizes decides, by its place and the calls that lead there."""
+
+    place: Span
+    calls: tuple[Span, ...]
+
+
 class Turn(Node):
     """A turn of a loop, whichever it is. What is newer than `since` changes from turn to turn; `path` leads to it; in the first
     turn its sizes are what `firsts` say. Where nothing but the range ends the loop, `ends` are its index in the first turn and

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from ..lang import core
 from ..lang.checked import Checked
@@ -15,6 +16,7 @@ from ..ops.model import TensorInfo
 from .cases import Begun, ShapeCase, by_cases
 from .findings import Log, choose
 from .frame import Frame
+from .known.finding import Finding
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, SizeValue, Value
@@ -54,11 +56,7 @@ def result_shapes(checked: Checked, name: str, arguments: Arguments) -> tuple[Ca
 def cases_of_shapes(checked: Checked, name: str, arguments: Arguments) -> ShapeCases:
     """The shapes that such a call gives where sizes decide the rank, each with its condition, the State of their sizes, and
     what has to hold so that the call works. There are none where nothing is known."""
-
-    def begin() -> Begun:
-        _, walk, opened, body = _called(checked, name, arguments)
-        return Begun(walk, opened, lambda frame: (body(frame), ()))
-
+    begin = partial(_begun, checked, name, arguments)
     first = begin()
     first.body(first.walk.frame)
     cases = by_cases(first.walk, first.opened, begin)
@@ -74,9 +72,20 @@ def _conditions(walk: Walk) -> tuple[Cond, ...]:
 
 def first_failure(checked: Checked, name: str, arguments: Arguments) -> Diagnostic | None:
     """The first check that surely fails in such a call, told where it stands; None where nothing does."""
-    checker, walk, _, begin = _called(checked, name, arguments, errors_only=True)
-    begin(walk.frame)
-    return next((told_inside(f) for f in checker.log.findings if f.outcome.status is Status.REFUTED), None)
+    begin = partial(_begun, checked, name, arguments, errors_only=True)
+    first = begin()
+    first.body(first.walk.frame)
+    cases = None if any(_failing(first.walk)) else by_cases(first.walk, first.opened, begin)
+    return next(map(told_inside, _failing(first.walk if cases is None else cases.walk)), None)
+
+
+def _failing(walk: Walk) -> Iterator[Finding]:
+    return (f for f in walk.prover.log.findings if f.outcome.status is Status.REFUTED)
+
+
+def _begun(checked: Checked, name: str, arguments: Arguments, *, errors_only: bool = False) -> Begun:
+    _, walk, opened, body = _called(checked, name, arguments, errors_only=errors_only)
+    return Begun(walk, opened, lambda frame: (body(frame), ()))
 
 
 def _called(

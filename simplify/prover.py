@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, repeat
 
 from ..lang.core import Status
 from ..lang.diagnostics import Only
@@ -11,7 +12,7 @@ from ..lang.node import replace
 from ..lang.source import Span
 from .arms import with_the_wrong_size
 from .findings import Log
-from .frame import Frame, Side
+from .frame import Choice, Frame, Side
 from .known.finding import Asked, Finding
 from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
@@ -73,15 +74,42 @@ class Prover:
         self.hurdles: list[Cond] = []
         # How many times an `if` was met that no sizes decide.
         self.choices = 0
-        # The conditions on sizes that decide a rank.
-        self.open_ranks: list[Cond] = []
+        # What decides a rank: conditions on sizes, and what data decides.
+        self.open_ranks: list[Cond | Choice] = []
+        # Of what data decides, the sides of the case at hand, and how many checks were open where each was met first.
+        self.sides: dict[Choice, bool] = {}
+        self.met: dict[Choice, int] = {}
         # Whether anything in the function may fail while it runs, be it in what it calls.
         self.may_fail = False
 
     def rank_rests_on(self, frame: Frame, cond: object) -> None:
         """Whether a condition holds decides the rank of something; None is one that is not known."""
-        if not frame.trial and isinstance(cond, Eq0 | Ne0 | Ge0 | AllOf | AnyOf):
+        if isinstance(cond, Choice) and (frame.turn is not None or (self.thorough and not self.options.errors_only)):
+            return
+        if not frame.trial and isinstance(cond, Eq0 | Ne0 | Ge0 | AllOf | AnyOf | Choice):
             self.open_ranks.append(cond)
+
+    def side(self, choice: Choice) -> bool | None:
+        """Which arm an `if` takes in the case at hand, whether the first; None where that is left open."""
+        if choice in self.sides:
+            self.met.setdefault(choice, len(self.demands))
+        return self.sides.get(choice)
+
+    def sort_by_sides(self, since: int) -> None:
+        """Checks of a case that stand before an `if` do not ask which arm that takes: they are kept of its first side alone."""
+        kept = []
+        for at, check in enumerate(self.demands[since:], since):
+            behind = [self.met.get(choice, at + 1) <= at for choice in self.sides]
+            if all(is_behind or first for is_behind, first in zip(behind, self.sides.values(), strict=True)):
+                own = iter(behind)
+                check.path = tuple(c for c in check.path if c is not None or next(own, True))
+                check.sides = tuple(
+                    s for s, stays in zip(check.sides, chain(behind, repeat(True)), strict=False) if stays
+                )
+                check.in_arm = any(behind)
+                kept.append(check)
+        self.demands[since:] = kept
+        self.met.clear()
 
     def aside(self) -> Prover:
         """The same facts, asked for something that is not in the program: what it finds stays apart."""

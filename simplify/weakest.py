@@ -40,9 +40,10 @@ _MOST_STEPS = 8
 class OpenCheck:
     """One open check: its condition (None where it cannot be said), the conditions of the arms that it stands in, where it is
     told, the turn of a loop that it stands in, the arms that no sizes decide, what it is `about`, and what was found of it, if
-    that was recorded, else what it `needs` in words. One that `never` holds stands in an arm that need not be taken."""
+    that was recorded, else what it `needs` in words. One that `never` holds stands in an arm that need not be taken; one that
+    is `in_arm` is asked because such an arm was taken before."""
 
-    __slots__ = ("about", "cond", "finding", "needs", "never", "path", "sides", "span", "turn")
+    __slots__ = ("about", "cond", "finding", "in_arm", "needs", "never", "path", "sides", "span", "turn")
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class OpenCheck:
         self.about: About | None = None
         self.finding: Finding | None = None
         self.needs = ""
-        self.never = False
+        self.never = self.in_arm = False
 
 
 class DTypeDemand(NamedTuple):

@@ -1,4 +1,5 @@
-"""Ranks that sizes decide: the shapes case by case, what each case demands, and what is proved, beside runs at all sizes."""
+"""Ranks that sizes or data decide: the shapes case by case, what each case demands, and what is proved, beside runs at all
+sizes."""
 
 from __future__ import annotations
 
@@ -26,13 +27,15 @@ ONE = [1]
 
 
 class Graph:
-    """Nodes over the inputs `x : [a, b]` and `z : [c, 1, 1]`, of which up to three decide a rank."""
+    """Nodes over the inputs `x : [a, b]` and `z : [c, 1, 1]`, of which up to three decide a rank, with the truth values `p`
+    and `q`, if they are inputs too."""
 
-    def __init__(self, draw: Random) -> None:
+    def __init__(self, draw: Random, truths: tuple[str, ...] = ()) -> None:
         self.draw, self.nodes, self.held = draw, list[Any](), dict[str, Any]()
-        self.values, self.count = ["x", "z"], 0
+        self.values, self.count, self.truths = ["x", "z"], 0, truths
+        decisions = [self.squeezed, self.chosen, self.chosen_alone]
         for _ in range(draw.randint(1, 3)):
-            self.put(draw.choice([self.squeezed, self.chosen, self.chosen_alone])())
+            self.put(draw.choice([*decisions, *[self.chosen_by_data] * (4 * bool(truths))])())
         for _ in range(draw.randint(1, 3)):
             self.put(draw.choice([self.gemm, self.added, self.concat, self.flat, self.summed, self.relu])())
 
@@ -85,6 +88,13 @@ class Graph:
         )
         return self.choice(name, truth, then, x)
 
+    def chosen_by_data(self) -> str:
+        """A choice by an input between something and its sum along an axis, or that of all of it."""
+        x, name, axes = self.pick(), self.name(), self.draw.choice([[], [self.constant([self.draw.randint(0, 1)])]])
+        one = node("ReduceSum", [x, *axes], [f"{name}_t"], name=f"Sum_{name}", keepdims=0)
+        then = helper.make_graph([one], "t", [], [value(f"{name}_t", FLOAT, None)])
+        return self.choice(name, self.draw.choice(self.truths), then, x)
+
     def choice(self, name: str, truth: str, then: Any, x: str) -> str:
         other = helper.make_graph([node("Identity", [x], [f"{name}_e"])], "e", [], [value(f"{name}_e", FLOAT, None)])
         self.nodes.append(node("If", [truth], [name], name=f"If_{name}", then_branch=then, else_branch=other))
@@ -115,6 +125,7 @@ class Graph:
     def save(self, path: Path) -> Path:
         held = [numpy_helper.from_array(v, n) for n, v in self.held.items()]
         inputs = [value("x", FLOAT, ["a", "b"]), value("z", FLOAT, ["c", 1, 1])]
+        inputs += [value(name, BOOL, []) for name in self.truths]
         graph = helper.make_graph(self.nodes, "g", inputs, [value(self.values[-1], FLOAT, None)], held)
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
         return path
@@ -132,6 +143,7 @@ def assert_has_shape(shape: Any, cases: tuple[Case, ...], at: dict[str, int], ma
         there = [case for case in by_sizes if holds_at(case.when or "", at)]
         assert len(there) == bool(by_sizes), (what, at, cases)
         shape = there[0].shape if by_sizes else None
+        assert by_sizes or any(len(case.shape) == len(made) for case in cases), (what, at, cases, made)
     if shape is not None:
         assert len(shape) == len(made), (what, at, shape, made)
         for told, n in zip(shape, made, strict=True):
@@ -147,26 +159,32 @@ def test_contracts_and_shapes_of_ranks_that_sizes_decide_are_those_of_runs(tmp_p
             assert_as_run(Graph(Random(seed)).save(tmp_path / f"{seed}.onnx"))
 
 
-def assert_as_run(path: Path) -> None:
+def test_contracts_and_shapes_of_ranks_that_data_decides_are_those_of_runs(tmp_path: Path) -> None:
+    for case in fuzz.cases("ranks that data decides"):
+        with case as seed:
+            assert_as_run(Graph(Random(seed), ("p", "q")).save(tmp_path / f"{seed}.onnx"), 2)
+
+
+def assert_as_run(path: Path, truths: int = 0) -> None:
     found = check_model(path, str(path))
     if found.contract is None:
         assert not found.report.ok
-        assert_never_runs(path)
+        assert_never_runs(path, truths)
         return
     module = rxlang.load(path, allow_empty=True)
     said = found.contract
-    for at in sizes():
+    [out] = said.outputs
+    for at, data in product(sizes(), product((np.True_, np.False_), repeat=truths)):
         accepted = all(holds_at(c.condition, at) for c in said.conditions)
         try:
-            made = module.main(np.ones((at["a"], at["b"]), np.float32), np.ones((at["c"], 1, 1), np.float32))
+            made = module.main(np.ones((at["a"], at["b"]), np.float32), np.ones((at["c"], 1, 1), np.float32), *data)
         except rxlang.ShapeError:
             assert not accepted or said.undecided, (at, said.conditions)
             continue
         assert accepted or not said.exact, (at, said.conditions)
-        [out] = said.outputs
         if accepted:
             assert_has_shape(out.shape, out.cases, at, np.shape(made), said.conditions)
-    fuzz.count("ranks that sizes decide", "unknown", _is_open(out))
+    fuzz.count("ranks that data decides" if truths else "ranks that sizes decide", "unknown", _is_open(out))
 
 
 def _is_open(told: Any) -> bool:
@@ -175,13 +193,20 @@ def _is_open(told: Any) -> bool:
     return any(shape is None or "?" in str(shape) or ".dim(" in str(shape) for shape in shapes)
 
 
-def assert_never_runs(path: Path) -> None:
-    reference = onnx.load(path)
+def assert_never_runs(path: Path, truths: int) -> None:
     from onnx.reference import ReferenceEvaluator
+    from onnx.reference.op_run import OpRun
 
-    session = ReferenceEvaluator(reference)
-    for at in sizes():
+    class MatMul(OpRun):
+        """That of the reference takes scalars."""
+
+        def _run(self, a: Any, b: Any) -> tuple[Any]:
+            return (np.matmul(a, b),)
+
+    session = ReferenceEvaluator(onnx.load(path), new_ops=[MatMul])
+    for at, data in product(sizes(), product((np.True_, np.False_), repeat=truths)):
         given = {"x": np.ones((at["a"], at["b"]), np.float32), "z": np.ones((at["c"], 1, 1), np.float32)}
+        given |= dict(zip("pq", data, strict=False))
         with pytest.raises(Exception, match=""):  # whatever NumPy says
             session.run(None, given)
 

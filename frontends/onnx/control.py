@@ -8,15 +8,12 @@ from ...lang.node import Node, replace
 from ...lang.onnx_weights import ELEMENTS
 from .block import Block, Control, constant_of
 from .counting import Counted, counted, holds, is_endless
-from .literals import quoted
 from .model import Graph, Operation, OptionalType, SequenceType, TensorType, Value
 from .operators.registry import Reader, Untranslatable
 from .types import opaque_text
 from .writer import Line
 
-# The arms of an If. Where what follows works with one of them alone, that is the one an attribute names, and why.
-ARMS = ("then_branch", "else_branch")
-TAKEN, WHY = "taken arm", "why"
+_ARMS = ("then_branch", "else_branch")
 
 
 def _graph(operation: Operation, name: str) -> Graph:
@@ -29,27 +26,15 @@ def _graph(operation: Operation, name: str) -> Graph:
 
 def branch(block: Block, operation: Operation) -> list[Line]:
     """ONNX If."""
-    if operation.attributes.get(TAKEN) in ARMS:
-        return _taken(block, operation, operation.attributes[TAKEN])
     arms = []
     made, condition = block.made, Reader(operation, block).x(0)
-    for name in ARMS:
+    for name in _ARMS:
         graph = _graph(operation, name)
         arm = block.inner(graph)
         arms.append((arm, arm.result([v.name for v in graph.outputs])))
     block.made = made
     first = block.braced(f"if (@reshape({condition}, []))", *arms[0])
     return [*first[:-1], *block.braced("} else", *arms[1])]
-
-
-def _taken(block: Block, operation: Operation, name: str) -> list[Line]:
-    """One arm alone, which has to be the one that is taken."""
-    made, wanted = block.made, str(name == ARMS[0]).lower()
-    why = quoted(Reader(operation, block).string(WHY, ""))
-    block.let("taken", f"@onnx.taken({Reader(operation, block).x(0)}, wanted={wanted}, why={why})")
-    names = block.inline(_graph(operation, name), ())
-    block.made = made
-    return [(_tuple(names), made)]
 
 
 # Loop

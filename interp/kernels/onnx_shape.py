@@ -122,10 +122,3 @@ def eye_like(x: Array, k: int, dtype: np.dtype[Any] | None) -> Array:
     rows, columns = x.shape
     made: Array = np.eye(rows, columns, k, dtype=x.dtype if dtype is None else dtype)
     return made
-
-
-@kernel("onnx.taken")
-def taken(x: Array, wanted: bool, why: str) -> Array:
-    if bool(x.item()) != wanted:
-        raise BadValue(f"the condition is {str(not wanted).lower()}{why and ': '}{why}")
-    return x

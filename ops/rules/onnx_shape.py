@@ -13,7 +13,7 @@ from ..broadcast import broadcast
 from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, Range, RankUnknown, Segment, TensorInfo, Trait, Truth
 from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Number, Other
+from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Narrower, Number, Other
 from ..slices import of_model
 from ..tracked import Ratio, count_of
 from ..tracked import elements as tracked_elements
@@ -133,9 +133,9 @@ def _own(ctx: Ctx, source: Shape, axis: int) -> Dim:
     return own
 
 
-def _own_zero(axis: int) -> Other:
+def _own_zero(axis: int) -> Narrower:
     phrase = f"no 0 for axis {axis} in {{0}}, which stands for the size that this axis of {{1}} has, where that is another one"
-    return Other(phrase, (Argument("shape"), Argument("x")), blamed=())
+    return Narrower(phrase, (Argument("shape"), Argument("x")), blamed=())
 
 
 def _no_zero() -> Other:
@@ -353,16 +353,3 @@ def onnx_compress(ctx: Ctx, x: TensorInfo, condition: TensorInfo, axis: int | No
 def onnx_eye_like(ctx: Ctx, x: TensorInfo, k: int, dtype: AnyDType | None) -> Shape:
     """A matrix of the operand's shape with 1 on a diagonal. ONNX EyeLike."""
     return ranked(ctx, "x", x, 2)
-
-
-@primitive("onnx.taken", 'x: tensor, wanted: bool = true, why: str = ""', "bool -> bool")
-def onnx_taken(ctx: Ctx, x: TensorInfo, wanted: bool, why: str) -> Shape:
-    """The condition of an ONNX If, which has to be `wanted`: with the other arm what follows never works, for `why`."""
-    (found,) = tracked_elements(x, ctx.dims(x)) or (None,)
-    reason = f", or else {why.replace('{', '{{').replace('}', '}}')}" if why else ""
-    asked = Other(f"{{0}} to be {str(wanted).lower()}{reason}", (Argument("x"),))
-    if isinstance(found, Truth):
-        ctx.require(asked, found.yes if wanted else found.no)
-    else:  # that at least one is told of data is an inequality, which says nothing of how many there are
-        ctx.require(asked, ctx.le(1, ctx.fresh("taken")) if found is None else ctx.eq(found, int(wanted)))
-    return known_shape(ctx, x)

@@ -155,6 +155,7 @@ FAMILIES: dict[str, Count] = {
     "choices by sizes": Count(8, 200),
     "ranks that sizes decide": Count(6, 600),
     "ranks that sizes decide, programs": Count(8, 1_500),
+    "ranks that data decides": Count(8, 600),
     "computed targets": Count(8, 300),
     "models read": Count(200, 5_000),
     "sequences of models": Count(25, 500),
