@@ -24,6 +24,7 @@ from typing import Any
 import torch
 import torch_zoo
 from rxlang.frontends.torch import target as targets
+from rxlang.frontends.torch.arguments import written
 from rxlang.frontends.torch.target import Declared, Target
 from rxlang.model.contract import Contract
 from rxlang.model.traced import check_target
@@ -51,7 +52,7 @@ class Clock:
 
 def target_of(name: str, python: str, arguments: tuple[str, ...]) -> Target:
     model = torch_zoo.build(python)
-    given = dict(targets._argument(text, {}) for text in arguments)
+    given = {one.name: one.value({}) for text in arguments for one in written("--arg", text)}
     return Target(name, model, given, model)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from ..frontends.torch.run import Step
 from ..lang import codes
 from ..lang.checked import Checked, Condition
 from ..lang.diagnostics import Diagnostic, error, warning
@@ -56,6 +57,8 @@ class Verdicts:
             return None
         if any(self._is_fixed(a.place.line, condition) for a in condition.asked):
             return None
+        if is_divided(condition.text) and all(is_view(s) for s in steps):
+            return None
         return error if len(self._owners(condition.sizes)) < 2 or is_pin(condition.text) else warning
 
     def _is_fixed(self, line: int, condition: Condition) -> bool:
@@ -65,7 +68,7 @@ class Verdicts:
         if any(name in self.trace.fixed for name in operands):
             return True
         step = self.told.step(line)
-        if step is None or not step.op.endswith((".view", ".reshape")) or not is_product(condition.text):
+        if step is None or not is_view(step) or not is_product(condition.text):
             return False
         sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
         return bool(sizes & set(numbers_in(self.trace.text.splitlines()[line - 1])))
@@ -85,6 +88,15 @@ def is_tie(text: str) -> bool:
 
 def is_pin(text: str) -> bool:
     return all(len(set(names_in(part))) == 1 for part in text.split("||"))
+
+
+def is_divided(text: str) -> bool:
+    """Whether quotients of sizes are made equal to something: several sizes fit, as where windows have to fill a picture."""
+    return "//" in text
+
+
+def is_view(step: Step) -> bool:
+    return step.op.endswith((".view", ".reshape", ".unflatten"))
 
 
 def is_product(text: str) -> bool:

@@ -182,3 +182,38 @@ def test_strict_refuses_each_condition_that_the_code_does_not_state(
     (tmp_path / "strictly.py").write_text(STRICT)
     found = check_python(f"strictly.py:{name}", None, args, tmp_path, Options(strict=True))
     assert sorted(set(lines(found, "error"))) == wanted
+
+
+WINDOWS = """
+import torch
+
+def windows(x):
+    return x[:, :, ::4, ::4].reshape(x.shape[0], 3, 2, 7, 2, 7)
+"""
+
+
+@needs_torch
+def test_windows_that_fill_a_picture_are_its_contract(tmp_path: Path) -> None:
+    (tmp_path / "windows.py").write_text(WINDOWS)
+    found = checked(tmp_path, "windows.py:windows", "x=float32[b, 3, h, h]")
+    assert lines(found, "error") == []
+
+
+SUPPOSED = """
+import torch
+
+def f(x):
+    y = torch.kthvalue(x, 2, dim=1)[0]
+    return y[:, None] + x
+"""
+
+
+@needs_torch
+def test_what_rests_on_what_is_supposed_is_not_called_proved(tmp_path: Path) -> None:
+    from rxlang.model.traced import check_python
+
+    (tmp_path / "supposed.py").write_text(SUPPOSED)
+    found = check_python("supposed.py:f", None, ["x=float32[b, t]"], tmp_path)
+    counts = found.report.counts
+    assert counts.proved == 4  # the argument's rank and dtype, of each result
+    assert counts.total == counts.proved + counts.residual + counts.entry
