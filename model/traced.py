@@ -19,7 +19,7 @@ from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..pipeline import Report, check_loaded, loaded
 from ..simplify.known.outcome import Options
-from ..simplify.solver.numbers import holds_at, size_at
+from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .arms_by_data import Arms, is_way, outputs_of
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
@@ -259,15 +259,19 @@ class _Sides:
         theirs = [c.text for c in conditions_of(report.checked).conditions if not self.is_own(other, c)]
         region = [*branches(other.run), *self.given]
         is_same = _follow([*self.demanded, *region], theirs) and _follow([*theirs, *region], self.demanded)
-        return False if is_same and other.run.sizes == self._sizes_at(other) else None
+        return False if is_same and self._are_same(other.run.shapes, region) else None
+
+    def _are_same(self, shapes: Sequence[Sequence[str]], region: Sequence[str]) -> bool:
+        """Whether the first way's results have these shapes wherever the sizes are in a region."""
+        own = self.told.trace.shapes
+        if [len(shape) for shape in shapes] != [len(shape) for shape in own]:
+            return False
+        pairs = [p for a, b in zip(shapes, own, strict=True) for p in zip(a, b, strict=True)]
+        return _follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
 
     def is_own(self, other: Other, condition: Condition) -> bool:
         steps = [other.run.steps.get(a.place.line) for a in condition.asked]
         return bool(steps) and all(s is not None and s.kind in ("branch", "operation") for s in steps)
-
-    def _sizes_at(self, other: Other) -> tuple[tuple[int | None, ...], ...]:
-        """The sizes that the first way's results have where the other one was taken."""
-        return tuple(tuple(size_at(str(d), other.point) for d in shape) for shape in self.told.trace.shapes)
 
 
 def _follow(facts: Sequence[str], texts: Iterable[str]) -> bool:

@@ -24,6 +24,7 @@ class Verdicts:
         """What is wrong although some sizes fit: sizes of one input that are tied, and sizes that are pinned. What follows from
         an error that was told is not told again."""
         told: list[str] = []
+        lines: set[tuple[str, int]] = set()  # one mistake is told once
         for condition in conditions_of(checked).conditions:
             found = self._verdict(condition)
             if found is error and self._follows(told, condition):
@@ -31,7 +32,11 @@ class Verdicts:
             told += [condition.text] if found is error else []
             found = error if strict and not self._is_declared(condition) else found
             if found is not None and condition.asked:
-                yield self._diagnostic(found, condition)
+                said = self._diagnostic(found, condition)
+                line = said.span.source.name, said.span.line
+                if strict or line not in lines:
+                    yield said
+                lines.add(line)
 
     def _diagnostic(self, found: Callable[..., Diagnostic], condition: Condition) -> Diagnostic:
         asked = condition.asked[0]
@@ -83,7 +88,13 @@ class Verdicts:
 
 def is_tie(text: str) -> bool:
     """Whether a condition makes sizes equal, or one a number; what fits by division is none."""
-    return all("==" in part and "%" not in part for part in text.split("||"))
+    return all(("==" in part and "%" not in part) or is_small(part) for part in text.split("||"))
+
+
+def is_small(part: str) -> bool:
+    """Whether a size is nothing or 1, as where it has to be equal to more of itself."""
+    size, sign, bound = part.partition("<=")
+    return bool(sign) and size.strip().isidentifier() and bound.strip() == "1"
 
 
 def is_pin(text: str) -> bool:

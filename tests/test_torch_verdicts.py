@@ -60,6 +60,13 @@ def stated(x):
     assert x.shape[1] == 8
     return x @ x
 
+def half(x):
+    both = torch.cat([x, x], dim=1)
+    return (both @ both.mT).masked_fill(torch.eye(x.shape[1], dtype=torch.bool), 0.0)
+
+def two_at_once(x):
+    return x + torch.zeros(x.shape[1], x.shape[0])
+
 def twice(x, y):
     a = x @ x
     return a, y @ y
@@ -77,6 +84,8 @@ VERDICTS: dict[str, tuple[list[str], list[str], set[str]]] = {
     "targets": (["x=float32[a, 8]", "y=float32[c, 8]"], ["warning"], {"a == c || a == 1 || c == 1"}),
     "scores": ([X], ["error"], set()),
     "stated": ([X], [], {"t == 8"}),
+    "half": ([X], ["error"], set()),
+    "two_at_once": ([X], ["error"], set()),
     "twice": ([X, "y=float32[b, t, 9]"], ["error", "error"], set()),
 }
 

@@ -178,6 +178,10 @@ x[0, :, n] | n=int64[m]
 x[:, n, n] | n=int64[m]
 x[n, :, n] | n=int64[m]
 x[i, n] | n=int64[b]; i=int64[m, b]
+x[i, n, None] | n=int64[b]; i=int64[m, b]
+x[n, None, n] | n=int64[m]
+x[:, n, n, None] | n=int64[m]
+torch.where(m_)[1]
 x[m_]
 x[:, m_] | m_=bool[b]
 x.gather(1, i) | i=int64[a, m, k]
@@ -423,6 +427,7 @@ KNOWN = {
     'F.ctc_loss(x.log_softmax(2), i, n, y, reduction="none")': "data says how long targets are that lie end to end",
     "F.embedding_bag": "a table of no rows",
     "x.take": "a tensor of no elements",
+    "x.index_select": "an index into no rows",
     'einops.rearrange(x, "a (b two)': "einops asks for even sizes of tensors of no elements too",
     'einops.reduce(x, "a (b 2)': "einops asks for even sizes of tensors of no elements too",
     "torch.take_along_dim": "torch divides by zero for an empty axis",
