@@ -42,6 +42,7 @@ class Verdicts:
         asked = condition.asked[0]
         step = self.told.step(asked.place.line)
         needs = self.told.words(asked.needs, step) if step else asked.needs
+        needs = needs or f"{step.op if step else 'this'} needs sizes that fit"
         code = codes.W311 if found is warning else codes.E305
         return found(code, f"{needs}: holds only if {condition.text}", self.told.span(step.place if step else None))
 

@@ -60,7 +60,6 @@ MISTAKES = [
     ("contrast", "torch.eye(2 * n", "torch.eye(n"),
     ("contrast", "torch.cat([torch.arange(n) + n, torch.arange(n)])", "torch.arange(n) + n"),
     ("contrast", "z @ z.T", "z @ z"),
-    ("beam_step", "scores[..., None]", "scores"),
     ("beam_step", "which[..., None].expand", "which.expand"),
     ("beam_step", "torch.cat([kept, token[..., None]], dim=-1)", "torch.cat([kept, token], dim=-1)"),
     ("beam_step", "total.view(b, n * v)", "total.view(n, b * v)"),
