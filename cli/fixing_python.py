@@ -1,5 +1,5 @@
-"""`rx check --fix` of PyTorch code: helps that leave no choice, written into the user's files after the code was checked with them,
-in a process of its own."""
+"""`rx check --fix` of PyTorch code: helps that leave no choice, written into the user's files after the code was
+checked with them, in a process of its own."""
 
 from __future__ import annotations
 

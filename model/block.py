@@ -239,6 +239,9 @@ def _remarks(contract: Contract, found: Sizes, more: str) -> Iterator[str]:
     if contract.undecided:
         nodes = ", ".join(dict.fromkeys(d.node.removeprefix("node ") for d in contract.undecided[:2]))
         yield f"checked when it runs, since data decides: {plural(len(contract.undecided), 'check')} ({more}): {nodes}"
+    if contract.operations:
+        calls = ", ".join(dict.fromkeys(f"{o.op} ({o.file}:{o.line})" for o in contract.operations[:2]))
+        yield f"supposed, since PyTorch alone says what they give: {plural(len(contract.operations), 'call')}: {calls}"
     if not contract.exact:
         yield "sufficient, not necessary: some sizes beside these are accepted as well"
     if contract.sizes:

@@ -19,7 +19,7 @@ from .at_sizes import Arrival, smallest
 from .contract import Contract, Supposed
 from .profiles import profiles
 from .replay import Parameter
-from .traced import CheckedPython, at_sizes, check_target
+from .traced import CheckedPython, at_sizes, check_target, texts_of
 
 
 class Answered(Node):
@@ -75,11 +75,6 @@ def file_in(folder: Path, name: str) -> str:
     """A file as a person in a folder calls it."""
     path = Path(name)
     return str(path.relative_to(folder)) if path.is_relative_to(folder) else name
-
-
-def texts_of(given: Sequence[Given]) -> list[str]:
-    """The conditions on the inputs that are given."""
-    return [c.span.text for g in given if g.is_for("main") for c in g.conditions]
 
 
 def within(target: Target, given: Sequence[Given]) -> Target:

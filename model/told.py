@@ -9,8 +9,9 @@ from pathlib import Path
 from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.run import Step, Trace
 from ..lang.diagnostics import Diagnostic, Label
-from ..lang.node import replace
+from ..lang.node import Node, replace
 from ..lang.source import Made, Source, Span
+from ..pipeline import Report
 
 
 class Told:
@@ -74,3 +75,10 @@ class Told:
         names = {**self.trace.variables, **self.trace.weights}
         text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda n: names.get(n[0], n[0]), quoted[0]), text)
         return re.sub(r"@[a-z_0-9.]+", step.op.replace("torch.Tensor.", "Tensor.") or "this", text)
+
+
+class Read(Node):
+    """What checking says of a run, whose lines `told` has: of equal module bodies one function where all in it is proved."""
+
+    report: Report
+    told: Told

@@ -12,19 +12,21 @@ from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.run import Trace, Unruled, several
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
-from ..lang.checked import Asked, Binding, Checked, Condition, Conditions, Counts
+from ..lang.checked import Asked, Checked, Condition, Conditions, Counts
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
+from ..lang.given import Given
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..pipeline import Report, check_loaded, loaded
 from ..simplify.known.outcome import Options
-from ..simplify.solver.numbers import holds_at, size_at
+from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
+from .arms_by_data import Arms, is_way, outputs_of
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
 from .replay import Parameter, Unanswered, failure_at
-from .told import Told
+from .told import Read, Told
 from .verdicts import Verdicts
 from .ways import Other, Ways, branches, program, ways
 
@@ -32,13 +34,6 @@ from .ways import Other, Ways, branches, program, ways
 _MOST_HINTS = 8
 # So often a run is checked with functions in it.
 _MOST_FOLDS = 2
-
-
-class Read(Node):
-    """What checking says of a run, whose lines `told` has: of equal module bodies one function where all in it is proved."""
-
-    report: Report
-    told: Told
 
 
 class CheckedPython(Node):
@@ -69,16 +64,21 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
     given = options or Options()
     found, read = _first_that_works(target, folder, given)
     first, report, told = found.first, read.report, read.told
-    second = _run(target, 1, _hints_within(first, targets.hints(target, 1)))
+    second = _run(target, 1, _hints_within(first, targets.hints(target, 1)), found.otherwise)
     known_for = tuple(_known_for(first, second, told))
     said = [*known_for, *(told.of(d) for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt)]
     remarks = [d for d in said if d.severity != "error" and d not in known_for]
     contract = None
     if report.ok and report.checked is not None:
-        sides = _Sides(told, report.checked, [(o, _result(o, target.name, folder, given)) for o in found.others])
-        contract = _contract(told, report.checked, sides)
+        results = [(o, _result(o, target.name, folder, given)) for o in found.others]
+        by_sizes = [(o, r) for o, r in results if o.place is None]
+        sides = _Sides(told, report.checked, by_sizes, texts_of(given.given))
+        contract = _contract(told, report.checked, sides, found.uncrossed)
+        arms = Arms(told, first.open_data, [(o, r) for o, r in results if o.place is not None])
+        contract = arms.joined(contract)
         wrong = {d.span for d in said if d.severity == "error"}
         said += [d for d in Verdicts(told).of(report.checked, given.strict) if d.span not in wrong]
+        said += arms.said()
     else:
         said += _before(first, report, folder, given)
     if not report.ok and not any(d.severity == "error" for d in said):
@@ -88,7 +88,8 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
     said, sure = list(_once(_mistakes(said, remarks))), tuple[Diagnostic, ...]()
     if any(d.severity != "note" and d not in known_for for d in said):
         said, sure = _helped(said, target.name, first, folder, given)
-    report = replace(report, diagnostics=tuple(said))
+    counts = _without_supposed(told, report, given)
+    report = replace(report, diagnostics=tuple(said), counts=counts)
     return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed, sure)
 
 
@@ -136,6 +137,25 @@ def _helped(
     return [one for one, _ in found], tuple(one for one, is_sure in found if is_sure)
 
 
+_SUPPOSED = re.compile(r" ?: Tensor\([^:=]*\) = ")
+
+
+def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
+    """What is proved without what is supposed of calls that have no rule; the rest is checked when it runs."""
+    run = told.trace
+    if not run.supposed or report.checked is None:
+        return report.counts
+    lines = run.text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.startswith("extern"):
+            lines[number - 1] = _SUPPOSED.sub(" : Tensor = ", line)
+        elif number in run.steps and run.steps[number].kind == "supposed":
+            lines[number - 1] = _SUPPOSED.sub(" = ", line)
+    tried = _checked(Told(told.name, replace(run, text="\n".join(lines) + "\n"), told.folder), options)
+    proved = min(report.counts.proved, tried.counts.proved if tried.checked is not None else 0)
+    return replace(report.counts, proved=proved, residual=report.counts.residual + report.counts.proved - proved)
+
+
 def _before(run: Trace, report: Report, folder: Path, options: Options) -> Iterator[Diagnostic]:
     """What is wrong in the lines before the first one that never works."""
     lines = [d.span.line for d in report.diagnostics if d.severity == "error" and d.span.line in run.steps]
@@ -151,8 +171,8 @@ def _before(run: Trace, report: Report, folder: Path, options: Options) -> Itera
 
 
 def _result(other: Other, name: str, folder: Path, options: Options) -> Read | None:
-    """What checking says of another way; None where the code or torch refuses it."""
-    return None if other.run.stopped is not None else _read(name, other.run, folder, options)
+    """What checking says of another way; None where the code or torch refuses it, and where it computes the same."""
+    return None if other.run.stopped is not None or other.same else _read(name, other.run, folder, options)
 
 
 # The runs
@@ -167,22 +187,26 @@ def _first_that_works(target: Target, folder: Path, options: Options) -> tuple[W
     def checked(one: Trace) -> Read:
         return _read(target.name, one, folder, options)
 
-    found = ways(run, _run(target, 0))
+    given = texts_of(options.given)
+    found = ways(run, _run(target, 0), given)
     read = checked(found.first)
     if read.report.ok and found.first.stopped is None:
         return found, read
     for other in found.others:
         if other.run.stopped is None and (theirs := checked(other.run)).report.ok:
-            found = ways(run, other.run)
+            otherwise = found.otherwise if other.place is None else found.otherwise ^ {other.place}
+            found = ways(run, other.run, given, otherwise)
             return found, theirs if found.first is other.run else checked(found.first)
     return found, read
 
 
-def _run(target: Target, number: int, hints: Mapping[str, int] | None = None) -> Trace:
+def _run(
+    target: Target, number: int, hints: Mapping[str, int] | None = None, otherwise: frozenset[str] = frozenset()
+) -> Trace:
     """A run with hints of its own; with others where the code refuses those."""
     hints = targets.hints(target, number) if hints is None else hints
     for _ in range(_MOST_HINTS):
-        found = targets.trace(target, hints)
+        found = targets.trace(target, hints, otherwise)
         if found.stopped is None or found.stopped.last is None:
             break
         other = _hints_that(found, hints)
@@ -222,11 +246,10 @@ def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
     for text, step in first.facts:
         if step.kind == "number":
             pinned = True
-            yield warning(
-                codes.W311,
-                f"known for {text.replace('==', '=')} only: a number is asked for here",
-                told.span(step.place),
-            )
+            is_of_sizes = set(names_in(text)) <= set(first.hints)
+            which = f"known for {text.replace('==', '=')} only: a number is asked for here"
+            by_data = "known for one number only: it is asked for here, and data decides which it is"
+            yield warning(codes.W311, which if is_of_sizes else by_data, told.span(step.place))
     if not pinned and program(first) != program(second):
         pairs = zip(first.text.splitlines(), second.text.splitlines(), strict=False)
         line = next((n for n, (a, b) in enumerate(pairs, 1) if a != b), 0)
@@ -238,49 +261,66 @@ def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
 # What is said
 
 
+def texts_of(given: Sequence[Given]) -> list[str]:
+    """The conditions on the inputs that are given."""
+    return [c.span.text for g in given if g.is_for("main") for c in g.conditions]
+
+
 class _Sides:
     """What the other ways say of the conditions that the first one has for being taken."""
 
-    def __init__(self, told: Told, checked: Checked, others: Sequence[tuple[Other, Read | None]]) -> None:
-        self.told, self.others = told, others
+    def __init__(
+        self, told: Told, checked: Checked, others: Sequence[tuple[Other, Read | None]], given: Sequence[str]
+    ) -> None:
+        self.told, self.others, self.given = told, others, given
         self.demanded = [c.text for c in conditions_of(checked).conditions if not self.is_way(c)]
 
     def is_way(self, condition: Condition) -> bool:
-        """Whether a condition only says which way the code took."""
-        steps = [self.told.step(a.place.line) for a in condition.asked]
-        return bool(steps) and all(s is not None and s.kind in ("branch", "operation", "number") for s in steps)
+        return is_way(self.told, condition)
 
     def of(self, condition: Condition) -> bool | None:
         """Whether the other side of a way is refused; None where it is another case, or was not run."""
         facts = {self._fact(a.place.line) for a in condition.asked}
         verdicts = {self._is_refused(o, r) for o, r in self.others if o.broken & facts}
-        return verdicts.pop() if len(verdicts) == 1 else None
+        found = verdicts.pop() if len(verdicts) == 1 else None
+        return None if found and any(self._is_free_of(condition, o, r) for o, r in self.others) else found
+
+    def _is_free_of(self, condition: Condition, other: Other, read: Read | None) -> bool:
+        """Whether what is not refused may break a condition on another way."""
+        region = [*branches(other.run), *self.given]
+        return self._is_refused(other, read) is not True and not _follow(region, [condition.text])
 
     def _fact(self, line: int) -> str:
         return self.told.trace.text.splitlines()[line - 1].strip().removeprefix("assert ")
 
     def _is_refused(self, other: Other, read: Read | None) -> bool | None:
+        if other.same:
+            return False
         if read is None or not read.report.ok or read.report.checked is None:
             return None if other.run.stopped is not None and other.run.stopped.is_unread else True
         theirs = [c.text for c in conditions_of(read.report.checked).conditions if not self.is_own(read.told, c)]
-        region = list(branches(other.run))
+        region = [*branches(other.run), *self.given]
         is_same = _follow([*self.demanded, *region], theirs) and _follow([*theirs, *region], self.demanded)
-        return False if is_same and other.run.sizes == self._sizes_at(other) else None
+        return False if is_same and self._are_same(other.run.shapes, region) else None
+
+    def _are_same(self, shapes: Sequence[Sequence[str]], region: Sequence[str]) -> bool:
+        """Whether the first way's results have these shapes wherever the sizes are in a region."""
+        own = self.told.trace.shapes
+        if [len(shape) for shape in shapes] != [len(shape) for shape in own]:
+            return False
+        pairs = [p for a, b in zip(shapes, own, strict=True) for p in zip(a, b, strict=True)]
+        return _follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
 
     def is_own(self, told: Told, condition: Condition) -> bool:
         steps = [told.step(a.place.line) for a in condition.asked]
         return bool(steps) and all(s is not None and s.kind in ("branch", "operation") for s in steps)
-
-    def _sizes_at(self, other: Other) -> tuple[tuple[int | None, ...], ...]:
-        """The sizes that the first way's results have where the other one was taken."""
-        return tuple(tuple(size_at(str(d), other.point) for d in shape) for shape in self.told.trace.shapes)
 
 
 def _follow(facts: Sequence[str], texts: Iterable[str]) -> bool:
     return all(prove(facts, text)["result"] in ("valid", "vacuous") for text in texts)
 
 
-def _contract(told: Told, checked: Checked, sides: _Sides) -> Contract:
+def _contract(told: Told, checked: Checked, sides: _Sides, uncrossed: Mapping[str, int] | None) -> Contract:
     trace, said = told.trace, conditions_of(checked)
     params = tuple(_params(trace))
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
@@ -289,10 +329,27 @@ def _contract(told: Told, checked: Checked, sides: _Sides) -> Contract:
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     undecided = [_demand(asked, told) for asked in said.left]
     undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
-    undecided += [Demand(told.file_line(u.place), f"`{u.op}` has no rule: supposed", None, ()) for u in trace.supposed]
+    undecided += _not_run(uncrossed, ways, clauses)
     return Contract(
-        inputs, {}, clauses, (), (), tuple(undecided), tuple(_outputs(trace, checked)), said.exact, said.supposed, ways
+        inputs,
+        {},
+        clauses,
+        (),
+        (),
+        tuple(undecided),
+        tuple(outputs_of(trace, checked)),
+        said.exact,
+        said.supposed,
+        ways,
     )
+
+
+def _not_run(point: Mapping[str, int] | None, ways: Sequence[str], clauses: Sequence[Clause]) -> Iterator[Demand]:
+    """That some sizes which the contract takes were not tried."""
+    said = [*ways, *(c.condition for c in clauses)]
+    if point is not None and all(holds_at(text, point) is not False for text in said):
+        sizes = ", ".join(f"{name} = {n}" for name, n in point.items())
+        yield Demand("branches on several sizes", f"not all their ways were run: {sizes} takes another one", None, ())
 
 
 def _params(trace: Trace) -> Iterator[Parameter]:
@@ -338,15 +395,6 @@ def _demand(asked: Asked, told: Told) -> Demand:
         "operation": f"`{source}` does it otherwise",
     }.get(step.kind)
     return Demand(where, needs or told.words(asked.needs, step), where, step.place.above)
-
-
-def _outputs(trace: Trace, checked: Checked) -> Iterator[Typed]:
-    main = next((f for f in checked.shapes if f.name == "@main"), None)
-    found = {} if main is None else {b.name: b for b in (*main.params, *main.bindings)}
-    for name in trace.results:
-        binding: Binding | None = found.get(name)
-        label = trace.variables.get(name, name)
-        yield Typed(label, None, None) if binding is None else Typed(label, binding.dtype, binding.shape, binding.cases)
 
 
 def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iterator[Diagnostic]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from ..frontends.torch.run import Step
 from ..lang import codes
 from ..lang.checked import Checked, Condition
 from ..lang.diagnostics import Diagnostic, error, warning
@@ -23,22 +24,25 @@ class Verdicts:
         """What is wrong although some sizes fit: sizes of one input that are tied, and sizes that are pinned. What follows from
         an error that was told is not told again."""
         told: list[str] = []
-        lines: set[int] = set()
+        lines: set[tuple[str, int, bool]] = set()  # one mistake is told once
         for condition in conditions_of(checked).conditions:
             found = self._verdict(condition)
-            own = {asked.place.line for asked in condition.asked}
-            if found is error and (lines & own or self._follows(told, condition)):
+            if found is error and self._follows(told, condition):
                 continue
-            lines |= own if found is error else set()
             told += [condition.text] if found is error else []
             found = error if strict and not self._is_declared(condition) else found
             if found is not None and condition.asked:
-                yield self._diagnostic(found, condition)
+                said = self._diagnostic(found, condition)
+                line = said.span.source.name, said.span.line
+                if strict or (*line, True) not in lines and (*line, found is error) not in lines:
+                    yield said
+                lines.add((*line, found is error))
 
     def _diagnostic(self, found: Callable[..., Diagnostic], condition: Condition) -> Diagnostic:
         asked = condition.asked[0]
         step = self.told.step(asked.place.line)
         needs = self.told.words(asked.needs, step) if step else asked.needs
+        needs = needs or f"{step.op if step else 'this'} needs sizes that fit"
         code = codes.W311 if found is warning else codes.E305
         said = f"{needs}: holds only if {condition.text}"
         return found(code, said, self.told.span(step.place if step else None), function=step and step.module or None)
@@ -60,6 +64,8 @@ class Verdicts:
             return None
         if any(self._is_fixed(a.place.line, condition) for a in condition.asked):
             return None
+        if is_divided(condition.text) and all(is_view(s) for s in steps):
+            return None
         return error if len(self._owners(condition.sizes)) < 2 or is_pin(condition.text) else warning
 
     def _is_fixed(self, line: int, condition: Condition) -> bool:
@@ -69,7 +75,7 @@ class Verdicts:
         if any(name in self.trace.fixed for name in operands):
             return True
         step = self.told.step(line)
-        if step is None or not step.op.endswith((".view", ".reshape")) or not is_product(condition.text):
+        if step is None or not is_view(step) or not is_product(condition.text):
             return False
         sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
         return bool(sizes & set(numbers_in(self.trace.text.splitlines()[line - 1])))
@@ -84,11 +90,26 @@ class Verdicts:
 
 def is_tie(text: str) -> bool:
     """Whether a condition makes sizes equal, or one a number; what fits by division is none."""
-    return all("==" in part and "%" not in part for part in text.split("||"))
+    return all(("==" in part and "%" not in part) or is_small(part) for part in text.split("||"))
+
+
+def is_small(part: str) -> bool:
+    """Whether a size is nothing or 1, as where it has to be equal to more of itself."""
+    size, sign, bound = part.partition("<=")
+    return bool(sign) and size.strip().isidentifier() and bound.strip() == "1"
 
 
 def is_pin(text: str) -> bool:
     return all(len(set(names_in(part))) == 1 for part in text.split("||"))
+
+
+def is_divided(text: str) -> bool:
+    """Whether quotients of sizes are made equal to something: several sizes fit, as where windows have to fill a picture."""
+    return "//" in text
+
+
+def is_view(step: Step) -> bool:
+    return step.op.endswith((".view", ".reshape", ".unflatten"))
 
 
 def is_product(text: str) -> bool:

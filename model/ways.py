@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..frontends.torch.run import Step, Trace
 from ..lang.expressions import names_in
@@ -10,19 +10,21 @@ from ..lang.node import Node, replace
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 
-# So many runs beside the first two.
-_MOST = 12
+# So many runs beside the first two; of them with several sizes that differ.
+_MOST, _MOST_TOGETHER = 16, 4
 _WAYS = ("branch", "operation")
 
 Run = Callable[[Mapping[str, int], frozenset[str]], Trace]
 
 
 class Other(Node):
-    """A run that takes another way: the sizes or the place that lead there, and which facts of the first run do not hold."""
+    """A run that takes another way: the sizes or the place that lead there, and which facts of the first run do not hold;
+    whether it computes the same."""
 
     run: Trace
     broken: frozenset[str]
     place: str | None = None
+    same: bool = False
 
     @property
     def point(self) -> Mapping[str, int]:
@@ -34,11 +36,13 @@ class Other(Node):
 
 
 class Ways(Node):
-    """The first run without the facts that change nothing, the other ways, and the facts whose other side was not run."""
+    """The first run without the facts that change nothing, with the places where its data goes `otherwise`; the other ways; and
+    sizes of a way that was not run, where there are some."""
 
     first: Trace
     others: tuple[Other, ...]
-    uncrossed: frozenset[str]
+    otherwise: frozenset[str] = frozenset()
+    uncrossed: Mapping[str, int] | None = None
 
 
 def branches(run: Trace) -> dict[str, Step]:
@@ -46,30 +50,45 @@ def branches(run: Trace) -> dict[str, Step]:
     return {t: s for t, s in run.facts if s.kind in _WAYS and set(names_in(t)) <= set(run.hints)}
 
 
-def ways(run: Run, first: Trace) -> Ways:
-    """The runs beside the first one, at boundaries of one size at a time."""
+def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset[str] = frozenset()) -> Ways:
+    """The runs beside the first one: at boundaries of one size at a time, where several differ, and where data decides. What is
+    `given` of the sizes holds in all of them."""
     if first.stopped is not None and first.stopped.is_unread:
-        return Ways(first, (), frozenset(branches(first)))
+        return Ways(first, (), otherwise)
+
+    def at(sizes: Mapping[str, int]) -> Trace:
+        return run(sizes, otherwise)
+
     facts = branches(first)
+    stated = [*given, *(t for t, s in first.facts if s.kind == "stated")]
     others: list[Other] = []
     left: set[str] = set()
     for name in first.hints:
         own = frozenset(t for t in facts if name in names_in(t))
-        found, is_whole = _of_size(run, first, name, own, _MOST - len(others)) if own else ([], True)
+        found, is_whole = _of_size(at, first, stated, name, own, _MOST - len(others)) if own else ([], True)
         others += found
         left |= set() if is_whole else own
-    others += [Other(run(first.hints, frozenset({p})), frozenset(), p) for p in _data(first)[: _MOST - len(others)]]
+    together, uncrossed = _together(at, first, stated, others)
+    others += together
+    room = max(0, _MOST - len(others))
+    others += [Other(run(first.hints, otherwise ^ {p}), frozenset(), p) for p in _data(first)[:room]]
     crossed = {t for o in others for t in o.broken} - left
     free = {t for t in crossed if all(o.is_same(first) for o in others if t in o.broken)}
     closed = {o.place for o in others if o.place is not None and o.is_same(first)}
     data = tuple(p for p in first.open_data if p.key not in closed)
-    kept = tuple(o for o in others if not o.is_same(first))
-    return Ways(replace(_without(first, free), open_data=data), kept, frozenset(set(facts) - crossed))
+    told = tuple(replace(o, same=o.is_same(first)) for o in others)
+    return Ways(replace(_without(first, free), open_data=data), told, otherwise, uncrossed)
 
 
-def _of_size(run: Run, first: Trace, name: str, own: frozenset[str], most: int) -> tuple[list[Other], bool]:
+def _of_size(
+    run: Callable[[Mapping[str, int]], Trace],
+    first: Trace,
+    stated: Sequence[str],
+    name: str,
+    own: frozenset[str],
+    most: int,
+) -> tuple[list[Other], bool]:
     """Runs until each value of a size, the others being as they were, is in one; whether there is none outside."""
-    stated = [t for t, s in first.facts if s.kind == "stated"]
     fixed = [f"{n} == {size}" for n, size in first.hints.items() if n != name]
     regions = [_joined(own)]
     found: list[Other] = []
@@ -83,13 +102,41 @@ def _of_size(run: Run, first: Trace, name: str, own: frozenset[str], most: int) 
                 break
             if len(found) >= most:
                 return found, False
-            other = run({**first.hints, name: size}, frozenset())
+            other = run({**first.hints, name: size})
             found.append(Other(other, frozenset(t for t in own if not holds_at(t, other.hints))))
             theirs = [t for t in branches(other) if name in names_in(t) and holds_at(t, other.hints)]
             regions.append(_joined([*theirs, f"{name} == {size}"] if other.stopped is not None else theirs))
             if not theirs:
                 return found, False
     return found, True
+
+
+def _together(
+    run: Callable[[Mapping[str, int]], Trace], first: Trace, stated: Sequence[str], others: Sequence[Other]
+) -> tuple[list[Other], Mapping[str, int] | None]:
+    """Runs where several sizes together lead another way, and sizes of a way that is still not run."""
+    facts, found = branches(first), list[Other]()
+    regions = [_region(first), *(_region(o.run) for o in others)]
+    if len({name for one in (first, *(o.run for o in others)) for t in branches(one) for name in names_in(t)}) < 2:
+        return [], None
+    while True:
+        answer = prove([*stated, *(f"{name} >= 1" for name in first.hints)], " || ".join(regions))
+        witness = answer.get("witness")
+        if witness is None:
+            return found, None
+        point = {name: witness.get(name, hint) for name, hint in first.hints.items()}
+        if len(found) == _MOST_TOGETHER or any(holds_at(region, point) for region in regions):
+            return found, point
+        other = run(point)
+        found.append(Other(other, frozenset(t for t in facts if not holds_at(t, other.hints))))
+        regions.append(_region(other))
+
+
+def _region(run: Trace) -> str:
+    """The sizes that take a run's way; of one that stopped for a reason that it did not ask for, its own alone."""
+    theirs = [t for t in branches(run) if holds_at(t, run.hints)]
+    is_whole = run.stopped is None or run.stopped.last is not None
+    return _joined(theirs if is_whole and theirs else [f"{n} == {size}" for n, size in run.hints.items()])
 
 
 def _joined(facts: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import random
 import warnings
@@ -25,7 +26,11 @@ def code_of(expression: str) -> Any:
     names = [
         name for name in INPUTS if name in expression.replace(".", " ").replace("(", " ").split() or name in expression
     ]
-    return eval(f"lambda {', '.join(names)}: {expression}", {"torch": torch, "F": F}), names
+    scope: dict[str, Any] = {"torch": torch, "F": F}
+    if "einops" in expression:
+        scope["einops"] = importlib.import_module("einops")
+        importlib.import_module("einops.layers.torch")
+    return eval(f"lambda {', '.join(names)}: {expression}", scope), names
 
 
 class Said:

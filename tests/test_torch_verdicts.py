@@ -60,6 +60,13 @@ def stated(x):
     assert x.shape[1] == 8
     return x @ x
 
+def half(x):
+    both = torch.cat([x, x], dim=1)
+    return (both @ both.mT).masked_fill(torch.eye(x.shape[1], dtype=torch.bool), 0.0)
+
+def two_at_once(x):
+    return x + torch.zeros(x.shape[1], x.shape[0])
+
 def twice(x, y):
     a = x @ x
     return a, y @ y
@@ -77,6 +84,8 @@ VERDICTS: dict[str, tuple[list[str], list[str], set[str]]] = {
     "targets": (["x=float32[a, 8]", "y=float32[c, 8]"], ["warning"], {"a == c || a == 1 || c == 1"}),
     "scores": ([X], ["error"], set()),
     "stated": ([X], [], {"t == 8"}),
+    "half": ([X], ["error"], set()),
+    "two_at_once": ([X], ["error"], set()),
     "twice": ([X, "y=float32[b, t, 9]"], ["error", "error"], set()),
 }
 
@@ -182,3 +191,38 @@ def test_strict_refuses_each_condition_that_the_code_does_not_state(
     (tmp_path / "strictly.py").write_text(STRICT)
     found = check_python(f"strictly.py:{name}", None, args, tmp_path, Options(strict=True))
     assert sorted(set(lines(found, "error"))) == wanted
+
+
+WINDOWS = """
+import torch
+
+def windows(x):
+    return x[:, :, ::4, ::4].reshape(x.shape[0], 3, 2, 7, 2, 7)
+"""
+
+
+@needs_torch
+def test_windows_that_fill_a_picture_are_its_contract(tmp_path: Path) -> None:
+    (tmp_path / "windows.py").write_text(WINDOWS)
+    found = checked(tmp_path, "windows.py:windows", "x=float32[b, 3, h, h]")
+    assert lines(found, "error") == []
+
+
+SUPPOSED = """
+import torch
+
+def f(x):
+    y = torch.renorm(x, 2, 0, 1.0)
+    return y + x
+"""
+
+
+@needs_torch
+def test_what_rests_on_what_is_supposed_is_not_called_proved(tmp_path: Path) -> None:
+    from rxlang.model.traced import check_python
+
+    (tmp_path / "supposed.py").write_text(SUPPOSED)
+    found = check_python("supposed.py:f", None, ["x=float32[b, t]"], tmp_path)
+    counts = found.report.counts
+    assert counts.proved == 2  # the argument's rank and dtype
+    assert counts.total == counts.proved + counts.residual + counts.entry

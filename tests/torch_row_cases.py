@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 INPUTS = {
     "x": "float32[a, b, k]",
     "y": "float32[a, b, k]",
@@ -176,6 +178,10 @@ x[0, :, n] | n=int64[m]
 x[:, n, n] | n=int64[m]
 x[n, :, n] | n=int64[m]
 x[i, n] | n=int64[b]; i=int64[m, b]
+x[i, n, None] | n=int64[b]; i=int64[m, b]
+x[n, None, n] | n=int64[m]
+x[:, n, n, None] | n=int64[m]
+torch.where(m_)[1]
 x[m_]
 x[:, m_] | m_=bool[b]
 x.gather(1, i) | i=int64[a, m, k]
@@ -288,7 +294,124 @@ F.margin_ranking_loss(x, y, z) | x=float32[a]; y=float32[b]; z=float32[k]
 F.triplet_margin_loss(x, y, z) | x=float32[a, 4]; y=float32[b, 4]; z=float32[k, 4]
 F.cosine_embedding_loss(x, y, z) | x=float32[a, 4]; y=float32[b, 4]; z=float32[k]
 """,
+    "matrices": """
+x.median(dim=1)
+x.median(1, keepdim=True)
+x.median()
+i.median(1)
+x.nanmedian(dim=1)
+x.mode(1)
+x.kthvalue(2, dim=1)
+x.quantile(0.5, dim=1)
+torch.quantile(x, 0.5)
+torch.linalg.svd(x)
+torch.linalg.svd(x, full_matrices=False)
+torch.svd(x)
+torch.linalg.svdvals(x)
+torch.linalg.qr(x)
+torch.linalg.qr(x, mode="complete")
+torch.qr(x)
+torch.linalg.eigh(x) | x=float32[a, b, m]
+torch.linalg.pinv(x)
+torch.linalg.slogdet(x) | x=float32[a, b, m]
+torch.logdet(x) | x=float32[a, b, k]
+torch.matrix_exp(x) | x=float32[a, b, k]
+torch.linalg.matrix_power(x, 3)
+F.ctc_loss(x.log_softmax(2), i, n, y) | x=float32[k, a, 5]; i=int64[a, b]; n=int64[m]; y=int64[a]
+F.ctc_loss(x.log_softmax(2), i, n, y, reduction="none") | x=float32[k, a, 5]; i=int64[b]; n=int64[a]; y=int64[a]
+F.multi_margin_loss(x, n) | x=float32[a, 4]; n=int64[b]
+F.multi_margin_loss(x, n, reduction="none") | x=float32[a, b]
+F.multilabel_margin_loss(x, i) | x=float32[a, b]; i=int64[a, k]
+F.gaussian_nll_loss(x, y, z) | x=float32[a, b]; y=float32[a, b]; z=float32[a, b]
+torch.cov(x) | x=float32[a, b]
+torch.corrcoef(x) | x=float32[a, b]
+torch.bincount(n)
+torch.unique(n)
+torch.unique(n, return_inverse=True, return_counts=True)
+torch.nonzero(m_)
+m_.nonzero(as_tuple=True)[0]
+x.argwhere()
+torch.isin(i, n)
+torch.isclose(x, y) | y=float32[b, k]
+torch.atleast_2d(x) | x=float32[a]
+torch.column_stack((x, y)) | x=float32[a, b]; y=float32[m, k]
+torch.triu_indices(x.shape[0], x.shape[1])
+torch.tril_indices(x.shape[0], x.shape[0], -1)
+torch.diag(x) | x=float32[a]
+torch.diag(x, 1) | x=float32[a]
+torch.diag(x, -1) | x=float32[a, b]
+torch.diag_embed(x)
+torch.diagflat(x)
+torch.logspace(0, 1, x.shape[0])
+torch.frac(x)
+torch.deg2rad(x)
+torch.sinc(x)
+torch.special.expit(i)
+torch.heaviside(x, y)
+torch.gcd(i, i)
+torch.float_power(x, 2)
+F.affine_grid(x, (2, 3, 4, 5), align_corners=False) | x=float32[a, 2, b]
+F.affine_grid(x, [x.shape[0], 3, 4, 5], align_corners=False) | x=float32[a, 2, 3]
+F.channel_shuffle(x, 2) | x=float32[a, k, b, b]
+F.embedding_bag(i, z)
+F.embedding_bag(n, z, i) | i=int64[b]
+x.index_put((n,), y) | y=float32[a, b, k]
+x.masked_scatter(m_, y) | m_=bool[b, k]
+x.take(i)
+torch.aminmax(x, dim=1)
+x.aminmax()
+torch.dist(x, y) | y=float32[b, k]
+torch.addbmm(z, x, y) | z=float32[b, m]; y=float32[a, k, m]
+torch.addr(z, x, y) | x=float32[k]; y=float32[b]
+torch.hann_window(x.shape[0])
+torch.normal(0.0, 1.0, (x.shape[0], 2))
+torch.normal(x, 1.0)
+x.unsqueeze_(0)
+x.transpose_(0, 1)
+torch.numel(x) * x
+torch.nn.utils.rnn.pad_sequence([x, y], batch_first=True) | x=float32[a, k]; y=float32[b, m]
+""",
+    "more modules": """
+torch.nn.RNNCell(4, 3)(x) | x=float32[a, 4]
+torch.nn.LSTM(4, 3)(x) | x=float32[b, 4]
+torch.nn.GRU(4, 3)(x) | x=float32[b, 4]
+torch.nn.Transformer(4, 2, 1, 1, 8)(x, y) | x=float32[a, b, 4]; y=float32[k, b, 4]
+torch.nn.MultiheadAttention(4, 2)(x, x, x, attn_mask=m_) | x=float32[a, b, 4]; m_=bool[a, k]
+torch.nn.CTCLoss()(x, i, n, n) | x=float32[b, a, 5]
+torch.nn.utils.rnn.pack_padded_sequence(x, n).data | x=float32[b, a, 4]
+torch.nn.PairwiseDistance()(x, y)
+torch.nn.Fold((4, 4), 2)(x) | x=float32[a, 8, k]
+torch.nn.LocalResponseNorm(2)(x)
+torch.nn.CosineEmbeddingLoss()(x, y, n) | x=float32[a, 4]; y=float32[a, 4]
+torch.nn.UpsamplingBilinear2d(scale_factor=2)(x) | x=float32[a, 2, b, k]
+torch.nn.ZeroPad2d(1)(x)
+torch.nn.ReflectionPad1d(1)(x)
+torch.nn.Unflatten(1, (2, 2))(x) | x=float32[a, 4, k]
+torch.nn.Softmax2d()(x)
+torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(4, 3))(x) | x=float32[a, b, 4]
+torch.nn.GroupNorm(2, 4)(x) | x=float32[a, 4, k]
+torch.nn.EmbeddingBag(7, 3)(i)
+torch.nn.SyncBatchNorm(4).eval()(x) | x=float32[a, 4, k]
+torch.nn.Hardtanh()(torch.nn.Softshrink()(torch.nn.LogSigmoid()(x)))
+x.repeat_interleave(2, dim=0).chunk(2, dim=0)[0]
+""",
 }
+if importlib.util.find_spec("einops"):
+    CASES["einops"] = """
+einops.rearrange(x, "a b k -> b (a k)")
+einops.rearrange(x, "a (b two) k -> a b (two k)", two=2)
+einops.reduce(x, "a b k -> a k", "mean")
+einops.reduce(x, "a (b 2) k -> a b k", "max")
+einops.repeat(x, "a b k -> a (r b) k", r=3)
+einops.einsum(x, z, "a b k, k m -> a b m")
+einops.pack([x, y], "a b *")[0]
+einops.unpack(x, [[1], [3]], "a b *")[0] | x=float32[a, b, 4]
+einops.rearrange([x, y], "n a b k -> a b k n")
+einops.layers.torch.Rearrange("a b k -> a (b k)")(x)
+einops.layers.torch.Reduce("a b k -> a b", "sum")(x)
+einops.layers.torch.EinMix("a b k -> a b m", weight_shape="k m", k=4, m=3)(x) | x=float32[a, b, 4]
+einops.parse_shape(x, "a b _")["a"] * x
+"""
 
 # Where torch and Rx differ on purpose, or torch does not say what it does: the beginning of the call, with the reason.
 KNOWN = {
@@ -301,5 +424,11 @@ KNOWN = {
     "x.scatter": "an empty index is taken for any sizes",
     'torch.einsum("abk,ack->bc"': "an axis of size 1 is broadcast",
     "F.embedding": "a table of no columns",
+    'F.ctc_loss(x.log_softmax(2), i, n, y, reduction="none")': "data says how long targets are that lie end to end",
+    "F.embedding_bag": "a table of no rows",
+    "x.take": "a tensor of no elements",
+    "x.index_select": "an index into no rows",
+    'einops.rearrange(x, "a (b two)': "einops asks for even sizes of tensors of no elements too",
+    'einops.reduce(x, "a (b 2)': "einops asks for even sizes of tensors of no elements too",
     "torch.take_along_dim": "torch divides by zero for an empty axis",
 }

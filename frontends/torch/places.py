@@ -8,6 +8,7 @@ import dis
 import linecache
 import sys
 import sysconfig
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -132,17 +133,45 @@ def _tree(file: str) -> ast.AST | None:
         return None
 
 
+Spot = tuple[int, int]
+
+
+def is_stated(place: PythonPlace, answer: bool, asked: Iterable[PythonPlace]) -> bool:
+    """Whether the answer to a question is one that the code states, in an `assert` or in an `if` that raises: with the other
+    one it raises, whatever else is asked there. `asked` are the places of the questions before."""
+    return wanted(place, asked) is answer
+
+
+def wanted(place: PythonPlace, asked: Iterable[PythonPlace] = ()) -> bool | None:
+    """The answer without which the code raises; None where it does not by that alone."""
+    found = _test_at(place.file, place.line, place.start)
+    if found is None:
+        return None
+    test, raises_on = found
+    before = {(p.line, p.start) for p in asked if p.file == place.file and _holds(test, (p.line, p.start))}
+    return _wanted(test, (place.line, place.start), raises_on, before)
+
+
 @cache
-def is_stated(file: str, line: int, start: int, answer: bool) -> bool:
-    """Whether the answer to a condition at a place is one that the code states: in an `assert`, or in an `if` that raises."""
+def is_in_while(file: str, line: int) -> bool:
+    """Whether the innermost loop around a line is one that a condition ends."""
+    tree = _tree(file)
+    loops = [n for n in ast.walk(tree) if isinstance(n, (ast.While, ast.For))] if tree is not None else []
+    around = [n for n in loops if n.lineno <= line <= (n.end_lineno or 0)]
+    return bool(around) and isinstance(max(around, key=lambda n: n.lineno), ast.While)
+
+
+@cache
+def _test_at(file: str, line: int, start: int) -> tuple[ast.expr, bool] | None:
+    """The test around a place, and the truth of it with which the code raises."""
     tree = _tree(file)
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, (ast.Assert, ast.If)) and _holds(node.test, line, start):
+        if isinstance(node, (ast.Assert, ast.If)) and _holds(node.test, (line, start)):
             if isinstance(node, ast.Assert):
-                return answer and _joined(node.test, ast.And)
-            raises = any(isinstance(s, ast.Raise) for s in node.body)
-            return raises and not answer and _joined(node.test, ast.Or)
-    return False
+                return node.test, False
+            raising = [any(isinstance(s, ast.Raise) for s in side) for side in (node.orelse, node.body)]
+            return (node.test, raising[True]) if any(raising) and not all(raising) else None
+    return None
 
 
 @cache
@@ -156,13 +185,31 @@ def expression(place: PythonPlace) -> ast.expr | None:
     return whole or next((n for n in methods if n.func.end_lineno == place.line != n.lineno), None)
 
 
-def _holds(node: ast.expr, line: int, start: int) -> bool:
-    begin, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-    return begin <= (line, start) <= end
+def _holds(node: ast.expr, at: Spot) -> bool:
+    return (node.lineno, node.col_offset) <= at <= (node.end_lineno or 0, node.end_col_offset or 0)
 
 
-def _joined(test: ast.expr, kind: type[ast.boolop]) -> bool:
-    return not any(isinstance(n, ast.BoolOp) and not isinstance(n.op, kind) for n in ast.walk(test))
+def _wanted(test: ast.expr, at: Spot, raises_on: bool, asked: set[Spot]) -> bool | None:
+    """The answer to what stands at a place in a test without which that is `raises_on`; None where more than it decides."""
+    match test:
+        case ast.BoolOp():
+            inside = next((n for n, v in enumerate(test.values) if _holds(v, at)), None)
+            if inside is None:
+                return None
+            is_one_enough = isinstance(test.op, ast.Or) is raises_on
+            is_alone = inside == len(test.values) - 1 and not any(
+                _holds(value, spot) for value in test.values[:-1] for spot in asked
+            )
+            return _wanted(test.values[inside], at, raises_on, asked) if is_one_enough or is_alone else None
+        case ast.UnaryOp(op=ast.Not()):
+            return _wanted(test.operand, at, not raises_on, asked)
+        case ast.Compare() if len(test.ops) > 1:
+            return None if raises_on else True
+        case ast.Call(func=ast.Name(id="any" | "all" as name)):
+            return not raises_on if (name == "any") is raises_on else None
+        case ast.Compare() | ast.Name() | ast.Attribute() | ast.Subscript() | ast.BinOp():
+            return not raises_on
+    return not raises_on if at == (test.lineno, test.col_offset) else None
 
 
 def of_traceback(problem: BaseException) -> PythonPlace:

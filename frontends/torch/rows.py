@@ -373,9 +373,7 @@ def _is_joined(positions: list[int]) -> bool:
 
 def _picked(tracer: Tracer, x: Value, at: list[Any]) -> Value:
     """Several tensors of indices, which are broadcast to one shape."""
-    if any(i.dtype is torch.bool for i in at if isinstance(i, Value)) or None in [
-        i for i in at if not isinstance(i, Value)
-    ]:
+    if any(i.dtype is torch.bool for i in at if isinstance(i, Value)):
         raise NoRow
     rest = [slice(None) if isinstance(i, Value) else i for i in at]
     call = tracer.calls.call

@@ -50,8 +50,10 @@ class _Sizes(ShapeEnv):
     def evaluate_expr(self, orig_expr: Any, hint: Any = None, *args: Any, **kwargs: Any) -> Any:
         expr = orig_expr.xreplace(self.theirs)
         if hint is None:
-            hints = dict(getattr(self, "backed_var_to_val", getattr(self, "var_to_val", {})))
-            hint = orig_expr.xreplace(hints)
+            known = "backed_var_to_val" if hasattr(self, "backed_var_to_val") else "var_to_val"
+            hint = orig_expr.xreplace(dict(getattr(self, known)))
+            if hint.free_symbols:
+                raise NotTraced("torch asks for a size that only data decides")
         return self.tracer.sizes.evaluate_expr(expr, hint)
 
     def of(self, size: Any, tracer: Any) -> Any:

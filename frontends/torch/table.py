@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from .more_rows import MORE_ROWS
+
 ROWS = """
 .add .__add__ .__radd__ | input, other, *, alpha=1 | sum_of(*same(input, times(other, alpha)))
 .sub .subtract .__sub__ | input, other, *, alpha=1 | subtract(*same(input, times(other, alpha)))
@@ -79,7 +81,8 @@ F.hardsigmoid | input, inplace=False | hard_sigmoid(input)
 F.dropout .dropout | input, p=0.5, training=True, inplace=False | input
 .clone .contiguous .detach .cpu .cuda .requires_grad_ .detach_ .resolve_conj .pin_memory | input, *_, **__ |
     input
-.where | condition, input, other | where(condition, *same(input, other))
+.where | condition, input=None, other=None | where(condition, *same(input, other)) if input is not None else
+    places_of(condition, True)
 .masked_fill | input, mask, value | where(mask, to(tensor(value, input), input.dtype), input)
 .matmul .__matmul__ | input, mat2 | matmul(input, mat2)
 .__rmatmul__ | input, other | matmul(other, input)
@@ -307,6 +310,7 @@ torch.result_type | tensor1, tensor2 | same(tensor1, tensor2)[0].dtype
 .copy | input, src, non_blocking=False | src
 .fill | input, value | tensor(value, input)
 .zero | input | zeros_like(input)
+torch.normal | mean, std=1.0, size=None, *, dtype=None | drawn(mean, std, size, dtype)
 .uniform .normal .bernoulli .exponential .random .log_normal .cauchy .geometric | input, *_, **__ |
     unknown(input)
 torch.bernoulli | input, *_, **__ | unknown(input)
@@ -376,12 +380,13 @@ torch.scalar_tensor | s, *, dtype=None | tensor(s, dtype or float32)
 torch._assert | condition, message | asserted(condition, message)
 torch._weight_norm | v, g, dim=0 | multiply(v, broadcast_to(g, v.shape))
 """
+ROWS = ROWS.rstrip() + MORE_ROWS
 
 
 @cache
 def rows() -> dict[Any, Callable[..., Any]]:
     """For each torch function that has a row: what gives its value, of a tracer and the arguments."""
-    from . import rows_of_layers, rows_of_shapes  # noqa: F401  # they add words and rows
+    from . import rows_of_layers, rows_of_matrices, rows_of_shapes  # noqa: F401  # they add words and rows
     from .rows import FUNCTIONS, namespace  # they and the tracer load what only a trace needs
 
     found: dict[Any, Callable[..., Any]] = {}
@@ -411,7 +416,7 @@ def _add(found: dict[Any, Callable[..., Any]], names: str, row: Callable[..., An
             for full in (f"torch.Tensor{name}_", f"torch.Tensor.__i{name[3:]}" if name.startswith(".__") else ""):
                 func = _resolved(full) if full else None
                 if func is not None:
-                    found.setdefault(func, _in_place(row))
+                    found.setdefault(func, _reshaped(row) if name in _OTHER_SHAPES else _in_place(row))
 
 
 def _full(name: str) -> tuple[str, ...]:
@@ -426,6 +431,18 @@ def _resolved(name: str) -> Any:
     for part in name.split(".")[1:]:
         found = getattr(found, part, None)
     return found
+
+
+# What in place gives a tensor another shape.
+_OTHER_SHAPES = frozenset({".unsqueeze", ".squeeze", ".transpose", ".swapaxes", ".swapdims", ".t"})
+
+
+def _reshaped(row: Callable[..., Any]) -> Callable[..., Any]:
+    def changed(tracer: Any, *args: Any, **kwargs: Any) -> Any:
+        return row(tracer, *args, **kwargs)
+
+    changed.__dict__["in_place"] = True
+    return changed
 
 
 def _in_place(row: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ from ..onnx.literals import literal, quoted
 from ..onnx.model import Tensor
 from ..onnx.names import Names
 from . import places
+from .data import Decided
 from .opening import opened
 from .places import NO_PLACE, PythonPlace
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled
@@ -50,7 +51,7 @@ class Tracer(TorchFunctionMode):
         super().__init__()
         self.rows = rows
         self.hints = dict(hints)
-        self.otherwise = otherwise  # where data decides, and the other way is wanted
+        self.decided = Decided(otherwise)
         self.sizes = Sizes(self.asked)
         self.symbols = {name: self.sizes.symbol(name, hint) for name, hint in hints.items()}
         self.calls = Calls(Reading(self.sizes, self.fresh))
@@ -185,11 +186,11 @@ class Tracer(TorchFunctionMode):
 
     def asked(self, question: Question) -> Any:
         """A question that rests on a hint becomes a fact of this run; the answer."""
-        place, _ = places.here()
+        place, frame = places.here()
         if question.is_truth and not {str(s) for s in question.expr.free_symbols} <= set(self.hints):
             self.open_data.append(place)
-            if place.key in self.otherwise:
-                question = Question(question.expr, sympy.Not(sympy.sympify(question.answer)), True)
+            way = self.decided.way(bool(question.answer), place, frame)
+            question = Question(question.expr, sympy.sympify(way), True)
         kind = self._kind(question, place)
         before, self.place = self.place, place if not self.inside else self.place
         try:
@@ -206,9 +207,12 @@ class Tracer(TorchFunctionMode):
     def _kind(self, question: Question, place: PythonPlace) -> str:
         if not question.is_truth:
             return "number"
-        if places.is_stating() or places.is_stated(place.file, place.line, place.start, bool(question.answer)):
+        if places.is_stating():
             return "stated"
-        return "operation" if self.inside else "branch"
+        if self.inside:
+            return "operation"
+        asked = (step.place for _, step in self.facts)
+        return "stated" if places.is_stated(place, bool(question.answer), asked) else "branch"
 
     def _fact(self, question: Question) -> str:
         if not question.is_truth:
@@ -217,8 +221,9 @@ class Tracer(TorchFunctionMode):
 
     def truth_of(self, x: Traced) -> bool:
         """What only data decides: one way is taken, and that is told."""
-        self.open_data.append(place := places.here()[0])
-        return place.key not in self.otherwise
+        place, frame = places.here()
+        self.open_data.append(place)
+        return self.decided.way(places.wanted(place) is not False, place, frame)
 
     def item_of(self, x: Traced) -> Any:
         dtype = x.value.dtype

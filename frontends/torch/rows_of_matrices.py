@@ -1,0 +1,249 @@
+"""What the table's expressions of matrices, order statistics and what data counts are made of, with losses and lookups."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from .rows import real, same, same_all, setitem, squeeze, to, unknown, word
+from .rows_of_layers import filled, likelihood, reduced
+from .rows_of_shapes import axis_of, equal, need, of_shape
+from .sizes import is_same
+from .trace import NoRow, Tracer
+from .values import Value
+
+WORDS_OF_ROWS = word(setitem)
+
+
+@word
+def parts_of(tracer: Tracer, name: str, found: Value) -> Any:
+    """The parts of a primitive's result as torch's tuple with names."""
+    return getattr(torch.return_types, name)(tracer.let(found))
+
+
+@word
+def svd_of(tracer: Tracer, x: Value, some: bool) -> Any:
+    u, s, v = tracer.let(tracer.calls.call("svd", x, full_matrices=not some))
+    return torch.return_types.svd((u, s, tracer.calls.call("matrix_transpose", v)))
+
+
+@word
+def qr_of(tracer: Tracer, name: str, x: Value, mode: str) -> Any:
+    if mode not in ("reduced", "complete"):
+        raise NoRow
+    return parts_of(tracer, name, tracer.calls.call("qr", x, mode=mode))
+
+
+@word
+def middle(tracer: Tracer, name: str, x: Value, dim: Any, keepdim: bool, k: Any = 1) -> Any:
+    """A median, the most frequent, or the k-th: of all, or along an axis with where it is."""
+    call = tracer.calls.call
+    if dim is None:
+        return to(tracer, call("sum", x), x.dtype)
+    if isinstance(k, int) and k < 1:
+        raise NoRow
+    if x.rank and not (isinstance(k, int) and k == 1):
+        need(tracer, f"{tracer.sizes.text(k)} <= {tracer.sizes.text(x.shape[axis_of(x, dim)])}")
+    values = call("max", x, axis=dim, keepdims=keepdim)
+    return getattr(torch.return_types, name)((values, call("argmax", x, axis=dim, keepdims=keepdim)))
+
+
+@word
+def ends_of(tracer: Tracer, x: Value, dim: Any, keepdim: bool) -> Any:
+    least, most = (tracer.calls.call(which, x, axis=dim, keepdims=keepdim) for which in ("min", "max"))
+    return torch.return_types.aminmax((least, most))
+
+
+@word
+def quantile_of(tracer: Tracer, x: Value, q: Any, dim: Any, keepdim: bool) -> Value:
+    if not x.dtype.is_floating_point or isinstance(q, Value) and q.rank:
+        raise NoRow
+    for size in x.shape:
+        if not isinstance(size, int):
+            need(tracer, f"{tracer.sizes.text(size)} >= 1")
+    return tracer.calls.call("max", x, axis=dim, keepdims=keepdim)
+
+
+@word
+def with_itself(tracer: Tracer, x: Value) -> Value:
+    """The products of the rows of a matrix with each other."""
+    if x.rank > 2:
+        raise NoRow
+    x, call = real(tracer, x), tracer.calls.call
+    if x.rank < 2:
+        return call("sum", x)
+    return squeeze(tracer, tracer.let(call("matmul", x, call("matrix_transpose", x))))
+
+
+@word
+def diagonal_of(tracer: Tracer, x: Value, offset: int) -> Value:
+    return on_diagonal(tracer, x, offset, -2, -1) if x.rank == 1 else tracer.calls.call("diagonal", x, offset=offset)
+
+
+@word
+def on_diagonal(tracer: Tracer, x: Value, offset: int, dim1: int, dim2: int) -> Value:
+    """Matrices that have x on a diagonal."""
+    if not x.rank or (dim1, dim2) != (-2, -1):
+        raise NoRow
+    call, size = tracer.calls.call, x.shape[-1] + abs(offset)
+    rows = call("pad", x, (*((0, 0),) * (x.rank - 1), (0, abs(offset)))) if offset else x
+    return to(
+        tracer, call("multiply", *same(tracer, call("expand_dims", rows, axis=-1), call("eye", size, size))), x.dtype
+    )
+
+
+# What data counts
+
+
+@word
+def places_of(tracer: Tracer, x: Value, apart: bool) -> Any:
+    if not x.rank:
+        raise NoRow
+    found = tracer.let(tracer.calls.call("nonzero", x))
+    each = found if isinstance(found, tuple) else (found,)
+    return each if apart else tracer.calls.call("stack", each, axis=1)
+
+
+@word
+def unique_of(tracer: Tracer, x: Value) -> Any:
+    values = tracer.let(tracer.calls.call("unique_values", x))
+    return values, *(tracer.calls.call("zeros_like", like, dtype=torch.int64) for like in (x, values))
+
+
+@word
+def counted_of(tracer: Tracer, x: Value) -> Value:
+    """As many as the largest of x says."""
+    counts = to(tracer, x, torch.int64)
+    return tracer.calls.call("repeat_each", counts, counts, axis=0)
+
+
+@word
+def sizes_of(tracer: Tracer, x: Value) -> Any:
+    return math.prod(x.shape)
+
+
+# Losses and lookups
+
+
+@word
+def connected(tracer: Tracer, x: Value, target: Value, lengths: Any, ends: Any, reduction: str) -> Value:
+    """The CTC loss of `[t, b, classes]`, or of one without b; targets are a row for each, or one after the other."""
+    if x.rank not in (2, 3) or target.rank not in (1, 2) or x.rank == 2 and target.rank != 1:
+        raise NoRow
+    filled(tracer, x, range(x.rank))
+    call, count = tracer.calls.call, x.shape[1] if x.rank == 3 else None
+    if count is not None:
+        for one in (lengths, ends):
+            if isinstance(one, Value) and one.rank != 1:
+                raise NoRow
+            equal(tracer, one.shape[0] if isinstance(one, Value) else len(one), count)
+        if target.rank == 2:
+            equal(tracer, target.shape[0], count)
+    each = call("sum", x, axis=(0, 2)) if x.rank == 3 else call("sum", x)
+    return reduced(tracer, each, reduction)
+
+
+@word
+def of_margins(tracer: Tracer, x: Value, target: Value, weight: Value | None, reduction: str) -> Value:
+    if x.rank not in (1, 2):
+        raise NoRow
+    for size in x.shape[-1:]:
+        if not isinstance(size, int):
+            need(tracer, f"{tracer.sizes.text(size)} >= 1")
+
+    def loss(x: Value, target: Value, **named: Any) -> Value:
+        return tracer.calls.call("nll_loss", x, target, **named)
+
+    return likelihood(tracer, loss, x, target, weight, reduction)
+
+
+@word
+def of_labels(tracer: Tracer, x: Value, target: Value, reduction: str) -> Value:
+    if x.rank not in (1, 2):
+        raise NoRow
+    of_shape(tracer, target, x.shape)
+    for size in x.shape[-1:]:
+        if not isinstance(size, int):
+            need(tracer, f"{tracer.sizes.text(size)} >= 1")
+    return reduced(tracer, tracer.calls.call("sum", x, axis=-1), reduction)
+
+
+@word
+def spread_out(tracer: Tracer, x: Value, target: Value, spread: Any, reduction: str) -> Value:
+    if (
+        not isinstance(spread, Value)
+        or [is_same(a, b) for a, b in zip(spread.shape, x.shape, strict=False)] != [True] * x.rank
+    ):
+        raise NoRow
+    found = tracer.calls.call("subtract", *same(tracer, x, target))
+    return reduced(tracer, tracer.calls.call("multiply", *same(tracer, found, spread)), reduction)
+
+
+@word
+def gridded(tracer: Tracer, theta: Value, size: Any) -> Value:
+    count = len(size) - 2
+    of_shape(tracer, theta, (size[0], count, count + 1))
+    for one in size:
+        if not isinstance(one, int):
+            need(tracer, f"{tracer.sizes.text(one)} >= 1")
+    return unknown(tracer, tracer.calls.call("zeros", (size[0], *size[2:], count), dtype=theta.dtype))
+
+
+@word
+def shuffled(tracer: Tracer, x: Value, groups: int) -> Value:
+    if x.rank < 3:
+        raise NoRow
+    size = x.shape[1]
+    if isinstance(size, int) and size % groups:
+        raise RuntimeError(f"number of channels must be divisible by groups, but they are {size} and {groups}")
+    if not isinstance(size, int):
+        need(tracer, f"{tracer.sizes.text(size)} % {groups} == 0")
+    return x
+
+
+@word
+def bagged(tracer: Tracer, x: Value, table: Value, offsets: Value | None, mode: str) -> Value:
+    """Rows of a table, joined for each row of x, or from each offset on."""
+    if x.rank == 2 and x.dtype.is_floating_point:
+        x, table = table, x  # the order that torch had once
+    call = tracer.calls.call
+    if x.rank == 2 and offsets is None:
+        filled(tracer, x, (1,))
+        return call("sum", call("embedding", x, table), axis=1)
+    if x.rank != 1 or offsets is None or offsets.rank != 1:
+        raise NoRow
+    rows = call("zeros", (offsets.shape[0], table.shape[1]), dtype=table.dtype)
+    return unknown(tracer, rows)
+
+
+@word
+def drawn(tracer: Tracer, mean: Any, std: Any, size: Any, dtype: torch.dtype | None) -> Value:
+    if size is not None:
+        return unknown(tracer, tracer.calls.call("zeros", tuple(size), dtype=dtype or torch.float32))
+    given = [v for v in (mean, std) if isinstance(v, Value)]
+    return unknown(tracer, given[0] if len(given) == 1 else tracer.calls.call("add", *given))
+
+
+@word
+def padded(tracer: Tracer, parts: Any, batch_first: bool) -> Value:
+    """Sequences beside each other, as long as the longest."""
+    reading: Any = tracer.calls.reading
+    for part in parts[1:]:
+        tracer.let(tracer.calls.call("broadcast_to", part, (part.shape[0], *parts[0].shape[1:])))
+    size = reading.max(*(p.shape[0] for p in parts))
+    front = (len(parts), size) if batch_first else (size, len(parts))
+    return unknown(tracer, tracer.calls.call("zeros", (*front, *parts[0].shape[1:]), dtype=parts[0].dtype))
+
+
+@word
+def row_of(tracer: Tracer, x: Value) -> Value:
+    for _ in range(2 - x.rank):
+        x = tracer.calls.call("expand_dims", x, axis=0)
+    return x
+
+
+@word
+def columns(tracer: Tracer, tensors: Any) -> tuple[Value, ...]:
+    return tuple(tracer.calls.call("expand_dims", t, axis=1) if t.rank == 1 else t for t in same_all(tracer, tensors))
