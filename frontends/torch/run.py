@@ -66,3 +66,8 @@ class Trace(Node):
     # The shapes of the results as the trace knows them, and their sizes with these hints.
     shapes: tuple[tuple[str, ...], ...] = ()
     sizes: tuple[tuple[int, ...], ...] = ()
+
+
+def brief(problem: BaseException) -> str:
+    """What torch says, without the frames of its C++."""
+    return str(problem).partition("\nException raised from")[0].strip()

@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from ...lang.node import Node
 from .arguments import Declared, Unread, Written, declared_in, rebuilt, sizes_in, written
 from .places import PythonPlace, of_traceback
+from .run import brief
 from .table import rows
 from .trace import Trace, Tracer
 
@@ -70,7 +71,7 @@ def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs:
         built_with = list(written("--init", init)) if init is not None else []
     except Unread as wrong:
         raise Unloadable(str(wrong)) from None
-    with _own_output():
+    with own_output():
         module = _imported(place, folder)
         found = _named(module, place, attribute)
         scope = vars(module)
@@ -102,11 +103,11 @@ def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = 
     tracer = Tracer(hints, rows(), target.module, otherwise)
     args = {name: _taken(tracer, name, value) for name, value in target.args.items()}
     ahead = [args.pop(name) for name in target.ahead]
-    with _own_output():
-        return tracer.trace(_staying(target.code), tuple(ahead), args)
+    with own_output():
+        return tracer.trace(staying(target.code), tuple(ahead), args)
 
 
-def _staying(code: Callable[..., Any]) -> Callable[..., Any]:
+def staying(code: Callable[..., Any]) -> Callable[..., Any]:
     """The code, whose end of the program is an exception like others."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -319,7 +320,7 @@ def _a(value: Any) -> str:
 
 
 def _failed(doing: str, problem: BaseException) -> Unloadable:
-    own, said = _of_user(problem.__traceback__), str(problem)
+    own, said = _of_user(problem.__traceback__), brief(problem)
     is_shown = own is not None or isinstance(problem, SyntaxError)
     lines = traceback.TracebackException(type(problem), problem, own).format() if is_shown else ()
     name = type(problem).__name__
@@ -334,7 +335,7 @@ def _of_user(at: TracebackType | None) -> TracebackType | None:
 
 
 @contextlib.contextmanager
-def _own_output() -> Iterator[None]:
+def own_output() -> Iterator[None]:
     """What the user's code prints is no part of our output."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

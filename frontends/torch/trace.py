@@ -23,7 +23,7 @@ from ..onnx.names import Names
 from . import places
 from .opening import opened
 from .places import NO_PLACE, PythonPlace
-from .run import Input, Step, Stopped, Trace, Unruled
+from .run import Input, Step, Stopped, Trace, Unruled, brief
 from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of
 from .tensors import VIEWS, NotTraced, Traced, all_traced
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
@@ -395,7 +395,7 @@ class Tracer(TorchFunctionMode):
     def _stopped(self, problem: Exception) -> Stopped:
         place = places.of_traceback(problem)
         last = self.facts[-1] if self.facts else None
-        said = str(problem) if isinstance(problem, NotTraced) else f"{type(problem).__name__}: {problem}"
+        said = str(problem) if isinstance(problem, NotTraced) else f"{type(problem).__name__}: {brief(problem)}"
         is_own = last is not None and last[1].kind in ("stated", "branch")
         is_unread = isinstance(problem, NotImplementedError) or not isinstance(problem, _REFUSALS)
         return Stopped(said, place, last[0] if is_own and last is not None else None, is_unread)
