@@ -1,4 +1,4 @@
-"""What the user's code does with numbers for sizes and tensors that have data: whether it is the code that fails, or the trace."""
+"""What the user's code does with numbers for sizes and tensors that have data: does the code fail, or the trace?"""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def _data(value: Any, sizes: Mapping[str, int]) -> Any:
         case Declared(dtype=None):
             return sizes[str(value.shape[0])]
         case Declared():
-            return _tensor([sizes[d] if isinstance(d, str) else d for d in value.shape], getattr(torch, value.dtype))
+            return _tensor(
+                [sizes[d] if isinstance(d, str) else d for d in value.shape], getattr(torch, str(value.dtype))
+            )
         case dict():
             return {k: _data(v, sizes) for k, v in value.items()}
         case list() | tuple():

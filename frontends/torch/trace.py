@@ -23,6 +23,8 @@ from ..onnx.names import Names
 from . import places
 from .opening import opened
 from .places import NO_PLACE, PythonPlace
+from .ruled import is_traced, ruled
+from .rules import RULES, Rule, keys, replaced
 from .run import Input, Step, Stopped, Trace, Unruled, brief
 from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of
 from .tensors import VIEWS, NotTraced, Traced, all_traced
@@ -48,6 +50,7 @@ class Tracer(TorchFunctionMode):
     ) -> None:  # fmt: skip
         super().__init__()
         self.rows = rows
+        self.rules = {id(key): rule for rule in RULES.values() for key in keys(rule)}
         self.hints = dict(hints)
         self.otherwise = otherwise  # where data decides, and the other way is wanted
         self.sizes = Sizes(self.asked)
@@ -247,9 +250,16 @@ class Tracer(TorchFunctionMode):
         is_of_sizes = getattr(func, "__name__", "").startswith(("sym_", "_sym_"))
         if is_of_sizes or not _is_symbolic((args, kwargs)) and not any(True for _ in all_traced((args, kwargs))):
             return func(*args, **kwargs)  # of sizes, or of the model's own data alone
+        if id(func) in self.rules:
+            return self.by_rule(self.rules[id(func)], args, kwargs)
         with self._call(_name(func)):
             row = self.rows.get(func)
             return self._by_row(func, row, args, kwargs) if row is not None else self._supposed(func, args, kwargs)
+
+    def by_rule(self, rule: Rule, args: Any, kwargs: Any) -> Any:
+        """A call of what the user registered a rule for."""
+        with self._call(rule.name):
+            return ruled(self, rule, args, kwargs)
 
     @contextmanager
     def _call(self, op: str) -> Iterator[None]:
@@ -342,7 +352,9 @@ class Tracer(TorchFunctionMode):
             return self.put(args[0], found.value)
         return self._viewed(func, args[0] if args else None, found)
 
-    def opaque(self, operands: Sequence[Value], shape: Sequence[Any], dtype: torch.dtype) -> Value:
+    def opaque(
+        self, operands: Sequence[Value], shape: Sequence[Any], dtype: torch.dtype, kind: str = "supposed"
+    ) -> Value:
         """A tensor that an operation without a row gives."""
         name = self.names.function(f"{self.op}_{len(self.externs)}")
         kinds = [
@@ -354,7 +366,7 @@ class Tracer(TorchFunctionMode):
         sizes = ", ".join(map(self.sizes.text, shape))
         text = f"@{name}({', '.join(v.text for v in operands)})"
         made = self.names.fresh(self.op.rpartition(".")[2])
-        self.write(f"let {made} : Tensor([{sizes}], {TORCH_DTYPES[dtype]}) = {text}", "supposed")
+        self.write(f"let {made} : Tensor([{sizes}], {TORCH_DTYPES[dtype]}) = {text}", kind)
         return Value(made, TensorInfo(tuple(shape), DTYPES[TORCH_DTYPES[dtype]]), is_name=True)
 
     # The whole
@@ -377,6 +389,7 @@ class Tracer(TorchFunctionMode):
                 during.enter_context(patch.object(torch.SymInt, name, value, create=True))
             during.enter_context(patch.object(math, "sqrt", _sqrt))
             during.enter_context(opened(self.rows))
+            during.enter_context(replaced(self.by_rule, is_traced))
             for hook in (
                 hooks.register_module_forward_pre_hook(self.entered),
                 hooks.register_module_forward_hook(self.left, always_call=True),
