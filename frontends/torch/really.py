@@ -11,6 +11,7 @@ import torch
 from ...lang.node import Node
 from .arguments import Declared, rebuilt
 from .places import PythonPlace, of_traceback
+from .ruled import size_of
 from .run import brief
 from .target import Target, own_output, staying
 
@@ -40,9 +41,7 @@ def _data(value: Any, sizes: Mapping[str, int]) -> Any:
         case Declared(dtype=None):
             return sizes[str(value.shape[0])]
         case Declared():
-            return _tensor(
-                [sizes[d] if isinstance(d, str) else d for d in value.shape], getattr(torch, str(value.dtype))
-            )
+            return _tensor([size_of(str(d), sizes) for d in value.shape], getattr(torch, str(value.dtype)))
         case dict():
             return {k: _data(v, sizes) for k, v in value.items()}
         case list() | tuple():

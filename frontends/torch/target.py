@@ -46,7 +46,8 @@ class Unloadable(Exception):
 
 class Target(Node):
     """What is traced: the code, its arguments by name with Declared in the places of inputs, and, of a module, the module.
-    `ahead` are the arguments that go by position; `hinted` are the hints of the two runs where any will not do."""
+    `ahead` are the arguments that go by position; `hinted` are the hints of the two runs where any will not do; `promise`
+    are the types of the results, where they are to be proved."""
 
     name: str
     code: Callable[..., Any]
@@ -54,6 +55,7 @@ class Target(Node):
     module: Any = None
     ahead: tuple[str, ...] = ()
     hinted: tuple[Mapping[str, int], ...] = ()
+    promise: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -101,6 +103,7 @@ def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | N
 def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = frozenset()) -> Trace:
     """One run of a target; where data decides at one of the places `otherwise`, the other way."""
     tracer = Tracer(hints, rows(), target.module, otherwise)
+    tracer.promise = target.promise
     args = {name: _taken(tracer, name, value) for name, value in target.args.items()}
     ahead = [args.pop(name) for name in target.ahead]
     with own_output():

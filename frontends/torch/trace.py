@@ -15,6 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...lang.dtypes import DTYPES
+from ...lang.expressions import names_in
 from ...lang.no_rule import target
 from ...ops.model import TensorInfo
 from ..onnx.literals import literal, quoted
@@ -23,11 +24,11 @@ from ..onnx.names import Names
 from . import places
 from .opening import opened
 from .places import NO_PLACE, PythonPlace
-from .ruled import is_traced, ruled
+from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, Step, Stopped, Trace, Unruled, brief
 from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of
-from .tensors import VIEWS, NotTraced, Traced, all_traced
+from .tensors import VIEWS, NotTraced, Traced, all_traced, results
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
 
 # Constants of so many elements stand in the program, since shapes may be made of them.
@@ -77,6 +78,7 @@ class Tracer(TorchFunctionMode):
         self.paths = dict(_paths(module))
         self.tensor_names = dict(_tensor_names(module))
         self.op = ""
+        self.promise: tuple[str, ...] = ()
 
     # What comes in
 
@@ -85,7 +87,7 @@ class Tracer(TorchFunctionMode):
         made = self.names.value(name)
         self.variables[made] = name
         self.inputs.append(Input(made, dtype, tuple(shape)))
-        dims = tuple(self.symbols[d] if isinstance(d, str) else d for d in shape)
+        dims = tuple(size_of(d, self.symbols) if isinstance(d, str) else d for d in shape)
         return Traced.made(self, Value(made, TensorInfo(dims, DTYPES[dtype]), is_name=True))
 
     def constant(self, tensor: torch.Tensor) -> Value:
@@ -413,10 +415,18 @@ class Tracer(TorchFunctionMode):
         is_unread = isinstance(problem, NotImplementedError) or not isinstance(problem, _REFUSALS)
         return Stopped(said, place, last[0] if is_own and last is not None else None, is_unread)
 
+    def _promised(self, values: Sequence[Value]) -> None:
+        """Says of the results what is to be proved of them, at the lines that make them."""
+        for value, kind in zip(values, self.promise, strict=False):
+            made = (s for line, s in reversed(self.body.lines) if line.startswith(f"let {value.text} "))
+            step = next(made, self.step("call"))
+            self.body.lines.append((f"let {self.names.fresh('result')} : {kind} = {value.text}", step))
+
     def _whole(self, result: Any, stopped: Stopped | None) -> Trace:
-        values = [self.let(self.taken(t)) for t in _results(result)] if stopped is None else []
+        values = [self.let(self.taken(t)) for t in results(result)] if stopped is None else []
+        self._promised(values)
         names = [v.text for v in values] or [i.name for i in self.inputs[:1]]
-        held = {size for i in self.inputs for size in i.shape}
+        held = set(names_in(*(size for i in self.inputs for size in i.shape)))
         params = [f"{name} : Size" for name in self.symbols if name not in held]
         params += [f"{i.name} : Tensor([{', '.join(map(str, i.shape))}], {i.dtype})" for i in self.inputs]
         params += [f"{name} : {kind}" for name, kind in self.weight_types.items()]
@@ -482,19 +492,6 @@ def _tensor_names(module: Any) -> Iterator[tuple[int, str]]:
     if isinstance(module, torch.nn.Module):
         yield from ((id(t), name) for name, t in module.named_buffers())
         yield from ((id(t), name) for name, t in module.named_parameters())
-
-
-def _results(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors in what the code returns."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict) or hasattr(value, "items"):
-        yield from _results(list(value.values()))
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _results(one)
-    elif hasattr(value, "__dataclass_fields__"):
-        yield from _results([getattr(value, name) for name in value.__dataclass_fields__])
 
 
 __all__ = ["Step", "Trace", "Tracer", "Unruled", "hint_of"]
