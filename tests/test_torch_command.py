@@ -106,6 +106,22 @@ def free(x):
     return torch.special.i0e(x)
 
 
+def odd(x):
+    raise BaseException("odd")
+
+
+def stopping(x):
+    raise KeyboardInterrupt
+
+
+def later(x):
+    yield x
+
+
+async def awaited(x):
+    return x
+
+
 def _hidden(x):
     return x
 """
@@ -202,6 +218,10 @@ REFUSED = {
     "reserved size": (("net.py:model", "--arg", "ids=int64[b, fn]"), "`fn` is no size"),
     "no arg syntax": (("net.py:model", "--arg", "ids=int64[b"), "is not like `x=float32[b, 3]`"),
     "arg raises": (("net.py:through", "--arg", "ids=int64[b]", "--arg", "model=1 / 0"), "ZeroDivisionError"),
+    "dtype": (("net.py:tied", "--arg", "x=float33[b]"), "an input is declared like `x=float32[b, 3]`"),
+    "dtype alone": (("net.py:tied", "--arg", "x=float32"), "an input is declared like `x=float32[b, 3]`"),
+    "generator": (("net.py:later", "--arg", "x=float32[b]"), "net.py:later is a generator"),
+    "coroutine": (("net.py:awaited", "--arg", "x=float32[b]"), "net.py:awaited is a coroutine"),
     "not callable": (("net.py:table", "--arg", "x=float32[b]"), "is a value of Tensor"),
     "two of one name": (("net.py:model", "--arg", "ids=int64[b], ids=int64[t]"), "`ids` is given twice"),
     "given twice": (("net.py:model", "--arg", "ids=int64[b]", "--arg", "ids=int64[t]"), "`ids` is given twice"),
@@ -248,7 +268,13 @@ def test_a_traceback_is_the_users_from_his_own_first_line(rx: Any, tmp_path: Pat
         assert status == 2 and said in err and "line 2" in err, err
 
 
-WRONG = {"tied": "x + x.transpose(0, 1)", "raising": "not today", "leaving": "SystemExit"}
+WRONG = {
+    "tied": "x + x.transpose(0, 1)",
+    "raising": "not today",
+    "leaving": "SystemExit",
+    "odd": "BaseException(odd)",
+    "stopping": "KeyboardInterrupt",
+}
 
 
 @needs_torch

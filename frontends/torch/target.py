@@ -19,7 +19,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...lang.node import Node
-from .arguments import Declared, Unread, Written, declared_in, rebuilt, sizes_in, written
+from .arguments import DTYPES, Declared, Unread, Written, declared_in, rebuilt, sizes_in, written
 from .places import PythonPlace, of_traceback
 from .run import brief
 from .table import rows
@@ -86,6 +86,10 @@ def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | N
     """Code with what is given to it, and with what its annotations say of the rest; raises Unloadable."""
     if not callable(code):
         raise Unloadable(f"{name} is {_a(code)}: name a function, a class of modules, or a module")
+    called = code.forward if isinstance(code, torch.nn.Module) else code
+    for is_one, why in _RUNS_LATER:
+        if is_one(called):
+            raise Unloadable(f"{name} is {why}: calling it runs nothing of it, so name a function that it calls")
     params = _parameters(code)
     if inputs is not None and any(p.default is p.empty and n not in values for n, p in params.items()):
         values = {**inputs(code.forward if isinstance(code, torch.nn.Module) else code), **values}
@@ -98,6 +102,13 @@ def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | N
     owner = code if isinstance(code, torch.nn.Module) else getattr(code, "__self__", None)
     modules = [v for v in (owner, *values.values()) if isinstance(v, torch.nn.Module)]
     return Target(name, code, values, modules[0] if modules else None, ahead)
+
+
+_RUNS_LATER: tuple[tuple[Callable[[Any], bool], str], ...] = (
+    (inspect.isgeneratorfunction, "a generator"),
+    (inspect.iscoroutinefunction, "a coroutine"),
+    (inspect.isasyncgenfunction, "an asynchronous generator"),
+)
 
 
 def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = frozenset()) -> Trace:
@@ -116,10 +127,11 @@ def staying(code: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
             return code(*args, **kwargs)
-        except SystemExit as leaving:
-            raise RuntimeError(f"the code ends the program: SystemExit({leaving})").with_traceback(
-                leaving.__traceback__
-            ) from None
+        except BaseException as leaving:
+            if isinstance(leaving, (Exception, KeyboardInterrupt)):
+                raise
+            said = f"the code ends the program: {type(leaving).__name__}({leaving})"
+            raise RuntimeError(said).with_traceback(leaving.__traceback__) from None
 
     return run
 
@@ -210,6 +222,11 @@ def _named(module: ModuleType, place: str, attribute: str) -> Any:
 def _value(one: Written, scope: Mapping[str, Any]) -> Any:
     try:
         return one.value(scope)
+    except NameError as problem:
+        near = get_close_matches(str(problem.name), DTYPES, 1)
+        if near:
+            raise Unloadable(f"{one.option}: an input is declared like `{one.name}={near[0]}[b, 3]`") from None
+        raise _failed(one.option, problem) from problem
     except _ANYTHING as problem:
         raise _failed(one.option, problem) from problem
 
