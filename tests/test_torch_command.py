@@ -273,7 +273,6 @@ WRONG = {
     "raising": "not today",
     "leaving": "SystemExit",
     "odd": "BaseException(odd)",
-    "stopping": "KeyboardInterrupt",
 }
 
 
@@ -409,6 +408,9 @@ def test_whatever_the_code_does_ends_in_its_own_process(tmp_path: Path) -> None:
     done = command(tmp_path, "check", "net.py:dying", "--arg", "x=float32[a]")
     assert (done.returncode, done.stdout) == (2, "")
     assert "rx: net.py:dying: its code ended the process (exit status 7)" in done.stderr
+    done = command(tmp_path, "check", "net.py:stopping", "--arg", "x=float32[a]")
+    assert done.returncode == 2 and "rx: the code raised KeyboardInterrupt" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @needs_torch
