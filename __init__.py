@@ -50,6 +50,8 @@ def __getattr__(name: str) -> Any:
 
     if name == "onnx":
         return import_module(".model.api", __name__)
+    if name == "torch":
+        return import_module(".doors.torch_rules", __name__)
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_PUBLIC[name], __name__), name)

@@ -67,6 +67,8 @@ def serve() -> None:
         found = function(*args)
     except Unusable as wrong:
         found = wrong
+    except KeyboardInterrupt:  # of the code: who interrupts the command ends this process
+        found = Unusable("the code raised KeyboardInterrupt")
     data = pickle.dumps(found)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

@@ -172,7 +172,8 @@ def check(
         click.echo(line, err=form in ("json", "sarif"))  # standard output has one object then
     conclude(unread)
     all_met(text for text in given if found and all(text in one.unmet for one in found))
-    return 1 if outcome.rejected else 0
+    is_unread = any(d.code.is_unread for d in outcome.diagnostics)
+    return 2 if is_unread else 1 if outcome.rejected else 0
 
 
 def _asked_of_python(

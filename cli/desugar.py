@@ -16,7 +16,7 @@ from ..lang.node import replace
 from ..model.asked import AskedOfPython
 from .annotated import print_annotated
 from .files import Program, Unusable, folders, read_program
-from .targets import arg_option, as_program, init_option, python, refuse
+from .targets import arg_option, as_program, init_option, python, refuse, status
 from .terminal import print_diagnostics
 
 _STATUS = {
@@ -63,7 +63,10 @@ def desugar(
     refuse(file, {"roots": "--root"})
     program, places = read_program(file), folders(roots)
     if is_python(program.name):
-        program = as_program(file, python(file, AskedOfPython(init, args)))
+        read = python(file, AskedOfPython(init, args))
+        if any(d.code.is_unread for d in read.diagnostics):
+            return status(read)
+        program = as_program(file, read)
     if dps:
         return _paired(program, places, name)
     if simplified or annotated:

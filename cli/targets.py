@@ -64,6 +64,11 @@ def as_program(name: str, found: Read) -> Program:
     return Program(name, found.text.encode(), Path.cwd())
 
 
+def status(found: Read) -> int:
+    """The exit status of a command that reads Python code."""
+    return 2 if any(d.code.is_unread for d in found.diagnostics) else 0 if found.ok else 1
+
+
 # Values
 
 
@@ -112,4 +117,4 @@ def inferred_object(found: Read) -> Object:
 def echo(form: str, found: Read, made: Object) -> int:
     """Print values in a form; the exit status."""
     click.echo(json.dumps(made, indent=2) if form == "json" else "\n".join(texts(found)))
-    return 0 if found.ok else 1
+    return status(found)

@@ -1,5 +1,6 @@
 """The plugin for pytest: with `--rx-checks`, the checks of decorated functions and inside programs that no test reached, or
-saw fail. Who does not count waits for nothing: what counts is imported where it is asked for."""
+saw fail; with `--rx-trace`, whether the bodies of functions with `body=True` are what their signatures say. Who asks for
+neither waits for nothing: what does it is imported where it is asked for."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ from typing import Any
 import pytest
 
 _SENT = "rx_checks"
+_PROVED = "rx_bodies"
 _counts = pytest.StashKey[Any]()
 _rows = pytest.StashKey[Any]()
+_bodies = pytest.StashKey[dict[str, str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,6 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.getgroup("rx").addoption("--rx-checks", action="store_true", default=False, help=help_)
     parser.addini("rx_checks", help_, type="bool", default=False)
+    traced = "prove the signatures of functions that rx.checked decorates with body=True of their bodies"
+    parser.getgroup("rx").addoption("--rx-trace", action="store_true", default=False, help=traced)
+    parser.addini("rx_trace", traced, type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,28 +33,67 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_counts] = Counts(config.rootpath)
         config.stash[_rows] = {}
 
+    if config.getoption("--rx-trace") or config.getini("rx_trace"):
+        from .proofs import begin
+
+        begin()
+        config.stash[_bodies] = {}
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Where there are workers of xdist the first one proves what needs no call."""
+    worker = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
+    if _bodies in session.config.stash and worker == "gw0":
+        from .proofs import prove
+
+        prove()
+
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if _bodies in config.stash:
+        from .proofs import end
+
+        end()
     if _counts in config.stash:
         config.stash[_counts].end()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker of xdist sends what it counted."""
+    """A worker of xdist sends what it counted and proved."""
     sent = getattr(session.config, "workeroutput", None)
+    if _bodies in session.config.stash:
+        _tell_bodies(session, sent)
     if sent is not None and _counts in session.config.stash:
         sent[_SENT] = [(*row, *counts) for row, counts in session.config.stash[_counts].rows().items()]
+
+
+def _tell_bodies(session: pytest.Session, sent: Any) -> None:
+    from .proofs import merged, outcomes
+
+    found = merged(session.config.stash[_bodies], outcomes())
+    if sent is not None:
+        sent[_PROVED] = found
+    elif any(said.startswith("wrong") for said in found.values()) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     from .counting import Row, add
 
+    if _bodies in node.config.stash:
+        from .proofs import merged
+
+        merged(node.config.stash[_bodies], getattr(node, "workeroutput", {}).get(_PROVED, {}))
     for *row, reached, failed in getattr(node, "workeroutput", {}).get(_SENT, ()):
         add(node.config.stash[_rows], Row(*row), reached, failed)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if _bodies in config.stash:
+        terminalreporter.section("rx: bodies")
+        for place, said in sorted(config.stash[_bodies].items()):
+            terminalreporter.write_line(f"{place}: {said}")
     if _counts not in config.stash:
         return
     from .counting import add, lines

@@ -12,13 +12,14 @@ class Code(str):
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
     verdict behind it. `is_quiet`: no mend is worse for it. `of_shapes`: other shapes may be what is wanted.
     `of_sorts`: a value of the shape level stands where a tensor is needed. `of_signature`: a condition that a function's
-    author wrote is not met.
+    author wrote is not met. `is_unread`: what was given could not be read to its end.
     """
 
     heading: str
     phase: str
     is_doubt = only_empty = of_sizes = of_elements = of_dtypes = False
     of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = of_signature = of_sorts = False
+    is_unread = False
 
 
 # A code a line, with its phase and what else is so of it, and the heading.
@@ -75,6 +76,7 @@ E247 names: a node of a model that has no meaning in Rx
 E248 names: a declared shape that is not the one a model gives
 E250 names: a model that is not what its contract says
 E251 names: a contract that cannot be compared
+E252 names is_whole is_unread: Python code that cannot be traced
 E299 names: not supported yet
 
 # In sizes and dtypes
@@ -95,6 +97,7 @@ E314 sizes of_shapes: an attribute of a primitive that cannot be right
 E315 sizes: fails whenever one arm of an `if` is taken
 E316 sizes: no implementation fits
 E317 sizes of_elements of_shapes: an exact size is needed where a bound is known
+E318 sizes: Python code that raises
 
 # Left for when it runs
 W311 sizes is_doubt of_shapes: a claim that could not be proved

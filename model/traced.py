@@ -9,6 +9,7 @@ from pathlib import Path
 from ..frontends.torch import target as targets
 from ..frontends.torch.bodies import Wanted, folded, functions, shared
 from ..frontends.torch.places import PythonPlace
+from ..frontends.torch.really import Raised, raised
 from ..frontends.torch.run import Trace, Unruled, several
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
@@ -47,6 +48,11 @@ class CheckedPython(Node):
     supposed: tuple[Unruled, ...] = ()
     sure: tuple[Diagnostic, ...] = ()
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it was the trace that stopped, and not the code that is wrong."""
+        return any(d.code.is_unread for d in self.report.diagnostics)
+
 
 def check_python(
     name: str, init: str | None, args: Sequence[str], folder: Path, options: Options | None = None
@@ -84,7 +90,7 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
     if not report.ok and not any(d.severity == "error" for d in said):
         said += [told.of(d) for d in report.diagnostics if d.severity == "error"]
     if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
-        said.append(error(codes.E310, first.stopped.said, told.span(first.stopped.place)))
+        said.append(_stopped(target, first, told, given))
     said, sure = list(_once(_mistakes(said, remarks))), tuple[Diagnostic, ...]()
     if any(d.severity != "note" and d not in known_for for d in said):
         said, sure = _helped(said, target.name, first, folder, given)
@@ -414,7 +420,34 @@ def _once(said: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
 
 def _failed(name: str, said: str, place: PythonPlace | None) -> Report:
     told = Told(name, Trace("", {}, (), {}, {}, (), (), (), ()), Path.cwd())
-    return Report((name,), (error(codes.E310, said, told.span(place)),), Counts(), None)
+    return Report((name,), (error(codes.E252, said, told.span(place)),), Counts(), None)
+
+
+# So many sizes are tried where a trace stops: the same for all inputs.
+_TRIED = (1, 2, 3, 4, 8)
+
+
+def _stopped(target: Target, run: Trace, told: Told, options: Options) -> Diagnostic:
+    """What ended a run: a mistake where the code raises there with all numbers that are tried for the sizes."""
+    assert run.stopped is not None
+    points = [run.hints, *(dict.fromkeys(run.hints, n) for n in _TRIED)]
+    wanted = [text for g in options.given if g.is_for("main") for text in (c.span.text for c in g.conditions)]
+    points = [p for p in points if all(holds_at(text, p) is not False for text in wanted)]
+    found: list[Raised] = []
+    for point in points:
+        one = raised(target, point)
+        if one is None:
+            return _untraced(run, told, point)
+        found.append(one)
+    here = next((one for one in found if one.place.key == run.stopped.place.key), None)
+    return error(codes.E318, here.said, told.span(here.place)) if here is not None else _untraced(run, told)
+
+
+def _untraced(run: Trace, told: Told, point: Mapping[str, int] | None = None) -> Diagnostic:
+    assert run.stopped is not None
+    runs = f"it runs with {', '.join(f'{n} = {size}' for n, size in point.items())}" if point else ""
+    said = f"the trace stops here: {run.stopped.said.rstrip(': ')}"
+    return error(codes.E252, said, told.span(run.stopped.place), notes=(runs,) if runs else ())
 
 
 def at_sizes(target: Target, sizes: Mapping[str, int], folder: Path) -> Diagnostic | None:
@@ -427,7 +460,8 @@ def at_sizes(target: Target, sizes: Mapping[str, int], folder: Path) -> Diagnost
     params = tuple(_params(run))
     found = None if checked is None else failure_at(checked, params, sizes)
     if found is None and run.stopped is not None:
-        return error(codes.E310, run.stopped.said.rstrip(": "), told.span(run.stopped.place))
+        really = raised(target, sizes)
+        return _untraced(run, told) if really is None else error(codes.E318, really.said, told.span(really.place))
     return None if found is None else replace(told.of(found), severity="error")
 
 

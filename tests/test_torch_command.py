@@ -106,6 +106,22 @@ def free(x):
     return torch.special.i0e(x)
 
 
+def odd(x):
+    raise BaseException("odd")
+
+
+def stopping(x):
+    raise KeyboardInterrupt
+
+
+def later(x):
+    yield x
+
+
+async def awaited(x):
+    return x
+
+
 def _hidden(x):
     return x
 """
@@ -202,6 +218,10 @@ REFUSED = {
     "reserved size": (("net.py:model", "--arg", "ids=int64[b, fn]"), "`fn` is no size"),
     "no arg syntax": (("net.py:model", "--arg", "ids=int64[b"), "is not like `x=float32[b, 3]`"),
     "arg raises": (("net.py:through", "--arg", "ids=int64[b]", "--arg", "model=1 / 0"), "ZeroDivisionError"),
+    "dtype": (("net.py:tied", "--arg", "x=float33[b]"), "an input is declared like `x=float32[b, 3]`"),
+    "dtype alone": (("net.py:tied", "--arg", "x=float32"), "an input is declared like `x=float32[b, 3]`"),
+    "generator": (("net.py:later", "--arg", "x=float32[b]"), "net.py:later is a generator"),
+    "coroutine": (("net.py:awaited", "--arg", "x=float32[b]"), "net.py:awaited is a coroutine"),
     "not callable": (("net.py:table", "--arg", "x=float32[b]"), "is a value of Tensor"),
     "two of one name": (("net.py:model", "--arg", "ids=int64[b], ids=int64[t]"), "`ids` is given twice"),
     "given twice": (("net.py:model", "--arg", "ids=int64[b]", "--arg", "ids=int64[t]"), "`ids` is given twice"),
@@ -248,7 +268,12 @@ def test_a_traceback_is_the_users_from_his_own_first_line(rx: Any, tmp_path: Pat
         assert status == 2 and said in err and "line 2" in err, err
 
 
-WRONG = {"tied": "x + x.transpose(0, 1)", "raising": "not today", "leaving": "SystemExit"}
+WRONG = {
+    "tied": "x + x.transpose(0, 1)",
+    "raising": "not today",
+    "leaving": "SystemExit",
+    "odd": "BaseException(odd)",
+}
 
 
 @needs_torch
@@ -383,6 +408,9 @@ def test_whatever_the_code_does_ends_in_its_own_process(tmp_path: Path) -> None:
     done = command(tmp_path, "check", "net.py:dying", "--arg", "x=float32[a]")
     assert (done.returncode, done.stdout) == (2, "")
     assert "rx: net.py:dying: its code ended the process (exit status 7)" in done.stderr
+    done = command(tmp_path, "check", "net.py:stopping", "--arg", "x=float32[a]")
+    assert done.returncode == 2 and "rx: the code raised KeyboardInterrupt" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @needs_torch

@@ -80,6 +80,11 @@ class Trace(Node):
     calls: tuple[ModuleCall, ...] = ()
 
 
+def brief(problem: BaseException) -> str:
+    """What torch says, without the frames of its C++."""
+    return str(problem).partition("\nException raised from")[0].strip()
+
+
 def several(modules: Sequence[str]) -> str:
     """The modules that share a line, as a message names them."""
     found = list(dict.fromkeys(modules))

@@ -17,6 +17,8 @@ from torch.utils._sympy import functions
 
 from ...lang.node import Node
 
+# PyTorch 2.4 has SymPy's own.
+Max, Min = getattr(functions, "Max", sympy.Max), getattr(functions, "Min", sympy.Min)
 Symbolic = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
@@ -143,8 +145,8 @@ def is_at_most(a: Any, b: Any) -> bool | None:
 def is_cut(a: Any, b: Any) -> bool:
     """Whether a is `min(b, n)` for an n of at least 1: where they are equal, or one of them is 1, the larger one is b."""
     expr = expr_of(a)
-    others = set(expr.args) - {expr_of(b)} if isinstance(expr, (functions.Min, sympy.Min)) else set(expr.args)
-    is_min = isinstance(expr, (functions.Min, sympy.Min)) and len(others) < len(expr.args)
+    others = set(expr.args) - {expr_of(b)} if isinstance(expr, (Min, sympy.Min)) else set(expr.args)
+    is_min = isinstance(expr, (Min, sympy.Min)) and len(others) < len(expr.args)
     return is_min and all(bool(o.is_positive) for o in others)
 
 
@@ -185,8 +187,8 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
             return " // ".join(each(expr.args))
         case functions.PythonMod() | functions.Mod():
             return " % ".join(each(expr.args))
-        case functions.Max() | functions.Min() | sympy.Max() | sympy.Min():
-            name = "max" if isinstance(expr, (functions.Max, sympy.Max)) else "min"
+        case Max() | Min() | sympy.Max() | sympy.Min():
+            name = "max" if isinstance(expr, (Max, sympy.Max)) else "min"
             return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=str))})"
         case functions.CeilToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
             return f"ceildiv({', '.join(_text(a, names) for a in expr.args[0].args)})"

@@ -15,6 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from .run import brief
 from .sizes import Question, Symbolic, expr_of, hint_of
 from .tensors import NotTraced, Traced
 from .values import Value
@@ -120,7 +121,7 @@ def _tried(func: Any, args: Any, kwargs: Any) -> Any:
         if not any(isinstance(size, torch.SymInt) for size in _dims([*args, *kwargs.values()])):
             raise
         name = torch.overrides.resolve_name(func) or "this function"
-        raise NotTraced(f"{name} has no rule, and torch refuses the sizes that were tried: {problem}") from None
+        raise NotTraced(f"{name} has no rule, and torch has no shapes for it: {brief(problem)}") from None
 
 
 def _crossed(tracer: Any, func: Any, given: Any, dims: list[Any], asked: list[Question]) -> None:

@@ -19,8 +19,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...lang.node import Node
-from .arguments import Declared, Unread, Written, declared_in, rebuilt, sizes_in, written
+from .arguments import DTYPES, Declared, Unread, Written, declared_in, rebuilt, sizes_in, written
 from .places import PythonPlace, of_traceback
+from .run import brief
 from .table import rows
 from .trace import Trace, Tracer
 
@@ -45,7 +46,8 @@ class Unloadable(Exception):
 
 class Target(Node):
     """What is traced: the code, its arguments by name with Declared in the places of inputs, and, of a module, the module.
-    `ahead` are the arguments that go by position; `hinted` are the hints of the two runs where any will not do."""
+    `ahead` are the arguments that go by position; `hinted` are the hints of the two runs where any will not do; `promise`
+    are the types of the results, where they are to be proved."""
 
     name: str
     code: Callable[..., Any]
@@ -53,6 +55,7 @@ class Target(Node):
     module: Any = None
     ahead: tuple[str, ...] = ()
     hinted: tuple[Mapping[str, int], ...] = ()
+    promise: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -70,7 +73,7 @@ def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs:
         built_with = list(written("--init", init)) if init is not None else []
     except Unread as wrong:
         raise Unloadable(str(wrong)) from None
-    with _own_output():
+    with own_output():
         module = _imported(place, folder)
         found = _named(module, place, attribute)
         scope = vars(module)
@@ -83,6 +86,10 @@ def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | N
     """Code with what is given to it, and with what its annotations say of the rest; raises Unloadable."""
     if not callable(code):
         raise Unloadable(f"{name} is {_a(code)}: name a function, a class of modules, or a module")
+    called = code.forward if isinstance(code, torch.nn.Module) else code
+    for is_one, why in _RUNS_LATER:
+        if is_one(called):
+            raise Unloadable(f"{name} is {why}: calling it runs nothing of it, so name a function that it calls")
     params = _parameters(code)
     if inputs is not None and any(p.default is p.empty and n not in values for n, p in params.items()):
         values = {**inputs(code.forward if isinstance(code, torch.nn.Module) else code), **values}
@@ -97,25 +104,34 @@ def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | N
     return Target(name, code, values, modules[0] if modules else None, ahead)
 
 
+_RUNS_LATER: tuple[tuple[Callable[[Any], bool], str], ...] = (
+    (inspect.isgeneratorfunction, "a generator"),
+    (inspect.iscoroutinefunction, "a coroutine"),
+    (inspect.isasyncgenfunction, "an asynchronous generator"),
+)
+
+
 def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = frozenset()) -> Trace:
     """One run of a target; where data decides at one of the places `otherwise`, the other way."""
     tracer = Tracer(hints, rows(), target.module, otherwise)
+    tracer.promise = target.promise
     args = {name: _taken(tracer, name, value) for name, value in target.args.items()}
     ahead = [args.pop(name) for name in target.ahead]
-    with _own_output():
-        return tracer.trace(_staying(target.code), tuple(ahead), args)
+    with own_output():
+        return tracer.trace(staying(target.code), tuple(ahead), args)
 
 
-def _staying(code: Callable[..., Any]) -> Callable[..., Any]:
+def staying(code: Callable[..., Any]) -> Callable[..., Any]:
     """The code, whose end of the program is an exception like others."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
             return code(*args, **kwargs)
-        except SystemExit as leaving:
-            raise RuntimeError(f"the code ends the program: SystemExit({leaving})").with_traceback(
-                leaving.__traceback__
-            ) from None
+        except BaseException as leaving:
+            if isinstance(leaving, (Exception, KeyboardInterrupt)):
+                raise
+            said = f"the code ends the program: {type(leaving).__name__}({leaving})"
+            raise RuntimeError(said).with_traceback(leaving.__traceback__) from None
 
     return run
 
@@ -206,6 +222,11 @@ def _named(module: ModuleType, place: str, attribute: str) -> Any:
 def _value(one: Written, scope: Mapping[str, Any]) -> Any:
     try:
         return one.value(scope)
+    except NameError as problem:
+        near = get_close_matches(str(problem.name), DTYPES, 1)
+        if near:
+            raise Unloadable(f"{one.option}: an input is declared like `{one.name}={near[0]}[b, 3]`") from None
+        raise _failed(one.option, problem) from problem
     except _ANYTHING as problem:
         raise _failed(one.option, problem) from problem
 
@@ -319,7 +340,7 @@ def _a(value: Any) -> str:
 
 
 def _failed(doing: str, problem: BaseException) -> Unloadable:
-    own, said = _of_user(problem.__traceback__), str(problem)
+    own, said = _of_user(problem.__traceback__), brief(problem)
     is_shown = own is not None or isinstance(problem, SyntaxError)
     lines = traceback.TracebackException(type(problem), problem, own).format() if is_shown else ()
     name = type(problem).__name__
@@ -334,7 +355,7 @@ def _of_user(at: TracebackType | None) -> TracebackType | None:
 
 
 @contextlib.contextmanager
-def _own_output() -> Iterator[None]:
+def own_output() -> Iterator[None]:
     """What the user's code prints is no part of our output."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

@@ -155,3 +155,16 @@ def all_traced(value: Any) -> Iterator[Traced]:
         yield from all_traced(tuple(value.values()))
     elif isinstance(value, slice):
         yield from all_traced((value.start, value.stop, value.step))
+
+
+def results(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in what the code returns."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, dict) or hasattr(value, "items"):
+        yield from results(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from results(one)
+    elif hasattr(value, "__dataclass_fields__"):
+        yield from results([getattr(value, name) for name in value.__dataclass_fields__])

@@ -15,6 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...lang.dtypes import DTYPES
+from ...lang.expressions import names_in
 from ...lang.no_rule import target
 from ...lang.node import replace
 from ...ops.model import TensorInfo
@@ -25,9 +26,11 @@ from . import places
 from .data import Decided
 from .opening import opened
 from .places import NO_PLACE, PythonPlace
-from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled
+from .ruled import is_traced, ruled, size_of
+from .rules import RULES, Rule, keys, replaced
+from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
 from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of
-from .tensors import VIEWS, NotTraced, Traced, all_traced
+from .tensors import VIEWS, NotTraced, Traced, all_traced, results
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
 
 # Constants of so many elements stand in the program, since shapes may be made of them.
@@ -50,6 +53,7 @@ class Tracer(TorchFunctionMode):
     ) -> None:  # fmt: skip
         super().__init__()
         self.rows = rows
+        self.rules = {id(key): rule for rule in RULES.values() for key in keys(rule)}
         self.hints = dict(hints)
         self.decided = Decided(otherwise)
         self.sizes = Sizes(self.asked)
@@ -78,6 +82,7 @@ class Tracer(TorchFunctionMode):
         self.paths = dict(_paths(module))
         self.tensor_names = dict(_tensor_names(module))
         self.op = ""
+        self.promise: tuple[str, ...] = ()
 
     # What comes in
 
@@ -87,7 +92,7 @@ class Tracer(TorchFunctionMode):
         self.variables[made] = name
         self.inputs.append(Input(made, dtype, tuple(shape)))
         self.types[made] = _type(map(str, shape), dtype)
-        dims = tuple(self.symbols[d] if isinstance(d, str) else d for d in shape)
+        dims = tuple(size_of(d, self.symbols) if isinstance(d, str) else d for d in shape)
         return Traced.made(self, Value(made, TensorInfo(dims, DTYPES[dtype]), is_name=True))
 
     def constant(self, tensor: torch.Tensor) -> Value:
@@ -260,9 +265,16 @@ class Tracer(TorchFunctionMode):
         is_of_sizes = getattr(func, "__name__", "").startswith(("sym_", "_sym_"))
         if is_of_sizes or not _is_symbolic((args, kwargs)) and not any(True for _ in all_traced((args, kwargs))):
             return func(*args, **kwargs)  # of sizes, or of the model's own data alone
+        if id(func) in self.rules:
+            return self.by_rule(self.rules[id(func)], args, kwargs)
         with self._call(_name(func)):
             row = self.rows.get(func)
             return self._by_row(func, row, args, kwargs) if row is not None else self._supposed(func, args, kwargs)
+
+    def by_rule(self, rule: Rule, args: Any, kwargs: Any) -> Any:
+        """A call of what the user registered a rule for."""
+        with self._call(rule.name):
+            return ruled(self, rule, args, kwargs)
 
     @contextmanager
     def _call(self, op: str) -> Iterator[None]:
@@ -355,7 +367,9 @@ class Tracer(TorchFunctionMode):
             return self.put(args[0], found.value)
         return self._viewed(func, args[0] if args else None, found)
 
-    def opaque(self, operands: Sequence[Value], shape: Sequence[Any], dtype: torch.dtype) -> Value:
+    def opaque(
+        self, operands: Sequence[Value], shape: Sequence[Any], dtype: torch.dtype, kind: str = "supposed"
+    ) -> Value:
         """A tensor that an operation without a row gives."""
         name = self.names.function(f"{self.op}_{len(self.externs)}")
         kinds = [
@@ -367,7 +381,7 @@ class Tracer(TorchFunctionMode):
         sizes = ", ".join(map(self.sizes.text, shape))
         text = f"@{name}({', '.join(v.text for v in operands)})"
         made = self.names.fresh(self.op.rpartition(".")[2])
-        self.write(f"let {made} : Tensor([{sizes}], {TORCH_DTYPES[dtype]}) = {text}", "supposed")
+        self.write(f"let {made} : Tensor([{sizes}], {TORCH_DTYPES[dtype]}) = {text}", kind)
         return Value(made, TensorInfo(tuple(shape), DTYPES[TORCH_DTYPES[dtype]]), is_name=True)
 
     # The whole
@@ -392,6 +406,7 @@ class Tracer(TorchFunctionMode):
                 during.enter_context(patch.object(torch.SymInt, name, value, create=True))
             during.enter_context(patch.object(math, "sqrt", _sqrt))
             during.enter_context(opened(self.rows))
+            during.enter_context(replaced(self.by_rule, is_traced))
             for hook in (
                 hooks.register_module_forward_pre_hook(self.entered),
                 hooks.register_module_forward_hook(self.left, always_call=True),
@@ -410,15 +425,23 @@ class Tracer(TorchFunctionMode):
     def _stopped(self, problem: Exception) -> Stopped:
         place = places.of_traceback(problem)
         last = self.facts[-1] if self.facts else None
-        said = str(problem) if isinstance(problem, NotTraced) else f"{type(problem).__name__}: {problem}"
+        said = str(problem) if isinstance(problem, NotTraced) else f"{type(problem).__name__}: {brief(problem)}"
         is_own = last is not None and last[1].kind in ("stated", "branch")
         is_unread = isinstance(problem, NotImplementedError) or not isinstance(problem, _REFUSALS)
         return Stopped(said, place, last[0] if is_own and last is not None else None, is_unread)
 
+    def _promised(self, values: Sequence[Value]) -> None:
+        """Says of the results what is to be proved of them, at the lines that make them."""
+        for value, kind in zip(values, self.promise, strict=False):
+            made = (s for line, s in reversed(self.body.lines) if line.startswith(f"let {value.text} "))
+            step = next(made, self.step("call"))
+            self.body.lines.append((f"let {self.names.fresh('result')} : {kind} = {value.text}", step))
+
     def _whole(self, result: Any, stopped: Stopped | None) -> Trace:
-        values = [self.let(self.taken(t)) for t in _results(result)] if stopped is None else []
+        values = [self.let(self.taken(t)) for t in results(result)] if stopped is None else []
+        self._promised(values)
         names = [v.text for v in values] or [i.name for i in self.inputs[:1]]
-        held = {size for i in self.inputs for size in i.shape}
+        held = set(names_in(*(size for i in self.inputs for size in i.shape)))
         params = [f"{name} : Size" for name in self.symbols if name not in held]
         params += [f"{i.name} : Tensor([{', '.join(map(str, i.shape))}], {i.dtype})" for i in self.inputs]
         params += [f"{name} : {kind}" for name, kind in self.weight_types.items()]
@@ -484,19 +507,6 @@ def _tensor_names(module: Any) -> Iterator[tuple[int, str]]:
     if isinstance(module, torch.nn.Module):
         yield from ((id(t), name) for name, t in module.named_buffers())
         yield from ((id(t), name) for name, t in module.named_parameters())
-
-
-def _results(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors in what the code returns."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict) or hasattr(value, "items"):
-        yield from _results(list(value.values()))
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _results(one)
-    elif hasattr(value, "__dataclass_fields__"):
-        yield from _results([getattr(value, name) for name in value.__dataclass_fields__])
 
 
 __all__ = ["Step", "Trace", "Tracer", "Unruled", "hint_of"]

@@ -1,0 +1,79 @@
+"""What the user's code does with numbers for sizes and tensors that have data: does the code fail, or the trace?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ...lang.node import Node
+from .arguments import Declared, rebuilt
+from .places import PythonPlace, of_traceback
+from .ruled import size_of
+from .run import brief
+from .target import Target, own_output, staying
+
+
+class Raised(Node):
+    """What the code raises, and where."""
+
+    said: str
+    place: PythonPlace
+
+
+def raised(target: Target, sizes: Mapping[str, int]) -> Raised | None:
+    """What running the code raises; None where it runs, or cannot be run here."""
+    args = {name: _data(value, sizes) for name, value in target.args.items()}
+    ahead = [args.pop(name) for name in target.ahead]
+    try:
+        with own_output(), torch.no_grad(), _with_data(target.module):
+            staying(target.code)(*ahead, **args)
+    except Exception as problem:  # noqa: BLE001  # whatever the user's code raises
+        name, said = type(problem).__name__, brief(problem)
+        return Raised(f"{name}: {said}" if said else name, of_traceback(problem))
+    return None
+
+
+def _data(value: Any, sizes: Mapping[str, int]) -> Any:
+    match value:
+        case Declared(dtype=None):
+            return sizes[str(value.shape[0])]
+        case Declared():
+            return _tensor([size_of(str(d), sizes) for d in value.shape], getattr(torch, str(value.dtype)))
+        case dict():
+            return {k: _data(v, sizes) for k, v in value.items()}
+        case list() | tuple():
+            return rebuilt(value, [_data(v, sizes) for v in value])
+    return value
+
+
+def _tensor(shape: list[int], dtype: torch.dtype) -> torch.Tensor:
+    """Indices that are in every table, and numbers that are not all the same."""
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.rand(shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+    return torch.full(shape, dtype is torch.bool, dtype=dtype)
+
+
+@contextmanager
+def _with_data(module: Any) -> Iterator[None]:
+    """During this, the tensors that a module has no data of are of one number, which takes no memory."""
+    before: list[tuple[dict[str, Any], str, Any]] = []
+    made: dict[int, torch.Tensor] = {}
+    try:
+        for part in module.modules() if module is not None else ():
+            for held in (part._parameters, part._buffers):
+                for name, own in list(held.items()):
+                    if own is not None and own.is_meta:
+                        before.append((held, name, own))
+                        held[name] = made.setdefault(id(own), _one_number(own))
+        yield
+    finally:
+        for held, name, own in before:
+            held[name] = own
+
+
+def _one_number(own: torch.Tensor) -> torch.Tensor:
+    found = torch.full((), own.is_floating_point() * 0.01, dtype=own.dtype).expand(own.shape)
+    return torch.nn.Parameter(found, requires_grad=False) if isinstance(own, torch.nn.Parameter) else found

@@ -1,0 +1,125 @@
+"""A call of what has a rule of the user's: the line of the program, and the shapes of what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...lang import sweet
+from ...lang.dtypes import DTYPES
+from ...lang.no_rule import target
+from ...ops.model import TensorInfo
+from ..onnx.literals import quoted
+from .rules import Rule, arguments
+from .sizes import Symbolic
+from .tensors import NotTraced, Traced, all_traced
+from .values import RX_DTYPES, Value
+
+if TYPE_CHECKING:
+    from .trace import Tracer
+
+
+def ruled(tracer: Tracer, rule: Rule, args: Any, kwargs: Any) -> Any:
+    """What a call gives."""
+    given = arguments(rule, args, kwargs)
+    return _by_shapes(tracer, rule, given) if rule.shapes is not None else _by_signature(tracer, rule, given)
+
+
+def _by_shapes(tracer: Tracer, rule: Rule, given: Mapping[str, Any]) -> Any:
+    """By a function of shapes: of tensors it gets these, of all else what is given."""
+    assert rule.shapes is not None
+    found = rule.shapes(**{n: tuple(v.shape) if isinstance(v, torch.Tensor) else v for n, v in given.items()})
+    tensors = [tracer.let(tracer.taken(v)) for v in given.values() if isinstance(v, torch.Tensor)]
+    is_one = all(isinstance(size, (int, *Symbolic)) for size in found)
+    dtype = RX_DTYPES[rule.dtype] if rule.dtype else tensors[0].dtype
+    made = [tracer.opaque(tensors, tuple(shape), dtype, "call") for shape in ([found] if is_one else found)]
+    return tracer.given(made[0] if is_one else tuple(made))
+
+
+def _by_signature(tracer: Tracer, rule: Rule, given: Mapping[str, Any]) -> Any:
+    assert rule.fn is not None
+    missing = next((n for n in rule.params if n not in given), None)
+    if missing is not None:
+        raise NotTraced(f"the rule of {rule.name} speaks of `{missing}`, which this call does not give")
+    values = {n: given[n] for n in rule.params}
+    name = tracer.names.function(rule.name)
+    tracer.externs[name] = f"extern @{name} = {rule.text} = {quoted(target('python', rule.name))}"
+    bound: dict[str, Any] = {}
+    for param in rule.fn.params:
+        _bind(param.type, values[param.name.name], bound)
+    taken = [tracer.let(tracer.taken(v)) if isinstance(v, torch.Tensor) else v for v in values.values()]
+    texts = [v.text if isinstance(v, Value) else tracer.sizes.text(v) for v in taken]
+    text = f"@{name}({', '.join(texts)})"
+    tensors = [v for v in taken if isinstance(v, Value)]
+    results = rule.fn.result
+    if isinstance(results, sweet.TupleType):
+        infos = tuple(_info(tracer, r, bound, tensors) for r in results.items)
+        return tracer.given(Value(text, infos[0], infos))
+    return tracer.given(Value(text, _info(tracer, results, bound, tensors)))
+
+
+def _bind(kind: Any, value: Any, bound: dict[str, Any]) -> None:
+    """What the names of a type stand for; where it is not what is given, the checker says so."""
+    if isinstance(kind, sweet.TensorType) and isinstance(value, (torch.Tensor, Traced)):
+        dims = list(kind.shape.items) if isinstance(kind.shape, sweet.ListExpr) else []
+        sizes: list[Any] = list(value.shape)
+        splice = next((n for n, d in enumerate(dims) if isinstance(d, sweet.Splice)), None)
+        if splice is not None:
+            behind = len(dims) - splice - 1
+            name = _name(dims[splice])
+            bound.setdefault(name, tuple(sizes[splice : len(sizes) - behind]))
+            dims = dims[:splice] + dims[splice + 1 :]
+            sizes = sizes[:splice] + sizes[len(sizes) - behind :]
+        for dim, size in zip(dims, sizes, strict=False):
+            _bind_size(dim, size, bound)
+
+
+def _name(dim: Any) -> str:
+    return str(dim.name.name)
+
+
+def _bind_size(dim: Any, size: Any, bound: dict[str, Any]) -> None:
+    match dim:
+        case sweet.Name(name=name):
+            bound.setdefault(name, size)
+        case (
+            sweet.Binary(op="*", left=sweet.Name(name=name), right=sweet.IntLit(value=n))
+            | sweet.Binary(op="*", left=sweet.IntLit(value=n), right=sweet.Name(name=name))
+        ):
+            bound.setdefault(name, size // n)
+
+
+def _info(tracer: Tracer, kind: Any, bound: Mapping[str, Any], tensors: Sequence[Value]) -> TensorInfo:
+    if not isinstance(kind, sweet.TensorType) or not isinstance(kind.shape, sweet.ListExpr):
+        raise NotTraced("a rule gives tensors, like `Tensor([n, m], float32)`")
+    shape = tuple(_sizes(tracer, kind.shape.items, bound))
+    named = kind.dtype.name if isinstance(kind.dtype, sweet.Name) else ""
+    dtype = DTYPES.get(named) or (tensors[0].info.dtype if tensors else DTYPES["float32"])
+    return TensorInfo(shape, dtype)
+
+
+def _sizes(tracer: Tracer, dims: Sequence[Any], bound: Mapping[str, Any]) -> Iterator[Any]:
+    for dim in dims:
+        if isinstance(dim, sweet.Splice):
+            yield from bound.get(_name(dim), ())
+            continue
+        size = size_of(dim.span.text, bound)
+        yield tracer.fresh(3) if size is None else size
+
+
+def size_of(text: str, bound: Mapping[str, Any]) -> Any:
+    """A size of Rx over sizes of a trace; None for one that is not among them."""
+    words = {"min": torch.sym_min, "max": torch.sym_max, "ceildiv": lambda a, b: (a + (b - 1)) // b}
+    try:
+        return eval(text, {"__builtins__": {}, **words}, dict(bound))
+    except (NameError, SyntaxError, TypeError):
+        return None
+
+
+def is_traced(value: Any) -> bool:
+    return any(True for _ in all_traced(value))
+
+
+__all__ = ["is_traced", "ruled", "size_of"]
