@@ -238,15 +238,6 @@ def factors(size: sweet.Expr) -> Iterator[sweet.Expr]:
         yield size
 
 
-def integer(expr: Node | None) -> int | None:
-    match expr:
-        case sweet.IntLit(value=value):
-            return value
-        case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
-            return -value
-    return None
-
-
 def callee(call: Node) -> str:
     """What a call calls: `matmul`, `add` for `+`; empty where that is no name."""
     match call:

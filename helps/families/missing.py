@@ -12,10 +12,11 @@ from ...lang.expressions import names_in
 from ...lang.node import replace
 from ...lang.walk import walk
 from ...ops.einsum import Equation, parse_equation
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.requirements import Equal
 from ..case import Case, Dims, Mend, dims_text
-from ..tree import callee, factors, has, integer, is_reshape, summed
+from ..tree import callee, factors, has, is_reshape, summed
 from . import claims, elements, operands, shapes
 from .operands import wrap
 

@@ -11,11 +11,12 @@ from ...lang.diagnostics import RxError
 from ...lang.node import Node, replace
 from ...lang.parser import parse_expr
 from ...lang.walk import children, walk
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...simplify.known.shape_level import written_size
 from ...simplify.solver.terms import Size, var
 from ..case import Case, Mend, replaced
-from ..tree import has, integer
+from ..tree import has
 
 _MOST_NODES = 40
 # An operand, its axis, and the size that this has.

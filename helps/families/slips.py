@@ -12,10 +12,11 @@ from ...lang.expressions import names_in
 from ...lang.node import Node, replace
 from ...lang.source import Span
 from ...lang.walk import children, walk
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ..case import Case, Mend, appended, inserted, replaced
 from ..scope import Scope, scope_at
-from ..tree import callee, has, integer, is_reshape, keeps_shape, reduces, summed, turns
+from ..tree import callee, has, is_reshape, keeps_shape, reduces, summed, turns
 from . import loops, settings, windows
 from .exchanged import exchanged
 from .ranks import rank_of
