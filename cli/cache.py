@@ -161,7 +161,7 @@ def _object(examined: Examined) -> dict[str, Any]:
 
 
 _SEVERITIES: dict[str, Severity] = {"error": "error", "warning": "warning", "note": "note"}
-_COUNTS = ("total", "proved", "refuted", "residual", "entry")
+_COUNTS = ("total", "proved", "refuted", "residual", "entry", "inner")
 _PLAIN = ("message", "caption", "function", "help")
 
 

@@ -318,7 +318,7 @@ def _each_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _sum(counts: Sequence[Counts]) -> Counts:
-    fields = ("total", "proved", "refuted", "residual", "entry")
+    fields = ("total", "proved", "refuted", "residual", "entry", "inner")
     return Counts(*(sum(getattr(count, field) for count in counts) for field in fields))
 
 

@@ -10,7 +10,7 @@ from .diagnostics import Diagnostic
 
 
 def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnostics: Iterable[Diagnostic]) -> str:
-    """`ff.rx: ok: 15 assertions: 10 proved, 1 checked at run time, 4 at the door; 1 warning`
+    """`ff.rx: ok: 10 proved, 1 checked at run time, 4 checked on entry; 1 warning`
 
     `rejected` is how many of the files were; `counts` is None where nothing came so far as to be counted.
     """
@@ -32,9 +32,9 @@ def _assertions(counts: Counts) -> str:
         (counts.proved, "proved"),
         (counts.refuted, "refuted"),
         (counts.residual, "checked at run time"),
-        (counts.entry, "at the door"),
+        (counts.entry - counts.inner, "checked on entry"),
     )
-    return f"{plural(counts.total, 'assertion')}: " + ", ".join(f"{n} {what}" for n, what in parts if n)
+    return ", ".join(f"{n} {what}" for n, what in parts if n) or "no assertions"
 
 
 def plural(count: int, word: str) -> str:
