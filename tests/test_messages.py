@@ -367,7 +367,7 @@ def test_what_match_shape_asks_for_stands_below_what_there_is() -> None:
         ("@f = fn(x : Tensor([3])) { let k : Size = x.shape; x }", "E206", "is a Shape", "`x.dim(0)` is its first dimension"),
         ("@f = fn(g : fn(x : Tensor) : Tensor) { g(g) }", "E101", "a function type does not", "write the types alone"),
         ("@f = fn(x : Tensor) { let (a : Tensor, b : Tensor) = x; a }", "E101", "the types of a tuple", "write `let (a, b)"),
-        ("@f = fn(x : Tensor([1, 1, 4, 4], float32)) { @max_pool2d(x, kernel=2) }", "E205", "no parameter", "did you mean `ker"),
+        ("@f = fn(x : Tensor([1, 1, 4, 4], float32)) { @max_pool2d(x, kernel=2) }", "E205", "no parameter", "did you mean `k"),
         ("@f = fn(x : Tensor([3, 2])) { x @ x }", "E102", "`@` stands directly", "a function is called by `@name(...)`"),
     ],
 )  # fmt: skip
