@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from ..lang.cells import shown
 from ..lang.checked import Counts
 from ..lang.choices import Choice
-from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.diagnostics import Diagnostic, RxError, likeliest_first
 from ..lang.files import is_model, is_python
 from ..lang.summary import plural, summary
 from ..model.asked import AskedOfPython
@@ -325,9 +325,8 @@ def _sum(counts: Sequence[Counts]) -> Counts:
 def _print(outcome: Outcome, form: str, verbose: bool, guards: Sequence[Choice] | None) -> None:
     if form == "text":
         in_short = () if verbose else tuple(name for name, c in outcome.contracts.items() if c is not None)
-        print_diagnostics(
-            [d for d in outcome.diagnostics if d.severity == "error" or d.span.source.name not in in_short]
-        )
+        told = [d for d in outcome.diagnostics if d.severity == "error" or d.span.source.name not in in_short]
+        print_diagnostics(likeliest_first(told))
     else:
         from .machine import written  # these formats are not loaded for people
 

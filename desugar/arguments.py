@@ -46,6 +46,8 @@ def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[co
     given = in_our_words(code, row, call)
     most = len(row.params)
     more = [a for a in given[most:] if a.name is None]
+    if more and _too_many(row) is not None:  # which is all that is wrong then
+        _refuse_more(row, more)
     kept = [a for i, a in enumerate(given) if i < most or a.name is not None]
     unknown = [a for a in kept if a.name is not None and all(p.name != a.name.name for p in row.params)]
     parts = [partial(_primitive_argument, code, row, i, arg) for i, arg in enumerate(kept)]

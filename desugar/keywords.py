@@ -22,7 +22,8 @@ def in_our_words(code: Code, row: Primitive, call: sweet.Call) -> list[sweet.Arg
             given.append(arg)
             continue
         ours = parameters(name, arg.value, row.params)
-        if len(ours) == 1 and ours[0] not in taken:
+        kinds = {p.name: p.kind for p in row.params}
+        if len(ours) == 1 and ours[0] not in taken and kinds[ours[0]] != "str":  # words differ too
             code.world.report(no_parameter(row.name, row.params, arg))
             given.append(replace(arg, name=replace(arg.name, name=ours[0])))
         elif elsewhere.is_left_out(name):

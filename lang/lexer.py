@@ -208,9 +208,9 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     if char.isalpha() or char.isdecimal():
         return _odd_word(tokens, start)
     if char == "@":
-        help, edits = _product(tokens.source, start)
+        said, edits = _product(tokens.source, start)
         _report(
-            tokens, start, start + 1, "`@` stands directly before a function's name", help, edits, certain=bool(edits)
+            tokens, start, start + 1, "`@` stands directly before a function's name", said, edits, certain=bool(edits)
         )
         return -1, start + 1
     if char == "\\":

@@ -268,7 +268,7 @@ TABLE = [
     ),
     (
         f("x [b, 3, 9, 9]; w [8, 3, 3, 3]", '@conv2d(x, w, padding="same")'),
-        "did you mean `auto_pad`?",
+        'did you mean `auto_pad`, and write "same_upper": `@conv2d(x, w, auto_pad="same_upper")`',
     ),
     (
         f("x [b, 9, 9, 3]; w [3, 3, 3, 8]", '@conv2d(x, w, layout="NHWC")'),

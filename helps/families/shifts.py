@@ -33,9 +33,9 @@ def mends(case: Case) -> Iterator[Mend]:
         yield from _not_shifted(case, places[0][0], places[1][0])
         yield from _not_shifted(case, places[1][0], places[0][0])
     if len(places) == 1:  # a parameter of a function wants another size
-        name, axis, found = places[0]
-        for wanted in [w for w in case.subject.wanted if _difference(found, w)]:
-            yield from _declared(case, name, axis, found, wanted)
+        name, axis, own = places[0]
+        for asked in [w for w in case.subject.wanted if _difference(own, w)]:
+            yield from _declared(case, name, axis, own, asked)
     if len(places) != 2 or not case.callee:
         return
     (one, _, first), (other, _, second) = places
