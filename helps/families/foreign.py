@@ -130,7 +130,7 @@ def _calls(
     case: Case, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> Iterator[Mend]:
     """The call of each function that may be meant, with the arguments in its words."""
-    if "\n" in call.span.text or name in OTHER_WORDS:
+    if "\n" in call.span.text or (name in OTHER_WORDS and lookup(name) is None):
         return
     pairs = list(_with_places(case, call, name, of, args))
     yield from pairs
