@@ -22,7 +22,7 @@ from .desugar.desugar import desugar
 from .desugar.world import Part
 from .lang import codes, core
 from .lang.checked import Checked, Counts
-from .lang.diagnostics import Diagnostic, RxError, error, in_order, warning
+from .lang.diagnostics import Diagnostic, RxError, error, in_order, likeliest_first, warning
 from .lang.display import Displayed
 from .lang.files import Files, is_model
 from .lang.given import Given
@@ -72,7 +72,7 @@ class Report(Displayed, Node):
         """What `rx check` prints."""
         from .lang.render import render_text  # few reports are printed
 
-        return "".join(render_text(d) + "\n" for d in self.told) + self.summary
+        return "".join(render_text(d) + "\n" for d in likeliest_first(self.told)) + self.summary
 
     @property
     def told(self) -> tuple[Diagnostic, ...]:
@@ -91,7 +91,7 @@ class Report(Displayed, Node):
     def _lines(self) -> list[Line]:
         from .lang.render import diagnostics_lines  # few are shown in notebooks
 
-        told = self.told
+        told = likeliest_first(self.told)
         return [*diagnostics_lines(told), *([()] if told else ()), *said(self.summary)]
 
     @property

@@ -161,8 +161,8 @@ def _object(examined: Examined) -> dict[str, Any]:
 
 
 _SEVERITIES: dict[str, Severity] = {"error": "error", "warning": "warning", "note": "note"}
-_COUNTS = ("total", "proved", "refuted", "residual", "entry")
-_PLAIN = ("message", "caption", "function", "help")
+_COUNTS = ("total", "proved", "refuted", "residual", "entry", "inner")
+_PLAIN = ("message", "caption", "function", "help", "by_chance")
 
 
 class _Maybe(NamedTuple):
@@ -177,7 +177,8 @@ class _Named(NamedTuple):
 _SPAN = (int, int, int)
 _EDITS = [(_SPAN, str)]
 _DIAGNOSTIC = {
-    "message": str, "caption": str, "function": _Maybe(str), "help": _Maybe(str), "code": str, "severity": str, "span": _SPAN,
+    "message": str, "by_chance": bool, "caption": str, "function": _Maybe(str), "help": _Maybe(str),
+    "code": str, "severity": str, "span": _SPAN,
     "labels": [(_SPAN, str)], "notes": [str], "witness": _Maybe(_Named(int)), "edits": _EDITS, "helps": [(str, _EDITS)],
 }  # fmt: skip
 _ENTRY = {

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from ..lang.cells import shown
 from ..lang.checked import Counts
 from ..lang.choices import Choice
-from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.diagnostics import Diagnostic, RxError, likeliest_first
 from ..lang.files import is_model, is_python
 from ..lang.summary import plural, summary
 from ..model.asked import AskedOfPython
@@ -325,16 +325,15 @@ def _each_once(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _sum(counts: Sequence[Counts]) -> Counts:
-    fields = ("total", "proved", "refuted", "residual", "entry")
+    fields = ("total", "proved", "refuted", "residual", "entry", "inner")
     return Counts(*(sum(getattr(count, field) for count in counts) for field in fields))
 
 
 def _print(outcome: Outcome, form: str, verbose: bool, guards: Sequence[Choice] | None) -> None:
     if form == "text":
         in_short = () if verbose else tuple(name for name, c in outcome.contracts.items() if c is not None)
-        print_diagnostics(
-            [d for d in outcome.diagnostics if d.severity == "error" or d.span.source.name not in in_short]
-        )
+        told = [d for d in outcome.diagnostics if d.severity == "error" or d.span.source.name not in in_short]
+        print_diagnostics(likeliest_first(told))
     else:
         from .machine import written  # these formats are not loaded for people
 

@@ -15,18 +15,27 @@ CHECKS, SIZES, OTHERS = "checks", "sizes that the data decides", "calls and bran
 
 
 class Times:
-    """Each table has, by name, how often something ran and for how many nanoseconds."""
+    """Each table has, by name, how often something ran and for how many nanoseconds. `checks` are those that checking left, by
+    their lines: where dynamic shapes cost."""
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self.operators: dict[str, tuple[int, int]] = {}
         self.nodes: dict[str, tuple[int, int]] = {}
+        self.checks: dict[str, tuple[int, int]] = {}
         for site, calls, spent in steps:
+            if (check := _checked(site)) is not None:
+                _add(self.checks, check, calls, spent)
             operator, node = _named(site)
             _add(self.operators, operator, calls, spent)
             if node:
                 _add(self.nodes, node, calls, spent)
 
     def lines(self) -> Iterator[str]:
+        whole = sum(spent for _, spent in self.operators.values())
+        yield from ("checks left:",) if self.checks else ()
+        for name, (calls, spent) in _slowest(self.checks)[:_MOST]:
+            share = round(100 * spent / whole) if whole else 0
+            yield f"  {name}: {plural(calls, 'time')}, {spent / 1e6:.2f} ms, {share} % of all steps"
         for title, table in (("operators", self.operators), ("nodes", self.nodes)):
             slowest = _slowest(table)
             if slowest:
@@ -37,7 +46,7 @@ class Times:
                 yield f"  and {len(slowest) - _MOST} more"
 
     def as_json(self) -> dict[str, Any]:
-        return {"operators": _rows(self.operators), "nodes": _rows(self.nodes)}
+        return {"operators": _rows(self.operators), "nodes": _rows(self.nodes), "checks": _rows(self.checks)}
 
 
 def _named(site: Site) -> tuple[str, str]:
@@ -52,6 +61,14 @@ def _named(site: Site) -> tuple[str, str]:
     made = site.span.source.made.get(site.span.line)
     kind = made.kind if made is not None and made.kind else f"@{step.row.name}"
     return f"{kind}, checked" if step.guard else kind, _place(site)
+
+
+def _checked(site: Site) -> str | None:
+    """The line of a check that is left, and the operation whose time has it in it."""
+    step, place = site.step, _place(site)
+    if isinstance(step, Check | Match) and place:
+        return place
+    return f"{place}, with its @{step.row.name}" if isinstance(step, Compute) and step.guard and place else None
 
 
 def _place(site: Site) -> str:

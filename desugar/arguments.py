@@ -7,16 +7,16 @@ from functools import partial
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
-from ..lang.diagnostics import Edit, Label
+from ..lang.diagnostics import Edit, Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
-from ..ops import elsewhere
 from ..ops.binding import BindError, bind
 from ..ops.model import Param, Primitive
 from . import levels, shapes
 from .code import Code, said_elsewhere, spelled
 from .errors import Broken, as_tensor, count, fail, nearest, problem
 from .folding import folded
+from .keywords import by_position, in_our_words, no_parameter
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
@@ -40,23 +40,43 @@ def _too_many(row: Primitive) -> str | None:
 
 
 def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:
-    """The arguments as the user wrote them, each in the sort of its parameter."""
+    """The arguments as the user wrote them, each in the sort of its parameter. All that is wrong with them is told."""
     row = found.row
     _refuse_unlisted(row, call)
-    more = [a for a in call.args[len(row.params) :] if a.name is None]
+    given = in_our_words(code, row, call)
+    most = len(row.params)
+    more = [a for a in given[most:] if a.name is None]
+    if more and _too_many(row) is not None:  # which is all that is wrong then
+        _refuse_more(row, more)
+    kept = [a for i, a in enumerate(given) if i < most or a.name is not None]
+    unknown = [a for a in kept if a.name is not None and all(p.name != a.name.name for p in row.params)]
+    parts = [partial(_primitive_argument, code, row, i, arg) for i, arg in enumerate(kept)]
     if more:
-        fail(
-            codes.E205,
-            f"@{row.name} takes at most {count(len(row.params), 'argument')}",
-            more[0].span.to(more[-1].span),
-            help=_too_many(row),
-        )
-    args = code.each(partial(_primitive_argument, code, row, i, arg) for i, arg in enumerate(call.args))
+        parts.append(partial(_refuse_more, row, more))
+    if unknown or more:
+        parts.append(partial(_refuse_missing, row, call, kept, len(unknown)))
+    args = code.each(parts)
     try:
         bind(row, core.Call(call.span, core.FnRef(call.span, found.name), tuple(args)))
     except BindError as problem:
         fail(codes.E205, problem.message, problem.span)
     return tuple(args)
+
+
+def _refuse_more(row: Primitive, more: list[sweet.Arg]) -> core.Arg:
+    most = count(len(row.params), "argument")
+    span = more[0].span.to(more[-1].span)
+    fail(codes.E205, f"@{row.name} takes at most {most}", span, help=_too_many(row))
+
+
+def _refuse_missing(row: Primitive, call: sweet.Call, given: list[sweet.Arg], unknown: int) -> core.Arg:
+    """What is missing beside arguments of unknown names, each of which may have been meant for a parameter."""
+    names = {a.name.name for a in given if a.name is not None}
+    missing = [p.name for p in row.params[by_position(call) :] if p.required and p.name not in names]
+    if len(missing) > unknown:
+        listed = " and ".join(f"`{name}`" for name in missing)
+        fail(codes.E205, f"@{row.name} is called without {listed}", call.callee.span)
+    raise Broken
 
 
 def _refuse_unlisted(row: Primitive, call: sweet.Call) -> None:
@@ -81,17 +101,10 @@ def _primitive_argument(code: Code, row: Primitive, position: int, arg: sweet.Ar
 def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.Arg) -> Param:
     if arg.name is None:
         return params[position]
-    for param in params:
-        if param.name == arg.name.name:
-            return param
-    known = ", ".join(p.name for p in params)
-    found = elsewhere.parameters(arg.name.name, params)
-    said = None if found else elsewhere.flag(arg.name.name)
-    near = None if found or said else nearest(arg.name.name, (p.name for p in params))
-    raise problem(
-        codes.E205, f"@{name} has no parameter `{arg.name.name}`; its parameters are {known}", arg.name.span,
-        help=said, meant=found if near is None else (near,),
-    )  # fmt: skip
+    found = next((p for p in params if p.name == arg.name.name), None)
+    if found is None:
+        raise no_parameter(name, params, arg)
+    return found
 
 
 def tensor(code: Code, expr: sweet.Expr) -> core.Value:
@@ -318,20 +331,39 @@ _READERS: dict[str, Callable[[Code, Param, sweet.Expr], core.Value]] = {
 
 
 def of_function(code: Code, info: FnInfo, call: sweet.Call, name: str) -> tuple[core.Arg, ...]:
-    """Positional and complete."""
+    """Positional and complete. All that is wrong with them is told."""
     given: dict[str, sweet.Arg] = {}
+    problems: list[RxError] = []
     for position, arg in enumerate(call.args):
-        param = _matching(info, name, position, arg)
+        try:
+            param = _matching(info, name, position, arg)
+        except RxError as wrong:
+            problems.append(wrong)
+            continue
         if param.name in given:
-            fail(codes.E205, f"@{name} gets `{param.name}` twice", arg.span)
+            problems.append(problem(codes.E205, f"@{name} gets `{param.name}` twice", arg.span))
         given[param.name] = arg
-    for param in info.params:
-        if param.name not in given and param.default is None:
-            label = Label(info.decl.name.span, f"@{name} is defined here")
-            asked = next(spelled(p.span) for p in info.decl.fn.params if p.name.name == param.name)
-            missing = f"@{name} is called without `{param.name}`"
-            fail(codes.E205, missing, call.span, labels=(label,), help=f"it asks for `{asked}`")
-    return tuple(code.each(partial(_argument, code, info, param, given.get(param.name), call) for param in info.params))
+    missing = [p for p in info.params if p.name not in given and p.default is None]
+    if len(missing) > len(problems):  # what has a wrong name may be one of them
+        problems.append(_lacking(info, name, call, missing))
+    if not problems:
+        parts = (partial(_argument, code, info, param, given.get(param.name), call) for param in info.params)
+        return tuple(code.each(parts))
+    for found in problems:
+        code.report(found)
+    fit = [p for p in info.params if p.name in given]
+    code.each(partial(_argument, code, info, p, given[p.name], call) for p in fit)
+    raise Broken
+
+
+def _lacking(info: FnInfo, name: str, call: sweet.Call, missing: list[ParamInfo]) -> RxError:
+    label = Label(info.decl.name.span, f"@{name} is defined here")
+    names = [p.name for p in missing]
+    asked = ", ".join(spelled(p.span) for p in info.decl.fn.params if p.name.name in names)
+    listed = " and ".join(filter(None, (", ".join(f"`{n}`" for n in names[:-1]), f"`{names[-1]}`")))
+    return problem(
+        codes.E205, f"@{name} is called without {listed}", call.span, labels=(label,), help=f"it asks for `{asked}`"
+    )
 
 
 def _all_of(info: FnInfo, known: str) -> str | None:

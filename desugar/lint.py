@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..lang import codes, core
+from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, note
 from .errors import IN_BRACKETS, count, nearest
-from .scope import Entry
+from .scope import Entry, identifiers
 from .world import World
 
 # More names than these are counted instead of listed.
@@ -34,7 +34,7 @@ def unused(
     for entry in entries:
         meant = _meant(entry, others)
         if meant is None:
-            free += [entry] if entry.beside in useless else []
+            free += [entry] if entry.beside in useless and entry.sort != core.SIZE else []  # a size's name documents
         else:
             asked = (
                 f"did you mean it where the result has `{meant}`?"
@@ -50,6 +50,19 @@ def unused(
 
 _FREE = "if it is meant to be free, call it `_{}` or write `?`"
 _ALL_FREE = "if they are meant to be free, begin their names with `_` or write `?`"
+
+
+def unused_parameters(world: World, decl: sweet.FnDecl, function: str) -> None:
+    """Tensors that a function is given, and that nothing in it speaks of."""
+    fn = decl.fn
+    if fn.body is None or decl.span.source.made:
+        return
+    spoken = identifiers(fn.body, fn.result, *fn.where, *(p.type for p in fn.params))
+    for param in fn.params:
+        if param.name.name not in spoken and not param.name.name.startswith("_"):
+            said = f"the parameter `{param.name.name}` is never used"
+            help = f"if it is meant to be there, call it `_{param.name.name}`"
+            world.diagnostics.append(note(codes.N201, said, param.name.span, function=f"@{function}", help=help))
 
 
 def _meant(entry: Entry, others: list[str]) -> str | None:

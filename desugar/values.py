@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from posixpath import isabs, join, normpath
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
-from ..lang.diagnostics import Edit, Label
+from ..lang.diagnostics import Edit, Label, RxError
 from ..lang.expressions import SIZE_FUNCTIONS
+from ..lang.node import replace
 from ..lang.operators import BINARY, UNARY
 from ..lang.region import OTHER_WORDS
 from ..lang.source import Span
 from ..ops import elsewhere
-from . import arguments, folding, higher_order, implementations, levels, literals, parts, shapes, slices
-from .code import Code, Typed, spelled
+from . import arguments, folding, foreign, higher_order, implementations, levels, literals, parts, shapes, slices
+from .code import Code, Typed, said_elsewhere, spelled
 from .errors import Broken, count, fail, nearest, problem
 from .scope import Entry
 from .sorts import describe, fn_sort, of_results
@@ -219,7 +221,7 @@ def _call(code: Code, expr: sweet.Call) -> Typed:
                 arguments.refuse_size(code, expr, "Size")
             entry = code.foreign(callee)
             if entry is None:
-                shapes.unknown_attribute(code, callee)
+                return _in_our_words(code, expr, partial(shapes.unknown_attribute, code, callee))
     help = "`@f(x)` calls a function, `f(x)` a function value"
     made = expr.callee.callee if isinstance(expr.callee, sweet.Call) else None
     if isinstance(made, sweet.Attr | sweet.Name) and (said := _said_of(made)) is not None:
@@ -241,6 +243,8 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
         args = arguments.of_function(code, code.opaque, expr, callee.name)
         sort = code.hooks.result(code.opaque, expr.span)
         return core.Call(expr.span, core.FnRef(callee.span, callee.name), args), sort
+    if code.world.target(code.unit, callee.name) is None:
+        return _in_our_words(code, expr, partial(code.world.called, code.unit, callee))
     match code.world.called(code.unit, callee):
         case PrimitiveInfo() as found:
             args = arguments.of_primitive(code, found, expr)
@@ -253,6 +257,34 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
             return core.Call(expr.span, core.FnRef(callee.span, info.name), args), code.hooks.result(info, expr.span)
         case ImplsInfo() as impls:
             return implementations.call(code, impls, expr, callee)
+
+
+def _in_our_words(code: Code, expr: sweet.Call, refuse: Callable[[], object]) -> Typed:
+    """What is wrong with a name that is called is told, and reading goes on with what it is called here, if that is certain;
+    else with what it is given."""
+    try:
+        refuse()
+    except Broken:
+        raise
+    except RxError as wrong:
+        meant = foreign.instead(code, expr)
+        if meant is not None:
+            labels = foreign.renamed(expr, meant)
+            code.world.report(RxError(*(replace(d, labels=(*d.labels, *labels)) for d in wrong.diagnostics)))
+            return _call(code, meant)
+        code.report(wrong)
+        if any(d.help for d in wrong.diagnostics):
+            raise Broken from wrong
+    code.each(partial(_look_at, code, arg.value) for arg in expr.args)
+    raise Broken
+
+
+def _look_at(code: Code, expr: sweet.Expr) -> None:
+    """The names in an argument of a call that means nothing."""
+    if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.FnName):
+        value(code, expr)
+    elif not (isinstance(expr, sweet.Name) and said_elsewhere(expr.name)):
+        arguments.check_names(code, expr)
 
 
 def _length(expr: sweet.Call) -> str:
@@ -300,7 +332,8 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
     edits = (Edit(Span(callee.span.source, callee.span.start, end), sign),) if sign is not None else ()
     message = f"nothing is called `{callee.name}` here"
     change = "leave out `return`" if sign == "" else ""
-    raise problem(codes.E201, message, callee.span, help=help, meant=(known,), edits=edits, change=change)
+    refuse = partial(fail, codes.E201, message, callee.span, help=help, meant=(known,), edits=edits, change=change)
+    return _in_our_words(code, expr, refuse)
 
 
 # Words before parentheses, and what stands there instead.

@@ -26,7 +26,7 @@ from .core_form import checks_length, parts
 from .declarations import signature
 from .errors import Broken, fail
 from .function_values import fn_names
-from .lint import by_line, unused
+from .lint import by_line, unused, unused_parameters
 from .naming import destructurings, entries, is_destructuring, lets, of_stacks
 from .parameters import Parameters
 from .scope import SHAPE_SORTS, Entry, identifiers
@@ -284,6 +284,8 @@ class Wrapper:
         free = [e for e in annotated if self._is_free(e) and e.span not in used]
         existential = {e.name for e in annotated if e.kind == "existential"}
         unused(self.unit.world, free, self.info.name, {e.name for e in annotated}, existential)
+        if not any(self.info.name in i.choices for u in self.unit.world.units for i in u.impls.values()):
+            unused_parameters(self.unit.world, self.decl, self.info.name)
 
     def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
         self.named = list(names.values())

@@ -1,5 +1,5 @@
 """A checked file to what is shown between its lines: inferred shapes, sizes at calls, what stays for run time; and above its
-functions: the derived signature, the checks at the door."""
+functions: the derived signature, the checks on entry."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def lenses(facts: Facts) -> list[Lens]:
                 told = demands.get(item.name.name)
                 signature = (str(told),) if told is not None and _says_more(item, str(told)) else ()
                 count = checks.get(item.name.name, 0)
-                door = (f"{count} check{'s' * (count != 1)} at the door",) if count else ()
+                door = (f"{count} check{'s' * (count != 1)} on entry",) if count else ()
                 found += [Lens(*place, text) for text in (*signature, *door)]
     return sorted(found)
 

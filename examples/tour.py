@@ -15,7 +15,7 @@ COMMANDS = {"rx": [sys.executable, "-m", "rxlang"], "python": [sys.executable]}
 STEPS = (
     (
         "A function whose type says which shapes fit: checked once, for all sizes. What is left to check are its arguments,"
-        "\n# where it is called from outside: at the door",
+        "\n# where it is called from outside: on entry",
         "rx check examples/ff.rx",
         0,
     ),

@@ -49,22 +49,46 @@ def with_helps(
 
 
 def mistakes(found: Iterable[Offer]) -> Iterable[list[Offer]]:
-    """The offers of each mistake: those whose best mend is the same, if nothing is wrong with the function after it."""
+    """The offers of each mistake: those whose best mend is the same, if nothing is wrong with the function after it, and of
+    calls in other words those inside of one that is written anew."""
     together: dict[object, list[Offer]] = {}
+    found = sorted(found, key=lambda o: -_breadth(o))
     for offer in found:
+        around = next((o for o in found if _holds(o, offer)), None)
+        if around is not None:
+            together[id(around.diagnostic)].append(offer)
+            continue
         best, own = next(iter(offer.mends), None), offer.diagnostic
         is_settled = best is not None and best.settles and own.is_wrong
         together.setdefault((best.edits, own.function) if best and is_settled else id(own), []).append(offer)
     return together.values()
 
 
+def _breadth(offer: Offer) -> int:
+    edits = offer.mends[0].edits if offer.mends and offer.diagnostic.code.phase == "names" else ()
+    return edits[0].span.end - edits[0].span.start if len(edits) == 1 else 0
+
+
+def _holds(outer: Offer, inner: Offer) -> bool:
+    """Whether one call is written anew with the other one in it."""
+    if not 0 < _breadth(inner) < _breadth(outer):
+        return False
+    ((around,), (inside,)) = outer.mends[0].edits, inner.mends[0].edits
+    within = around.span.start <= inside.span.start and inside.span.end <= around.span.end
+    return around.span.source is inside.span.source and within and inside.text in around.text
+
+
 def told_once(mistake: Sequence[Offer]) -> Diagnostic:
     """The first diagnostic of a mistake, with the places of the others."""
     said = told(mistake[0])
     shown = {said.span, *(label.span for label in said.labels)}
-    others = dict.fromkeys(o.diagnostic.span for o in mistake[1:])
-    more = tuple(Label(span, "this does not fit either") for span in others if span not in shown)
+    others = {o.diagnostic.span: o.diagnostic for o in mistake[1:]}
+    more = tuple(Label(d.span, _either(d)) for d in others.values() if d.span not in shown)
     return replace(said, labels=(*said.labels, *more)) if more else said
+
+
+def _either(diagnostic: Diagnostic) -> str:
+    return diagnostic.message if diagnostic.code.phase == "names" else "this does not fit either"
 
 
 def told(offer: Offer) -> Diagnostic:

@@ -13,6 +13,7 @@ from ..lang.parser import parse
 from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..lang.walk import below, children, walk
+from ..ops import elsewhere
 from ..ops.model import Trait
 from ..ops.registry import lookup
 
@@ -143,7 +144,8 @@ class Tree:
         decl = self.function(name)
         if decl is not None:
             return [p.name.name for p in decl.fn.params]
-        row = lookup(name.removeprefix("prelude."))
+        ours = elsewhere.primitives(name)  # what the checker took it for
+        row = lookup(name.removeprefix("prelude.")) or (lookup(ours[0]) if len(ours) == 1 else None)
         return [p.name for p in row.params] if row is not None else []
 
     def binding(self, name: str, place: Span) -> sweet.Param | sweet.Let | None:
@@ -236,15 +238,6 @@ def factors(size: sweet.Expr) -> Iterator[sweet.Expr]:
         yield from factors(size.right)
     else:
         yield size
-
-
-def integer(expr: Node | None) -> int | None:
-    match expr:
-        case sweet.IntLit(value=value):
-            return value
-        case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
-            return -value
-    return None
 
 
 def callee(call: Node) -> str:

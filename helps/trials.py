@@ -264,9 +264,7 @@ class Trials:
         others = tuple(d for d in new if not d.code.is_quiet)
         # What a function says that it needs, its callers are told.
         told = {d.function for d in others} if mend.kind == "bound" else set()
-        if (after.checked is None and self.report.checked is not None) or self._opens(
-            after, diagnostic, believed, told
-        ):
+        if not self._is_read(after, diagnostic) or self._opens(after, diagnostic, believed, told):
             gone = False
         left = _wrong(now_told) - _wrong(before) - len(uncovered)
         errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
@@ -316,6 +314,15 @@ class Trials:
         wrong = [d.span.start for d in after.diagnostics if d.is_wrong and d.span.source.name == self.source.name]
         at = [places.before(start) for start in wrong]
         return not any(self.parts.at(Span(self.source, start, start)) in names for start in at)
+
+    def _is_read(self, after: Report, diagnostic: Diagnostic) -> bool:
+        """Whether what was checked is checked with a mend too: what names hide is not gone."""
+        if self.report.checked is None or after.checked is None:
+            return after.checked is not None or self.report.checked is None
+        before, now = self.report.checked.before, after.checked.before
+        name = (diagnostic.function or "").removeprefix("@")
+        read = [any(f.name == name and f.kind != "extern" for f in p.functions) for p in (before, now)]
+        return read != [True, False]
 
     def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str], told: Set[str | None]) -> bool:
         """Whether a check that was proved in another function stays for run time, and nobody is told."""

@@ -27,5 +27,6 @@ def _is_better(diagnostic: Diagnostic, problems: Sequence[Diagnostic]) -> bool:
     _, after = parse(Source(source.name, applied(source.text, diagnostic.edits)))
     had = {places.normal(d.span.start) for d in problems if d is not diagnostic}
     new = {places.before(d.span.start) for d in after} - had
-    line, start = source.position(diagnostic.span.start)[0], diagnostic.span.start
-    return len(new) < 2 and all(at > start and source.position(at)[0] == line for at in new)
+    start = diagnostic.span.start
+    lines = {source.position(at)[0] for at in (start, *(e.span.start for e in diagnostic.edits))}
+    return len(new) < 2 and all(at > start and source.position(at)[0] in lines for at in new)

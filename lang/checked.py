@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 
 class Counts(Node):
-    """How many assertions ended how. `entry` are the checks that a function makes at its own door."""
+    """How many assertions ended how. `entry` are the checks that a function makes at its own door, `inner` those of them that
+    nobody meets from outside: of a program that begins with @main or a script, the functions that it calls."""
 
     total: int = 0
     proved: int = 0
     refuted: int = 0
     residual: int = 0
     entry: int = 0
+    inner: int = 0
 
 
 class Case(Node):

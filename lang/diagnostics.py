@@ -82,11 +82,13 @@ class Met(Node):
 
 class Only(Node):
     """For which sizes something holds, in a few words: how that is `said`, and as conditions in Rx of which one is enough.
-    `sufficient`: that is more than is needed, some empty tensors pass without it."""
+    `sufficient`: that is more than is needed, some empty tensors pass without it. `by_chance`: two sizes that have names would
+    have to be equal, or one of them 1."""
 
     said: str
     cases: tuple[str, ...]
     sufficient: bool = False
+    by_chance: bool = False
 
     def __str__(self) -> str:
         return self.said
@@ -129,7 +131,7 @@ class Diagnostic(Displayed, Node):
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do, or the
     `change` that it ends with; of a text that cannot be read they are `certain` where they say the same in Rx's words. `helps`
     are all changes that were checked, that one first. `meant` are the names that may have been meant, the likeliest first.
-    `sentence` has the parts of a message about a check.
+    `sentence` has the parts of a message about a check. `by_chance`: it holds only where two sizes happen to be equal.
     """
 
     code: Code
@@ -149,6 +151,7 @@ class Diagnostic(Displayed, Node):
     meant: tuple[str, ...] = ()
     change: str = ""
     certain: bool = False
+    by_chance: bool = False
 
     @property
     def is_wrong(self) -> bool:
@@ -189,6 +192,12 @@ def warning(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
 
 def note(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
     return Diagnostic(code, "note", message, span, **rest)  # type: ignore[arg-type]
+
+
+def likeliest_first(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """As they are told to people: before other doubts and notes those that are nearly certain to be mistakes."""
+    others = iter(sorted((d for d in diagnostics if d.severity != "error"), key=lambda d: not d.by_chance))
+    return [d if d.severity == "error" else next(others) for d in diagnostics]
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

@@ -180,6 +180,21 @@ _BEGINNINGS = {KIND["NAME"], KIND["FN_NAME"], *WORDS.values()}
 _SAME_RUN = re.compile(r"([\s\S])\1*")
 
 
+_OPERAND = r"\w+(?:\.\w+(?:\([^()\n]*\))?)*"
+_BEFORE_AT = re.compile(rf"(?:^|[^\w.)\]*/%@]) *({_OPERAND}) *$")
+_BEHIND_AT = re.compile(rf" *({_OPERAND})(?! *[\w(\[.]| *\*\*)")
+
+
+def _product(source: Source, at: int) -> tuple[str, tuple[Edit, ...]]:
+    """`x @ w` as it is written here, where its operands are names or methods of names."""
+    begin = source.text.rfind("\n", 0, at) + 1
+    left, right = _BEFORE_AT.search(source.text[begin:at]), _BEHIND_AT.match(source.text, at + 1)
+    if left is None or right is None:
+        return _AT, ()
+    written = f"@matmul({left[1]}, {right[1]})"
+    return f"write `{written}`", (Edit(Span(source, begin + left.start(1), right.end(1)), written),)
+
+
 def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     """What to make of a character that begins no token: a kind (-1: nothing) and where to go on."""
     text = tokens.source.text
@@ -193,7 +208,10 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     if char.isalpha() or char.isdecimal():
         return _odd_word(tokens, start)
     if char == "@":
-        _report(tokens, start, start + 1, "`@` stands directly before a function's name", _AT)
+        said, edits = _product(tokens.source, start)
+        _report(
+            tokens, start, start + 1, "`@` stands directly before a function's name", said, edits, certain=bool(edits)
+        )
         return -1, start + 1
     if char == "\\":
         _report(

@@ -15,7 +15,7 @@ error[E305]: @matmul needs axis 1 of `x` to equal ...      the headline: who nee
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, product
 from typing import NamedTuple
 
 from .cells import ELLIPSIS, cell, columns, ends, is_simple, shown, wrapped
@@ -262,7 +262,7 @@ def _windows(
         yield elided, [_underline(mark, elided) for mark in marks]
         return
     for bunch in bunches:
-        window = _window(source.text, begin, length, bunch[0].start, room)
+        window = _window(source.text, begin, length, bunch, room)
         yield window, [_underline(mark, window) for mark in bunch]
 
 
@@ -277,20 +277,35 @@ def _bunches(marks: list[Mark], reach: int) -> list[list[Mark]]:
 
 
 def _elided(text: str, begin: int, length: int, marks: list[Mark], room: int) -> Window | None:
-    """What is underlined in a long line, with as much around it as there is room for; None where there is too little."""
-    for context in _CONTEXTS:
+    """What is underlined in a long line, whole if it can be, with as much around it as there is room for; None where there is
+    too little."""
+    line, wholes = text[begin : begin + length], [(mark.start, mark.end) for mark in marks]
+    for shown_of_each, context in product((sorted(wholes), sorted(_ends(marks))), _CONTEXTS):
         spans: list[tuple[int, int]] = []
-        for start, end in sorted(_ends(marks)):
-            start, end = max(start - context, 0), min(end + context, length)
+        for start, end in shown_of_each:
+            start, end = _at_words(line, start, end, max(start - context, 0), min(end + context, length))
             if spans and start <= spans[-1][1] + len(ELLIPSIS):
                 spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
             else:
                 spans.append((start, end))
         if sum(end - start for start, end in spans) <= room:
-            window = _parts(text[begin : begin + length], spans)
+            window = _parts(line, spans)
             if columns(window.text) <= room:
                 return window
     return None
+
+
+def _at_words(line: str, start: int, end: int, first: int, last: int) -> tuple[int, int]:
+    """A part of a line around what has to be seen of it, made smaller where it would begin or end within a word."""
+    while 0 < first < start and _is_of_word(line[first - 1]) and _is_of_word(line[first]):
+        first += 1
+    while end < last < len(line) and _is_of_word(line[last - 1]) and _is_of_word(line[last]):
+        last -= 1
+    return first, last
+
+
+def _is_of_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
 
 
 def _ends(marks: list[Mark]) -> Iterator[tuple[int, int]]:
@@ -300,9 +315,9 @@ def _ends(marks: list[Mark]) -> Iterator[tuple[int, int]]:
         yield max(mark.end - _END, mark.start), mark.end
 
 
-def _window(text: str, begin: int, length: int, focus: int, room: int) -> Window:
+def _window(text: str, begin: int, length: int, bunch: list[Mark], room: int) -> Window:
     """What fits of a line around a column; only the part that can be seen is looked at, so that 5 MB are no matter."""
-    left = room - 2
+    left, focus = room - 2, bunch[0].start
     first = last = min(focus, length)
     first, left = _leftwards(text, begin, first, left, room // 4)
     ahead = min(length - last, room - last + first, left)
@@ -313,7 +328,8 @@ def _window(text: str, begin: int, length: int, focus: int, room: int) -> Window
         last += 1
     if last == length:
         first, left = _leftwards(text, begin, first, left, left)
-    return _parts(text[begin : begin + length], [(first, last)])
+    line, seen = text[begin : begin + length], max(mark.end for mark in bunch)
+    return _parts(line, [_at_words(line, focus, min(seen, last), first, last)])
 
 
 def _leftwards(text: str, begin: int, first: int, left: int, reach: int) -> tuple[int, int]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from .cells import shown
 from .checked import Counts
 from .diagnostics import Diagnostic
 
 
-def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnostics: Iterable[Diagnostic]) -> str:
-    """`ff.rx: ok: 15 assertions: 10 proved, 1 checked at run time, 4 at the door; 1 warning`
+def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnostics: Sequence[Diagnostic]) -> str:
+    """`ff.rx: ok: 10 proved, 1 checked at run time, 4 checked on entry; 1 warning`
 
     `rejected` is how many of the files were; `counts` is None where nothing came so far as to be counted.
     """
@@ -21,6 +21,10 @@ def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnost
     assertions = "" if counts is None else f": {_assertions(counts)}"
     severities = [d.severity for d in diagnostics]
     problems = [plural(severities.count(s), s) for s in ("error", "warning") if s in severities]
+    chances = sum(d.by_chance and d.severity == "warning" for d in diagnostics)
+    if chances and problems:
+        said = "nearly certain to be a mistake" if chances == 1 else "nearly certain to be mistakes"
+        problems.append(f"{chances} of them {said}" if severities.count("warning") > 1 else said)
     ending = f"{':' if counts is None else ';'} {', '.join(problems)}" if problems else ""
     return f"{subject}: {verdict}{assertions}{ending}"
 
@@ -32,9 +36,9 @@ def _assertions(counts: Counts) -> str:
         (counts.proved, "proved"),
         (counts.refuted, "refuted"),
         (counts.residual, "checked at run time"),
-        (counts.entry, "at the door"),
+        (counts.entry - counts.inner, "checked on entry"),
     )
-    return f"{plural(counts.total, 'assertion')}: " + ", ".join(f"{n} {what}" for n, what in parts if n)
+    return ", ".join(f"{n} {what}" for n, what in parts if n) or "no assertions"
 
 
 def plural(count: int, word: str) -> str:

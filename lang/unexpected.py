@@ -9,6 +9,7 @@ from .habits import Hint
 from .lalr import advance
 from .lexer import KIND, kinds
 from .lines import OPERAND_END, PREFIXES
+from .python_def import as_here
 from .region import CLOSE, END, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Change, Region, place
 from .source import Span
 
@@ -50,6 +51,8 @@ def _known(region: Region, stuck: int, at: int, accepted: set[int], hint: Hint |
     word = region.text(at) if at < len(region.kinds) else ""
     if word not in OTHER_WORDS or region.kinds[at] != NAME:
         return None
+    if word == "def" and (made := as_here(region.source, region.starts[at])) is not None:
+        return place(region, at), f"`{word}` is not a word of Rx", f"write `{made[0]} ... }}`", made[1], ""
     edits = _said_here(region, at)
     title = "leave out `return`" if word == "return" and edits else ""
     return place(region, at), f"`{word}` is not a word of Rx", OTHER_WORDS[word][1], edits, title

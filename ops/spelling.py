@@ -11,6 +11,8 @@ from ..lang.source import Span
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _LONGEST = 40
+# A call that is no longer is said as it is written.
+_SHORT = 20
 
 
 class CallLike(Protocol):
@@ -54,8 +56,13 @@ def argument(call: CallLike, param: str) -> str:
         shown = _written(written)
         if shown or not isinstance(written, core.Call | core.If | core.TensorLit):
             return shown or f"`{param}`"
+        if (text := written.span.text) and len(text) <= _SHORT and _is_short(text):
+            return f"`{text}`"
         if _is_operator(call):
             return ("its left operand", "its right operand")[place]
+        called = [found[0] for _, w in call.written if (found := re.match(r"@[\w.]+", w.span.text))]
+        if isinstance(written, core.Call) and text.startswith("@") and len(called) == 1:
+            return f"`{called[0]}(...)`"
         if not any(call.is_tensor(n) and not isinstance(w, core.Number) for n, w in call.written if n != name):
             return "its argument"
         return f"its {ORDINALS[place]} argument" if place < len(ORDINALS) else f"`{param}`"

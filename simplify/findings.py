@@ -66,6 +66,8 @@ class Log:
         self._counted = dict.fromkeys(Status, 0)
         self.findings: list[Finding] = []
         self.errors = 0
+        # Checks on entry that nobody meets from outside.
+        self.inner = 0
         # The places of doubts of which nothing else is kept, behind very many and the end of the steps.
         self.left: dict[Span, None] = {}
         # Annotations that always fail.
@@ -129,7 +131,7 @@ class Log:
     @property
     def counts(self) -> Counts:
         numbers = {field: self._counted[status] for status, field in _COUNTED.items()}
-        return Counts(sum(numbers.values()), **numbers)
+        return Counts(sum(numbers.values()), **numbers, inner=self.inner)
 
 
 def choose(log: Log) -> tuple[list[Finding], list[Finding]]:

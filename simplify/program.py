@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from types import NoneType
 from typing import Any, NamedTuple, TypeGuard
 
@@ -53,6 +54,7 @@ class Program:
         self.uses: dict[int, Uses] = {} if like is None else like.uses
         self._places = {name: i for i, name in enumerate(self._const_defs)}
         # What a script prints has names there, written or not.
+        self.main = core_program.main
         self.printed = frozenset(core_program.script)
         # Every name of the program: those that simplification makes are none of them.
         self._measured: dict[str, Measured] = measured(core_program) if like is None else like._measured
@@ -140,6 +142,15 @@ class Program:
                 members = {m for n in named if n in self.impls for m in self.impls[n].choices}
                 todo.extend((n, False) for n in sorted(named | members, reverse=True) if n in self.functions)
         return list(found.values())
+
+    @cached_property
+    def inner(self) -> frozenset[str]:
+        """Of a program that begins with a script or with @main, the functions that others call: what they check on entry is
+        decided at these calls."""
+        begin = self.main if self.main is not None else self.functions.get("main")
+        callers = (*self.functions.values(), *((self.main,) if self.main is not None else ()))
+        called = (name for f in callers for name in self.uses_of(f).functions if name != f.name)
+        return frozenset(called) if begin is not None else frozenset()
 
     def fuel_of_a_function(self) -> int:
         """How many calls and checks of inlined bodies are walked for a function: few, where others took what there was."""

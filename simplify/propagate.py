@@ -298,7 +298,9 @@ class Checker:
         env = self.consts_for(walk, function)
         params = self._bind_params(walk, function, env)
         entry = walk.assume_all(walk.frame, function.checks, env, name_dims=True)
-        self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in entry))
+        number = sum(isinstance(s, core.Assert | core.MatchShape) for s in entry)
+        self.log.count(Status.ENTRY, number)
+        self.log.inner += number * (function.name in self.program.inner)
         walk.prover.newest_input = walk.state.serial()
         return walk, env, params, entry
 

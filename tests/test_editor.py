@@ -432,9 +432,9 @@ def may_clash(lookup: Lookup, symbol: Symbol, name: str) -> bool:
 
 
 def meant(path: Path, text: str) -> object:
-    """How much is asked of a program, what became of that, what is wrong with it."""
+    """How much is asked of a program, what became of that, what is wrong with it. A note of unused names reads the names."""
     report = check_source(Source(str(path), text), path.parent)
-    return report.counts, sorted(d.code for d in report.diagnostics)
+    return report.counts, sorted(d.code for d in report.diagnostics if not d.code.is_quiet)
 
 
 def test_a_loop_that_carries_what_it_is_called_after_can_be_renamed() -> None:

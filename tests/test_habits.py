@@ -152,7 +152,7 @@ PROGRAMS = [
     ("@f = fn(x : Tensor([n, d], int8)) : Tensor { @reshape(x, [?]) }", "`?` can stand in a type", "may be `-1`"),
     ("@f = fn(x : Tensor([n, d], int8)) : Tensor { @reshape(x, [None]) }", "nothing is called `None`", "`-1`"),
     ("@f = fn(x : Tensor([n], int8)) : Tensor([n], float32) { @full([n], inf) }", "is called `inf`", "`1e999`"),
-    ("def f(x : T) -> T:\n  return x\n", "`def` is not a word of Rx", "`@f = fn(x : T) : T { ... }`"),
+    ("def f(x : T) -> T:\n  return x\n", "`def` is not a word of Rx", "`@f = fn(x : Tensor) : Tensor { ... }`"),
     ("fn @f(x : Tensor) : Tensor { x }", "found `@f`", "`@f = fn(x : T) : T { ... }`"),
     ("@f = fn(x : Tensor):\n  x * 2.0\n", "the body of a function stands in braces", "`fn(x : T) { ... }`"),
     ("@f = fn(x : Tensor) : Tensor = x * 2.0", "the body of a function stands in braces", "`fn(x : T) : T { ... }`"),

@@ -293,10 +293,10 @@ TABLE = [
     ),
     # names
     (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
-    (f("x [n, m]", "@transpose(x, 0, 1)"), "did you mean `@swapaxes`?"),
-    (f("x [n, m]", "@ReduceSum(x, axis=1)"), "did you mean `@sum`?"),
+    (f("x [n, m]", "@transpose(x, 0, 1)"), "write `@swapaxes(x, 0, 1)`"),
+    (f("x [n, m]", "@ReduceSum(x, axis=1)"), "write `@sum(x, axis=1)`"),
     (f("x [n, m]", "@sum(x, dim=1)"), "did you mean `axis`?"),
-    (f("x [n, m]", "@cat([x, x], dim=1)"), "did you mean `@concat` and `axis`?"),
+    (f("x [n, m]", "@cat([x, x], dim=1)"), "write `@concat([x, x], axis=1)`"),
     (f("x [n, m]", "let hidden = x + x\n  @softmax(hiden)"), "did you mean `hidden`?"),
     # two steps
     (

@@ -209,7 +209,7 @@ PATTERNS = {
     "source text": "lang/lexer lang/rows lang/build lang/given lang/weights lang/walk lang/no_rule desugar/world "
     "desugar/binding ops/registry ops/dtypes_column ops/spelling ops/rules/onnx_strings simplify/bindings simplify/program "
     "simplify/voice/doors editor/completion editor/pieces editor/positions doors/declared doors/notation doors/reading "
-    "doors/lookup doors/places cli/annotated "
+    "doors/lookup doors/places cli/annotated lang/python_def "
     "interp/values interp/kernels/onnx_strings frontends/onnx/operators/strings",
     "sizes and conditions": "lang/expressions simplify/solver/exprs frontends/onnx/dims frontends/onnx/dynamic",
     "names": "frontends/onnx/names frontends/onnx/prelude frontends/onnx/operators/math frontends/onnx/operators/table "

@@ -200,7 +200,7 @@ async def test_lenses_show_the_derived_signature_and_the_checks_at_the_door(clie
     lenses = await client.client.text_document_code_lens_async(lsp.CodeLensParams(client.document("open.rx")))
     titles = [x.command.title for x in lenses]
     assert any("where" in t and t.startswith("@open = fn(") for t in titles), titles
-    assert any(t.endswith("checks at the door") for t in titles), titles
+    assert any(t.endswith("checks on entry") for t in titles), titles
 
 
 async def test_definitions_and_references_go_over_files(client: Client) -> None:

@@ -9,11 +9,12 @@ from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.parser import parse_expr
 from ...lang.source import Span
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.registry import lookup
 from ...ops.requirements import Argument, AtLeast, AttributeAtLeast, AxisInRange, Broadcast, Choice, Multiple
 from ..case import Case, Mend, appended, replaced
-from ..tree import callee, has, integer, reduces
+from ..tree import callee, has, reduces
 from .conditions import FAR_FETCHED
 
 # Parameters that say in how many parts something is cut.

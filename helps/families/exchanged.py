@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from ...lang import sweet
 from ...lang.node import replace
 from ...lang.walk import walk
+from ...ops.elsewhere_args import integer
 from ..case import Case, Mend, replaced
 from ..scope import Scope
-from ..tree import integer
 
 # As likely as a transpose of each of them, which takes as many edits.
 _RANK = 19

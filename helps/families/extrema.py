@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from ...lang import sweet
 from ...ops.elsewhere import OF_TWO
+from ...ops.elsewhere_args import integer
 from ..case import Case, Mend
-from ..tree import integer
 from .foreign import is_library, written
 
 _ALONG = {two: one for one, two in OF_TWO.items()}

@@ -8,18 +8,16 @@ from collections.abc import Iterator, Sequence
 from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.dtypes import DTYPES
-from ...lang.node import replace
+from ...lang.node import Node, replace
 from ...lang.region import OTHER_WORDS
 from ...lang.source import Span
 from ...ops import elsewhere
+from ...ops.elsewhere_args import LISTS, integer, is_spread, parameters
 from ...ops.model import Param
 from ...ops.registry import lookup
 from ..case import Case, Mend, replaced
-from ..tree import integer
 
 _LONGEST = 70
-# Kinds of parameters that take a list, of sizes or of tensors.
-_LISTS = ("sizes", "shape", "target", "ints", "tensors")
 _MANY = 10
 _ALONG = 2  # a tensor and an axis, or values and their places
 _TRUTHS = {"True": "true", "False": "false"}
@@ -93,8 +91,17 @@ def _of_name(case: Case, name: sweet.Name | sweet.FnName) -> Iterator[Mend]:
         yield written(case, call, f"{name.name if isinstance(name, sweet.Name) else '@' + name.name}({items})", 1, True)
     elif isinstance(call, sweet.Call) and call.callee is name:
         head, _, called = name.name.rpartition(".")
-        if head.partition(".")[0] in elsewhere.LIBRARIES or isinstance(name, sweet.Name):
+        is_library = head.partition(".")[0] in elsewhere.LIBRARIES
+        if is_library or isinstance(name, sweet.Name) or is_called_otherwise(case, name):
             yield from _calls(case, call, called, (), call.args)
+
+
+def is_called_otherwise(case: Case, name: Node) -> bool:
+    """Whether a call on one line is of a function that has its name elsewhere: `@cat([x, y], dim=0)`."""
+    call = case.tree.parent(name)
+    if not isinstance(name, sweet.FnName) or not isinstance(call, sweet.Call) or "\n" in call.span.text:
+        return False
+    return call.callee is name and lookup(name.name) is None and bool(elsewhere.primitives(name.name))
 
 
 def _of_layer(case: Case, layer: sweet.Call) -> Iterator[Mend]:
@@ -123,7 +130,7 @@ def _calls(
     case: Case, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> Iterator[Mend]:
     """The call of each function that may be meant, with the arguments in its words."""
-    if "\n" in call.span.text or name in OTHER_WORDS:
+    if "\n" in call.span.text or (name in OTHER_WORDS and lookup(name) is None):
         return
     pairs = list(_with_places(case, call, name, of, args))
     yield from pairs
@@ -165,8 +172,8 @@ def _call(
     order = elsewhere.order(name, params)[len(of) :]
     given = [_said(case, a.value) for a in args if a.name is None]
     texts, listed = [text for text, _ in given], False
-    at = next((i for i, p in enumerate(order) if p.kind in _LISTS), len(order))
-    if _is_spread(order[at:], len(order), [a.value for a in args if a.name is None][at:], len(texts)):
+    at = next((i for i, p in enumerate(order) if p.kind in LISTS), len(order))
+    if is_spread(order[at:], len(order), [a.value for a in args if a.name is None][at:], len(texts)):
         texts, listed = [*texts[:at], f"[{', '.join(texts[at:])}]"], True
     elif order != list(params)[len(of) :]:
         texts = [f"{p.name}={t}" if i else t for i, (p, t) in enumerate(zip(order, texts, strict=False))]
@@ -179,21 +186,10 @@ def _call(
     return text, sure and all(s for *_, s in (*first, *given, *named)), listed
 
 
-def _is_spread(order: Sequence[Param], most: int, given: Sequence[sweet.Expr], count: int) -> bool:
-    """Whether what one parameter takes as a list is given one by one: `x.view(n, -1)`, and `x.view(-1)`."""
-    if not order or not given or isinstance(given[0], sweet.ListExpr | sweet.TupleExpr):
-        return False
-    if order[0].kind == "ints":
-        return count > most and all(integer(expr) is not None for expr in given)
-    return order[0].kind == "target" or len(given) > 1 and (count > most or order[0].kind in ("shape", "tensors"))
-
-
 def _keyword(arg: sweet.Arg, params: Sequence[Param]) -> str:
     assert arg.name is not None
-    found = elsewhere.parameters(arg.name.name, params)
-    if not found or arg.name.name in [p.name for p in params]:
-        return arg.name.name
-    return found[-1 if isinstance(arg.value, sweet.StrLit) else 0]
+    found = parameters(arg.name.name, arg.value, params)
+    return arg.name.name if not found or arg.name.name in [p.name for p in params] else found[0]
 
 
 def _said(case: Case, expr: sweet.Expr) -> tuple[str, bool]:

@@ -11,9 +11,10 @@ from ...lang.diagnostics import Edit
 from ...lang.expressions import names_in, renamed
 from ...lang.node import Node
 from ...lang.walk import walk
+from ...ops.elsewhere_args import integer
 from ...simplify.solver.numbers import shifted
 from ..case import GIVING_WAY, Case, Dims, Mend, dims_text, inserted, replaced
-from ..tree import Tree, integer
+from ..tree import Tree
 from .conditions import RANK
 
 _RANK = 4

@@ -12,10 +12,12 @@ from ...lang.expressions import names_in
 from ...lang.node import replace
 from ...lang.walk import walk
 from ...ops.einsum import Equation, parse_equation
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
+from ...ops.registry import lookup
 from ...ops.requirements import Equal
-from ..case import Case, Dims, Mend, dims_text
-from ..tree import callee, factors, has, integer, is_reshape, summed
+from ..case import Case, Dims, Mend, dims_text, replaced
+from ..tree import callee, factors, has, is_reshape, summed
 from . import claims, elements, operands, shapes
 from .operands import wrap
 
@@ -29,6 +31,7 @@ def mends(case: Case) -> Iterator[Mend]:
     yield from _enlarged(case)
     yield from _declared(case)
     yield from _spread_out(case)
+    yield from _pooled(case)
     yield from _merged(case)
     yield from _split(case)
     yield from _before_permutation(case)
@@ -47,6 +50,25 @@ def _repeated(case: Case) -> Iterator[Mend]:
             yield wrap(case, expr, shapes.repeated(axis, str(times), 18))
         elif _is_shared(case, size, wanted):
             yield wrap(case, expr, shapes.repeated(axis, str(int(wanted) // int(size)), 18))
+
+
+def _pooled(case: Case) -> Iterator[Mend]:
+    """`@flatten(y, start=1)` before a product that wants the channels alone: what is left of an image is its mean."""
+    for name, _ in case.subject.at if summed(case.callee) else ():
+        flat = case.tree.upstream([case.arguments[name]]) if name in case.arguments else ()
+        for call in [c for c in flat if isinstance(c, sweet.Call) and is_laid_out(case, c)][:1]:
+            image = case.tree.arguments(call)["x"]
+            mean = f"@global_average_pool({image.span.text})"
+            mend = case.mend(
+                f"take the mean of each channel of {case.named(image)}", [replaced(image, mean)], 30, guess=True
+            )
+            yield replace(mend, shown=f"`{mean}`")
+
+
+def is_laid_out(case: Case, call: sweet.Call) -> bool:
+    """Whether a call lays axes end to end and is told no sizes: a flattening."""
+    row = lookup(callee(call))
+    return row is not None and Trait.REGROUPS in row.traits and "x" in case.tree.arguments(call)
 
 
 def _is_shared(case: Case, size: int | str, wanted: int | str) -> bool:

@@ -12,6 +12,7 @@ from ...ops.model import Primitive
 from ...ops.registry import lookup
 from ...ops.requirements import DTypeIn, NumbersFit
 from ..case import Case, Mend
+from .foreign import is_called_otherwise
 from .operands import wrap
 from .shapes import Change
 
@@ -45,7 +46,8 @@ def _nearest(case: Case) -> Iterator[Mend]:
     """What is known already of the name that was meant."""
     span = case.diagnostic.span
     node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
-    for rank, name in enumerate(case.diagnostic.meant if node is not None else ()):
+    is_told = node is None or is_called_otherwise(case, node)  # the whole call is written then
+    for rank, name in enumerate(() if is_told else case.diagnostic.meant):
         text = f"@{name}" if span.text.startswith("@") and not name.startswith("@") else name
         sure = not isinstance(node, sweet.FnName) or elsewhere.is_sure(node.name)
         yield Mend(f"`{name}`", (Edit(span, text),), 1 + rank, text, guess=not sure, asks=True)

@@ -8,11 +8,12 @@ from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...lang.node import replace
 from ...lang.source import Span
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.registry import lookup
 from ...ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
 from ..case import Case, Dims, Mend, dims_text, inserted, replaced
-from ..tree import callee, has, integer, is_reshape, keeps_shape, summed, turns
+from ..tree import callee, has, is_reshape, keeps_shape, summed, turns
 from . import shapes
 from .shapes import Change
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ...lang import sweet
 from ...lang.node import Node
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.registry import lookup
-from ..tree import Tree, callee, has, integer, keeps_shape, summed
+from ..tree import Tree, callee, has, keeps_shape, summed
 from .literals import SHAPES
 
 _DEPTH = 8

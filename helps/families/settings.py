@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...lang import sweet
+from ...ops.elsewhere_args import integer
 from ..scope import Scope
-from ..tree import integer
 
 # What is set, its new text, where the old one stands, and a rank.
 Setting = tuple[str, str, sweet.Expr | None, int]

@@ -11,11 +11,12 @@ from ...lang.diagnostics import RxError
 from ...lang.node import Node, replace
 from ...lang.parser import parse_expr
 from ...lang.walk import children, walk
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...simplify.known.shape_level import written_size
 from ...simplify.solver.terms import Size, var
 from ..case import Case, Mend, replaced
-from ..tree import has, integer
+from ..tree import has
 
 _MOST_NODES = 40
 # An operand, its axis, and the size that this has.
@@ -31,6 +32,10 @@ def mends(case: Case) -> Iterator[Mend]:
     if len(places) == 2:
         yield from _not_shifted(case, places[0][0], places[1][0])
         yield from _not_shifted(case, places[1][0], places[0][0])
+    if len(places) == 1:  # a parameter of a function wants another size
+        name, axis, own = places[0]
+        for asked in [w for w in case.subject.wanted if _difference(own, w)]:
+            yield from _declared(case, name, axis, own, asked)
     if len(places) != 2 or not case.callee:
         return
     (one, _, first), (other, _, second) = places

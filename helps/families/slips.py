@@ -12,10 +12,12 @@ from ...lang.expressions import names_in
 from ...lang.node import Node, replace
 from ...lang.source import Span
 from ...lang.walk import children, walk
+from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
+from ...ops.requirements import InRange
 from ..case import Case, Mend, appended, inserted, replaced
 from ..scope import Scope, scope_at
-from ..tree import callee, has, integer, is_reshape, keeps_shape, reduces, summed, turns
+from ..tree import callee, has, is_reshape, keeps_shape, reduces, summed, turns
 from . import loops, settings, windows
 from .exchanged import exchanged
 from .ranks import rank_of
@@ -276,6 +278,9 @@ def _indices(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
     if not isinstance(node, sweet.Index) or not _is_tensor(node.value, scope):
         return
     items = node.items
+    for size in [i for i in items if isinstance(i, sweet.Binary) and isinstance(case.asked, InRange)]:
+        last = f"{size.span.text} - 1"
+        yield _written(case, node, size, last, f"write `{last}` for `{size.span.text}`", 12, guess=True)
     for before, item in zip((None, *items), items, strict=False):
         if isinstance(item, sweet.SliceItem | sweet.Dots) or sweet.is_none(item):
             continue
@@ -391,6 +396,22 @@ def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Ite
         yield replace(mend, recalls=recalls)
 
 
+def _recalled(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Mend]:
+    """A tensor that nothing uses was meant for `x[i]`, perhaps as the first operand: `@matmul(u, s)` for `@matmul(s, x[i])`."""
+    if not isinstance(node, sweet.Index) or case.call is None or not _is_blamed(case, node):
+        return
+    unused = [name for name in scope.tensors if not scope.used[name] and _is_before(case, name, node)]
+    others = [expr for expr in _blamed(case) if expr is not node]
+    for name in unused[:_MOST_NAMES]:
+        mends = [_written(case, node, node, name, f"write `{name}` for `{node.span.text}`", _RECALLED, guess=True)]
+        if len(others) == 1 and summed(case.callee) and others[0].span.end < node.span.start:
+            text, both = f"{name}, {others[0].span.text}", others[0].span.to(node.span)
+            what = f"multiply by `{name}` instead of `{node.span.text}`"
+            first = case.mend(what, [Edit(both, text)], _RECALLED - 1, show=case.call.span, guess=True)
+            mends.insert(0, first)
+        yield from (replace(mend, recalls=True) for mend in mends)
+
+
 def _is_blamed(case: Case, node: Node) -> bool:
     """Whether the call that is blamed is given it."""
     return any(node is expr for expr in _blamed(case))
@@ -401,7 +422,7 @@ def _result(case: Case) -> sweet.Expr | None:
     return body.result if body is not None else None
 
 
-def _is_before(case: Case, name: str, node: sweet.Name) -> bool:
+def _is_before(case: Case, name: str, node: sweet.Expr) -> bool:
     return case.tree.binding(name, node.span) is not None
 
 
@@ -411,7 +432,7 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
 
 SLIPS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Mend]], ...] = (
     _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _indices, _numbers, _size_names, _tensor_names,
-    exchanged,
+    _recalled, exchanged,
 )  # fmt: skip
 # Those that make a size larger or smaller.
 _OF_NUMBERS = (_windows, _numbers, _indices)

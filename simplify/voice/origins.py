@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -18,6 +19,8 @@ Operand = tuple[str, Entry, tuple[Any, ...]]
 _TARGETS = frozenset(("shape", "sizes", "output_shape"))
 # What decides which size an axis has, of those that there are.
 _MOVING = frozenset((Trait.MOVES_AXES, Trait.RESHAPES))
+# Those that lay axes end to end.
+_LAID_OUT = frozenset((Trait.REGROUPS, Trait.RESHAPES))
 _NO_SIZES = frozenset(("axis", "axis1", "axis2", "axes", "start", "end", "sections"))
 
 
@@ -44,6 +47,19 @@ def place_of(state: State, entry: Entry, axis: int) -> SizeOrigin:
         if before is None:
             return SizeOrigin(entry.span, entry.origin, entry if entry.origin.guards else None)
         entry, axis = before
+
+
+def as_product(state: State, place: SizeOrigin, size: str) -> str:
+    """`512 * 56 * 56 = 25088`, where axes are laid end to end there."""
+    made = place.made
+    if made is None or made.row is None or made.row.traits.isdisjoint(_LAID_OUT) or not size.isdecimal():
+        return size
+    for _, _, dims in _operands(state, made):
+        for first, last in combinations(range(len(dims) + 1), 2):
+            part = [d for d in dims[first:last] if d != 1]
+            if len(part) > 1 and all(isinstance(d, int) for d in part) and prod(part) == int(size):
+                return f"{' * '.join(map(str, part))} = {size}"
+    return size
 
 
 def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tuple[Finding, ...]:

@@ -36,7 +36,7 @@ from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
 from .describe import dtype_text, exactness, size_text, type_text
-from .origins import is_open, place_of, rank_of
+from .origins import as_product, is_open, place_of, rank_of
 from .spoken import CallInfo, Operands
 from .subject import of_call
 from .telling import finish
@@ -258,7 +258,8 @@ def _came_from(operands: Operands, call: CallInfo, asked: Requirement, param: st
         if call.span.start <= entry.span.start <= entry.span.end <= call.span.end:
             return None
         return Label(entry.span, f"{argument(call, param)} is {type_text(entry.value, operands.state)}")
-    return Label(place_of(operands.state, entry, axis).span, comes_from_here(text))
+    place = place_of(operands.state, entry, axis)
+    return Label(place.span, comes_from_here(as_product(operands.state, place, text)))
 
 
 def _rank_from(operands: Operands, call: CallInfo, param: str) -> Label | None:

@@ -64,7 +64,18 @@ def _only_where(state: State, cond: Cond) -> Only | None:
     plain = by_remainder(state.facts, without_empty(settled)) if sign is None else sign
     names = cond_variables(plain)
     said = (_as_set(plain, names[0]) if len(names) == 1 and "//" in render_cond(plain) else None) or in_words(plain)
-    return said if said is None or _same(state, settled, plain) else replace(said, sufficient=True)
+    if said is None:
+        return None
+    return replace(said, sufficient=not _same(state, settled, plain), by_chance=_is_by_chance(plain))
+
+
+def _is_by_chance(cond: Cond) -> bool:
+    """`t == d`, and `t == d or t == 1 or d == 1`."""
+    parts = cond.parts if isinstance(cond, AnyOf) else (cond,)
+    names = [of_atom(v) for v in cond_variables(cond)]
+    equal = [eq(a, b) for a in names for b in names if a != b]
+    single = [eq(name, n) for name in names for n in (0, 1)]
+    return len(names) == 2 and any(p in equal for p in parts) and all(p in equal or p in single for p in parts)
 
 
 def _few_values(state: State, cond: Cond, variable: Var) -> Only | None:

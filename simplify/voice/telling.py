@@ -207,6 +207,7 @@ def finish(
     return make(
         code, str(sentence), span, caption=caption, labels=distinct(span, labels), function=finding.function, help=help_,
         witness=witness or outcome.witness, notes=remarks, sentence=sentence,
+        by_chance=any(o.by_chance for o in sentence.only),
     )  # fmt: skip
 
 
