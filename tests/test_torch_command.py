@@ -233,7 +233,7 @@ REFUSED = {
     **{
         option: (("net.py:model", "--arg", "ids=int64[b, t]", option, *more), f"{option} is not for Python code")
         for option, more in {
-            "--run-witness": (), "--signature": (), "--fix": (), "--guards": (), "--watch": (), "--explain": ("t",),
+            "--run-witness": (), "--signature": (), "--guards": (), "--watch": (), "--explain": ("t",),
             "--prelude": ("a.rx",), "--root": (".",),
         }.items()
     },
