@@ -46,7 +46,8 @@ def _called(code: Code, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]
             return name.rpartition(".")[2], ()
         case sweet.Attr(value=value, name=sweet.Ident(name=name)):
             return name, () if _is_library(code, value) else (value,)
-    return getattr(callee, "name", ""), ()
+        case _:
+            return getattr(callee, "name", ""), ()
 
 
 def _is_library(code: Code, value: sweet.Expr) -> bool:

@@ -208,7 +208,8 @@ def _dim(dim: Any, name: str) -> int | str:
             return name
         case sweet.Splice() | sweet.Dots():
             raise Unfit("body=True needs the number of axes: `*` and `...` are any number")
-    return str(dim.span.text)
+        case _:
+            return str(dim.span.text)
 
 
 def _dtype(said: Declared, dtype: Any) -> str:

@@ -7,10 +7,11 @@ place that made them, and what it puts around them is written as methods of torc
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..frontends.torch import places
 from ..frontends.torch.bodies import defined
+from ..frontends.torch.methods import method
 from ..frontends.torch.run import Step
 from ..helps.case import Mend
 from ..helps.edits import applied
@@ -25,14 +26,6 @@ from ..pipeline import Report
 from ..simplify.known.outcome import Options
 from .told import Told
 
-# What a mend puts around an operand, as a method of torch's tensors: of its numbers.
-_METHODS: Mapping[str, tuple[str, tuple[int, ...]]] = {
-    "matrix_transpose": ("transpose", (-2, -1)),
-    "swapaxes": ("transpose", ()),
-    "permute_dims": ("permute", ()),
-    "expand_dims": ("unsqueeze", ()),
-    "squeeze": ("squeeze", ()),
-}
 _ATTRIBUTES = {"keepdims": "keepdim", "axis": "dim"}
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 
@@ -191,7 +184,8 @@ class _Python:
                 return text if isinstance(child, _ATOMS) else f"({text})"
             case sweet.Call() if expr.args:
                 return self._around(expr.args[0].value, step, node) + _method(expr)
-        raise NoPython
+            case _:
+                raise NoPython
 
     def _operand(self, name: str, node: ast.expr) -> ast.expr:
         """Where an operand of the program stands in the Python."""
@@ -245,15 +239,11 @@ def _is_of_tensors(items: sweet.ListExpr, told: Told) -> bool:
 
 def _method(call: sweet.Call) -> str:
     """What is put around an operand, behind it."""
-    if _name(call) not in _METHODS:
+    numbers = [int(_number(v)) for arg in call.args[1:] for v in _items(arg.value)]
+    found = method(_name(call), numbers)
+    if found is None:
         raise NoPython
-    method, fixed = _METHODS[_name(call)]
-    numbers = [*map(str, fixed)] or [_number(v) for arg in call.args[1:] for v in _items(arg.value)]
-    if method in ("unsqueeze", "squeeze"):
-        if any(n.startswith("-") for n in numbers) and len(numbers) > 1:
-            raise NoPython
-        return "".join(f".{method}({n})" for n in sorted(numbers, key=int, reverse=method == "squeeze"))
-    return f".{method}({', '.join(numbers)})"
+    return found
 
 
 def _items(value: sweet.Expr) -> Sequence[sweet.Expr]:
@@ -268,7 +258,8 @@ def _number(value: sweet.Expr) -> str:
             return str(value.value)
         case sweet.Unary(op="-", operand=sweet.IntLit(value=number)):
             return str(-number)
-    raise NoPython
+        case _:
+            raise NoPython
 
 
 def _operands(node: ast.expr) -> Iterator[ast.expr]:

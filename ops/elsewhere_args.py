@@ -36,4 +36,5 @@ def integer(expr: Node | None) -> int | None:
             return value
         case sweet.Unary(op="-", operand=sweet.IntLit(value=value)):
             return -value
-    return None
+        case _:
+            return None

@@ -26,7 +26,7 @@ const w : Pair = (load("none.npz", "a"), load("none.npz", "b"))
 @takes = fn(x : Tensor([n, m], int64), pair : Pair) : Tensor([n, m], int64) { x }
 @gives = fn(ids : Tensor([b, t], int64)) : Tensor([b, t], int64) { @takes(ids, w) }
 """)
-    assert codes(report) == ["W312"]
+    assert codes(report) == ["W312", "N201"]
     assert report.counts.residual == report.counts.refuted == 0
 
 

@@ -42,7 +42,7 @@ def test_sizes_are_followed_to_the_parameters_and_calls_to_where_they_began() ->
         "@main = fn(x : Tensor, w : Tensor) : Tensor {\n  @net(x, w)\n}\n"
     )
     d = told(text, "main", (2, 3), (5, 7))
-    assert d.message == "@matmul needs axis 1 of its first argument (3) and axis 0 of `w` (5) to be equal"
+    assert d.message == "@matmul needs axis 1 of `@relu(x)` (3) and axis 0 of `w` (5) to be equal"
     assert d.code == "R401" and d.span.text == "@matmul(@relu(x), w)"
     assert places(d) == [
         ("x", "3 comes from here"),
@@ -165,7 +165,7 @@ def test_from_python_a_failure_says_all_that_the_command_says(
     with pytest.raises(ShapeError) as caught:
         load("p.rx").main(np.ones((2, 3), np.float32), np.ones((5, 3), np.float32))
     said = str(caught.value)
-    assert "help: transpose `w`" in said and "`w`                [5, 3]" in said
+    assert "help: transpose `w`" in said and "`w`        [5, 3]" in said
     given = ["--call", "@main", "--arg", "x=float32[2,3]:ones", "--arg", "w=float32[5,3]:ones"]
     assert invoke(["run", "p.rx", *given]) == 3
     assert said in capsys.readouterr().err

@@ -68,7 +68,7 @@ def test_a_wrong_dtype_is_told_where_it_is_and_not_at_a_doubt_about_sizes_before
     """What is made with a doubt is given to a call that is wrong for another reason."""
     for call, needs in (
         ("@put(x, m, y * w)", "@put needs `m` to have an integer dtype"),
-        ("@where(y * w, x, x)", "@where needs its first argument to have dtype bool"),
+        ("@where(y * w, x, x)", "@where needs `y * w` to have dtype bool"),
     ):
         report = checked(
             "@f = fn(x : Tensor([n, d], float32), y : Tensor([n, d], float32), w : Tensor([n], float32),\n"

@@ -246,15 +246,15 @@ def test_a_declaration_tells_the_names_that_loops_bind() -> None:
 @pytest.mark.parametrize(
     ("body", "unused"),
     [
-        ("for i in range(n) with (a : Tensor([p, d]) = x) { a }", []),
-        ("for i in range(n) with (a : Tensor([p, q]) = x) { a }", ["p", "q"]),
-        ("for i in range(n) with (a : Tensor([_p, d]) = x) { a }", []),
-        ("for i in range(n) with (a : Tensor([p, d]) = x) { @zeros([p, d], float32) }", []),
-        ("for i in range(n) with (a : Tensor([p, d]) = x) where p >= 1 { a }", []),
-        ("for i in range(n) with (a : Tensor([p, d]) = x) while (p < 3) { a }", []),
-        ("while (let q : Size = p; q < 3) with (a : Tensor([p, d]) = x) { a }", []),
+        ("for i in range(n) with (a : Tensor([p, d]) = x) { a }", ["y"]),
+        ("for i in range(n) with (a : Tensor([p, q]) = x) { a }", ["y"]),
+        ("for i in range(n) with (a : Tensor([_p, d]) = x) { a }", ["y"]),
+        ("for i in range(n) with (a : Tensor([p, d]) = x) { @zeros([p, d], float32) }", ["y"]),
+        ("for i in range(n) with (a : Tensor([p, d]) = x) where p >= 1 { a }", ["y"]),
+        ("for i in range(n) with (a : Tensor([p, d]) = x) while (p < 3) { a }", ["y"]),
+        ("while (let q : Size = p; q < 3) with (a : Tensor([p, d]) = x) { a }", ["y"]),
         ("for i in range(n) with (a : Tensor([p, d]) = x, b : Tensor([p]) = y) { (a, b) }", []),
-        ("for i in range(n) with (a : Tensor([*s, d]) = x, b : Tensor([p], t) = y) { (a, b) }", ["p", "t"]),
+        ("for i in range(n) with (a : Tensor([*s, d]) = x, b : Tensor([p], t) = y) { (a, b) }", ["t"]),
         ("for i in range(n) with (j : Size = d) stack (z : Tensor([m], float32)) { (j, y) }", []),
     ],
 )

@@ -41,7 +41,7 @@ def test_a_node_takes_its_fields_in_order_by_name_and_by_default() -> None:
     assert (counts.total, counts.proved, counts.residual) == (3, 2, 0)
     assert replace(counts, entry=1) == pipeline.Counts(3, 2, entry=1) != counts
     with pytest.raises(TypeError):
-        pipeline.Counts(1, 2, 3, 4, 5, 6)  # type: ignore[call-arg]
+        pipeline.Counts(1, 2, 3, 4, 5, 6, 7)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         pipeline.Counts(totl=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError):

@@ -103,7 +103,8 @@ def test_a_part_that_nothing_gives_is_refuted_with_how_many_there_are(body: str,
     [found] = rx.check_source(f"@f = fn(x : Tensor([2, 6])) : Tensor {{ {body} }}\n").diagnostics
     position = body[body.rindex("[") + 1 : -1]
     assert (
-        found.message == f"`{body}` needs its argument to have a part {position}, but it has {has}: this always fails"
+        found.message
+        == f"`{body}` needs `{body.rpartition('[')[0]}` to have a part {position}, but it has {has}: this always fails"
     )
 
 

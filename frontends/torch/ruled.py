@@ -89,6 +89,8 @@ def _bind_size(dim: Any, size: Any, bound: dict[str, Any]) -> None:
             | sweet.Binary(op="*", left=sweet.IntLit(value=n), right=sweet.Name(name=name))
         ):
             bound.setdefault(name, size // n)
+        case _:
+            pass  # other expressions are given, not found
 
 
 def _info(tracer: Tracer, kind: Any, bound: Mapping[str, Any], tensors: Sequence[Value]) -> TensorInfo:

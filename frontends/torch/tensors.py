@@ -168,3 +168,14 @@ def results(value: Any) -> Iterator[torch.Tensor]:
             yield from results(one)
     elif hasattr(value, "__dataclass_fields__"):
         yield from results([getattr(value, name) for name in value.__dataclass_fields__])
+
+
+def paths(module: Any) -> Iterator[tuple[int, str]]:
+    if isinstance(module, torch.nn.Module):
+        yield from ((id(m), name) for name, m in module.named_modules())
+
+
+def tensor_names(module: Any) -> Iterator[tuple[int, str]]:
+    if isinstance(module, torch.nn.Module):
+        yield from ((id(t), name) for name, t in module.named_buffers())
+        yield from ((id(t), name) for name, t in module.named_parameters())

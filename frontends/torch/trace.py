@@ -30,11 +30,10 @@ from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
 from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of
-from .tensors import VIEWS, NotTraced, Traced, all_traced, results
+from .tensors import VIEWS, NotTraced, Traced, all_traced, paths, results, tensor_names
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
 
-# Constants of so many elements stand in the program, since shapes may be made of them.
-_FEW = 64
+_FEW = 64  # constants of so many elements stand in the program, since shapes may be made of them
 
 
 @dataclass
@@ -79,8 +78,8 @@ class Tracer(TorchFunctionMode):
         self.module_calls: list[ModuleCall] = []
         self.within: tuple[int, ...] = ()
         self.types: dict[str, str] = {}
-        self.paths = dict(_paths(module))
-        self.tensor_names = dict(_tensor_names(module))
+        self.paths = dict(paths(module))
+        self.tensor_names = dict(tensor_names(module))
         self.op = ""
         self.promise: tuple[str, ...] = ()
 
@@ -496,17 +495,6 @@ def _is_symbolic(value: Any) -> bool:
     if isinstance(value, slice):
         return any(map(_is_symbolic, (value.start, value.stop, value.step)))
     return isinstance(value, Symbolic)
-
-
-def _paths(module: Any) -> Iterator[tuple[int, str]]:
-    if isinstance(module, torch.nn.Module):
-        yield from ((id(m), name) for name, m in module.named_modules())
-
-
-def _tensor_names(module: Any) -> Iterator[tuple[int, str]]:
-    if isinstance(module, torch.nn.Module):
-        yield from ((id(t), name) for name, t in module.named_buffers())
-        yield from ((id(t), name) for name, t in module.named_parameters())
 
 
 __all__ = ["Step", "Trace", "Tracer", "Unruled", "hint_of"]

@@ -279,6 +279,8 @@ def _indices(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
         return
     items = node.items
     for size in [i for i in items if isinstance(i, sweet.Binary) and isinstance(case.asked, InRange)]:
+        if size.op == "+" and integer(size.right) == 1:
+            continue  # it goes without it
         last = f"{size.span.text} - 1"
         yield _written(case, node, size, last, f"write `{last}` for `{size.span.text}`", 12, guess=True)
     for before, item in zip((None, *items), items, strict=False):

@@ -14,12 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from rxlang.helps.tree import integer
 from rxlang.lang import sweet
 from rxlang.lang.node import Node
 from rxlang.lang.parser import parse
 from rxlang.lang.source import Source, Span
 from rxlang.lang.walk import children, walk
+from rxlang.ops.elsewhere_args import integer
 from rxlang.ops.model import Param
 from rxlang.ops.registry import lookup
 
