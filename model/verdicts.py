@@ -26,22 +26,27 @@ class Verdicts:
         told: list[str] = []
         lines: set[tuple[str, int, bool]] = set()  # one mistake is told once
         for condition in conditions_of(checked).conditions:
-            found = self._verdict(condition)
+            view = self._written(condition)
+            found = error if view is not None else self._verdict(condition)
             if found is error and self._follows(told, condition):
                 continue
             told += [condition.text] if found is error else []
             found = error if strict and not self._is_declared(condition) else found
             if found is not None and condition.asked:
-                said = self._diagnostic(found, condition)
+                said = self._diagnostic(found, condition, view)
                 line = said.span.source.name, said.span.line
                 if strict or (*line, True) not in lines and (*line, found is error) not in lines:
                     yield said
                 lines.add((*line, found is error))
 
-    def _diagnostic(self, found: Callable[..., Diagnostic], condition: Condition) -> Diagnostic:
+    def _diagnostic(
+        self, found: Callable[..., Diagnostic], condition: Condition, view: Step | None = None
+    ) -> Diagnostic:
         asked = condition.asked[0]
-        step = self.told.step(asked.place.line)
+        step = view or self.told.step(asked.place.line)
         needs = self.told.words(asked.needs, step) if step else asked.needs
+        if view is not None:
+            needs = f"{view.op.replace('torch.Tensor.', 'Tensor.')} writes a number for `{condition.sizes[0]}`"
         needs = needs or f"{step.op if step else 'this'} needs sizes that fit"
         code = codes.W311 if found is warning else codes.E305
         said = f"{needs}: holds only if {condition.text}"
@@ -60,7 +65,7 @@ class Verdicts:
     def _verdict(self, condition: Condition) -> Callable[..., Diagnostic] | None:
         """An error, a warning, or nothing but a line of the contract."""
         steps = [s for s in (self.told.step(a.place.line) for a in condition.asked) if s is not None]
-        if not is_tie(condition.text) or any(s.kind in ("stated", "branch", "number") for s in steps):
+        if not is_tie(condition.text) or self._is_stated(condition):
             return None
         if any(self._is_fixed(a.place.line, condition) for a in condition.asked):
             return None
@@ -79,6 +84,32 @@ class Verdicts:
             return False
         sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
         return bool(sizes & set(numbers_in(self.trace.text.splitlines()[line - 1])))
+
+    def _is_stated(self, condition: Condition) -> bool:
+        """Whether the code asks for it itself."""
+        steps = [self.told.step(a.place.line) for a in condition.asked]
+        return any(s is not None and s.kind in ("stated", "branch", "number") for s in steps)
+
+    def _written(self, condition: Condition) -> Step | None:
+        """The view above that writes a number where a size stands that is pinned to it: what comes behind only tells."""
+        lines = [a.place.line for a in condition.asked]
+        if not (lines and is_pin(condition.text) and is_tie(condition.text)) or self._is_stated(condition):
+            return None
+        pins = [part.split() for part in condition.text.split("||")]
+        pin = next(((p[0], p[2]) for p in pins if p[1:2] == ["=="] and p[2:3] != ["0"]), None)
+        for number, step in self.trace.steps.items():
+            if number < max(lines) and is_view(step) and pin in list(self._written_sizes(number)):
+                return step
+        return None
+
+    def _written_sizes(self, line: int) -> Iterator[tuple[str, str]]:
+        """The sizes of what is viewed, beside what is written in their places where the rest is left open."""
+        _, _, call = self.trace.text.splitlines()[line - 1].partition("@reshape(")
+        viewed, _, target = call.partition(", [")
+        shape = self.trace.types.get(viewed.strip(), "").partition("[")[2].partition("]")[0]
+        written = [size.strip() for size in target.partition("]")[0].split(",")]
+        if "-1" in written:
+            yield from zip((size.strip() for size in shape.split(",")), written, strict=False)
 
     def _owners(self, sizes: Iterable[str]) -> set[str]:
         """The inputs that it takes to have some sizes: one, if all sizes are of it."""

@@ -30,6 +30,20 @@ class Batch(Head):
     def forward(self, x):
         return x.view(4, x.shape[1], 8)
 
+class OpenBatch(Head):
+    def forward(self, x):
+        x = x.view(4, -1)
+        return self.out(x)
+
+class OpenRows(Head):
+    def forward(self, x):
+        return self.out(x.view(-1, 784))
+
+class OpenHeads(Head):
+    def forward(self, x):
+        y = x.view(x.shape[0], x.shape[1], 8, -1).transpose(1, 2)
+        return self.out(y.transpose(1, 2).flatten(2))
+
 class Table(Head):
     def forward(self, x):
         return x + self.table
@@ -76,6 +90,9 @@ VERDICTS: dict[str, tuple[list[str], list[str], set[str]]] = {
     "Flattened": (["x=float32[b, 1, h, w]"], [], {"h * w == 784"}),
     "Viewed": (["x=float32[b, 1, h, w]"], [], {"h * w == 784 || b == 0"}),
     "Batch": ([X], ["error"], set()),
+    "OpenBatch": (["x=float32[b, 784]"], ["error"], set()),
+    "OpenRows": (["x=float32[b, 1, h, w]"], [], {"b * h * w % 784 == 0"}),
+    "OpenHeads": (["x=float32[b, t, d]"], [], {"d % 8 == 0", "d // 8 == 98", "b >= 1", "t >= 1"}),
     "Table": ([X], [], {"t == 1 || t == 16"}),
     "CutTable": ([X], [], {"t <= 16"}),
     "CutByBatch": ([X], ["error"], set()),
@@ -101,6 +118,15 @@ def test_a_verdict_is_by_the_origin_of_the_other_number(name: str, tmp_path: Pat
         assert conditions(found) == wanted
     else:
         assert lines(found)
+
+
+@needs_torch
+def test_a_number_in_a_view_is_told_at_the_view(tmp_path: Path) -> None:
+    (tmp_path / "verdicts.py").write_text(CODE)
+    found = checked(tmp_path, "verdicts.py:OpenBatch", "x=float32[b, 784]")
+    (said,) = found.report.diagnostics
+    assert said.message == "Tensor.view writes a number for `b`: holds only if b == 4"
+    assert said.span.text == "x.view(4, -1)"
 
 
 IN_PLACE = """
