@@ -167,6 +167,11 @@ class _Python:
                             yield from self._argument(one, other, step, node)
                 else:
                     yield from self._sizes(old, new, step, node)
+            case sweet.BoolLit(), _:
+                given = [k.value for k in node.keywords if k.arg == "keepdim"] if isinstance(node, ast.Call) else []
+                if len(given) != 1 or not isinstance(given[0], ast.Constant):
+                    raise NoPython
+                yield Edit(self._span(step, given[0]), _number(new))
             case _, _:
                 if sum(map(_is_number, self.values)) > sum(_value(child) is not None for child in _operands(node)):
                     raise NoPython  # one of the numbers is not written here: it may be this one

@@ -54,6 +54,7 @@ FIXED: dict[str, Case] = {
     "a mean without its axis": (16, (X,), "m = x.mean(dim=2«|, keepdim=True»)\nreturn self.out(x - m)"),
     "a sum without its axis": (16, (X,), "return self.out(x / x.sum(-1«|, keepdim=True»))"),
     "a norm without its axis": (16, (X,), "return self.out(x / x.norm(dim=-1«|, keepdim=True»))"),
+    "a mean that says so": (16, (X,), "return self.out(x - x.mean(-1, keepdim=«False|True»))"),
     "part of a result": (16, (X,), "return self.out(x - x.max(dim=-1«|, keepdim=True»)[0])"),
     "weights of rows": (16, (X, C), "return self.out(x * c«|.unsqueeze(-1)»)"),
     "rows on the left": (16, (X, C), "return self.out(c«|.unsqueeze(-1)» * x)"),
@@ -67,6 +68,7 @@ FIXED: dict[str, Case] = {
 LEFT: dict[str, Case] = {
     "either operand": (16, ("q=float32[b, t, 16]", "k=float32[b, t, 16]"), f"return q @ «k|{K}»"),
     "the same line twice": (16, QKV, f"a = q @ «k|{K}» + q @ «k|{K}»\nreturn self.out(a @ v)"),
+    "an axis that is said to go": (16, (X,), "return self.out(x - x.mean(1, keepdim=«False|True»))"),
     "in a loop": (16, QKV, f"o = 0\nfor _ in range(2):\n    o = o + q @ «k|{K}» @ v\nreturn self.out(o)"),
     "in a text": (16, QKV, f"a = f'{{q @ «k|{K}»}}'\nreturn self.out(q @ «k|{K}» @ v), a"),
     "an axis in a variable": (24, (X, Y), "d = «1|2»\nreturn self.out(torch.cat([x, y], dim=d))"),
