@@ -64,6 +64,46 @@ class Made(nn.Module):
     def forward(self, x):
         return x @ x.transpose(1, 2) + torch.ones(x.shape[0], x.shape[1]).tril()
 
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.along = nn.Conv1d(16, 4, 3, padding=1)
+        self.mix = nn.Linear(16, 16)
+        self.out = nn.Linear(32, 4)
+
+class NotMoved(Words):
+    def forward(self, x):
+        return self.along(x)
+
+class Mixed(Words):
+    def forward(self, x):
+        return self.mix(x.transpose(1, 2)).transpose(1, 2)
+
+class Flat(Words):
+    def forward(self, x):
+        return self.out(x.flatten(1))
+
+class Skip(Words):
+    def forward(self, x):
+        return x + x[:, ::4]
+
+class Halved(Words):
+    def forward(self, x):
+        return x + x[:, :24]
+
+class Replaced(Words):
+    def forward(self, x):
+        b, h, w = x.shape
+        return x.reshape(4, h // 2, 2, w // 2, 2)
+
+class Uneven(Words):
+    def forward(self, x):
+        return x.reshape(-1, 3, 5)
+
+class Even(Words):
+    def forward(self, x):
+        return x.reshape(-1, 4, 16)
+
 def targets(x, y):
     return ((x - y) ** 2).mean()
 
@@ -98,6 +138,14 @@ VERDICTS: dict[str, tuple[list[str], list[str], set[str]]] = {
     "CutByBatch": ([X], ["error"], set()),
     "Mask": ([X], [], {"t == 1 || t == 12"}),
     "Made": ([X], ["error"], set()),
+    "NotMoved": (["x=float32[b, t, 16]"], ["warning"], {"t == 16"}),
+    "Mixed": (["x=float32[b, t, 16]"], [], {"t == 16"}),
+    "Flat": (["x=float32[b, t, 16]"], [], {"t == 2"}),
+    "Skip": ([X], ["error"], set()),
+    "Halved": ([X], ["error"], set()),
+    "Replaced": (["x=float32[b, h, w]"], ["error"], set()),
+    "Uneven": (["x=float32[b, t, 16]"], ["warning"], {"b * t % 15 == 0"}),
+    "Even": (["x=float32[b, t, 16]"], [], {"b * t % 4 == 0"}),
     "targets": (["x=float32[a, 8]", "y=float32[c, 8]"], ["warning"], {"a == c || a == 1 || c == 1"}),
     "scores": ([X], ["error"], set()),
     "stated": ([X], [], {"t == 8"}),
