@@ -26,6 +26,7 @@ import torch_zoo
 from rxlang.frontends.torch import target as targets
 from rxlang.frontends.torch.arguments import Declared, written
 from rxlang.frontends.torch.target import Target
+from rxlang.frontends.torch.tensors import results
 from rxlang.model.contract import Contract
 from rxlang.model.traced import check_target
 from rxlang.simplify.solver.numbers import holds_at, size_at
@@ -193,13 +194,6 @@ def _tensor(name: str, declared: Declared, point: Sizes) -> torch.Tensor:
     if "mask" in name:
         return torch.ones(shape, dtype=torch.int64)
     return torch.zeros(shape, dtype=torch.int64) if declared.dtype == "int64" else torch.randn(shape)
-
-
-def results(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors of a result, in the order of a trace's results."""
-    from rxlang.frontends.torch.trace import _results
-
-    yield from _results(value)
 
 
 def exported(target: Target) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 # What makes a class one of modules, and what runs of it.
 _RUN = ("forward", "__call__")
@@ -16,23 +16,31 @@ def listed(path: str, data: bytes) -> list[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    return [line for node in tree.body for line in _lines(path, node, classes)]
+    declared = {name for node in tree.body for name in _exported(node)}
+    return [line for node in tree.body for line in _lines(path, node, classes, declared)]
 
 
-def _lines(path: str, node: ast.stmt, classes: dict[str, ast.ClassDef]) -> Iterator[str]:
+def _exported(node: ast.stmt) -> Iterator[str]:
+    """The arguments that a module declares for `torch.export`."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id="dynamic_shapes" | "DYNAMIC_SHAPES")], value=ast.Dict(keys=keys)):
+            yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
+
+
+def _lines(path: str, node: ast.stmt, classes: dict[str, ast.ClassDef], declared: Collection[str]) -> Iterator[str]:
     match node:
         case ast.FunctionDef(name=name) if not name.startswith("_"):
-            yield f"{_command(path, name)}{_arguments(node)}"
+            yield f"{_command(path, name)}{_arguments(node, declared)}"
         case ast.ClassDef(name=name):
             run = _method(node, _RUN, classes)
             if run is not None:
                 made = _method(node, ("__init__",), classes)
                 needs = [] if made is None else [n for n, _ in _needed(made)]
                 init = f' --init "{", ".join(f"{n}=..." for n in needs)}"' if needs else ""
-                yield f"{_command(path, name)}{init}{_arguments(run)}"
+                yield f"{_command(path, name)}{init}{_arguments(run, declared)}"
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if _makes(func, classes):
             run = _method(classes[ast.unparse(func)], _RUN, classes)
-            yield f"{_command(path, name)}{_arguments(run) if run is not None else ''}"
+            yield f"{_command(path, name)}{_arguments(run, declared) if run is not None else ''}"
 
 
 def _command(path: str, name: str) -> str:
@@ -67,12 +75,13 @@ def _needed(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None]]:
     yield from ((a.arg, a.annotation) for a in (*plain, *named) if a.arg not in ("self", "cls"))
 
 
-def _arguments(function: ast.FunctionDef) -> str:
-    """The arguments that have to be declared: those whose annotations say nothing of shapes."""
+def _arguments(function: ast.FunctionDef, declared: Collection[str]) -> str:
+    """The arguments that have to be declared: those whose annotations say nothing of shapes, unless the module does of all."""
+    needed = list(_needed(function))
+    if {name for name, _ in needed} <= set(declared):
+        return ""
     return "".join(
-        f' --arg "{name}={_example(annotation)}"'
-        for name, annotation in _needed(function)
-        if not _says_sizes(annotation)
+        f' --arg "{name}={_example(annotation)}"' for name, annotation in needed if not _says_sizes(annotation)
     )
 
 

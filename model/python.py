@@ -51,6 +51,8 @@ def load(name: str, asked: AskedOfPython, folder: Path, inputs: Inputs | None = 
 def answer(target: Target, asked: AskedOfPython, folder: Path, options: Options | None = None) -> Answered:
     """Check what was loaded. Raises ValueError for a size or an input that names nothing."""
     options = options or Options()
+    own = (read_given(f"@main: {t}") for t in target.given if set(names_in(t)) <= set(target.sizes))
+    options = replace(options, given=(*options.given, *own))
     for text in texts_of(options.given):
         for name in names_in(text):
             if name not in target.sizes:

@@ -27,6 +27,7 @@ from ..simplify.known.outcome import Options
 from .told import Told
 
 _ATTRIBUTES = {"keepdims": "keepdim", "axis": "dim"}
+_SIDES = ("left", "right")
 _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 
 
@@ -87,6 +88,8 @@ class _Python:
     def __init__(self, told: Told) -> None:
         self.told = told
         self.lines = told.trace.text.splitlines()
+        self.values: list[sweet.Expr] = []
+        self.in_order: list[str] = []
         self.made = {name: n for n, line in enumerate(self.lines, 1) for name in defined(line)}
 
     def of(self, mend: Mend, source: Source) -> Help:
@@ -113,6 +116,8 @@ class _Python:
         yield from self._changed(before, after, step, node)
 
     def _changed(self, before: sweet.Call, after: sweet.Call, step: Step, node: ast.expr) -> Iterator[Edit]:
+        self.values = [value for _, value in _named(before)]
+        self.in_order = [v.name if isinstance(v, sweet.Name) else "" for v in self.values]
         around: list[sweet.Call] = []
         while _name(after) != _name(before):
             around.append(after)
@@ -146,7 +151,7 @@ class _Python:
     def _argument(self, old: sweet.Expr, new: sweet.Expr, step: Step, node: ast.expr) -> Iterator[Edit]:
         match old, new:
             case sweet.Name(), _:
-                child = self._operand(old.name, node)
+                child = self._operand(old.name, step, node)
                 yield Edit(self._span(step, child), self._around(new, step, node))
             case sweet.ListExpr(), sweet.ListExpr() if len(old.items) == len(new.items):
                 if all(isinstance(item, sweet.Name) for item in old.items) and _is_of_tensors(old, self.told):
@@ -155,7 +160,14 @@ class _Python:
                             yield from self._argument(one, other, step, node)
                 else:
                     yield from self._sizes(old, new, step, node)
+            case sweet.BoolLit(), _:
+                given = [k.value for k in node.keywords if k.arg == "keepdim"] if isinstance(node, ast.Call) else []
+                if len(given) != 1 or not isinstance(given[0], ast.Constant):
+                    raise NoPython
+                yield Edit(self._span(step, given[0]), _number(new))
             case _, _:
+                if sum(map(_is_number, self.values)) > sum(_value(child) is not None for child in _operands(node)):
+                    raise NoPython  # one of the numbers is not written here: it may be this one
                 child = _literal(node, int(_number(old)))
                 yield Edit(self._span(step, child), _number(new))
 
@@ -179,7 +191,7 @@ class _Python:
     def _around(self, expr: sweet.Expr, step: Step, node: ast.expr) -> str:
         match expr:
             case sweet.Name():
-                child = self._operand(expr.name, node)
+                child = self._operand(expr.name, step, node)
                 text = self._span(step, child).text
                 return text if isinstance(child, _ATOMS) else f"({text})"
             case sweet.Call() if expr.args:
@@ -187,14 +199,16 @@ class _Python:
             case _:
                 raise NoPython
 
-    def _operand(self, name: str, node: ast.expr) -> ast.expr:
+    def _operand(self, name: str, step: Step, node: ast.expr) -> ast.expr:
         """Where an operand of the program stands in the Python."""
-        called = self.told.trace.variables.get(name)
+        if isinstance(node, ast.BinOp) and self.in_order.count(name) == 1 and len(self.in_order) == len(_SIDES):
+            return node.left if self.in_order[0] == name else node.right  # whatever it is called here
         line = self.made.get(name)
-        step = None if line is None else self.told.step(line)
+        maker = None if line is None else self.told.step(line)
+        called = self.told.trace.variables.get(name) if _is_of_one_call(maker, step) else None
         for child in _operands(node):
             is_name = isinstance(child, ast.Name) and child.id == called
-            if is_name or step is not None and places.expression(step.place) is child:
+            if is_name or maker is not None and places.expression(maker.place) is child:
                 return child
         raise NoPython
 
@@ -260,6 +274,18 @@ def _number(value: sweet.Expr) -> str:
             return str(-number)
         case _:
             raise NoPython
+
+
+def _is_number(value: sweet.Expr) -> bool:
+    return isinstance(value, (sweet.IntLit, sweet.Unary))
+
+
+def _is_of_one_call(maker: Step | None, step: Step) -> bool:
+    """Whether what makes a value, None for an input, and what takes it run in one call of one function: what a variable is
+    called there is what it is called here."""
+    if maker is None:
+        return not step.place.above
+    return maker.place.above == step.place.above and places.function(maker.place) == places.function(step.place)
 
 
 def _operands(node: ast.expr) -> Iterator[ast.expr]:

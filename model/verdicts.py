@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import takewhile
+from math import prod
 
 from ..frontends.torch.run import Step
 from ..lang import codes
@@ -12,6 +15,10 @@ from ..lang.expressions import names_in
 from ..simplify.solver.prove import prove
 from .contract import conditions_of
 from .told import Told
+
+# Whose parameters have the sizes of axes that are told apart by what they are for.
+_LAYERS = (".linear", ".conv1d", ".conv2d", ".conv3d")
+_MOVING = (".transpose", ".permute", ".movedim", ".moveaxis", ".swapaxes", ".swapdims", ".mT", ".T", ".t", ".rearrange")
 
 
 class Verdicts:
@@ -26,22 +33,27 @@ class Verdicts:
         told: list[str] = []
         lines: set[tuple[str, int, bool]] = set()  # one mistake is told once
         for condition in conditions_of(checked).conditions:
-            found = self._verdict(condition)
+            view = self._written(condition)
+            found = error if view is not None else self._verdict(condition)
             if found is error and self._follows(told, condition):
                 continue
             told += [condition.text] if found is error else []
             found = error if strict and not self._is_declared(condition) else found
             if found is not None and condition.asked:
-                said = self._diagnostic(found, condition)
+                said = self._diagnostic(found, condition, view)
                 line = said.span.source.name, said.span.line
                 if strict or (*line, True) not in lines and (*line, found is error) not in lines:
                     yield said
                 lines.add((*line, found is error))
 
-    def _diagnostic(self, found: Callable[..., Diagnostic], condition: Condition) -> Diagnostic:
+    def _diagnostic(
+        self, found: Callable[..., Diagnostic], condition: Condition, view: Step | None = None
+    ) -> Diagnostic:
         asked = condition.asked[0]
-        step = self.told.step(asked.place.line)
+        step = view or self.told.step(asked.place.line)
         needs = self.told.words(asked.needs, step) if step else asked.needs
+        if view is not None:
+            needs = f"{view.op.replace('torch.Tensor.', 'Tensor.')} writes a number for `{condition.sizes[0]}`"
         needs = needs or f"{step.op if step else 'this'} needs sizes that fit"
         code = codes.W311 if found is warning else codes.E305
         said = f"{needs}: holds only if {condition.text}"
@@ -60,25 +72,118 @@ class Verdicts:
     def _verdict(self, condition: Condition) -> Callable[..., Diagnostic] | None:
         """An error, a warning, or nothing but a line of the contract."""
         steps = [s for s in (self.told.step(a.place.line) for a in condition.asked) if s is not None]
-        if not is_tie(condition.text) or any(s.kind in ("stated", "branch", "number") for s in steps):
+        if self._is_stated(condition):
             return None
+        if not is_tie(condition.text):
+            return self._of_bound(condition)
         if any(self._is_fixed(a.place.line, condition) for a in condition.asked):
-            return None
+            return warning if any(self._is_elsewhere(a.place.line, condition) for a in condition.asked) else None
         if is_divided(condition.text) and all(is_view(s) for s in steps):
-            return None
+            is_written = any(self._is_replaced(a.place.line, condition) for a in condition.asked)
+            return error if is_written else None
         return error if len(self._owners(condition.sizes)) < 2 or is_pin(condition.text) else warning
 
     def _is_fixed(self, line: int, condition: Condition) -> bool:
         """Whether a parameter, buffer or constant decides, whose sizes are numbers: as an operand of a line, or behind a view
         whose number is one of its sizes."""
-        operands = names_in(self.trace.text.splitlines()[line - 1])
-        if any(name in self.trace.fixed for name in operands):
-            return True
+        if any(name in self.trace.fixed for name in self._operands(line)):
+            return any(n != "1" for part in condition.text.split("||") for n in numerals(part))
         step = self.told.step(line)
         if step is None or not is_view(step) or not is_product(condition.text):
             return False
         sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
         return bool(sizes & set(numbers_in(self.trace.text.splitlines()[line - 1])))
+
+    def _of_bound(self, condition: Condition) -> Callable[..., Diagnostic] | None:
+        """An upper bound that two activations make, with no table that has so many rows: it fits where one of them is 1, or
+        where nothing is cut. And what a view asks to be divided although it writes other numbers than there are."""
+        lines = [a.place.line for a in condition.asked]
+        if is_bound(condition.text) and lines:
+            steps = [self.told.step(line) for line in lines]
+            of_model = any(name in self._made for line in lines for name in self._operands(line))
+            return None if of_model or not all(s is not None and s.kind == "call" for s in steps) else error
+        return warning if "%" in condition.text and any(map(self._is_uneven, lines)) else None
+
+    def _operands(self, line: int) -> list[str]:
+        """The tensors that a line of the program names."""
+        _, _, call = self.trace.text.splitlines()[line - 1].partition(" = ")
+        return [name for name in names_in(call) if name in self.trace.types]
+
+    @cached_property
+    def _made(self) -> set[str]:
+        """What is made of parameters, buffers and constants alone, cut to sizes or not."""
+        found = set(self.trace.fixed)
+        for number, line in enumerate(self.trace.text.splitlines(), 1):
+            name, operands = line.partition(" = ")[0].strip().removeprefix("let "), self._operands(number)
+            if operands and found.issuperset(operands):
+                found.add(name.partition(" :")[0])
+        return found
+
+    def _is_elsewhere(self, line: int, condition: Condition) -> bool:
+        """Whether what meets a parameter has the size that is wanted on another axis: as where a transpose is missing."""
+        step, parts = self.told.step(line), [part.rpartition("==") for part in condition.text.split("||")]
+        wanted = next((right.strip() for _, sign, right in parts if sign and right.strip() not in ("0", "1")), "")
+        shapes = [self.trace.fixed[name] for name in self._operands(line) if name in self.trace.fixed]
+        is_of_layer = step is not None and step.op.endswith(_LAYERS)
+        if not any(wanted in map(str, s) and (is_of_layer or len({*s}) == len(s)) for s in shapes):
+            return False
+        others = [self._shape(n) for n in self._operands(line) if n not in self._made and not self._is_moved(n)]
+        own = set(condition.sizes)
+        return any(wanted in s and any(names_in(d) and own.issuperset(names_in(d)) for d in s) for s in others)
+
+    def _is_moved(self, name: str) -> bool:
+        """Whether the code has moved the axes of a tensor, just before: then they are meant as they are."""
+        starts = (f"let {name} =", f"let {name} :")
+        lines = (n for n, text in enumerate(self.trace.text.splitlines(), 1) if text.strip().startswith(starts))
+        step = self.told.step(next(lines, 0))
+        return step is not None and step.op.endswith(_MOVING)
+
+    def _shape(self, name: str) -> list[str]:
+        """The sizes of a tensor, as the program has them."""
+        inside = self.trace.types.get(name, "").partition("[")[2].rpartition("]")[0]
+        return [size.strip() for size in inside.split(",")] if inside else []
+
+    def _is_replaced(self, line: int, condition: Condition) -> bool:
+        """Whether a view writes a number where an own size of what is viewed stands, and that size nowhere."""
+        viewed, target = self._view(line)
+        pairs = zip(self._shape(viewed), target, strict=False)
+        found = [size for size, written in pairs if size in condition.sizes and written.isdigit() and written != "1"]
+        return any(size not in names_in(*target) for size in found) and bool(names_in(*target))
+
+    def _is_uneven(self, line: int) -> bool:
+        """Whether a view with -1 ends in numbers that the last numbers of what is viewed do not make, nor are made of."""
+        viewed, target = self._view(line)
+        own, wanted = (_product(sizes) for sizes in (self._shape(viewed), target))
+        return "-1" in target[:1] and own > 1 and wanted > 1 and own % wanted != 0 and wanted % own != 0
+
+    def _view(self, line: int) -> tuple[str, list[str]]:
+        """What a line views, and the sizes that it writes."""
+        _, _, call = self.trace.text.splitlines()[line - 1].partition("@reshape(")
+        viewed, _, target = call.partition(", [")
+        return viewed.strip(), [size.strip() for size in target.rpartition("]")[0].split(",")]
+
+    def _is_stated(self, condition: Condition) -> bool:
+        """Whether the code asks for it itself."""
+        steps = [self.told.step(a.place.line) for a in condition.asked]
+        return any(s is not None and s.kind in ("stated", "branch", "number") for s in steps)
+
+    def _written(self, condition: Condition) -> Step | None:
+        """The view above that writes a number where a size stands that is pinned to it: what comes behind only tells."""
+        lines = [a.place.line for a in condition.asked]
+        if not (lines and is_pin(condition.text) and is_tie(condition.text)) or self._is_stated(condition):
+            return None
+        pins = [part.split() for part in condition.text.split("||")]
+        pin = next(((p[0], p[2]) for p in pins if p[1:2] == ["=="] and p[2:3] != ["0"]), None)
+        for number, step in self.trace.steps.items():
+            if number < max(lines) and is_view(step) and pin in list(self._written_sizes(number)):
+                return step
+        return None
+
+    def _written_sizes(self, line: int) -> Iterator[tuple[str, str]]:
+        """The sizes of what is viewed, beside what is written in their places where the rest is left open."""
+        viewed, target = self._view(line)
+        if "-1" in target:
+            yield from zip(self._shape(viewed), target, strict=False)
 
     def _owners(self, sizes: Iterable[str]) -> set[str]:
         """The inputs that it takes to have some sizes: one, if all sizes are of it."""
@@ -91,6 +196,12 @@ class Verdicts:
 def is_tie(text: str) -> bool:
     """Whether a condition makes sizes equal, or one a number; what fits by division is none."""
     return all(("==" in part and "%" not in part) or is_small(part) for part in text.split("||"))
+
+
+def is_bound(text: str) -> bool:
+    """Whether a size has an upper bound that is a number."""
+    size, sign, bound = text.partition("<=")
+    return bool(sign) and size.strip().isidentifier() and bound.strip().isdigit()
 
 
 def is_small(part: str) -> bool:
@@ -115,6 +226,15 @@ def is_view(step: Step) -> bool:
 def is_product(text: str) -> bool:
     """Whether a condition makes several sizes together one number: `h * w == 784`."""
     return not is_pin(text) and any(part.rpartition("==")[2].strip().isdigit() for part in text.split("||"))
+
+
+def numerals(text: str) -> list[str]:
+    return [part for part in text.replace("(", " ").replace(")", " ").split() if part.isdigit()]
+
+
+def _product(sizes: Sequence[str]) -> int:
+    """Of the numbers at the end."""
+    return prod(map(int, takewhile(str.isdigit, reversed(sizes))))
 
 
 def numbers_in(line: str) -> Iterator[int]:

@@ -87,9 +87,9 @@ def run(said: Said, point: dict[str, int]) -> Any:
             found = said.code(**given)
     except Exception as problem:  # noqa: BLE001  # whatever torch raises
         return str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-    from rxlang.frontends.torch.trace import _results
+    from rxlang.frontends.torch.tensors import results
 
-    return list(_results(found))
+    return list(results(found))
 
 
 def differences(said: Said, draw: random.Random) -> Iterator[str]:

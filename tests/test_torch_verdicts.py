@@ -30,6 +30,20 @@ class Batch(Head):
     def forward(self, x):
         return x.view(4, x.shape[1], 8)
 
+class OpenBatch(Head):
+    def forward(self, x):
+        x = x.view(4, -1)
+        return self.out(x)
+
+class OpenRows(Head):
+    def forward(self, x):
+        return self.out(x.view(-1, 784))
+
+class OpenHeads(Head):
+    def forward(self, x):
+        y = x.view(x.shape[0], x.shape[1], 8, -1).transpose(1, 2)
+        return self.out(y.transpose(1, 2).flatten(2))
+
 class Table(Head):
     def forward(self, x):
         return x + self.table
@@ -49,6 +63,46 @@ class Mask(Head):
 class Made(nn.Module):
     def forward(self, x):
         return x @ x.transpose(1, 2) + torch.ones(x.shape[0], x.shape[1]).tril()
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.along = nn.Conv1d(16, 4, 3, padding=1)
+        self.mix = nn.Linear(16, 16)
+        self.out = nn.Linear(32, 4)
+
+class NotMoved(Words):
+    def forward(self, x):
+        return self.along(x)
+
+class Mixed(Words):
+    def forward(self, x):
+        return self.mix(x.transpose(1, 2)).transpose(1, 2)
+
+class Flat(Words):
+    def forward(self, x):
+        return self.out(x.flatten(1))
+
+class Skip(Words):
+    def forward(self, x):
+        return x + x[:, ::4]
+
+class Halved(Words):
+    def forward(self, x):
+        return x + x[:, :24]
+
+class Replaced(Words):
+    def forward(self, x):
+        b, h, w = x.shape
+        return x.reshape(4, h // 2, 2, w // 2, 2)
+
+class Uneven(Words):
+    def forward(self, x):
+        return x.reshape(-1, 3, 5)
+
+class Even(Words):
+    def forward(self, x):
+        return x.reshape(-1, 4, 16)
 
 def targets(x, y):
     return ((x - y) ** 2).mean()
@@ -76,11 +130,22 @@ VERDICTS: dict[str, tuple[list[str], list[str], set[str]]] = {
     "Flattened": (["x=float32[b, 1, h, w]"], [], {"h * w == 784"}),
     "Viewed": (["x=float32[b, 1, h, w]"], [], {"h * w == 784 || b == 0"}),
     "Batch": ([X], ["error"], set()),
+    "OpenBatch": (["x=float32[b, 784]"], ["error"], set()),
+    "OpenRows": (["x=float32[b, 1, h, w]"], [], {"b * h * w % 784 == 0"}),
+    "OpenHeads": (["x=float32[b, t, d]"], [], {"d % 8 == 0", "d // 8 == 98", "b >= 1", "t >= 1"}),
     "Table": ([X], [], {"t == 1 || t == 16"}),
     "CutTable": ([X], [], {"t <= 16"}),
     "CutByBatch": ([X], ["error"], set()),
     "Mask": ([X], [], {"t == 1 || t == 12"}),
     "Made": ([X], ["error"], set()),
+    "NotMoved": (["x=float32[b, t, 16]"], ["warning"], {"t == 16"}),
+    "Mixed": (["x=float32[b, t, 16]"], [], {"t == 16"}),
+    "Flat": (["x=float32[b, t, 16]"], [], {"t == 2"}),
+    "Skip": ([X], ["error"], set()),
+    "Halved": ([X], ["error"], set()),
+    "Replaced": (["x=float32[b, h, w]"], ["error"], set()),
+    "Uneven": (["x=float32[b, t, 16]"], ["warning"], {"b * t % 15 == 0"}),
+    "Even": (["x=float32[b, t, 16]"], [], {"b * t % 4 == 0"}),
     "targets": (["x=float32[a, 8]", "y=float32[c, 8]"], ["warning"], {"a == c || a == 1 || c == 1"}),
     "scores": ([X], ["error"], set()),
     "stated": ([X], [], {"t == 8"}),
@@ -101,6 +166,15 @@ def test_a_verdict_is_by_the_origin_of_the_other_number(name: str, tmp_path: Pat
         assert conditions(found) == wanted
     else:
         assert lines(found)
+
+
+@needs_torch
+def test_a_number_in_a_view_is_told_at_the_view(tmp_path: Path) -> None:
+    (tmp_path / "verdicts.py").write_text(CODE)
+    found = checked(tmp_path, "verdicts.py:OpenBatch", "x=float32[b, 784]")
+    (said,) = found.report.diagnostics
+    assert said.message == "Tensor.view writes a number for `b`: holds only if b == 4"
+    assert said.span.text == "x.view(4, -1)"
 
 
 IN_PLACE = """

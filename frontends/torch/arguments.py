@@ -94,9 +94,14 @@ class _Inputs(ast.NodeTransformer):
 
 
 def _size(text: str, told: str) -> str:
-    if not text.isidentifier() or not text.isascii() or text in RESERVED or text.startswith("__"):
+    if not is_size(text):
         raise Unread(f"{told}: `{text}` is no size: a number or a name")
     return text
+
+
+def is_size(text: str) -> bool:
+    """Whether a size may be called that."""
+    return text.isidentifier() and text.isascii() and text not in RESERVED and not text.startswith("__")
 
 
 def declared_in(value: Any) -> Iterator[Declared]:

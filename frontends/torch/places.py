@@ -185,7 +185,16 @@ def expression(place: PythonPlace) -> ast.expr | None:
     return whole or next((n for n in methods if n.func.end_lineno == place.line != n.lineno), None)
 
 
-def _holds(node: ast.expr, at: Spot) -> bool:
+def function(place: PythonPlace) -> tuple[str, Spot]:
+    """The innermost function around a place: its file and where it begins."""
+    tree, at = _tree(place.file), (place.line, place.start)
+    nodes = ast.walk(tree) if tree is not None else ()
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    begins = [(n.lineno, n.col_offset) for n in nodes if isinstance(n, kinds) and _holds(n, at)]
+    return place.file, max(begins, default=(0, 0))
+
+
+def _holds(node: ast.expr | ast.stmt, at: Spot) -> bool:
     return (node.lineno, node.col_offset) <= at <= (node.end_lineno or 0, node.end_col_offset or 0)
 
 

@@ -84,7 +84,7 @@ F.dropout .dropout | input, p=0.5, training=True, inplace=False | input
 .where | condition, input=None, other=None | where(condition, *same(input, other)) if input is not None else
     places_of(condition, True)
 .masked_fill | input, mask, value | where(mask, to(tensor(value, input), input.dtype), input)
-.matmul .__matmul__ | input, mat2 | matmul(input, mat2)
+.matmul .__matmul__ | input, other | matmul(input, other)
 .__rmatmul__ | input, other | matmul(other, input)
 F.linear torch._C._nn.linear | input, weight, bias=None | linear(input, weight, bias)
 F.bilinear torch.bilinear | input1, input2, weight, bias=None | bilinear(input1, input2, weight, bias)

@@ -18,8 +18,10 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ...lang.node import Node
+from ...lang.expressions import names_in
+from ...lang.node import Node, replace
 from .arguments import DTYPES, Declared, Unread, Written, declared_in, rebuilt, sizes_in, written
+from .exported import Exported, exported
 from .places import PythonPlace, of_traceback
 from .run import brief
 from .table import rows
@@ -47,7 +49,7 @@ class Unloadable(Exception):
 class Target(Node):
     """What is traced: the code, its arguments by name with Declared in the places of inputs, and, of a module, the module.
     `ahead` are the arguments that go by position; `hinted` are the hints of the two runs where any will not do; `promise`
-    are the types of the results, where they are to be proved."""
+    are the types of the results, where they are to be proved; `given` is what the module says of the sizes."""
 
     name: str
     code: Callable[..., Any]
@@ -56,6 +58,7 @@ class Target(Node):
     ahead: tuple[str, ...] = ()
     hinted: tuple[Mapping[str, int], ...] = ()
     promise: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> tuple[str, ...]:
@@ -79,7 +82,17 @@ def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs:
         scope = vars(module)
         values = {one.name: _value(one, scope) for one in given}
         code = _built(name, found, {one.name: _value(one, scope) for one in built_with}, init, bool(values))
-        return targeted(name, code, values, inputs)
+        found = _exported(scope, code, values)
+        target = targeted(name, code, {**found.values, **values}, inputs)
+        return replace(target, given=tuple(t for t in found.given if set(names_in(t)) <= set(target.sizes)))
+
+
+def _exported(scope: Mapping[str, Any], code: Any, values: Mapping[str, Any]) -> Exported:
+    """What the module declares of the arguments, where some are still needed."""
+    params = _parameters(code) if callable(code) else {}
+    plain = [n for n, p in params.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    is_asked = not values or any(params[n].default is params[n].empty and n not in values for n in plain)
+    return (exported(scope, plain) if is_asked else None) or Exported({}, ())
 
 
 def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | None = None) -> Target:
