@@ -4,14 +4,17 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
+# What the demo needs, and what working on Rx needs.
+SMALL := $(VENV)/.small
 INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 JOBS ?= 2
 # The share of all random programs that `make fuzz` tries (tests/support/fuzz.py counts them); `make test` takes a sample.
 RX_FUZZ ?= 1
 
 .PHONY: demo test test-torch test-editors pictures check fuzz format weights packaged-models vscode clean distclean
 
-demo: $(INSTALLED) weights
+demo: $(SMALL)
 	@$(BIN)/python examples/tour.py
 
 test: $(INSTALLED) weights
@@ -28,7 +31,7 @@ TORCH := .venv-torch
 test-torch: $(INSTALLED)
 	@test -x $(TORCH)/bin/python || $(BIN)/python -m venv $(TORCH)
 	@$(TORCH)/bin/python -m pip install -q -e '.[dev,torch]' jaxtyping
-	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/test_torch*.py tests/test_docs.py -k "torch or python-models"
+	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/test_torch*.py tests/test_docs.py -k "torch or python-models or README or existing-project"
 
 # Every test of a family of random programs, and at the end a table of what was tried and what was wrong.
 fuzz: $(INSTALLED)
@@ -39,7 +42,7 @@ format: $(INSTALLED)
 	@$(BIN)/ruff format .
 
 # The trained weights of the sentence encoder and of the voice activity detector. Without a network this says so and goes on.
-weights: $(INSTALLED)
+weights: $(SMALL)
 	@$(BIN)/python examples/minilm/fetch.py
 	@$(BIN)/python examples/vad/fetch.py
 
@@ -71,15 +74,20 @@ $(VSIX): $(VSIX_SOURCES)
 
 # `python -m venv` needs ensurepip, which some distributions keep in a package of its own; pip can fill the gap.
 # build/ goes first: a module that was deleted would otherwise stay in what is installed.
-$(INSTALLED): pyproject.toml
+$(SMALL): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Rx needs Python 3.11 or newer (PYTHON=/path/to/python3.11 make ...)"; exit 1; }
-	@echo "Installing Rx and its tools into $(VENV) (once)"
+	@echo "Installing Rx into $(VENV) (once)"
 	@rm -rf build
 	@test -x $(BIN)/python && $(BIN)/python -m pip --version >/dev/null 2>&1 \
 		|| { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) 2>/dev/null; } \
 		|| { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) \
 			&& $(PYTHON) -m pip --python $(BIN)/python install -q pip; }
-	@$(BIN)/python -m pip install -e '.[dev,minilm]'
+	@$(PIP) --no-compile -e '.[onnx]'
+	@touch $@
+
+$(INSTALLED): $(SMALL)
+	@echo "Installing the tools for working on Rx into $(VENV) (once)"
+	@$(PIP) -e '.[dev,minilm]'
 	@touch $@
 
 clean:

@@ -5,7 +5,7 @@
 
 Each model, those of `made_models.py` among them, is run at bindings of four kinds: drawn from the contract by the solver, such
 as break exactly one condition, at the edges of conditions, and uniform ones; then with indices at the ends of their ranges
-and one beyond. A disagreement falls under a row of the table in docs/onnx.md (`ROWS`), or it is a mistake.
+and one beyond. A disagreement falls under a row of the table in docs/onnx-operators.md (`ROWS`), or it is a mistake.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
-from click.core import ParameterSource
 
 from ..lang.cells import shown
 from ..lang.checked import Counts
@@ -35,6 +34,7 @@ from .files import (
     rules,
 )
 from .following import followed
+from .settings import WithSettings, from_command_line
 from .targets import arg_option, init_option
 from .terminal import print_diagnostics
 
@@ -56,10 +56,10 @@ class Outcome(NamedTuple):
     supposed: tuple[Supposed, ...] | None
 
 
-@click.command()
+@click.command(cls=WithSettings)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--strict", is_flag=True, help="A claim that cannot be proved is an error.")
-@click.option("--allow-empty", is_flag=True, help="What works only on empty tensors is a warning, no error.")
+@click.option("--strict/--no-strict", help="A claim that cannot be proved is an error.")
+@click.option("--allow-empty/--no-allow-empty", help="What works only on empty tensors is a warning, no error.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text", show_default=True,
     help="How to print what was found.",
@@ -136,6 +136,8 @@ def check(
     printed: what its inputs must satisfy, and which nodes demand it. So it is of PyTorch code, FILE.py:NAME or
     PACKAGE.MODULE:NAME, where NAME is a function, a class of modules, a module, or what makes one: this form alone imports and
     runs that code, in a process of its own. FILE.py by itself is not run: what could be named is listed.
+
+    [tool.rx] in the nearest pyproject.toml may set strict, allow-empty, roots and given; what is written here wins.
     """
     places = folders(roots)
     if watched:
@@ -171,7 +173,8 @@ def check(
     for line in (*_asked_for(found, explained), *((_stats(outcome),) if stats else ())):
         click.echo(line, err=form in ("json", "sarif"))  # standard output has one object then
     conclude(unread)
-    all_met(text for text in given if found and all(text in one.unmet for one in found))
+    if from_command_line(click.get_current_context(), "given"):
+        all_met(text for text in given if found and all(text in one.unmet for one in found))
     is_unread = any(d.code.is_unread for d in outcome.diagnostics)
     return 2 if is_unread else 1 if outcome.rejected else 0
 
@@ -192,7 +195,7 @@ def _asked_of_python(
         raise Unusable("--init takes one piece of Python code")
     asked = click.get_current_context()
     for name, option in _NOT_OF_PYTHON.items():
-        if count and asked.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        if count and from_command_line(asked, name):
             raise Unusable(f"{option} is not for Python code")
     return AskedOfPython(init, args, dynamic, at, profile)
 

@@ -28,6 +28,8 @@ COMMANDS = {
     "explain": ("rxlang.cli.explain:explain", "Show the page about a diagnostic."),
 }
 
+# Where a shell says that it wants a word completed.
+COMPLETE = "_RX_COMPLETE"
 BROKEN_PIPE = 141
 UNWRITTEN = 2
 # The packages that programs run over; what only checks needs none of them.
@@ -40,7 +42,7 @@ class Commands(click.Group):
     """A group whose commands are imported when they are called."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args:
+        if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help(), err=True)
             ctx.exit(click.UsageError.exit_code)
         return super().parse_args(ctx, args)
@@ -49,6 +51,8 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS and ctx.resilient_parsing:
+            return None
         if cmd_name not in COMMANDS:
             ctx.fail(_no_command(cmd_name))
         module, _, name = COMMANDS[cmd_name][0].partition(":")
@@ -78,16 +82,23 @@ def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> N
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+    "-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
 )
 def rx() -> None:
     """Rx tells before a tensor program runs which of its shapes cannot work, and why."""
 
 
 def main() -> None:
-    status = invoke(sys.argv[1:])
+    asked = os.environ.get(COMPLETE)
+    status = _complete(asked) if asked else invoke(sys.argv[1:])
     gc.freeze()  # ending, Python would look through all that was imported and made once more
     sys.exit(status)
+
+
+def _complete(asked: str) -> int:
+    from click.shell_completion import shell_complete  # a shell asks for it, or nobody
+
+    return shell_complete(rx, {}, "rx", COMPLETE, asked)
 
 
 def invoke(arguments: list[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -12,54 +13,62 @@ CACHE = ROOT / ".cache"
 COMMANDS = {"rx": [sys.executable, "-m", "rxlang"], "python": [sys.executable]}
 
 # What is shown, the command, and the exit status that it has to end with.
-STEPS = (
+FIRST = (
+    ("Attention, checked once for all sizes", "rx check examples/attention.rx", 0),
     (
-        "A function whose type says which shapes fit: checked once, for all sizes. What is left to check are its arguments,"
-        "\n# where it is called from outside: on entry",
-        "rx check examples/ff.rx",
+        "The mistake that everybody makes once: `k` is not transposed. With --strict it is an error",
+        "rx check --strict examples/attention_wrong.rx",
+        1,
+    ),
+    (
+        "The right one, run",
+        "rx run examples/attention.rx --call @attention --arg q=float32[1,2,3]:ones --arg k=float32[1,5,3]:ones "
+        "--arg v=float32[1,5,3]:arange",
         0,
     ),
-    ("The same function, run on 2 rows of 8", "rx run examples/ff.rx --call @ff --arg x=int8[2,8]:arange", 0),
-    ("A call that can never work is found before anything runs", "rx check examples/ff_wrong.rx", 1),
-    ("A two-layer perceptron that computes exclusive or", "rx run examples/mlp.rx", 0),
-    (
-        "A gated feed-forward block against NumPy's results, of many lengths",
-        "python examples/ffn/run.py",
-        0,
-    ),
+    ("An ONNX model: which sizes it accepts, and which node says so", "rx check examples/exported/gpt.onnx", 0),
+)
+PYTHON = (
+    "The same model in Python as it stands: which line of it says so",
+    'rx check examples/exported/model.py:GPT --arg "ids=int64[batch, time]"',
+    0,
+)
+LARGER = (
     (
         "A language model whose heads share keys and values, with two kinds of caches, against NumPy's results",
         "python examples/decoder/run.py",
         0,
     ),
 )
-# Those that need trained weights: what each is called, the file, and the step.
+# Those that need trained weights: what each is called, what fetches them, the file, and the steps.
 TRAINED = (
     (
         "voice activity detector",
+        "examples/vad/fetch.py",
         CACHE / "vad" / "vad.npz",
         (
-            "A trained voice activity detector, written in Rx: a loop carries what it remembers through a minute of sound",
-            "python examples/vad/listen.py",
-            0,
-        ),
-    ),
-    (
-        "voice activity detector's model file",
-        CACHE / "vad" / "silero_vad_16k_op15.onnx",
-        (
-            "The same detector as its authors exported it: what the ONNX model demands of its inputs, and which node says so",
-            "rx check .cache/vad/silero_vad_16k_op15.onnx",
-            0,
+            (
+                "A trained voice activity detector, written in Rx: a loop carries what it remembers through a minute of sound",
+                "python examples/vad/listen.py",
+                0,
+            ),
+            (
+                "The same detector as its authors exported it: what the ONNX model demands of its inputs",
+                "rx check .cache/vad/silero_vad_16k_op15.onnx",
+                0,
+            ),
         ),
     ),
     (
         "sentence encoder",
+        "examples/minilm/fetch.py",
         CACHE / "minilm" / "model.safetensors",
         (
-            "A trained sentence encoder, all-MiniLM-L6-v2, written in Rx: how alike are five sentences?",
-            "python examples/minilm/embed.py",
-            0,
+            (
+                "A trained sentence encoder, all-MiniLM-L6-v2, written in Rx: how alike are five sentences?",
+                "python examples/minilm/embed.py",
+                0,
+            ),
         ),
     ),
 )
@@ -67,8 +76,8 @@ TRAINED = (
 YOUR_TURN = """
 # Your turn: the command `rx` is {rx}
 $ {rx} --help
-$ {rx} check examples/ff.rx
-docs/tutorial.md goes on from here, from nothing to a checked attention block in ten minutes."""
+$ {rx} check examples/attention_wrong.rx --fix
+An ONNX file or a PyTorch model of yours: docs/existing-project.md. The language: docs/tutorial.md, ten minutes."""
 
 
 def show(title: str, command: str, expected: int) -> bool:
@@ -82,13 +91,30 @@ def show(title: str, command: str, expected: int) -> bool:
 
 
 def main() -> int:
-    steps = (*STEPS, *(step for _, weights, step in TRAINED if weights.is_file()))
-    fine = [show(*step) for step in steps]
-    for name, weights, _ in TRAINED:
-        if not weights.is_file():
-            print(f"\nThe {name} was left out: its weights could not be downloaded (`make weights` tries again).")
+    fine = [show(*step) for step in FIRST]
+    if find_spec("torch"):
+        fine.append(show(*PYTHON))
+    else:
+        print("\n(The same model in Python is left out: PyTorch is not installed; pip install -e '.[torch]' has it.)")
+    fine += [show(*step) for step in LARGER]
+    for name, fetch, weights, steps in TRAINED:
+        if fetched(fetch, weights):
+            fine += [show(*step) for step in steps]
+        else:
+            print(f"\nThe {name} was left out: it could not be downloaded (`make demo` tries again).")
     print(YOUR_TURN.format(rx=rx()), flush=True)
     return int(not all(fine))
+
+
+def fetched(fetch: str, weights: Path) -> bool:
+    """Whether the weights of an example are there, and what else it needs; both are downloaded when its turn comes."""
+    if not weights.is_file():
+        print(flush=True)
+        subprocess.run([sys.executable, fetch], cwd=ROOT)
+    if weights.is_file() and "minilm" in fetch and not find_spec("tokenizers"):
+        pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-compile", "--disable-pip-version-check"]
+        return subprocess.run([*pip, "tokenizers>=0.20"]).returncode == 0
+    return weights.is_file()
 
 
 def rx() -> str:

@@ -503,7 +503,7 @@ def test_every_command_has_its_help(rx: Any, name: str) -> None:
 
 
 def test_version_is_that_of_the_package(rx: Any) -> None:
-    status, out, err = rx("--version")
+    status, out, err = rx("-V")
     assert (status, err) == (0, "")
     assert out.startswith("rx 0.")
 

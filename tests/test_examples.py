@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
 CACHE = ROOT / ".cache"
 PROGRAMS = sorted(EXAMPLES.rglob("*.rx"))
-WRONG = {"ff_wrong.rx": ["E301"], "draft.rx": ["W311", "W311"]}
+WRONG = {"ff_wrong.rx": ["E301"], "draft.rx": ["W311", "W311"], "attention_wrong.rx": ["W311"]}
 # The examples whose weights are trained, and the file that has them.
 TRAINED = {"minilm": "model.safetensors", "vad": "vad.npz"}
 
@@ -110,10 +111,14 @@ def test_the_gpt_refuses_heads_that_do_not_divide_the_width() -> None:
 
 def tour(examples: Path) -> list[str]:
     """What the tour says, before the lines that end it."""
-    done = subprocess.run([sys.executable, str(examples / "tour.py")], capture_output=True, text=True, timeout=120)
+    offline = {**os.environ, "PIP_NO_INDEX": "1"}
+    done = subprocess.run(
+        [sys.executable, str(examples / "tour.py")], capture_output=True, text=True, timeout=300, env=offline
+    )
     assert done.returncode == 0, done.stdout
     shown, turn, after = done.stdout.partition("\n# Your turn: the command `rx` is ")
     assert turn and Path(examples.parent, after.split()[0]).exists() and "rx --help\n" in after
+    assert done.stdout.count("\n") <= 120 and done.stdout.startswith("\n# Attention")
     return shown.splitlines()
 
 

@@ -1,4 +1,4 @@
-"""The table of operators in docs/onnx.md is what there are rules for; each operator of ONNX is there or has a reason."""
+"""The table of operators in docs/onnx-operators.md is what there are rules for; each of ONNX is there or has a reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rxlang.frontends.onnx.operators.registry import find, operators  # noqa: E4
 
 from tests.support.one_node import OneNode, one_node  # noqa: E402
 
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "onnx.md"
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "onnx-operators.md"
 BEGIN, END = "<!-- operators -->\n", "<!-- end of operators -->\n"
 # Operators of ONNX that have no rule.
 MISSING = {

