@@ -12,7 +12,7 @@ JOBS ?= 2
 # The share of all random programs that `make fuzz` tries (tests/support/fuzz.py counts them); `make test` takes a sample.
 RX_FUZZ ?= 1
 
-.PHONY: demo test test-torch test-editors pictures check fuzz format weights packaged-models vscode clean distclean
+.PHONY: demo test test-torch test-engines test-editors pictures check fuzz format weights packaged-models vscode clean distclean
 
 demo: $(SMALL)
 	@$(BIN)/python examples/tour.py
@@ -32,6 +32,10 @@ test-torch: $(INSTALLED)
 	@test -x $(TORCH)/bin/python || $(BIN)/python -m venv $(TORCH)
 	@$(TORCH)/bin/python -m pip install -q -e '.[dev,torch]' jaxtyping
 	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/test_torch*.py tests/test_docs.py -k "torch or python-models or README or existing-project"
+
+# The primitives on every engine that is installed, and programs there.
+test-engines: $(INSTALLED)
+	@$(BIN)/python -m pytest -q -n $(JOBS) tests/test_engines.py
 
 # Every test of a family of random programs, and at the end a table of what was tried and what was wrong.
 fuzz: $(INSTALLED)

@@ -63,6 +63,8 @@ def load(
     data_checks: bool = True,
     like: Any = None,
     copy: bool = False,
+    engine: str = "numpy",
+    device: str | None = None,
 ) -> Module:
     """Check a program and make its functions callable; raises CheckError where it is rejected.
 
@@ -73,7 +75,8 @@ def load(
 
     Functions take arrays of NumPy, and of any library that speaks DLPack, without a copy where that can be; `copy` lets them
     come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of. A call whose
-    arguments do not fit raises ShapeError.
+    arguments do not fit raises ShapeError. With `engine="onnxruntime"` or `"torch"` functions run there (docs/engines.md); what
+    an engine has no way for is told here, with its line, by CheckError.
 
     >>> import numpy as np, rxlang as rx
     >>> module = rx.load("ff.rx")  # doctest: +SKIP
@@ -86,9 +89,8 @@ def load(
     files = Files(place.parent, _paths(roots))
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
-    return module_of(
-        report, files, allow_extern, options, _door(place) if data_checks and report.ok else None, like, copy
-    )
+    door = _door(place) if data_checks and report.ok else None
+    return module_of(report, files, allow_extern, options, door, like, copy, engine, device)
 
 
 def _data(place: Path) -> bytes:
@@ -125,6 +127,8 @@ def loads(
     given: Sequence[str] = (),
     like: Any = None,
     copy: bool = False,
+    engine: str = "numpy",
+    device: str | None = None,
 ) -> Module:
     """What `rx.load` does, for a program's text: CheckError is raised where it is rejected. Files are looked for in the
     folder of `filename`.
@@ -138,7 +142,7 @@ def loads(
     base = Path(filename).parent
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
-    return module_of(report, Files(base, _paths(roots)), allow_extern, options, None, like, copy)
+    return module_of(report, Files(base, _paths(roots)), allow_extern, options, None, like, copy, engine, device)
 
 
 def check_source(
@@ -183,6 +187,8 @@ def module_of(
     door: IndexChecks | None = None,
     like: Any = None,
     copy: bool = False,
+    engine: str = "numpy",
+    device: str | None = None,
 ) -> Module:
     """What was checked, made callable; raises CheckError where it was rejected."""
     __tracebackhide__ = True
@@ -191,8 +197,8 @@ def module_of(
     if report.unmet:
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
-        return Module(report.checked, files, allow_extern, door, like, copy)
-    except RxError as problem:  # weights that are not there
+        return Module(report.checked, files, allow_extern, door, like, copy, engine, device)
+    except RxError as problem:  # weights that are not there, or what an engine has no way for
         raise CheckError(problem.diagnostics) from None
 
 

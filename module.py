@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from keyword import iskeyword
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakSet
 
@@ -80,7 +82,8 @@ class Function(Displayed):
         self._plans = module._machine.plans(name)
         self._door = module._door if name == "main" else None
         # Where results are another library's, or indices are looked at, no call takes the short way.
-        self._table = self._plans.table if module._give is None and self._door is None else {}
+        is_quick = module._give is None and self._door is None and module._runner is None
+        self._table = self._plans.table if is_quick else {}
         self._class = quick_class([p.sort for p in function.params])
         self._recursive = module._machine.recursive
         self.__name__ = name
@@ -126,12 +129,24 @@ class Function(Displayed):
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
         copy = bool(options.get("copy", self._module._copy))
+        if self._module._runner is not None:
+            return self._module._runner.call(self._core, args, copy=copy)
         values = convert(self._core, args, copy=copy)
         refused = None if self._door is None else self._door.refusal(values)
         if refused is not None:
             raise ShapeError(refused)
         result = self._module._machine.call(self.__name__, values)
         return result if give is None else _given(result, give)
+
+    def export(self, path: str | PathLike[str], *, checks: str = "refuse", opset: int = 20) -> None:
+        """Write the function as an ONNX model, for all sizes, with its contract in the metadata. Raises RxError with all that
+        ONNX has no way for, and, where `checks` is `refuse`, with the checks inside that are left for the run; with `drop`
+        the model does not make them."""
+        from .interp.engines.onnx_export import export  # it loads onnx
+
+        machine = self._module._machine
+        made = export(machine.program, self._core, machine.code, checks=checks, opset=opset)
+        Path(path).write_bytes(made.model.SerializeToString(deterministic=True))
 
     def __repr__(self) -> str:
         return f"<rx function {self.signature or '@' + self.__name__}>"
@@ -221,6 +236,8 @@ class Module(Displayed):
         door: IndexChecks | None = None,
         like: Any = None,
         copy: bool = False,
+        engine: str = "numpy",
+        device: str | None = None,
     ) -> None:
         self._checked = checked
         self._door = door
@@ -234,8 +251,20 @@ class Module(Displayed):
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
         )
         self._made: dict[str, Function] = {}
+        self._runner: Any = None
+        if engine != "numpy":
+            self._runner = self._on(engine, device)
         self.__doc__ = self._help()
         MODULES.add(self)
+
+    def _on(self, engine: str, device: str | None) -> Any:
+        """What calls functions on another engine; raises RxError with all that it has no way for."""
+        from .interp.engines.runners import runner  # few programs run on another engine
+
+        found = runner(engine, self._machine, device)
+        assert found is not None
+        found.prepare(self._names)
+        return found
 
     def _help(self) -> str:
         """What `help` shows: what a module is, and its functions."""

@@ -22,6 +22,7 @@ COMMANDS = {
     "shapes": ("rxlang.cli.shapes:shapes", "Print what is known of each binding's shape and dtype."),
     "infer": ("rxlang.cli.infer:infer", "Print the shapes of every value of an ONNX model, and write them into it."),
     "import": ("rxlang.cli.import_:import_", "Write an ONNX model as an Rx program."),
+    "export": ("rxlang.cli.export:export", "Write a function of a program as an ONNX model."),
     "prove": ("rxlang.cli.prove:prove", "Ask the solver questions about sizes, one a line."),
     "fmt": ("rxlang.cli.fmt:fmt", "Lay programs out in the one canonical way."),
     "lsp": ("rxlang.cli.lsp:lsp", "Serve an editor: diagnostics, hints, completion and what else it asks for."),

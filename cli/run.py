@@ -38,6 +38,15 @@ REJECTED, FAILED = 1, 3
 MOST_CHANGES = 100
 
 
+def _kept(name: str, **settings: Any) -> Callable[[Any], Any]:
+    """An option that the job reads by itself."""
+
+    def keep(ctx: click.Context, option: click.Parameter, value: str | None) -> None:
+        ctx.meta[name] = value
+
+    return click.option(name, expose_value=False, callback=keep, **settings)
+
+
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--call", "name", metavar="@F", help="The function to call; otherwise the script or @main.")
@@ -51,6 +60,8 @@ MOST_CHANGES = 100
 @click.option("--log", is_flag=True, help="Tell each change of the shapes that functions are called with.")
 @given_option
 @click.option("--hint", "hints", multiple=True, metavar="COND", help="Sizes to be fast for, like '@f: n = 128'.")
+@_kept("--engine", metavar="NAME", help="What computes: numpy, onnxruntime or torch.")
+@_kept("--device", metavar="D", help="The device of an engine that has several.")
 @click.option("--dps", is_flag=True, help="Allocate memory by shape programs, and compute into it.")
 @click.option("--allow-extern", is_flag=True, help="Let extern functions run the Python callables that they name.")
 @click.option("--allow-empty", is_flag=True, help="What works only on empty tensors is a warning, no error.")
@@ -157,6 +168,9 @@ class Job:
         self.dps = dps
         self.ranged = ranged
         self.stats_file = stats_file
+        kept = click.get_current_context().meta
+        self.engine: str = kept.get("--engine") or "numpy"
+        self.device: str | None = kept.get("--device")
         self.clock = Clock()
         self.place = program.base / Path(program.name).name
         self.name = shown(program.name)
@@ -200,9 +214,9 @@ class Job:
         except KeyboardInterrupt as stop:
             _say_where(stop)
             raise
-        except RxError as problem:  # weights that cannot be read
+        except RxError as problem:  # weights that cannot be read, or what an engine has no way for
             print_diagnostics(problem.diagnostics)
-            return Unusable.exit_code
+            return REJECTED if self.engine != "numpy" else Unusable.exit_code
         seconds = time.perf_counter() - began
         self._show(results, folder)
         if self.stats:
@@ -238,11 +252,28 @@ class Job:
 
     def _results(self, machine: Any, function: core.Function | None, values: Any) -> list[tuple[str, Any]]:
         if function is None:
+            if self.engine != "numpy":
+                raise Unusable(f"the engine {self.engine} runs functions, and {self.name} has a script: --call one")
             return list(machine.script().items())
-        result = machine.call(self.called, values)
+        runner = self._runner(machine)
+        result = machine.call(self.called, values) if runner is None else runner.call(function, values)
         if isinstance(result, tuple) and not isinstance(function.result, core.BaseSort):
             return [(f"result {i}", part) for i, part in enumerate(result)]
         return [("result", result)]
+
+    def _runner(self, machine: Any) -> Any:
+        """What calls the function on another engine; None for NumPy."""
+        if self.engine == "numpy":
+            return None
+        from ..interp.engines.runners import Unavailable, runner  # few runs are on another engine
+
+        try:
+            found = runner(self.engine, machine, self.device)
+        except Unavailable as wrong:
+            raise Unusable(str(wrong)) from wrong
+        assert found is not None
+        found.prepare([self.called])
+        return found
 
     def _show(self, results: Sequence[tuple[str, object]], folder: Path | None) -> None:
         from .values import printed, write_array

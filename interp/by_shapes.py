@@ -12,7 +12,7 @@ from itertools import count
 from ..lang import core
 from ..ops.model import TensorInfo
 from . import partial_sizes
-from .follow import Follower, unpack
+from .follow import Follower, State, unpack
 from .guards import Failed, Undefined, Violation
 from .partial_sizes import Consts, Open, Unknown, Value
 from .steps import (
@@ -216,12 +216,12 @@ def _is_kept(step: Step, state: KnownSlots) -> bool | None:
     return True
 
 
-def asked(step: Check | Match, state: KnownSlots) -> bool | None:
+def asked(step: Check | Match, state: State[Value]) -> bool | None:
     """Whether a condition holds, or a shape fits a pattern, whose names it gets; raises Undefined."""
     return partial_sizes.truth(step.cond, state) if isinstance(step, Check) else _fits(step, state)
 
 
-def _fits(step: Match, state: KnownSlots) -> bool | None:
+def _fits(step: Match, state: State[Value]) -> bool | None:
     try:
         shape = partial_sizes.dims(partial_sizes.tensor(state, step.tensor))
         widths = [_width(d, step, state) for d in step.dims]
@@ -240,7 +240,7 @@ def _fits(step: Match, state: KnownSlots) -> bool | None:
     return partial_sizes.all_of(*(_is(dim, found, state) for dim, found in asked))
 
 
-def _width(dim: core.SizeExpr | core.Splice, step: Match, state: KnownSlots) -> int | None:
+def _width(dim: core.SizeExpr | core.Splice, step: Match, state: State[Value]) -> int | None:
     """How many dimensions a part of a pattern takes; None for all that are left. Raises Open."""
     if not isinstance(dim, core.Splice):
         return 1
@@ -248,7 +248,7 @@ def _width(dim: core.SizeExpr | core.Splice, step: Match, state: KnownSlots) -> 
     return len(known) if isinstance(known, tuple) else None
 
 
-def _is(dim: core.SizeExpr | core.Splice, found: tuple[Value, ...], state: KnownSlots) -> bool | None:
+def _is(dim: core.SizeExpr | core.Splice, found: tuple[Value, ...], state: State[Value]) -> bool | None:
     try:
         wanted = partial_sizes.shape_level(dim, state)
     except Open:

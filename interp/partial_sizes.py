@@ -36,6 +36,10 @@ class Unknown:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __neg__ = _made
     __rfloordiv__ = __rmod__ = _made
 
+    def of(self, function: Any, sizes: Sequence[Any]) -> Unknown:
+        """What a function gives of sizes, of which it is the first that is not known."""
+        return Unknown()
+
     def _asked(self, *_: object) -> NoReturn:
         raise Open
 
@@ -114,7 +118,8 @@ def all_of(*conds: bool | None) -> bool | None:
 
 
 def _known(function: Any, sizes: Sequence[Any]) -> Any:
-    return function(*sizes) if all(isinstance(size, int) for size in sizes) else Unknown()
+    unknown = next((size for size in sizes if not isinstance(size, int)), None)
+    return function(*sizes) if unknown is None else unknown.of(function, sizes)
 
 
 def compare(op: str, a: Any, b: Any) -> bool | None:
@@ -230,10 +235,10 @@ constant = tensor_info
 _NO_SIZE = 2**63
 
 
-def primitive(row: Primitive, args: Sequence[Any]) -> tuple[Value, bool]:
+def primitive(row: Primitive, args: Sequence[Any], ctx: PartialCtx | None = None) -> tuple[Value, bool]:
     """What a call of a primitive gives, and whether all that it requires holds, whatever the elements are; raises Violation
     where it surely fails, and Open where nothing is known."""
-    ctx = PartialCtx()
+    ctx = ctx or PartialCtx()
     try:
         found = evaluate(row, seen(row, args, _info), ctx)
     except (RankUnknown, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):

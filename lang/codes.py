@@ -77,6 +77,7 @@ E248 names: a declared shape that is not the one a model gives
 E250 names: a model that is not what its contract says
 E251 names: a contract that cannot be compared
 E252 names is_whole is_unread: Python code that cannot be traced
+E253 names: what an engine has no way for
 E299 names: not supported yet
 
 # In sizes and dtypes
@@ -101,6 +102,7 @@ E318 sizes: Python code that raises
 
 # Left for when it runs
 W311 sizes is_doubt of_shapes: a claim that could not be proved
+W314 sizes: a check that an exported model does not make
 W312 sizes is_absent: weights that are not there yet
 W313 sizes: a reshape that stands for a transpose
 

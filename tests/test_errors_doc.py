@@ -34,6 +34,7 @@ WITHOUT_WRONG_PROGRAM = {
     "E250",
     "E251",
     "E252",
+    "E253",
     "E299",
     "E318",
     "N205",
@@ -41,6 +42,7 @@ WITHOUT_WRONG_PROGRAM = {
     "N207",
     "N303",
     "R404",
+    "W314",
 }
 
 PREFACE = """# Diagnostics

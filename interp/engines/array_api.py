@@ -1,0 +1,372 @@
+"""Kernels over a namespace of the array API standard: what NumPy-like libraries have in common, and no more."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...lang.dtypes import DTYPES, DType
+from ..kernels.elementwise import _ERFC_32, _ERFC_64
+from ..kernels.registry import BadValue
+from .table import Engine, Kernel, Unsupported
+
+Array = Any
+# What the standard has under the same name, of one operand and of two.
+_UNARY = [
+    "negative",
+    "abs",
+    "sign",
+    "sqrt",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "logical_not",
+    "bitwise_invert",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "signbit",
+    "matrix_transpose",
+]
+_BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "maximum",
+    "minimum",
+    "atan2",
+    "logaddexp",
+    "hypot",
+    "copysign",
+    "equal",
+    "not_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "nextafter",
+]
+_ORDER = ("less", "less_equal", "greater", "greater_equal")
+_ROUNDING = ("floor", "ceil", "trunc", "round")
+_STANDARD = ("bool", "float32", "float64", "complex64", "complex128")
+
+
+class ArrayApi(Engine):
+    """An engine of a namespace; its arrays convert by `asarray`."""
+
+    def __init__(self, name: str, namespace: Any) -> None:
+        self.name = name
+        self.xp = namespace
+        self.own = {}
+        names = [*_STANDARD, *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))]
+        self.dtypes = {n: getattr(namespace, n) for n in names}
+        _Tables(self).fill()
+
+    def array(self, value: Any) -> Array:
+        value = np.asarray(value)
+        return self.xp.asarray(value if value.flags.writeable else value.copy(), dtype=self.dtypes[value.dtype.name])
+
+    def numpy(self, x: Array) -> Any:
+        return np.array(np.from_dlpack(x)) if not hasattr(x, "__array__") else np.asarray(x)
+
+    def dtype(self, dtype: DType) -> Any:
+        return self.dtypes[dtype.name]
+
+    def dtype_of(self, x: Array) -> DType:
+        if isinstance(x, bool | int | float):
+            return DTYPES["bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float64"]
+        return next(DTYPES[name] for name, own in self.dtypes.items() if own == x.dtype)
+
+    def of(self, value: Array, like: Array) -> Array:
+        """A literal number in the dtype of what stands beside it."""
+        if not isinstance(value, bool | int | float):
+            return value
+        if isinstance(like, bool | int | float):
+            return self.array(np.asarray(value))
+        return self.xp.asarray(value, dtype=like.dtype)
+
+
+class _Tables:
+    """The kernels of one namespace."""
+
+    def __init__(self, engine: ArrayApi) -> None:
+        self.engine = engine
+        self.xp = engine.xp
+
+    def fill(self) -> None:
+        own = self.engine.own
+        own.update({n: getattr(self.xp, n) for n in _UNARY})
+        own.update({n: self._binary(getattr(self.xp, n)) for n in _BINARY})
+        own.update({n: self._order(getattr(self.xp, n)) for n in _ORDER})
+        own.update({n: self._rounding(getattr(self.xp, n)) for n in _ROUNDING})
+        kernels = {n.removeprefix("k_"): getattr(self, n) for n in dir(self) if n.startswith("k_")}
+        own.update(kernels)
+
+    def _binary(self, function: Kernel) -> Kernel:
+        def run(x: Array, y: Array) -> Array:
+            return function(self.engine.of(x, y), self.engine.of(y, x))
+
+        return run
+
+    def _order(self, function: Kernel) -> Kernel:
+        def run(x: Array, y: Array) -> Array:
+            return function(self._ordered(self.engine.of(x, y)), self._ordered(self.engine.of(y, x)))
+
+        return run
+
+    def _ordered(self, x: Array) -> Array:
+        """Truths as numbers, which the standard puts in order."""
+        is_bool = self.engine.dtype_of(x).kind == "bool"
+        return self.xp.astype(x, self.engine.dtypes["uint8"]) if is_bool else x
+
+    def _rounding(self, function: Kernel) -> Kernel:
+        def run(x: Array) -> Array:
+            return x if self.engine.dtype_of(x).kind in ("int", "uint") else function(x)
+
+        return run
+
+    def _axes(self, x: Array, axis: Any) -> Any:
+        return axis if axis is None or len(axis) != 1 else axis[0]
+
+    # Element by element
+
+    def k_identity(self, x: Array) -> Array:
+        return self.engine.of(x, x)
+
+    def k_pow(self, x: Array, y: Array) -> Array:
+        base, power = self.engine.of(x, y), self.engine.of(y, x)
+        if self.engine.dtype_of(power).kind == "int" and bool(self.xp.any(power < 0)):
+            raise BadValue("the exponent `y` of integers holds a negative number")
+        return self.xp.pow(base, power)
+
+    def k_where(self, condition: Array, x: Array, y: Array) -> Array:
+        return self.xp.where(self.engine.of(condition, condition), self.engine.of(x, y), self.engine.of(y, x))
+
+    def k_real(self, x: Array) -> Array:
+        return self.xp.real(x) if self.engine.dtype_of(x).kind == "complex" else x
+
+    def k_imag(self, x: Array) -> Array:
+        return self.xp.imag(x) if self.engine.dtype_of(x).kind == "complex" else self.xp.zeros_like(x)
+
+    def k_conj(self, x: Array) -> Array:
+        return self.xp.conj(x) if self.engine.dtype_of(x).kind == "complex" else x
+
+    def k_erf(self, x: Array) -> Array:
+        """By the polynomial that NumPy's kernel has."""
+        xp = self.xp
+        scale, coefficients = _ERFC_32 if self.engine.dtype_of(x).bits == 32 else _ERFC_64
+        size = xp.abs(x)
+        t = 1 / (1 + size * scale)
+        total = t * coefficients[-1]
+        for coefficient in coefficients[-2::-1]:
+            total = (total + coefficient) * t
+        return xp.copysign(1 - total * xp.exp(-size * size), x)
+
+    # Reductions
+
+    def k_sum(self, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
+        return self.xp.sum(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=dtype or x.dtype)
+
+    def k_prod(self, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
+        return self.xp.prod(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=dtype or x.dtype)
+
+    def k_max(self, x: Array, axis: Any, keepdims: bool) -> Array:
+        return x if axis == () else self.xp.max(x, axis=self._axes(x, axis), keepdims=keepdims)
+
+    def k_min(self, x: Array, axis: Any, keepdims: bool) -> Array:
+        return x if axis == () else self.xp.min(x, axis=self._axes(x, axis), keepdims=keepdims)
+
+    def k_mean(self, x: Array, axis: Any, keepdims: bool) -> Array:
+        axes = range(x.ndim) if axis is None else axis
+        count = prod(x.shape[i] for i in axes)
+        total = self.xp.sum(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=x.dtype)
+        return total / self.engine.of(count, total) if count else total / self.engine.of(0, total)
+
+    def k_any(self, x: Array, axis: Any, keepdims: bool) -> Array:
+        return self.xp.any(x, axis=self._axes(x, axis), keepdims=keepdims)
+
+    def k_all(self, x: Array, axis: Any, keepdims: bool) -> Array:
+        return self.xp.all(x, axis=self._axes(x, axis), keepdims=keepdims)
+
+    def k_argmax(self, x: Array, axis: Any, keepdims: bool) -> Array:
+        return self.xp.argmax(x, axis=axis, keepdims=keepdims)
+
+    def k_argmin(self, x: Array, axis: Any, keepdims: bool) -> Array:
+        return self.xp.argmin(x, axis=axis, keepdims=keepdims)
+
+    # Made anew
+
+    def k_full(self, shape: Any, value: Array, dtype: Any) -> Array:
+        given = self.engine.of(value, value)
+        return self.xp.broadcast_to(given if dtype is None else self.xp.astype(given, dtype), shape)
+
+    def k_arange(self, start: int, stop: int | None, step: int, dtype: Any) -> Array:
+        if step == 0:
+            raise BadValue("`step` is 0")
+        first, last = (0, start) if stop is None else (start, stop)
+        made = self.xp.arange(first, last, step, dtype=self.engine.dtypes["int64"])
+        return made if dtype is None else self.xp.astype(made, dtype)
+
+    def k_eye(self, n: int, m: int | None, k: int, dtype: Any) -> Array:
+        return self.xp.eye(n, m, k=k, dtype=dtype or self.engine.dtypes["float32"])
+
+    def k_cast(self, x: Array, dtype: Any) -> Array:
+        kind = self.engine.dtype_of(x).kind
+        whole = kind == "complex" and self.engine.dtype_of(self.xp.zeros(1, dtype=dtype)).kind != "complex"
+        return self.xp.astype(self.xp.real(x) if whole else self.engine.of(x, x), dtype)
+
+    def k_size_to_tensor(self, n: int, dtype: Any) -> Array:
+        made = self.xp.asarray(n, dtype=self.engine.dtypes["int64"])
+        return made if dtype is None else self.xp.astype(made, dtype)
+
+    def k_shape(self, x: Array) -> Array:
+        return self.xp.asarray(tuple(x.shape), dtype=self.engine.dtypes["int64"])
+
+    def k_item(self, t: Array) -> int:
+        return int(t)
+
+    # Shapes
+
+    def k_reshape(self, x: Array, shape: Any) -> Array:
+        from ..kernels.shape import _solved  # the one place that solves a -1 beside a 0
+
+        return self.xp.reshape(x, _solved(x.shape, shape))
+
+    def k_permute_dims(self, x: Array, axes: Any) -> Array:
+        return self.xp.permute_dims(x, tuple(reversed(range(x.ndim))) if axes is None else tuple(axes))
+
+    def k_expand_dims(self, x: Array, axis: Any) -> Array:
+        axes = (axis,) if isinstance(axis, int) else axis
+        rank = x.ndim + len(axes)
+        for i in sorted(a % rank for a in axes):
+            x = self.xp.expand_dims(x, axis=i)
+        return x
+
+    def k_squeeze(self, x: Array, axis: Any) -> Array:
+        gone = tuple(i for i, n in enumerate(x.shape) if n == 1) if axis is None else tuple(axis)
+        return self.xp.squeeze(x, axis=gone) if gone else x
+
+    def k_broadcast_to(self, x: Array, shape: Any) -> Array:
+        return self.xp.broadcast_to(self.engine.of(x, x), shape)
+
+    def k_broadcast_arrays(self, xs: Any) -> Any:
+        return tuple(self.xp.broadcast_arrays(*xs))
+
+    def k_tile(self, x: Array, repeats: Any) -> Array:
+        return self.xp.tile(x, tuple(repeats))
+
+    def k_repeat(self, x: Array, repeats: int, axis: int | None) -> Array:
+        return self.xp.repeat(x, repeats, axis=axis)
+
+    def k_concat(self, xs: Any, axis: int) -> Array:
+        return self.xp.concat(list(xs), axis=axis)
+
+    def k_slice(self, x: Array, starts: Any, stops: Any, axes: Any, steps: Any, forward: bool) -> Array:
+        cuts = [slice(None)] * x.ndim
+        for n, start in enumerate(starts):
+            axis = n if axes is None else axes[n]
+            cuts[axis] = _within(start, stops[n], 1 if steps is None else steps[n], x.shape[axis])
+        return x[tuple(cuts)]
+
+    def k_flip(self, x: Array, axis: Any) -> Array:
+        return self.xp.flip(x, axis=axis)
+
+    def k_roll(self, x: Array, shift: Any, axis: Any) -> Array:
+        if axis is None:
+            return self.xp.roll(x, shift[0])
+        return self.xp.roll(x, tuple(shift) if len(shift) > 1 else shift[0], axis=self._axes(x, axis))
+
+    def k_pad(self, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> Array:
+        if mode != "constant":
+            raise Unsupported("the engine does not take these arguments")
+        if axes is not None:
+            along = {i % x.ndim: pair for i, pair in zip(axes, pads, strict=True)}
+            pads = [along.get(i, (0, 0)) for i in range(x.ndim)]
+        for axis, (low, high) in enumerate(pads):
+            x = self._padded(x, axis, low, high, 0 if value is None else value)
+        return x
+
+    def _padded(self, x: Array, axis: int, low: int, high: int, value: Any) -> Array:
+        def border(count: int) -> Array:
+            shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+            return self.xp.broadcast_to(self.engine.of(value, x), shape)
+
+        return self.xp.concat([border(low), x, border(high)], axis=axis) if low or high else x
+
+    # Products
+
+    def k_matmul(self, x: Array, y: Array) -> Array:
+        return self.xp.matmul(x, y)
+
+    # By position
+
+    def _checked(self, positions: Array, name: str, size: int, axis: int, least: int) -> Array:
+        """Positions as int64 from the front; one that is out of range is refused."""
+        xp = self.xp
+        places = xp.astype(positions, self.engine.dtypes["int64"])
+        if prod(places.shape) and bool(xp.any((places < least) | (places >= size))):
+            raise BadValue(f"`{name}` holds a position that axis {axis} of `x` of size {size} does not have")
+        return xp.where(places < 0, places + size, places)
+
+    def k_take(self, x: Array, indices: Any, axis: int | None) -> Array:
+        axis, size = axis or 0, x.shape[axis or 0]
+        given = self.xp.asarray(indices, dtype=self.engine.dtypes["int64"]) if isinstance(indices, int) else indices
+        places = self._checked(given, "indices", size, axis, -size)
+        taken = self.xp.take(x, self.xp.reshape(places, (-1,)), axis=axis)
+        axis %= x.ndim
+        return self.xp.reshape(taken, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
+
+    def k_embedding(self, ids: Array, table: Array) -> Array:
+        places = self._checked(ids, "ids", table.shape[0], 0, 0)
+        taken = self.xp.take(table, self.xp.reshape(places, (-1,)), axis=0)
+        return self.xp.reshape(taken, (*places.shape, *table.shape[1:]))
+
+    def k_filter(self, x: Array, mask: Array) -> Array:
+        return x[mask] if x.ndim == 1 else self.xp.take(x, self.xp.nonzero(mask)[0], axis=0)
+
+    def k_nonzero(self, x: Array) -> Any:
+        return self.xp.nonzero(x)
+
+    def k_sort(self, x: Array, axis: int, descending: bool) -> Array:
+        made = self.xp.astype(self.xp.sort(self._ordered(x), axis=axis), x.dtype)
+        return self.xp.flip(made, axis=axis) if descending else made
+
+    def k_argsort(self, x: Array, axis: int, descending: bool) -> Array:
+        return self.xp.argsort(self._ordered(x), axis=axis, descending=descending)
+
+
+def _within(start: int, stop: int, step: int, size: int) -> slice:
+    """The same elements by offsets that the standard allows: none lies beyond the axis."""
+    first, last, by = slice(start, stop, step).indices(size)
+    if not range(first, last, by):
+        return slice(0, 0, 1)
+    return slice(first, None if last < 0 else last, by)
+
+
+def strict() -> ArrayApi:
+    """The engine of array-api-strict, which has the standard and nothing else: for tests."""
+    import array_api_strict  # only tests need it
+
+    return ArrayApi("array-api-strict", array_api_strict)

@@ -1,0 +1,190 @@
+"""An ONNX graph while it grows: nodes, each once, constants, and sizes as values of one element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from ...lang.dtypes import DType
+from ...lang.source import Span
+from ..dtypes import numpy_dtype
+from .symbolic import Dim, Dims
+from .table import Refused
+
+_TYPES = {
+    "bool": TensorProto.BOOL, "float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16,
+    "float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "complex64": TensorProto.COMPLEX64,
+    "complex128": TensorProto.COMPLEX128, "string": TensorProto.STRING, "int8": TensorProto.INT8,
+    "int16": TensorProto.INT16, "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8,
+    "uint16": TensorProto.UINT16, "uint32": TensorProto.UINT32, "uint64": TensorProto.UINT64,
+}  # fmt: skip
+_OPERATIONS = {"//": "Div", "min": "Min", "max": "Max"}
+
+
+def elem_type(dtype: DType) -> int:
+    """ONNX's number for a dtype."""
+    if dtype.name not in _TYPES:
+        raise Refused(f"tensors of {dtype}")
+    return _TYPES[dtype.name]
+
+
+class Names:
+    """Names of a model's values, none of them twice."""
+
+    def __init__(self) -> None:
+        self.taken: dict[str, int] = {}
+
+    def new(self, stem: str) -> str:
+        count = self.taken.get(stem)
+        self.taken[stem] = (count or 0) + 1
+        return self.new(f"{stem}_{count}") if count else stem
+
+
+class Graph:
+    """One graph of a model: the outermost, or one in it, which sees the values of those around it."""
+
+    def __init__(self, dims: Dims, outer: Graph | None = None) -> None:
+        self.dims = dims
+        self.outer = outer
+        self.root: Graph = outer.root if outer is not None else self
+        self.names: Names = outer.names if outer is not None else Names()
+        self.nodes: list[Any] = []
+        self.initializers: dict[str, Any] = {}
+        self.stem = "value"
+        self.span: Span | None = None
+        # Where the step of each node stands.
+        self.places: dict[str, Span] = {}
+        self._made: dict[Any, tuple[str, ...]] = {}
+
+    def _found(self, key: Any) -> tuple[str, ...] | None:
+        graph: Graph | None = self
+        while graph is not None:
+            if key in graph._made:
+                return graph._made[key]
+            graph = graph.outer
+        return None
+
+    def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+        """The output of a node, or its outputs; one that does the same as another is that one."""
+        given = {name: value for name, value in attributes.items() if value is not None}
+        key = (op, inputs, outputs, tuple(sorted((n, _frozen(v)) for n, v in given.items())))
+        found = self._found(key)
+        if found is None:
+            found = self.add(op, inputs, outputs, given)
+            self._made[key] = found
+        return found[0] if outputs == 1 else found
+
+    def add(self, op: str, inputs: Sequence[str], outputs: int, attributes: Any) -> tuple[str, ...]:
+        """A node of its own."""
+        made = tuple(self.root.names.new(self.root.stem) for _ in range(outputs))
+        span = self.root.span
+        name = self.root.names.new(op if span is None else f"line{span.line}/{op}")
+        if span is not None:
+            self.root.places[name] = span
+        self.nodes.append(helper.make_node(op, list(inputs), list(made), name=name, **attributes))
+        return made
+
+    # Constants
+
+    def constant(self, value: Any, stem: str = "c") -> str:
+        """An array of the model's own; one with the same elements is the same."""
+        array = np.asarray(value)
+        key = ("constant", array.dtype.name, array.shape, array.tobytes())
+        found = self.root._found(key)
+        if found is None:
+            name = self.root.names.new(stem)
+            tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+            self.root.initializers[name] = tensor
+            found = self.root._made[key] = (name,)
+        return found[0]
+
+    def ints(self, values: Sequence[int]) -> str:
+        return self.constant(np.array(values, np.int64).reshape(-1), "sizes")
+
+    # Sizes
+
+    def size(self, size: Any) -> str:
+        """A size as a row of one int64."""
+        size = self.dims.settled(size)
+        if not isinstance(size, Dim):
+            return self.ints([int(size)])
+        total: str | None = None
+        for mono, count in sorted(size.terms, key=lambda t: t[1] < 0):
+            factors = [self._atom(number) for number in mono]
+            factors += [self.ints([abs(count)])] if abs(count) != 1 or not factors else []
+            part = factors[0]
+            for factor in factors[1:]:
+                part = self._named("Mul", part, factor)
+            if total is None:
+                total = part if count > 0 else self._named("Neg", part)
+            else:
+                total = self._named("Add" if count > 0 else "Sub", total, part)
+        assert total is not None
+        return total
+
+    def _named(self, op: str, *inputs: str, **attributes: Any) -> str:
+        before, self.root.stem = self.root.stem, "size"
+        made: str = self.node(op, *inputs, **attributes)
+        self.root.stem = before
+        return made
+
+    def _atom(self, number: int) -> str:
+        atom = self.dims.atoms[number]
+        if atom.op == "dim":
+            tensor, axis = atom.args
+            return self._named("Shape", tensor, start=axis, end=axis + 1)
+        if atom.op == "item":
+            return self._named("Reshape", atom.args[0], self.ints([1]))
+        a, b = map(self.size, atom.args)
+        if atom.op == "broadcast":
+            return self._named("Where", self._named("Equal", a, self.ints([1])), b, a)
+        if atom.op == "%":
+            return self._named("Mod", a, b)
+        if atom.op == "//" and not self._is_natural(atom.args[0]):
+            rest = self._named("Mod", a, b)  # which has the sign of the divisor, and that is positive
+            return self._named("Div", self._named("Sub", a, rest), b)
+        return self._named(_OPERATIONS[atom.op], a, b)
+
+    def _is_natural(self, size: Any) -> bool:
+        return size.is_natural if isinstance(size, Dim) else size >= 0
+
+    def sizes(self, sizes: Sequence[Any]) -> str:
+        """Sizes as one row; numbers beside each other are one constant."""
+        settled = [self.dims.settled(s) for s in sizes]
+        if not any(isinstance(s, Dim) for s in settled):
+            return self.ints([int(s) for s in settled])
+        parts: list[str] = []
+        run: list[int] = []
+        for size in [*settled, None]:
+            if isinstance(size, int):
+                run.append(size)
+                continue
+            parts += [self.ints(run)] if run else []
+            run = []
+            parts += [self.size(size)] if size is not None else []
+        return parts[0] if len(parts) == 1 else self._named("Concat", *parts, axis=0)
+
+    def scalar(self, size: Any) -> str:
+        """A size as a scalar."""
+        size = self.dims.settled(size)
+        if not isinstance(size, Dim):
+            return self.constant(np.array(int(size), np.int64), "size")
+        number = self.dims.single(size)
+        if number is not None and self.dims.atoms[number].op == "item":
+            return str(self.dims.atoms[number].args[0])
+        return self._named("Squeeze", self.size(size), self.ints([0]))
+
+    def proto(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.GraphProto:
+        return helper.make_graph(self.nodes, name, list(inputs), list(outputs), list(self.initializers.values()))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list | tuple) else value
+
+
+def literal(value: bool | int | float, dtype: DType) -> Any:
+    return np.array(value).astype(numpy_dtype(dtype))

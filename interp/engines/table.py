@@ -1,0 +1,171 @@
+"""What an engine is: a table of kernels by primitive, with its constants and dtypes.
+
+A kernel takes what NumPy's takes (`kernels/registry.py`), with the engine's arrays and dtypes. One that is a short composition
+of other primitives is written once, for all engines (`@composed`), and an engine that has its own uses that.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property, partial
+from importlib import import_module
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from ...lang.dtypes import DTYPES, DType
+from ...ops import registry as rows
+from ..dispatch import complete
+from ..kernels.registry import BadValue
+
+Kernel = Callable[..., Any]
+
+
+class Refused(Exception):
+    """What an engine has no way for, though it has the kernel; the message completes "the engine ... has no "."""
+
+
+class Unsupported(BadValue, NotImplementedError):
+    """Arguments that an engine's kernel does not take."""
+
+
+class Composition(NamedTuple):
+    """A kernel over others; `uses` are the names of those that it calls."""
+
+    function: Kernel
+    uses: frozenset[str]
+
+
+_COMPOSED: dict[str, FunctionType] = {}
+_FILES = ("composed", "composed_layers")
+
+
+def composed(name: str) -> Callable[[Kernel], Kernel]:
+    """Declare the decorated function, of `ops` and a primitive's parameters, as a composition of the primitives that it calls
+    as `ops.NAME`."""
+
+    def add(function: Kernel) -> Kernel:
+        assert isinstance(function, FunctionType)
+        if name in _COMPOSED:
+            raise ValueError(f"two compositions for {name}")
+        _COMPOSED[name] = function
+        return function
+
+    return add
+
+
+@cache
+def compositions() -> dict[str, Composition]:
+    for file in _FILES:
+        import_module(f".{file}", __package__)
+    known = set(rows.names())
+    return {name: Composition(f, (_asked(f, set()) & known) - {name}) for name, f in _COMPOSED.items()}
+
+
+def _asked(function: FunctionType, seen: set[str]) -> frozenset[str]:
+    """The attributes that a function asks for, and those of its module that it calls: they are the code's own names."""
+    names = set(_named(function.__code__))
+    for name in names - seen:
+        seen.add(name)
+        called = function.__globals__.get(name)
+        if isinstance(called, FunctionType) and called.__module__ == function.__module__:
+            names |= _asked(called, seen)
+    return frozenset(names)
+
+
+def _named(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _named(constant)
+
+
+class Ops:
+    """An engine's primitives by name, called with literal numbers where a program may have them, defaults filled in."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        row = rows.lookup(name)
+        if row is None:
+            raise AttributeError(name)
+        kernel = self.engine.kernel(name)
+
+        def call(*args: Any, **named: Any) -> Any:
+            return kernel(*complete(row, args, named))
+
+        setattr(self, name, call)
+        return call
+
+    def dtype_of(self, x: Any) -> DType:
+        return self.engine.dtype_of(x)
+
+    def named(self, dtype: str) -> Any:
+        """A dtype as kernels of the engine take it."""
+        return self.engine.dtype(DTYPES[dtype])
+
+
+class Engine(ABC):
+    """A table of kernels, with what else a program's text needs: constants and dtypes."""
+
+    name: str
+    own: dict[str, Kernel]
+
+    @cached_property
+    def ops(self) -> Ops:
+        return Ops(self)
+
+    @abstractmethod
+    def array(self, value: Any) -> Any:
+        """A NumPy array, or one of NumPy's scalars, as the engine's."""
+
+    @abstractmethod
+    def dtype(self, dtype: DType) -> Any:
+        """Raises LookupError for a dtype that the engine lacks."""
+
+    @abstractmethod
+    def dtype_of(self, x: Any) -> DType:
+        """The dtype of an array, in Rx; of a literal number the one that stands for it."""
+
+    def has(self, name: str) -> bool:
+        """Whether the engine computes a primitive, itself or by a composition."""
+        return name in self.supported
+
+    @cached_property
+    def supported(self) -> frozenset[str]:
+        """All primitives that the engine computes."""
+        found, left = set(self.own), dict(compositions())
+        while more := {n for n, c in left.items() if n in found or c.uses <= found}:
+            found |= more
+            left = {n: c for n, c in left.items() if n not in more}
+        return frozenset(found)
+
+    def kernel(self, name: str) -> Kernel:
+        """What computes a primitive that the engine has."""
+        if name in self.own:
+            return self.own[name]
+        return partial(composition, compositions()[name].function, self.ops)
+
+
+def composition(function: Kernel, ops: Ops, *args: Any) -> Any:
+    """A composition; of floats of two bytes in float32."""
+    short = next((d for d in map(ops.dtype_of, filter(_is_array, args)) if d.kind == "float" and d.bits == 16), None)
+    if short is None:
+        return function(ops, *args)
+    wide = [_widened(ops, a) if _is_array(a) else a for a in args]
+    result = function(ops, *wide)
+    return tuple(_narrow(ops, r, short) for r in result) if isinstance(result, tuple) else _narrow(ops, result, short)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape")
+
+
+def _widened(ops: Ops, x: Any) -> Any:
+    dtype = ops.dtype_of(x)
+    return ops.cast(x, ops.named("float32")) if dtype.kind == "float" and dtype.bits == 16 else x
+
+
+def _narrow(ops: Ops, x: Any, dtype: DType) -> Any:
+    return ops.cast(x, ops.engine.dtype(dtype)) if ops.dtype_of(x).name == "float32" else x

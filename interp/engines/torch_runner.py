@@ -1,0 +1,179 @@
+"""A checked program over PyTorch: the text that NumPy's kernels run under, with those of PyTorch in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ...lang import codes
+from ...lang.diagnostics import Diagnostic, RxError, error
+from ...lang.dtypes import DTYPES
+from ...ops import registry as rows
+from .. import guards
+from ..compile import Code, Options, compile_program
+from ..core_uses import reachable
+from ..dispatch import complete
+from ..dtypes import dtype_of, numpy_dtype
+from ..guards import Ghost
+from ..kernels.registry import BadValue
+from ..lower import lower
+from ..names import mangle
+from ..steps import Block, Compute, Invoke, every
+from .runners import Runner
+from .torch_engine import Torch
+
+if TYPE_CHECKING:
+    from ..run import Machine
+
+
+class TorchRunner(Runner):
+    """Functions take and give tensors of PyTorch, through which gradients flow."""
+
+    def __init__(self, machine: Machine, device: str) -> None:
+        super().__init__(machine)
+        self.engine = Torch(device)
+        self._made: Code | None = None
+        self._routines = {r.name: r for r in lower(machine.program).routines}
+
+    def ready(self, name: str) -> None:
+        """Raises RxError with every primitive on the way of a call that PyTorch has not."""
+        function = self.machine.function(name)
+        assert function is not None
+        wrong = [d for reached in sorted(reachable(self.machine.program, function)) for d in self._missing(reached)]
+        if name not in self._routines:
+            message = f"the engine torch has no list of implementations, which @{name} is"
+            wrong.append(error(codes.E253, message, function.span))
+        if wrong:
+            raise RxError(*wrong)
+
+    def _missing(self, name: str) -> list[Diagnostic]:
+        found: list[Diagnostic] = []
+        routine = self._routines.get(name)
+        for step in () if routine is None else (*every(Block(routine.entry)), *every(routine.body)):
+            if isinstance(step, Compute) and not self.engine.has(step.row.name):
+                found.append(error(codes.E253, f"the engine torch has no @{step.row.name}", step.span))
+            if isinstance(step, Invoke) and step.way in ("extern", "list"):
+                message = f"the engine torch cannot call @{step.callee}, which is Python code or a list"
+                found.append(error(codes.E253, message, step.span))
+        return found
+
+    def run(self, name: str, args: Sequence[Any]) -> Any:
+        code = self._code()
+        try:
+            return self.machine.attempt(code.namespace["b_" + mangle(name)], *args)
+        except NotImplementedError as problem:  # PyTorch has no such kernel for a dtype
+            told = BadValue(str(problem)).with_traceback(problem.__traceback__)
+            raise self.machine.explained(told) from None
+
+    # Arguments
+
+    def seen(self, value: Any) -> Any:
+        """What stands for a tensor at the door: its shape and its dtype."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        dtype = numpy_dtype(self.engine.dtype_of(value))
+        return np.broadcast_to(np.zeros((), dtype), tuple(value.shape))
+
+    def own(self, values: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
+        return tuple(map(self._own, values, args))
+
+    def _own(self, value: Any, arg: Any) -> Any:
+        if isinstance(value, torch.Tensor) and isinstance(arg, np.ndarray):
+            return value
+        if isinstance(arg, tuple) and isinstance(value, tuple | list):
+            return tuple(map(self._own, value, arg))
+        return self._inward(arg)
+
+    def _inward(self, arg: Any) -> Any:
+        if isinstance(arg, np.ndarray | np.generic):
+            return self.engine.array(arg)
+        if isinstance(arg, np.dtype):
+            return self.engine.dtype(dtype_of(arg))
+        return tuple(map(self._inward, arg)) if isinstance(arg, tuple) else arg
+
+    # Code
+
+    def _code(self) -> Code:
+        """The program's text over PyTorch; its consts are those that NumPy has made."""
+        if self._made is None:
+            options = Options(direct=False, reuse=False, ahead=False)
+            made = compile_program(self.machine.program, self.machine.weights, options)
+            made.namespace.update(self._translated(made.namespace))
+            consts = {n: v for n, v in self.machine.code.namespace.items() if n.startswith("c_")}
+            made.namespace.update({n: self._global(v) for n, v in consts.items()})
+            self._made = made
+        return self._made
+
+    def _translated(self, space: dict[str, Any]) -> dict[str, Any]:
+        found = {n: self._global(v) for n, v in space.items() if _is_data(v)}
+        for name in rows.names():
+            mangled = mangle(name)
+            if "kernel_" + mangled in space and self.engine.has(name):
+                found["kernel_" + mangled] = self.engine.kernel(name)
+            if "p_" + mangled in space and self.engine.has(name):
+                found["p_" + mangled] = partial(self._primitive, name)
+        guarded = {n: partial(self._guard, v) for n, v in space.items() if n.startswith("k") and _is_guard(v)}
+        return {**found, **guarded, **self._helpers()}
+
+    def _global(self, value: Any) -> Any:
+        if isinstance(value, frozenset):
+            known = (dtype_of(d) for d in value)
+            return frozenset(self.engine.dtype(d) for d in known if d.name in self.engine.dtypes)
+        return self._inward(value)
+
+    def _helpers(self) -> dict[str, Callable[..., Any]]:
+        return {
+            "as_size": lambda v: guards.as_size(self._plain(v)),
+            "as_sizes": lambda v: guards.as_sizes(self._plain(v)),
+            "as_shape": lambda v: guards.as_shape(self._plain(v)),
+            "owned": lambda v: v,
+            "buffer_for": lambda total, first: first.new_empty((total, *first.shape)),
+            "stacked": self._stacked,
+        }
+
+    def _stacked(self, shape: Any, dtype: Any, values: Sequence[Any] = ()) -> Any:
+        if values:
+            return torch.stack(list(values))
+        if dtype is None:
+            raise guards.Undefined("no turn ran, and only a turn tells the shape and the dtype of what is stacked here")
+        return torch.empty([max(n, 0) for n in shape], dtype=dtype, device=self.engine.device)
+
+    def _plain(self, value: Any) -> Any:
+        return self.engine.numpy(value) if isinstance(value, torch.Tensor) else value
+
+    # Checks
+
+    def _guard(self, check: Callable[..., None], *args: Any) -> None:
+        check(*map(self._looked_at, args))
+
+    def _looked_at(self, value: Any) -> Any:
+        """What a rule sees of an argument: a type, and the elements where they may be sizes."""
+        if isinstance(value, tuple | list):
+            return tuple(map(self._looked_at, value))
+        if isinstance(value, torch.dtype):
+            return numpy_dtype(next(DTYPES[n] for n, own in self.engine.dtypes.items() if own == value))
+        if not isinstance(value, torch.Tensor):
+            return value
+        dtype = self.engine.dtype_of(value)
+        if dtype.kind in ("int", "uint") and value.ndim <= 1:
+            return self.engine.numpy(value)
+        return Ghost(tuple(value.shape), numpy_dtype(dtype))
+
+    def _primitive(self, name: str, *args: Any, **named: Any) -> Any:
+        row = rows.lookup(name)
+        assert row is not None
+        given = complete(row, args, named)
+        guards.guard(row, [self._looked_at(v) for v in given])
+        return self.engine.kernel(name)(*given)
+
+
+def _is_data(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic | np.dtype | frozenset)
+
+
+def _is_guard(value: Any) -> bool:
+    return callable(value) and getattr(value, "__name__", "") == "check"
