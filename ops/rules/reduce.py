@@ -325,8 +325,8 @@ def sum_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     """`x` summed over the axes along which a tensor of `shape` would be repeated to have the shape of `x`: the transpose of
     `broadcast_to`.
 
-    Axes are aligned from the last; each size in `shape` is 1 or that of `x`, and `x` may have more leading axes, which are summed
-    away. Where the shapes are the same it is `x`. What an axis of size 0 comes to is 0. JAX's `unbroadcast`, PyTorch's `sum_to_size`.
+    Axes are aligned from the last; each size in `shape` is 1 or that of `x`, and `x` may have more leading axes, which are
+    summed away. Where the shapes are the same it is `x`. What an axis of size 0 comes to is 0. PyTorch's `sum_to_size`.
     """
     source = known_shape(ctx, x)
     for j, d in enumerate(shape):
