@@ -3,6 +3,7 @@
     open        bytes to text; a model is translated to it                lang/parser.py, frontends/onnx/
     load        text to sweet trees, imports included                     lang/modules.py, lang/parser.py
     desugar     sweet trees to one core program                           desugar/desugar.py
+    derive      the bodies of gradients, core to core                     grad/differentiate.py
     check       assertions proved, refuted or left; shapes of everything  simplify/propagate.py
     lower       what is left, to steps over slots, with their last uses   interp/lower.py
     compile     steps to Python source over NumPy, and that to functions  interp/text.py, interp/compile.py
@@ -26,9 +27,10 @@ from .lang.diagnostics import Diagnostic, RxError, error, in_order, likeliest_fi
 from .lang.display import Displayed
 from .lang.files import Files, is_model
 from .lang.given import Given
+from .lang.modules import Loaded as Parsed
 from .lang.modules import Modules, load_program
 from .lang.node import Node, replace
-from .lang.parser import decode
+from .lang.parser import decode, parse
 from .lang.pause import collector_paused
 from .lang.source import Source
 from .lang.stored import BadWeights, Header
@@ -157,7 +159,7 @@ def check_loaded(given: Loaded, options: Options) -> Report:
         given.modules.entry.module.source.name
     ):  # what works only on empty tensors, or in one arm, is a condition
         options = replace(options, allow_empty=True, spare_arms=True)
-    program, sorts = desugar(given.modules, lookup, options.given)
+    program, sorts = _derived(*desugar(given.modules, lookup, options.given))
     return _checked(given.modules, program, (*given.diagnostics, *sorts), given.files, options)
 
 
@@ -166,10 +168,29 @@ def check_part(
     modules: Modules, part: Part, files: Files, options: Options, consts: KnownConsts | None = None
 ) -> Report:
     """Check some items of a program that was loaded, against the signatures of others. Of `consts` nothing is told."""
-    program, diagnostics = desugar(modules, lookup, options.given, part)
+    program, diagnostics = _derived(*desugar(modules, lookup, options.given, part))
     heads = frozenset(f.name for f in program.functions if f.span.source in part.heads)
     options = replace(options, believed=options.believed | heads)
     return _checked(modules, program, diagnostics, files, options, consts)
+
+
+def _derived(program: core.Program, diagnostics: tuple[Diagnostic, ...]) -> tuple[core.Program, tuple[Diagnostic, ...]]:
+    """The program with the bodies of its gradients."""
+    if not program.gradients:
+        return program, diagnostics
+    from .grad.differentiate import differentiate  # few programs have gradients
+
+    derived, problems = differentiate(program, _in_core)
+    return derived, tuple(in_order([*diagnostics, *problems]))
+
+
+def _in_core(text: str) -> core.Program:
+    """A text of our own that is right, as a core program."""
+    module, _ = parse(Source("<gradient>", text))
+    program, problems = desugar(Modules(Parsed("", "", module, ())), lookup)
+    if any(d.severity == "error" for d in problems):
+        raise AssertionError(f"a rule is wrong: {problems[0].message}\n{text}")
+    return program
 
 
 def _checked(
@@ -239,7 +260,7 @@ def desugar_source(
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:
     """The core program as desugaring makes it."""
     given = loaded(source, base, roots)
-    program, sorts = desugar(given.modules, lookup)
+    program, sorts = _derived(*desugar(given.modules, lookup))
     return program, (*given.diagnostics, *sorts)
 
 

@@ -16,6 +16,7 @@ from .consts import consts
 from .declarations import declare
 from .function_values import lambda_
 from .functions import Translator
+from .gradients import derive
 from .implementations import compare_results, gather
 from .loops import loop
 from .script import Script
@@ -49,6 +50,7 @@ def desugar(
     Only a `part` of the program may be wanted.
     """
     world = World(modules, lookup, given, part)
+    derive(world)
     declare(world)
     hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_, loop)
     translator = Translator(world, hooks)
@@ -77,7 +79,8 @@ def desugar(
     there = names | {i.name for i in impls}
     if main is not None and not all(_is_there(world, c.name, there) for c in _called(main)):
         main, script = None, ()
-    program = core.Program(functions, impls, tuple(definitions), main, script)
+    gradients = tuple(g for g in world.gradients if g.name in names)
+    program = core.Program(functions, impls, tuple(definitions), main, script, gradients)
     return program, tuple(in_order(world.certain()))
 
 

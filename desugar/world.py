@@ -142,6 +142,7 @@ class Unit:
         self.types: dict[str, sweet.TypeDecl] = {}
         self.consts: dict[str, sweet.Const] = {}
         self.script: list[sweet.Stmt] = []
+        self.gradients: dict[str, sweet.Gradient] = {}
         self.scope = Scope(world.scope)
         self.broken = loaded.broken
         self._lost: set[str] | None = set() if not loaded.broken else None
@@ -186,6 +187,7 @@ class World:
         self.misspelt: set[Span] = set()
         self.rings: set[frozenset[str]] = set()
         self.comparisons = 20_000
+        self.gradients: list[core.Gradient] = []
         # The parts that all types together may still have, written out: more in a longer program.
         self.room = _ROOM + sum(len(u.module.source.text) for u in self.units) // _LETTERS_OF_A_PART
         self.parts = 0  # those of the one at hand
@@ -239,7 +241,7 @@ class World:
         for item in unit.module.items:
             match item:
                 case sweet.FnDecl():
-                    self._function(unit, item, places)
+                    self.function(unit, item, places)
                 case sweet.Impls():
                     if self._is_new(item.name, f"@{item.name.name}", places):
                         unit.impls[item.name.name] = ImplsInfo(item, unit.qualified(item.name.name))
@@ -250,6 +252,9 @@ class World:
                 case sweet.TypeDecl():
                     if self._is_new(item.name, item.name.name, places):
                         unit.types[item.name.name] = item
+                case sweet.Gradient():
+                    if self._is_new(item.name, f"@{item.name.name}", places):
+                        unit.gradients[item.name.name] = item
                 case sweet.Import():
                     pass
                 case sweet.Let() | sweet.Assert() | sweet.ExprStmt():
@@ -258,7 +263,7 @@ class World:
                     assert_never(item)
         self._script_or_main(unit)
 
-    def _function(self, unit: Unit, item: sweet.FnDecl, places: dict[str, sweet.Ident]) -> None:
+    def function(self, unit: Unit, item: sweet.FnDecl, places: dict[str, sweet.Ident]) -> None:
         if not self._is_new(item.name, f"@{item.name.name}", places):
             return
         form = next((p for p in ("private", "inline", "extern") if p in item.prefixes), "sweet")

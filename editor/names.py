@@ -107,6 +107,9 @@ class _Reader:
                 self._define(item.name, f"@{item.name.name}", 1)
                 for choice in item.choices:
                     self.expr(choice, {})
+            case sweet.Gradient():
+                self._define(item.name, f"@{item.name.name}", 1)
+                self.expr(item.of, {})
             case sweet.Let() | sweet.Assert() | sweet.ExprStmt():
                 self.stmt(item, script)
             case _:

@@ -55,7 +55,7 @@ VIEWS: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("conj", "diff", "resize", "upsample", "pixel_shuffle", "pixel_unshuffle", "depth_to_space", "space_to_depth",
-         "matrix_power", "ifftn"),
+         "matrix_power", "ifftn", "sum_to"),
         "same",
     ),
     "cast": "another dtype",

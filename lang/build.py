@@ -97,6 +97,11 @@ class TreeBuilder:
     def implementations_(self, start: int, end: int, name: sweet.Ident, *choices: sweet.FnName) -> sweet.Impls:
         return sweet.Impls(Span(self.source, start, end), name, choices)
 
+    def gradient_(
+        self, start: int, end: int, name: sweet.Ident, kind: str, of: sweet.FnName, *wrt: sweet.Ident
+    ) -> sweet.Gradient:
+        return sweet.Gradient(Span(self.source, start, end), name, kind, of, wrt)
+
     def const_(
         self,
         start: int,

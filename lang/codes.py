@@ -65,6 +65,9 @@ E226 names: a `for` over something else than a range
 E227 names: a loop that does not say what it gives
 E228 names: a turn that does not give what its loop carries and stacks
 E229 names: a stacked type that changes from turn to turn
+E230 names: a gradient that wants a cotangent
+E231 names: nothing that could be differentiated
+E232 names: a primitive without a rule for its gradient
 E240 names is_absent: a file that does not exist
 E241 names: a file outside the program's folder
 E242 names: a file that cannot be read

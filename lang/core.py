@@ -463,6 +463,16 @@ class ConstDef(Placed):
     checks: tuple[Stmt, ...]
 
 
+class Gradient(Placed):
+    """The function called `name` is the derivative of the one called `of` in some of its parameters, as they are named there;
+    `kind` is grad, value_and_grad or vjp. Its body is a stand-in until it is differentiated."""
+
+    name: str
+    kind: str
+    of: str
+    wrt: tuple[str, ...]
+
+
 class Program(Node):
     """Everything that one file needs, its imports included: names of imported functions are qualified (`attn.block`).
 
@@ -475,3 +485,4 @@ class Program(Node):
     consts: tuple[ConstDef, ...]
     main: Function | None
     script: tuple[str, ...] = ()
+    gradients: tuple[Gradient, ...] = ()

@@ -19,8 +19,8 @@ def kinds(names: str) -> frozenset[int]:
     return frozenset(KIND[name] for name in names.split())
 
 
-WORDS = {text: KIND[name] for text, name in LITERALS.items() if text.isalpha()}
-SIGNS = {text: KIND[name] for text, name in LITERALS.items() if not text.isalpha()} | {";": KIND["_END"]}
+WORDS = {text: KIND[name] for text, name in LITERALS.items() if text.isidentifier()}
+SIGNS = {text: KIND[name] for text, name in LITERALS.items() if not text.isidentifier()} | {";": KIND["_END"]}
 
 _ORDER = ("NAME", "SPACE", "FLOAT", "INT", "FN_NAME", "STRING", "COMMENT", "NEWLINE", "COMPARE", "DIVIDE", "SIGN")
 _ELSEWHERE = {

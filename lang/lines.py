@@ -11,11 +11,12 @@ from .lexer import KIND, Tokens, kinds
 
 _INFIX = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN")
 _NOT_AFTER = _INFIX | kinds("COMMA EQUAL COLON DOT BANG LBRACE _END") | {-1}
-NOT_BEFORE = _INFIX | kinds("COMMA EQUAL COLON DOT LBRACE RBRACE RPAR RSQB WHERE WITH STACK ELSE AS")
+NOT_BEFORE = _INFIX | kinds("COMMA EQUAL COLON DOT LBRACE RBRACE RPAR RSQB WHERE WITH STACK ELSE AS WRT")
 OPERAND_END = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
 PREFIXES = kinds("INLINE PRIVATE EXTERN PRIM")
 BEGINNINGS = PREFIXES | kinds("LET ASSERT CONST TYPE IMPORT FN_NAME")
-_SOFT = PREFIXES | kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN")
+GRADIENTS = kinds("GRAD VALUE_AND_GRAD VJP")
+_SOFT = PREFIXES | GRADIENTS | kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN WRT")
 _BRACKETS = kinds("LPAR LSQB LBRACE RPAR RSQB RBRACE")
 PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
 OPENER, CLOSER = frozenset(PARTNER), frozenset(PARTNER.values())
@@ -27,6 +28,7 @@ END, _EQUAL, _ASSERT, _COMPARE = KIND["_END"], KIND["EQUAL"], KIND["ASSERT"], KI
 _LBRACE, _RBRACE, _LPAR, _WHERE, _IN = KIND["LBRACE"], KIND["RBRACE"], KIND["LPAR"], KIND["WHERE"], KIND["IN"]
 _FOR, _WHILE, _IF, _ELSE = KIND["FOR"], KIND["WHILE"], KIND["IF"], KIND["ELSE"]
 _COLON, _IMPORT, _AS, _WITH, _STACK = KIND["COLON"], KIND["IMPORT"], KIND["AS"], KIND["WITH"], KIND["STACK"]
+_WRT = KIND["WRT"]
 
 
 class Unbalanced(Exception):
@@ -155,6 +157,10 @@ def _soften(tokens: Tokens, i: int, before: int) -> int:
         return kind if before in OPERAND_END and after == _LPAR else _NAME
     if kind in (_IN, _WHERE):
         return kind if before in OPERAND_END else _NAME
+    if kind in GRADIENTS:
+        return kind if before == _EQUAL and after == _FN_NAME else _NAME
+    if kind == _WRT:
+        return kind if before == _FN_NAME else _NAME
     if kind == _AS:
         return kind if before == _STRING else _NAME
     begins = before in (-1, END, _LBRACE) or (first[i] and before in OPERAND_END) or before in PREFIXES

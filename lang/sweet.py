@@ -324,7 +324,16 @@ class Impls(Placed):
     choices: tuple[FnName, ...]
 
 
-Item = Import | FnDecl | Const | TypeDecl | Impls | Let | Assert | ExprStmt
+class Gradient(Placed):
+    """`@dloss = grad @loss wrt w1, w2`; `kind` is grad, value_and_grad or vjp."""
+
+    name: Ident
+    kind: str
+    of: FnName
+    wrt: tuple[Ident, ...]
+
+
+Item = Import | FnDecl | Gradient | Const | TypeDecl | Impls | Let | Assert | ExprStmt
 
 
 class Comment(Placed):

@@ -8,6 +8,7 @@ from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK, DType
 from ..lang.node import replace
+from ..lang.renaming import renamed
 from ..lang.source import Span
 from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import TensorInfo
@@ -19,7 +20,6 @@ from .known.fresh import unknown
 from .known.values import POISON, UNKNOWN, Entry, Env, FnValue, Made, NumberValue, Unknown, Value, is_wrong
 from .primitives import call_primitive
 from .program import Check, bound_below
-from .renaming import renamed
 from .solver.terms import over, spent
 from .visitor import Part, Visitor
 from .voice.doors import Site

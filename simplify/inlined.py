@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from ..lang import core
 from ..lang.core import Status
 from ..lang.node import Node, replace
+from ..lang.renaming import renamed
 from ..lang.source import NOWHERE, Span
 from ..lang.walk import rewrite
 from .frame import Emitter, Temporaries
 from .program import bound_below
-from .renaming import renamed
 
 Facts = dict[str, core.Known]
 Check = core.Assert | core.MatchShape

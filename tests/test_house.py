@@ -22,6 +22,7 @@ LAYERS = {
     "lang": 1,
     "ops": 2,
     "desugar": 3,
+    "grad": 3,
     "simplify": 3,
     "interp": 3,
     "frontends": 3,

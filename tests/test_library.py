@@ -105,6 +105,7 @@ DEFINED: dict[str, tuple[dict[str, Any], Any, Callable[..., Any]]] = {
     "identity": ({"x": X}, X, same),
     "matrix_transpose": ({"x": X}, X.T, same),
     "outer": ({"x": X[0], "y": X[1]}, np.outer(X[0], X[1]), same),
+    "sum_to": ({"x": X, "shape": (1, 3)}, X.sum(0, keepdims=True), same),
     "truncate": ({"x": X, "size": np.array(1.6), "axis": 1}, X[:, :2], same),
     "update_slice": ({"x": X, "update": X[:1, :2] + 9, "starts": (1, 1)}, [[0, 1, 2], [3, 9, 10]], same),
     "repeat_each": ({"x": X, "counts": np.array([2, 0, 1], np.int8), "axis": 1}, np.repeat(X, (2, 0, 1), 1), same),

@@ -531,3 +531,19 @@ def test_leading_unknown_axes_pass_through(name: str, args: tuple[Any, ...], exp
 def test_what_depends_on_the_unknown_rank_says_so(name: str, args: tuple[Any, ...]) -> None:
     with pytest.raises(RankUnknown):
         ops.opened(name, *args)
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "summed"),
+    [
+        ((2, 3), (2, 3), ()), ((2, 3), (3,), (0,)), ((2, 3), (), (0, 1)), ((2, 3), (2, 1), (1,)), ((5, 2, 3), (2, 1), (0, 2)),
+        ((0, 3), (1, 3), (0,)), ((0, 3), (0, 3), ()), ((1, 3), (1, 3), ()), ((0, 2, 3), (2, 3), (0,)),
+    ],
+)  # fmt: skip
+def test_sum_to_adds_what_broadcast_to_repeats(
+    whole: tuple[int, ...], part: tuple[int, ...], summed: tuple[int, ...]
+) -> None:
+    x = array(whole)
+    made = ops.compute("sum_to", x=x, shape=part)
+    same(made, x.sum(summed).reshape(part))
+    assert ops.compute("broadcast_to", x=made, shape=whole).shape == whole

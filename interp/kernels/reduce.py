@@ -292,3 +292,11 @@ def _inverse_root(rows: Array, epsilon: float) -> Array:
     means = np.vecdot(rows, rows)[..., None] / np.asarray(rows.shape[-1], rows.dtype)
     means += np.asarray(epsilon, rows.dtype)
     return np.reciprocal(np.sqrt(means, out=means), out=means)
+
+
+@kernel("sum_to")
+def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
+    leading = x.ndim - len(shape)
+    stretched = (leading + i for i, size in enumerate(shape) if size == 1 and x.shape[leading + i] != 1)
+    axes = (*range(leading), *stretched)
+    return sum_(x, axes, False, None).reshape(shape) if axes else x

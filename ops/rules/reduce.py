@@ -8,12 +8,25 @@ from typing import Any
 
 from ...lang.node import Node
 from ..arranged import along, laid_along
-from ..axes import Shape, axis_of, indices, is_plain, known_shape, place, places, product, put, shape_and_axis
+from ..axes import (
+    Shape,
+    axis_of,
+    indices,
+    is_plain,
+    known_shape,
+    not_negative,
+    place,
+    places,
+    product,
+    put,
+    shape_and_axis,
+)
 from ..casts import computed_in
-from ..model import AnyDType, Ctx, Elements, Out, Primitive, RankUnknown, TensorInfo
+from ..model import AnyDType, Ctx, Elements, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, AtLeast, Axis, Equal, OfRank, Other
 from ..tracking import Track, both, cast_element, divided, either, exactly, multiplied, stored, summed
+from .shape import broadcast_into
 
 # Of so many elements that are no sizes it is told what they come to, from the first one on.
 _FEW = 32
@@ -305,3 +318,19 @@ def rms_norm(ctx: Ctx, x: TensorInfo, scale: TensorInfo, axis: int, epsilon: flo
     RMSNormalization).
     """
     return _normalized(ctx, x, axis, scale=scale)
+
+
+@primitive("sum_to", "x: tensor, shape: shape", "T:numeric -> T", needs={"shape": "exact"})
+def sum_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
+    """`x` summed over the axes along which a tensor of `shape` would be repeated to have the shape of `x`: the transpose of
+    `broadcast_to`.
+
+    Axes are aligned from the last; each size in `shape` is 1 or that of `x`, and `x` may have more leading axes, which are
+    summed away. Where the shapes are the same it is `x`. What an axis of size 0 comes to is 0. PyTorch's `sum_to_size`.
+    """
+    source = known_shape(ctx, x)
+    for j, d in enumerate(shape):
+        if not isinstance(d, Segment):
+            not_negative(ctx, Axis("shape", j, d))
+    broadcast_into(ctx, "shape", shape, "x", source)
+    return Out(shape)

@@ -106,6 +106,7 @@ TEMPLATES = {
     "unstack": "x = n *s; axis = 0",
     "reshape": "x = m*n *s; shape = m n *s",
     "broadcast_to": "x = 1 n *s; shape = m n *s",
+    "sum_to": "x = m n *s; shape = 1 n *s",
     "tile": "x = m n; repeats = k l",
     "squeeze": "x = 1 *s; axis = 0",
     "split": "x = n*g *s; axis = 0; sections = g; sizes = n*g; indices = k l",

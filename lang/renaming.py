@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ..lang import core
-from ..lang.node import PROVENANCE, Node, replace
-from ..lang.walk import rewrite
+from . import core
+from .node import PROVENANCE, Node, replace
+from .walk import rewrite
 
 T = TypeVar("T")
 # The names in what is known are the checker's.

@@ -1,0 +1,1 @@
+"""Core to core: the derivative of a function as a function."""
