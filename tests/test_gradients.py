@@ -20,6 +20,12 @@ EXPRESSIONS = (
     "@flatten(x)", "@permute_dims(x, axes=[1, 0])", "@swapaxes(x, 0, 1)", "@expand_dims(x, axis=1)",
     "@concat([x, p, x], axis=1)",
     "@stack([x, p], axis=0)", "@broadcast_to(b, [n, m])", "@sum_to(x, [1, m])", "@matrix_transpose(x)", "@flip(x, axis=1)",
+    "@log2(p)", "@log10(p)", "@tan(x * 0.2)", "@asin(x * 0.1)", "@acos(x * 0.1)", "@leaky_relu(x)", "@positive(x)",
+    "@identity(x)", "@cast(x, float64)", "@squeeze(@expand_dims(x, axis=1), axis=1)", "@moveaxis(x, 0, 1)",
+    "@linear(x, @matrix_transpose(w), @sum(w, axis=0))", "@matmul(@stack([x, x * 2.0], axis=0), w)",
+    "@matmul(@expand_dims(x, axis=0), @stack([w, w * 3.0], axis=0))", "@matmul(x, b)", "@matmul(b, w)",
+    "@take(w, tensor([0, 0], int64), axis=0)", "@take(w, tensor([-1, 0, -1], int64), axis=0)", "@take(w, 0, axis=0)",
+    "@embedding(tensor([[0, 0]], int64), w)",
 )  # fmt: skip
 PROGRAM = """
 @loss = fn(x : Tensor([n, m], float64), w : Tensor([m, k], float64), b : Tensor([m], float64), p : Tensor([n, m], float64))

@@ -199,7 +199,7 @@ def test_every_code_that_is_named_is_declared() -> None:
 # Nothing that we say ourselves is read again, and nothing is recognised by its name
 
 # Rooms in which a name is a row, or what is written about one: an operator of a model, a kernel.
-ROWS = ("ops", "frontends", "interp/kernels", "interp/engines", "interp/allocation", "lang/operators")
+ROWS = ("ops", "frontends", "grad", "interp/kernels", "interp/engines", "interp/allocation", "lang/operators")
 # Names of primitives that are words of the language, of its types or of formats as well.
 OTHER_WORDS = {
     "any", "complex", "real", "size", "sort", "item", "shape", "var", "where", "stack", "trace", "mean", "floor", "min", "max",
