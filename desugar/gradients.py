@@ -90,7 +90,8 @@ def _is_scalar(type_: sweet.Type) -> bool:
             return True
         case sweet.NamedType(name=name):
             return name in DTYPES
-    return False
+        case _:
+            return False
 
 
 def _parameter(unit: Unit, info: FnInfo, name: sweet.Ident) -> sweet.Param:

@@ -132,7 +132,7 @@ class Backward:
                 if made is None:
                     raise Unsupported(f"`@{name}`", call)
                 text = _filled(made, {**texts, "g": g, "out": let.names[0]})
-                self.handed.setdefault(value.name, []).append(self._let(text, call))
+                self.handed.setdefault(value.name, []).append(text if text.isidentifier() else self._let(text, call))
         if any(tensors(v) & self.active for v in lists.values()):
             self._list(name, lists, texts, g, call)
 

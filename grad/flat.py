@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, count
+from typing import assert_never
 
 from ..lang import core
 from ..lang.node import Node, replace
@@ -93,6 +94,8 @@ class Flat:
                 self.stmts.append(renamed(stmt, names))
             case core.ExprStmt():
                 self.value(stmt.value, names)
+            case _:
+                assert_never(stmt)
 
     def _parts(self, stmt: core.Let, names: Names) -> None:
         value = self.value(stmt.value, names, parts=len(stmt.names))

@@ -174,26 +174,27 @@ class _Export:
 
     def _learn(self, step: Step, state: Scope) -> None:
         """What a step of the entry asks holds: a size that is equal to another is written as that."""
-        match step:
-            case Check(cond=core.Compare(op="==", left=left, right=right)):
-                if isinstance(left, core.SizeExpr) and isinstance(right, core.SizeExpr):
-                    one, other = (partial_sizes.shape_level(s, state) for s in (left, right))
-                    dims = self.graph.dims
-                    _ = dims.learn(dims.settled(one), dims.settled(other)) or dims.learn(
-                        dims.settled(other), dims.settled(one)
-                    )
-            case Match():
-                self.tracing.check(step, state)
-                self.tracing.left.clear()
-            case Check():
-                pass
-            case _:
-                self.tracing.step(step, state)
+        if isinstance(step, Check):
+            self._learn_equal(step.cond, state)
+        elif isinstance(step, Match):
+            self.tracing.check(step, state)
+            self.tracing.left.clear()
+        else:
+            self.tracing.step(step, state)
         if isinstance(step, Bind) and isinstance(step.output, str):
             size = state.get(step.output)
             number = self.graph.dims.single(size)
             if number is not None:
                 self.names.setdefault(number, step.output.removeprefix("v_"))
+
+    def _learn_equal(self, cond: object, state: Scope) -> None:
+        if not isinstance(cond, core.Compare) or cond.op != "==":
+            return
+        if isinstance(cond.left, core.SizeExpr) and isinstance(cond.right, core.SizeExpr):
+            dims = self.graph.dims
+            one, other = (dims.settled(partial_sizes.shape_level(s, state)) for s in (cond.left, cond.right))
+            if not dims.learn(one, other):
+                dims.learn(other, one)
 
     def _settle(self, state: Scope) -> None:
         for slot, value in state.slots.items():

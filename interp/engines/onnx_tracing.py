@@ -177,15 +177,12 @@ class Tracing(Follower[Scope, Any]):
             raise Untraced("this depends on sizes in a way that ONNX has no nodes for", step.span) from None
 
     def value(self, v: Any, state: Scope) -> Any:
-        match v:
-            case core.Number(value=value):
-                return self.engine.array(np.array(value, "bool" if isinstance(value, bool) else None))
-            case core.TupleValue(items=items) | core.ListValue(items=items):
-                return tuple(self.value(item, state) for item in items)
-            case core.Var() | core.FnRef():
-                return partial_sizes.operand(v, state)
+        if isinstance(v, core.Number):
+            return self.engine.array(np.array(v.value, "bool" if isinstance(v.value, bool) else None))
+        if isinstance(v, core.TupleValue | core.ListValue):
+            return tuple(self.value(item, state) for item in v.items)
         found = partial_sizes.operand(v, state)
-        if found is None:
+        if found is None and not isinstance(v, core.Var | core.FnRef):
             raise Open
         return found
 

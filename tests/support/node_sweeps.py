@@ -1,9 +1,7 @@
 """Random nodes of every operator over what its versions allow: dtypes, attributes and combinations of them, sizes, corners.
 
-Where onnxruntime is known to differ (docs/onnx-operators.md),
-or nobody says what comes out, nothing is drawn: no NaN is compared,
-no
-integer is divided by 0 or -1, no window is larger than its image.
+Where onnxruntime is known to differ (docs/onnx-operators.md), or nobody says what comes out, nothing is drawn: no NaN is
+compared, no integer is divided by 0 or -1, no window is larger than its image.
 """
 
 from __future__ import annotations
