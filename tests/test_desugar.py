@@ -425,7 +425,25 @@ def test_a_mistake_is_one_error_in_the_users_words(text: str, code: str, message
 
 def test_every_code_of_this_phase_has_a_wrong_program() -> None:
     shown = {code for _, code, _ in WRONG}
-    elsewhere = {"E223", "E240", "E241", "E242", "E243", "E244", "E245", "E246", "E247", "E248", "E250", "E251", "E252"}
+    elsewhere = {
+        "E223",
+        "E240",
+        "E241",
+        "E242",
+        "E243",
+        "E244",
+        "E245",
+        "E246",
+        "E247",
+        "E248",
+        "E250",
+        "E251",
+        "E252",
+        "E230",
+        "E231",
+        "E232",
+        "E253",
+    }
     assert {code for code in CODES.values() if code.phase == "names"} == shown | elsewhere
 
 

@@ -101,11 +101,9 @@ def test_a_part_of_what_a_primitive_cuts_up_is_taken_where_it_stands(body: str, 
 def test_a_part_that_nothing_gives_is_refuted_with_how_many_there_are(body: str, has: str) -> None:
     body = body.replace("[6]", "sizes=[6]")
     [found] = rx.check_source(f"@f = fn(x : Tensor([2, 6])) : Tensor {{ {body} }}\n").diagnostics
+    what = "its argument" if "sizes" in body else f"`{body.rpartition('[')[0]}`"
     position = body[body.rindex("[") + 1 : -1]
-    assert (
-        found.message
-        == f"`{body}` needs `{body.rpartition('[')[0]}` to have a part {position}, but it has {has}: this always fails"
-    )
+    assert found.message == f"`{body}` needs {what} to have a part {position}, but it has {has}: this always fails"
 
 
 def test_how_many_parts_there_are_may_be_left_to_the_run() -> None:

@@ -83,7 +83,19 @@ def test_the_wheel_requires_what_it_imports_and_no_more(wheel: Path) -> None:
         asked = re.findall(r"^Requires-Dist: ([\w-]+)(?!.*extra)", archive.read(metadata).decode(), re.MULTILINE)
         modules = [n for n in archive.namelist() if n.endswith(".py") and n != "rxlang/grammar/generate.py"]
         found = set().union(*(imported_packages(archive.read(name)) for name in modules))
-    extras = {"sympy", "torch", "onnx", "google", "pygls", "lsprotocol", "pytest", "pygments", "IPython"}
+    extras = {
+        "sympy",
+        "torch",
+        "onnx",
+        "google",
+        "pygls",
+        "lsprotocol",
+        "pytest",
+        "pygments",
+        "IPython",
+        "onnxruntime",
+        "array_api_strict",
+    }
     others = found - sys.stdlib_module_names - extras - {"rxlang"}
     # the extras say so where they are missing; pytest and Pygments load their own plugins
     assert {name.replace("-solver", "").replace("-", "_") for name in asked} == others
