@@ -82,7 +82,8 @@ class Supposed(Node):
 class Contract(Node):
     """Sizes have the names of the model's program; `sizes` has the model's of those that have another one there; `declared` is
     what only the model's declaration of its inputs asks for; `undecided` are the checks that other data decides. `exact` is
-    False where some inputs may break a condition and be accepted. What is `supposed` of sizes, only huge ones break: the model
+    False where some inputs may break a condition and be accepted; `narrower` is True where these are empty tensors alone,
+    which an operator takes and Rx refuses on purpose. What is `supposed` of sizes, only huge ones break: the model
     keeps them in narrow dtypes. What of Python code has no rule is in `operations`. All
     of it holds where what was `given` holds, and nothing is said of other sizes."""
 
@@ -97,6 +98,7 @@ class Contract(Node):
     supposed: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     operations: tuple[Supposed, ...] = ()
+    narrower: bool = False
 
     def __str__(self) -> str:
         """As `rx check` prints it."""
@@ -144,6 +146,7 @@ def contract_of(
         tuple(_typed(v.name, values.get(v.name)) for v in model.graph.outputs),
         said.exact and are_shown and not said.narrower,
         said.supposed,
+        narrower=said.exact and are_shown and said.narrower,
     )
 
 

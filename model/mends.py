@@ -187,7 +187,7 @@ class _Mending:
         for tried in islice(baked.tried(demanding), _TRIES):
             more = _joined(changes, tried)
             made, known = self._checked(more) if more != changes else (None, {})
-            is_exact = made is not None and made.exact >= left.exact
+            is_exact = made is not None and _is_as_exact(made, left)
             if made is not None and is_exact and _holds(made, goal.point) and _state(made) != _state(left):
                 return more, made, known
         return None
@@ -209,7 +209,7 @@ class _Mending:
     def _accepts(self, made: Contract) -> bool:
         """Whether a changed model accepts all that the model accepts."""
         known = [*self.contract.given, *self.texts]
-        return made.exact >= self.contract.exact and all(_follows(known, c.condition) for c in made.conditions)
+        return _is_as_exact(made, self.contract) and all(_follows(known, c.condition) for c in made.conditions)
 
     def _gone(self, goal: Goal, made: Contract) -> list[str]:
         """The conditions that are gone, in whose place each of their sizes, or one of them, may be any number."""
@@ -344,7 +344,11 @@ class _Mending:
     def _frees(self, made: Contract, gone: tuple[str, ...]) -> bool:
         """Whether a changed model accepts what the other conditions say."""
         kept = [c.condition for c in self.contract.conditions if c.condition not in gone]
-        return made.exact >= self.contract.exact and all(_follows(kept, c.condition) for c in made.conditions)
+        return _is_as_exact(made, self.contract) and all(_follows(kept, c.condition) for c in made.conditions)
+
+
+def _is_as_exact(made: Contract, before: Contract) -> bool:
+    return made.exact or made.narrower or not before.exact
 
 
 def _follows(assumed: Iterable[str], goal: str) -> bool:

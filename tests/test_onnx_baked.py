@@ -392,7 +392,6 @@ def test_a_baked_size_is_freed_as_it_would_have_been_exported(seed: int, tmp_pat
             assert np.allclose(after, run(baked, x), atol=1e-5), name
 
 
-@pytest.mark.xfail(reason="a fix that leaves an image of another order is offered")
 @pytest.mark.parametrize(
     "sizes", [{"b": 4, "t": 5}, {"b": 3, "t": 8}, {"b": 4, "h": 6, "w": 7}, {"b": 3, "h": 5, "w": 8}]
 )
