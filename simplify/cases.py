@@ -184,14 +184,16 @@ class Cases:
         return replace(function, body=body, promises=promises), len(gone)
 
     def told(self, general: Iterable[Finding], found: Iterable[Finding]) -> Iterator[Finding]:
-        """What the first walk found where some case finds something too, and what cases find where it knew no rank."""
+        """What the first walk found where some case finds something too, and what cases find where it knew no rank; it has the
+        words for what fails in one arm of an `if` that data decides."""
         kept = [f for f in general if not isinstance(f.asked, Remark)]
         of_cases: dict[Span, list[Finding]] = {}
         for finding in found:
             if not isinstance(finding.asked, Remark):
                 of_cases.setdefault(finding.span, []).append(finding)
         yield from (f for f in general if isinstance(f.asked, Remark))
-        said = {f.span for f in kept if f.span in of_cases and self._is_of_inputs(f.outcome.cond)}
+        some = {s for s, findings in of_cases.items() if not self.are_of_sizes and len(findings) < len(self.leaves)}
+        said = {f.span for f in kept if f.span in of_cases and (f.span in some or self._is_of_inputs(f.outcome.cond))}
         yield from (f for f in kept if f.span in said)
         yield from (self._in_all(findings) for span, findings in of_cases.items() if span not in said)
 

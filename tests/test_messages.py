@@ -571,7 +571,6 @@ def test_a_ring_of_types_shows_where_it_closes() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.xfail(reason="arms are told case by case")
 def test_arms_with_different_ranks_are_both_shown() -> None:
     d = only(
         "@f = fn(x : Tensor([2, 3], float32), c : Tensor([], bool)) {\n"
