@@ -291,7 +291,6 @@ def test_what_only_checks_or_loads_imports_no_ipython() -> None:
 # The notebook of the documentation
 
 
-@pytest.mark.xfail(reason="operands have other names")
 def test_the_notebook_of_the_documentation_runs_from_top_to_bottom(tmp_path: Path) -> None:
     nbclient = pytest.importorskip("nbclient", reason="running a notebook needs nbclient")
     pytest.importorskip("ipykernel", reason="running a notebook needs ipykernel")
