@@ -22,7 +22,7 @@ from support import fuzz
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.lang import onnx_weights  # noqa: E402
-from rxlang.model import check as arms  # noqa: E402
+from rxlang.model import tried  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 
 # Numbers
@@ -111,13 +111,12 @@ def inside(nodes: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.xfail(reason="arms are walked inside of one check")
 def test_a_model_is_checked_as_often_for_many_arms_as_for_two(
     nested: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[int] = []
-    check = arms.check_loaded
-    monkeypatch.setattr(arms, "check_loaded", lambda *args: done.append(1) or check(*args))
+    check = tried.check_loaded
+    monkeypatch.setattr(tried, "check_loaded", lambda *args: done.append(1) or check(*args))
     axis = numpy_helper.from_array(np.array([0]), "ax")
 
     def checks(count: int) -> int:
@@ -127,7 +126,7 @@ def test_a_model_is_checked_as_often_for_many_arms_as_for_two(
         assert check_model(path, path.name).contract is not None
         return len(done)
 
-    assert checks(8) == checks(2) <= 8
+    assert 1 <= checks(8) == checks(2) <= 8
 
 
 # Operands and elements
