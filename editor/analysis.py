@@ -245,13 +245,16 @@ class Program:
     def _slice(self, own: tuple[Piece, ...], whole: Iterable[Piece], heads: Iterable[Piece] = ()) -> Slice:
         """What some pieces use, and what that uses."""
         whole, heads = set(whole), set(heads)
+        through = {piece for piece in whole if piece.is_gradient}
         todo = [*((piece, True) for piece in whole), *((piece, False) for piece in heads)]
         while todo:
             piece, is_whole = todo.pop()
-            for used in self._used(piece, is_whole) - whole:
-                seen = piece.is_list or not used.is_opaque
-                if seen or used not in heads:
+            for used in self._used(piece, is_whole):
+                is_through = piece in through and used not in through
+                seen = piece.is_list or is_through or used.is_gradient or not used.is_opaque
+                if is_through or used not in whole and (seen or used not in heads):
                     (whole if seen else heads).add(used)
+                    through |= {used} if is_through or used.is_gradient else set()
                     todo.append((used, seen))
         unknown = (found for piece in (*whole, *heads) for found in self._unknown(piece))
         return Slice(own, frozenset(whole), frozenset(heads - whole), frozenset(unknown))

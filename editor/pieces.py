@@ -92,7 +92,7 @@ class Piece(Source):
         """The functions, consts and types that others may use."""
         if self.problems:
             return frozenset(_DEFINED.findall(self.text))
-        named = sweet.FnDecl | sweet.Impls | sweet.Const | sweet.TypeDecl
+        named = sweet.FnDecl | sweet.Impls | sweet.Const | sweet.TypeDecl | sweet.Gradient
         return frozenset(i.name.name for i in self.items if isinstance(i, named))
 
     @cached_property
@@ -104,6 +104,11 @@ class Piece(Source):
     def is_list(self) -> bool:
         """Whether it lists implementations: what these begin to assert matters to those who call any of them."""
         return any(isinstance(item, sweet.Impls) for item in self.items)
+
+    @cached_property
+    def is_gradient(self) -> bool:
+        """Whether it is made of the bodies of functions: of the one that it differentiates, and of all that this calls."""
+        return any(isinstance(item, sweet.Gradient) for item in self.items)
 
     @cached_property
     def is_script(self) -> bool:
