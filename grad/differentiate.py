@@ -12,7 +12,7 @@ from ..lang.source import Placed
 from ..lang.walk import rewrite
 from ..ops.model import TENSORS, Primitive
 from ..ops.registry import lookup
-from .flat import Flat, Unsupported, spelt, tensors
+from .flat import Broken, Flat, Unsupported, spelt, tensors
 from .rules import Texts, expression, is_still, printed
 
 Translate = Callable[[str], core.Program]
@@ -28,6 +28,8 @@ def differentiate(program: core.Program, translate: Translate) -> tuple[core.Pro
         assert wrapper.impl is not None
         try:
             functions[wrapper.impl] = _derivative(functions, program, gradient, functions[wrapper.impl], translate)
+        except Broken:
+            continue
         except Unsupported as problem:
             label = Label(gradient.span, "its gradient is asked for here")
             message = f"{problem.what} has no rule for its gradient yet"
@@ -121,7 +123,7 @@ class Backward:
         name = _primitive(call)
         row = lookup(name)
         if row is None:
-            raise Unsupported(f"`@{name}`", call)
+            raise Unsupported(f"`@{name}`", call) if name in self.flat.functions else Broken
         given = _arguments(row, call)
         lists = {n: v for n, v in given.items() if isinstance(v, core.ListValue)}
         texts = _texts(row, given)

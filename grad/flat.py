@@ -141,6 +141,10 @@ class Flat:
         return core.TupleValue(value.span, tuple(core.Var(value.span, n) for n in made))
 
 
+class Broken(Exception):
+    """What is differentiated calls a function that cannot be read: that is told there."""
+
+
 class Unsupported(Exception):
     """What has no derivative yet, and where it stands."""
 

@@ -140,3 +140,8 @@ def test_what_has_no_gradient_is_told_where_it_stands(text: str, code: str, said
         rx.loads(text)
     [found] = [d for d in caught.value.diagnostics if d.severity == "error"]
     assert found.code == code and said in found.message
+
+
+def test_of_a_function_that_cannot_be_read_only_that_is_told() -> None:
+    text = "@f = fn(x : Tensor([n], float32)) : Tensor([], float32) { @sum(@nope(x)) }\n@df = grad @f wrt x\n"
+    assert [d.code for d in rx.check_source(text).diagnostics if d.severity == "error"] == ["E202"]
