@@ -228,3 +228,14 @@ def test_checking_and_importing_load_no_engine() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "torch"])
+@pytest.mark.parametrize("cut", ["::-1", ":1:-1", "2:0:-1", "::-2", "-1::-1", ":, ::-1", "1:-1", "::2", "-3:"])
+def test_slices_in_both_directions_are_what_numpy_gives(engine: str, cut: str) -> None:
+    pytest.importorskip(engine)
+    text = f"@f = fn(x : Tensor([n, m], float32)) : Tensor {{ x[{cut}] }}"
+    wanted, module = rx.loads(text), rx.loads(text, engine=engine)
+    for n in (3, 4, 5):
+        x = np.arange(n * 2, dtype=np.float32).reshape(n, 2)
+        np.testing.assert_array_equal(np.asarray(module.f(x)), wanted.f(x))

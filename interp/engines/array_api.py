@@ -284,11 +284,16 @@ class _Tables:
         return self.xp.concat(list(xs), axis=axis)
 
     def k_slice(self, x: Array, starts: Any, stops: Any, axes: Any, steps: Any, forward: bool) -> Array:
-        cuts = [slice(None)] * x.ndim
+        cuts, backwards = [slice(None)] * x.ndim, []
         for n, start in enumerate(starts):
             axis = n if axes is None else axes[n]
-            cuts[axis] = _within(start, stops[n], 1 if steps is None else steps[n], x.shape[axis])
-        return x[tuple(cuts)]
+            places = range(*slice(start, stops[n], 1 if steps is None else steps[n]).indices(x.shape[axis]))
+            if places.step < 0:  # not every library takes such a step
+                places = places[::-1]
+                backwards.append(axis)
+            cuts[axis] = slice(places[0], places[-1] + 1, places.step) if places else slice(0, 0, 1)
+        made = x[tuple(cuts)]
+        return self.xp.flip(made, axis=tuple(backwards)) if backwards else made
 
     def k_flip(self, x: Array, axis: Any) -> Array:
         return self.xp.flip(x, axis=axis)
@@ -355,14 +360,6 @@ class _Tables:
 
     def k_argsort(self, x: Array, axis: int, descending: bool) -> Array:
         return self.xp.argsort(self._ordered(x), axis=axis, descending=descending)
-
-
-def _within(start: int, stop: int, step: int, size: int) -> slice:
-    """The same elements by offsets that the standard allows: none lies beyond the axis."""
-    first, last, by = slice(start, stop, step).indices(size)
-    if not range(first, last, by):
-        return slice(0, 0, 1)
-    return slice(first, None if last < 0 else last, by)
 
 
 def strict() -> ArrayApi:
