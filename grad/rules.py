@@ -38,20 +38,23 @@ def _kept(texts: Texts, what: str) -> str:
     return f"@expand_dims({what}, axis={texts['axis']})"
 
 
+def _axes(texts: Texts) -> str:
+    """The axes of a reduction, as its arguments say them."""
+    return f", axis={texts['axis']}" if "axis" in texts else ""
+
+
 def _sum(texts: Texts, call: core.Call) -> str:
     return "@broadcast_to(" + _kept(texts, "g") + ", x.shape)"
 
 
 def _mean(texts: Texts, call: core.Call) -> str:
-    axes = f", axis={texts['axis']}" if "axis" in texts else ""
-    return f"@broadcast_to({_kept(texts, 'g')} / @sum(@ones_like(x){axes}, keepdims=true), x.shape)"
+    return f"@broadcast_to({_kept(texts, 'g')} / @sum(@ones_like(x){_axes(texts)}, keepdims=true), x.shape)"
 
 
 def _extreme(texts: Texts, call: core.Call) -> str:
     """Those that are equal share."""
-    axes = f", axis={texts['axis']}" if "axis" in texts else ""
     hit = f"@cast(x == {_kept(texts, 'out')}, g.dtype)"
-    return f"{hit} * ({_kept(texts, 'g')} / @sum({hit}{axes}, keepdims=true))"
+    return f"{hit} * ({_kept(texts, 'g')} / @sum({hit}{_axes(texts)}, keepdims=true))"
 
 
 def _logsumexp(texts: Texts, call: core.Call) -> str:
@@ -59,9 +62,8 @@ def _logsumexp(texts: Texts, call: core.Call) -> str:
 
 
 def _var(texts: Texts, call: core.Call) -> str:
-    axes = f", axis={texts['axis']}" if "axis" in texts else ""
-    count = f"(@sum(@ones_like(x){axes}, keepdims=true) - {texts.get('correction', '0.0')})"
-    return f"{_kept(texts, 'g')} * 2.0 * (x - @mean(x{axes}, keepdims=true)) / {count}"
+    count = f"(@sum(@ones_like(x){_axes(texts)}, keepdims=true) - {texts.get('correction', '0.0')})"
+    return f"{_kept(texts, 'g')} * 2.0 * (x - @mean(x{_axes(texts)}, keepdims=true)) / {count}"
 
 
 def _permuted(texts: Texts, call: core.Call) -> str:
