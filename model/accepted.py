@@ -266,4 +266,5 @@ def _short(text: int | str, sizes: Sizes) -> int | str:
     except (ExpressionError, TooLarge):
         return text
     short = shortest_on(size, only_var(scope.names[names[0]]), one.sizes)
-    return text if short is size else short if isinstance(short, int) else render(short)
+    made = short if isinstance(short, int) else render(short)
+    return made if isinstance(made, int) or len(made) < len(str(text)) else text

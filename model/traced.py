@@ -23,6 +23,7 @@ from ..pipeline import Report, check_loaded, loaded
 from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
+from .accepted import with_short_outputs
 from .arms_by_data import Arms, is_way, outputs_of
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
@@ -81,7 +82,7 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
         sides = _Sides(told, report.checked, by_sizes, texts_of(given.given))
         contract = _contract(told, report.checked, sides, found.uncrossed)
         arms = Arms(told, first.open_data, [(o, r) for o, r in results if o.place is not None])
-        contract = arms.joined(contract)
+        contract = with_short_outputs(arms.joined(contract))
         wrong = {d.span for d in said if d.severity == "error"}
         said += [d for d in Verdicts(told).of(report.checked, given.strict) if d.span not in wrong]
         said += arms.said()

@@ -106,6 +106,8 @@ def test_sets_whose_pattern_is_too_long_are_none() -> None:
 @pytest.mark.parametrize(
     ("size", "where", "short"),
     [
+        ("(n + 1) // 2", "n % 4 == 0", "n // 2"),
+        ("max(max(n, 4) - 5, 0)", "n >= 0", "max(n - 5, 0)"),
         ("(n * 2 + max(n, 120) * 159 - 18960) // 160 - max(n, 120) + 119", "n >= 100", "(n + 80) // 160"),
         ("min(n, 64) + n", "n <= 64", "n * 2"),
         ("max(n, 7)", "n == 7", "7"),

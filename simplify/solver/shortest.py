@@ -9,7 +9,7 @@ from .conditions import Cond, all_of, any_of, eq, ge, le, negate
 from .piecewise import NotPiecewise, Poly, truth, values
 from .rendering import render
 from .size_sets import Part, SizeSet, merged
-from .terms import Size, Term, Var, evaluate, floordiv, mod, of_atom, smin
+from .terms import Size, Term, Var, evaluate, floordiv, mod, of_atom, smax, smin
 
 # Of so many constants that all fit the plainest are tried.
 _MOST = 4
@@ -35,23 +35,28 @@ def shortest_on(size: Size, name: Var, found: SizeSet) -> Size:
         return evaluate(size, {name: found.parts[0].first})
     try:
         at_end = next(s for s in values(size, name) if s.end is None or found.last is not None and found.last < s.end)
-        tried = [c for c in _guesses(at_end.polys, name) if len(render(c)) < len(render(size))]
+        tried = [c for c in _guesses(at_end.polys, name, found) if len(render(c)) < len(render(size))]
         return next((c for c in tried if _is_equal(size, c, name, found)), size)
     except NotPiecewise:
         return size
 
 
-def _guesses(polys: Sequence[Poly], name: Var) -> Iterator[Size]:
-    """Quotients of the name that are equal on a stretch, where the size grows evenly."""
-    if len({poly[1:] for poly in polys}) > 1 or len(polys[0]) > 2:
+def _guesses(polys: Sequence[Poly], name: Var, found: SizeSet) -> Iterator[Size]:
+    """Quotients of the name that are equal on a stretch, where the size grows evenly in the set."""
+    modulus = len(polys)
+    steps = [(gcd(part.modulus, modulus), part.remainders) for part in found.parts]
+    residues = [r for r in range(modulus) if any((r - own) % step == 0 for step, rests in steps for own in rests)]
+    if len({polys[r][1:] for r in residues}) != 1 or len(polys[residues[0]]) > 2:
         return
-    modulus, slope = len(polys), polys[0][1] if len(polys[0]) > 1 else 0
+    slope = polys[residues[0]][1] if len(polys[residues[0]]) > 1 else 0
     times, den = slope // gcd(slope, modulus), modulus // gcd(slope, modulus)
     # floor((times * r + c) / den) is the polynomial of r where n = r + modulus * q
-    least = max(den * polys[r][0] - times * r for r in range(modulus))
-    most = min(den * polys[r][0] + den - 1 - times * r for r in range(modulus))
+    least = max(den * polys[r][0] - times * r for r in residues)
+    most = min(den * polys[r][0] + den - 1 - times * r for r in residues)
     for constant in sorted(range(least, min(most, least + den) + 1), key=abs)[:_MOST]:
-        yield floordiv(of_atom(name) * times + constant, den)
+        grows = floordiv(of_atom(name) * times + constant, den)
+        yield grows
+        yield smax(grows, 0)
     if not times and least == most:
         yield smin(of_atom(name), least)
 
