@@ -132,7 +132,7 @@ def _first_outside(one: Accepted) -> int:
 def _demand(demand: Demand) -> str:
     """The node, where its author wrote it, and what it does."""
     node = demand.node if len(demand.node) <= _NODE else f"node {ELLIPSIS}{demand.node[5 - _NODE :]}"
-    place = [] if demand.trace is None else [demand.trace.partition(", in ")[0].rpartition("/")[2]]
+    place = [] if demand.trace in (None, demand.node) else [str(demand.trace).partition(", in ")[0].rpartition("/")[2]]
     return f"{', '.join(dict.fromkeys([node, *place]))}: {demand.gist or demand.needs}"
 
 

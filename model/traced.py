@@ -401,7 +401,8 @@ def _demand(asked: Asked, told: Told) -> Demand:
         "branch": f"the branch taken: {source}",
         "operation": f"`{source}` does it otherwise",
     }.get(step.kind)
-    return Demand(where, needs or told.words(asked.needs, step), where, step.place.above)
+    short = told.words(asked.gist, step) if needs is None else ""
+    return Demand(where, needs or told.words(asked.needs, step), where, step.place.above, short)
 
 
 def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
