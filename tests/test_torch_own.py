@@ -113,7 +113,7 @@ def _checked(folder: Path, name: str, text: str = TEXT) -> tuple[Any, Any]:
 
 def _run(target: Any, sizes: dict[str, int]) -> list[tuple[int, ...]] | None:
     import torch
-    from rxlang.frontends.torch.trace import _results
+    from rxlang.frontends.torch.tensors import results
 
     given: dict[str, Any] = {}
     for name, declared in target.args.items():
@@ -122,7 +122,7 @@ def _run(target: Any, sizes: dict[str, int]) -> list[tuple[int, ...]] | None:
         given[name] = shape[0] if dtype is None else torch.zeros(shape, dtype=dtype)
     try:
         with torch.no_grad():
-            return [tuple(t.shape) for t in _results(target.code(**given))]
+            return [tuple(t.shape) for t in results(target.code(**given))]
     except (RuntimeError, ValueError, AssertionError, IndexError):
         return None
 
