@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
+from functools import partial, reduce
 from math import lcm
 from typing import Any
 
@@ -13,6 +14,7 @@ import sympy
 from .simplify.solver import terms
 from .simplify.solver.alone import HIGHEST_POWER, power, variable
 from .simplify.solver.terms import Floor, Max, Var
+from .sizes.operators import SIZE_OPERATORS
 
 # A name that ends in primes, and what stands for a prime while Python reads it.
 _QUOTED = re.compile(r"\w+'+")
@@ -37,10 +39,12 @@ def _of_tree(tree: ast.expr) -> Any:
             return _operation(op, _of_tree(left), _of_tree(right))
         case ast.Call(func=ast.Name(id=name), args=args):
             parts = [_of_tree(a) for a in args]
-            if name == "ceildiv":
-                return -_operation(ast.FloorDiv(), -parts[0], parts[1])
-            return (sympy.Min if name == "min" else sympy.Max)(*parts, evaluate=False)
+            return reduce(partial(SIZE_OPERATORS[name].meaning, _AsWritten), parts)
     raise ValueError(f"{ast.unparse(tree)} is not a size")
+
+
+class _AsWritten:
+    min, max = partial(sympy.Min, evaluate=False), partial(sympy.Max, evaluate=False)
 
 
 def _operation(op: ast.operator, a: Any, b: Any) -> Any:
@@ -95,7 +99,8 @@ def size_of(expr: object) -> terms.Size:
         case sympy.floor():
             return terms.floordiv(*_fraction(expr.args[0]))
         case sympy.ceiling():
-            return terms.ceildiv(*_fraction(expr.args[0]))
+            top, bottom = _fraction(expr.args[0])
+            return -terms.floordiv(-top, bottom)
         case sympy.Mod():
             return terms.mod(size_of(expr.args[0]), size_of(expr.args[1]))
         case sympy.Max():

@@ -6,14 +6,14 @@ from collections.abc import Set
 
 from ..lang import core, sweet
 from ..lang.dtypes import DTYPES, HOLDERS
-from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.node import replace
+from ..sizes.operators import is_called, size_signs
 from .code import Code
 from .scope import SOME_TUPLE
 from .sorts import expand, of_results, sort_of
 from .world import FnInfo, ImplsInfo, PrimitiveInfo
 
-SIZE_OPS = frozenset({"+", "-", "*", "/", "//", "%"})
+SIZE_SIGNS = size_signs()
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 ATTRIBUTES = {"rank": "Size", "shape": "Shape", "dtype": "DType"}
 
@@ -102,7 +102,7 @@ def _level_of_binary(code: Code, expr: sweet.Binary) -> str:
     sides = {first, level(code, long)}
     if "Tensor" in sides:
         return "Tensor"
-    if expr.op in SIZE_OPS or expr.op == "**":
+    if expr.op in SIZE_SIGNS or expr.op == "**":
         if sides & {"Size", "?"} and not any(_is_method(side) for side in (short, long)):
             return "Size"
         return "Number" if sides == {"Number"} else sides.pop()
@@ -128,7 +128,7 @@ def _level_of_call(code: Code, expr: sweet.Call) -> str:
             return "Size" if expr.callee.name.name == "dim" else "?"
         case sweet.Name(name=name) if (entry := code.scope.find(name)) is not None:
             return word(entry.sort.signature.result) if isinstance(entry.sort, core.FnSort) else "?"
-        case sweet.Name(name=name) if name in SIZE_FUNCTIONS:
+        case sweet.Name(name=name) if is_called(name):
             return "Tensor" if any(level(code, a.value) == "Tensor" for a in expr.args) else "Size"
         case sweet.Name(name=name) if name in HOLDERS:
             return "DType"

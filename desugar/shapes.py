@@ -9,16 +9,16 @@ from typing import NoReturn
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Edit
 from ..lang.dtypes import CLASSES, DTYPES, HOLDERS, dtype_named
-from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.node import replace
 from ..lang.operators import BINARY
 from ..lang.source import Span
 from ..ops import elsewhere
+from ..sizes.operators import SIZE_OPERATORS, is_called
 from .code import Code, said_elsewhere, spelled
 from .compounds import spelling
 from .dtype_names import ELSEWHERE
 from .errors import IN_BRACKETS, Broken, as_tensor, fail, nearest
-from .levels import ATTRIBUTES, COMPARISONS, SIZE_OPS, level, literal_index, literal_int, named_number, word
+from .levels import ATTRIBUTES, COMPARISONS, SIZE_SIGNS, level, literal_index, literal_int, named_number, word
 from .scope import Entry
 from .sorts import describe, opaque
 
@@ -49,7 +49,7 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
             return core.SizeOp(expr.span, "-", core.SizeLit(expr.span, 0), size(code, expr.operand))
         case sweet.Binary() if code.compounds and spelling(expr) in code.compounds:
             return _named_size(code, sweet.Name(expr.span, spelling(expr)))
-        case sweet.Binary() if expr.op in SIZE_OPS:
+        case sweet.Binary() if expr.op in SIZE_SIGNS:
             return core.SizeOp(expr.span, expr.op, size(code, expr.left), size(code, expr.right))
         case sweet.Binary() if expr.op not in BINARY:  # a sign that the parser has reported
             raise Broken
@@ -60,7 +60,7 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
             return found if isinstance(found, core.SizeExpr) else wrong_sort(code, expr, "Size")
         case sweet.Call(callee=sweet.Attr()):
             return _dim(code, expr)
-        case sweet.Call(callee=sweet.Name(name=name)) if name in SIZE_FUNCTIONS and code.scope.find(name) is None:
+        case sweet.Call(callee=sweet.Name(name=name)) if is_called(name) and code.scope.find(name) is None:
             return _size_function(code, expr, name)
         case sweet.Index() if isinstance(part := _part(code, expr, core.SIZE), core.SizeExpr):
             return part
@@ -165,8 +165,9 @@ def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
 
 def _size_function(code: Code, expr: sweet.Call, name: str) -> core.SizeExpr:
     args = [a.value for a in expr.args]
-    if any(a.name for a in expr.args) or len(args) < 2 or (name == "ceildiv" and len(args) > 2):
-        fail(codes.E205, f"{name} takes {'two' if name == 'ceildiv' else 'two or more'} sizes", expr.span)
+    several = SIZE_OPERATORS[name].several
+    if any(a.name for a in expr.args) or len(args) < 2 or (len(args) > 2 and not several):
+        fail(codes.E205, f"{name} takes {'two or more' if several else 'two'} sizes", expr.span)
     found = size(code, args[0])
     for arg in args[1:]:
         found = core.SizeOp(expr.span, name, found, size(code, arg))

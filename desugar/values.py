@@ -9,12 +9,12 @@ from typing import NoReturn
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Edit, Label, RxError
-from ..lang.expressions import SIZE_FUNCTIONS
 from ..lang.node import replace
 from ..lang.operators import BINARY, UNARY
 from ..lang.region import OTHER_WORDS
 from ..lang.source import Span
 from ..ops import elsewhere
+from ..sizes.operators import is_called, size_functions
 from . import arguments, folding, foreign, higher_order, implementations, levels, literals, parts, shapes, slices
 from .code import Code, Typed, said_elsewhere, spelled
 from .errors import Broken, count, fail, nearest, problem
@@ -302,7 +302,7 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             return literals.tensor(code, expr), core.TENSOR
         case "load":
             return _load(code, expr), core.TENSOR
-        case "min" | "max" | "ceildiv":
+        case name if is_called(name):
             if any(levels.level(code, a.value) == "Tensor" for a in expr.args):
                 word = {"min": "minimum", "max": "maximum"}.get(callee.name)
                 fail(
@@ -319,7 +319,7 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
                 expr.span,
                 help="`@arange(0, n)` is a tensor of numbers in a row",
             )
-    known = nearest(callee.name, (*SIZE_FUNCTIONS, "tensor", "load", "match_shape"))
+    known = nearest(callee.name, (*size_functions(), "tensor", "load", "match_shape"))
     meant = (callee.name,) if code.world.target(code.unit, callee.name) else elsewhere.primitives(callee.name)
     help = (
         _length(expr) if callee.name == "len" else OTHER_WORDS[callee.name][1] if callee.name in OTHER_WORDS else None

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from ..lang import core, sweet
 from ..lang.source import Span
 from ..lang.walk import walk
+from .levels import SIZE_SIGNS
 from .spelt import Spelt, names_in
 from .type_names import size_names
-
-_OPS = ("+", "-", "*", "/", "//", "%")
 
 
 def annotation(type_: sweet.Type) -> core.Annotation:
@@ -45,7 +44,7 @@ def size_of(expr: sweet.Expr) -> core.SizeExpr | None:
             return core.SizeLit(expr.span, value)
         case sweet.Name(name=name):
             return core.SizeVar(expr.span, name)
-        case sweet.Binary(op=op) if op in _OPS:
+        case sweet.Binary(op=op) if op in SIZE_SIGNS:
             left, right = size_of(expr.left), size_of(expr.right)
             return None if left is None or right is None else core.SizeOp(expr.span, op, left, right)
     return None

@@ -16,7 +16,7 @@ from .. import pipeline
 from ..interp.arguments import Asked, asked_at_the_door, convert, shown
 from ..interp.dtypes import numpy_dtype
 from ..interp.failure_words import evaluate
-from ..interp.guards import Undefined, dtype_name, foreign
+from ..interp.guards import dtype_name, foreign
 from ..interp.names import mangle
 from ..interp.run import Machine
 from ..interp.shape_error import ShapeError
@@ -27,6 +27,7 @@ from ..lang.dtypes import DTYPES
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import Span
+from ..sizes.integers import Undefined
 from .libraries import PREFIX, NoArray, Weak, as_dtype, bool_of, integers, name_of, own, read, shape_of, size_of
 from .places import Derived
 

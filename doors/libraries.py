@@ -17,9 +17,10 @@ import numpy as np
 
 from ..interp.arguments import given_dtype
 from ..interp.dtypes import dtype_of, numpy_dtype
-from ..interp.guards import Undefined, ceildiv, exact, floor, modulo
 from ..lang.dtypes import DTYPES, DType
 from ..lang.weak import number_fits
+from ..sizes.integers import Undefined
+from ..sizes.integers import helpers as size_helpers
 from . import written
 
 PREFIX = "_rx_"
@@ -201,7 +202,7 @@ SHARED: dict[str, Any] = vars(written)
 _HELPERS = {
     "type": type, "callable": callable, "len": len, "isinstance": isinstance, "tuple": tuple, "list": list,
     "int": int, "bool": bool, "locals": locals, "BaseException": BaseException,
-    "min": least, "max": greatest, "ceildiv": ceildiv, "exact": exact, "floor": floor, "modulo": modulo,
+    "min": least, "max": greatest, **size_helpers(),
     "read": read, "differs": differs, "own": own, "outside": outside, "as_dtype": as_dtype, "NoArray": NoArray,
     "Undefined": Undefined, "ValueError": ValueError, "size_of": size_of, "bool_of": bool_of, "shape_of": shape_of,
 }  # fmt: skip

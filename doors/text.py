@@ -10,6 +10,7 @@ from ..interp.names import mangle
 from ..interp.shape_text import ShapeTexts
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, members
+from ..sizes.evaluate import Literal
 from .libraries import LIBRARIES, PREFIX, dtype_names, set_names
 
 RESULT = PREFIX + "result"
@@ -200,36 +201,30 @@ class Checks(ShapeTexts):
 
     # Shape-level expressions, over what was read of the values
 
-    def size(self, e: core.SizeExpr) -> str:
-        match e:
-            case core.RankOf(tensor=tensor):
-                return f"{PREFIX}len({self.shape_local(tensor)})"
-            case core.DimOf(tensor=tensor, axis=axis):
-                return self.dims.get((tensor, axis)) or f"{self.shape_local(tensor)}[{axis}]"
-        return super().size(e)
+    def rank(self, e: core.RankOf) -> str:
+        return f"{PREFIX}len({self.shape_local(e.tensor)})"
 
-    def _size_op(self, op: str, left: core.SizeExpr, right: core.SizeExpr) -> str:
-        text = super()._size_op(op, left, right)
-        if text.startswith("("):
-            return text
-        self.may_fail = self.may_fail or op not in ("min", "max")
-        return PREFIX + text
+    def dimension(self, e: core.DimOf) -> str:
+        return self.dims.get((e.tensor, e.axis)) or f"{self.shape_local(e.tensor)}[{e.axis}]"
 
-    def shape(self, e: core.ShapeExpr) -> str:
-        return self.shape_local(e.tensor) if isinstance(e, core.ShapeOf) else super().shape(e)
+    def helper(self, name: str) -> str:
+        self.may_fail = self.may_fail or name not in ("min", "max")
+        return PREFIX + name
 
-    def dtype(self, e: core.DTypeExpr) -> str:
-        match e:
-            case core.DTypeLit(dtype=dtype):
-                return dtype_names(dtype.name)[0]
-            case core.DTypeOf(tensor=tensor):
-                return self.dtype_local(tensor)
-        return super().dtype(e)
+    def shape_of(self, tensor: str) -> str:
+        return self.shape_local(tensor)
 
-    def boolean(self, e: core.BoolExpr) -> str:
-        if _is_of_dtypes(e):
-            return f"not ({self.negated(e)})"
-        return super().boolean(e)
+    def literal(self, e: Literal) -> str:
+        return dtype_names(e.dtype.name)[0] if isinstance(e, core.DTypeLit) else super().literal(e)
+
+    def dtype_of(self, tensor: str) -> str:
+        return self.dtype_local(tensor)
+
+    def compare(self, e: core.Compare, left: str, right: str) -> str:
+        return f"not ({self.negated(e)})" if _is_of_dtypes(e) else super().compare(e, left, right)
+
+    def in_class(self, e: core.InClass, item: str) -> str:
+        return f"not ({self._outside(e)})"
 
     def negated(self, e: core.BoolExpr) -> str:
         match e:

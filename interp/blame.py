@@ -17,11 +17,12 @@ from ..ops.binding import bind
 from ..ops.requirements import Argument, Axis, Entry, Requirement, parts, quantities
 from ..ops.spelling import argument, is_indexing, operation
 from ..ops.wording import sentence
+from ..sizes.integers import Undefined
 from .compile import ExternError
 from .dispatch import NoneFits
 from .dtypes import numpy_dtype
 from .failure_words import assertion, found_and_wanted, values
-from .guards import Failed, Undefined, Violation, describe, dtype_name, guard
+from .guards import Failed, Violation, describe, dtype_name, guard
 from .kernels.registry import BadValue
 from .names import unmangled
 from .steps import Bind, Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step

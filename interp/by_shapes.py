@@ -11,10 +11,12 @@ from itertools import count
 
 from ..lang import core
 from ..ops.model import TensorInfo
+from ..sizes.integers import Undefined
+from ..sizes.partial import Open, Unknown, all_of, compare
 from . import partial_sizes
 from .follow import Follower, State, unpack
-from .guards import Failed, Undefined, Violation
-from .partial_sizes import Consts, Open, Unknown, Value
+from .guards import Failed, Violation
+from .partial_sizes import Consts, Value
 from .steps import (
     RESULT,
     Bind,
@@ -237,7 +239,7 @@ def _fits(step: Match, state: State[Value]) -> bool | None:
             state.bind(dim.name, found if isinstance(dim, core.Splice) else found[0])
         else:
             asked.append((dim, found))
-    return partial_sizes.all_of(*(_is(dim, found, state) for dim, found in asked))
+    return all_of(*(_is(dim, found, state) for dim, found in asked))
 
 
 def _width(dim: core.SizeExpr | core.Splice, step: Match, state: State[Value]) -> int | None:
@@ -253,7 +255,7 @@ def _is(dim: core.SizeExpr | core.Splice, found: tuple[Value, ...], state: State
         wanted = partial_sizes.shape_level(dim, state)
     except Open:
         return None
-    return partial_sizes.compare("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
+    return compare("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
 
 
 def _common(a: Value, b: Value, own: list[Unknown]) -> Value:

@@ -15,6 +15,7 @@ import numpy as np
 from ..lang import core, no_rule
 from ..lang.node import Node, replace
 from ..ops.model import WILDCARD
+from ..sizes.integers import helpers as size_helpers
 from . import buffers, guards, stacks
 from .dispatch import HELPERS, UNFIT, primitive_value, write_list
 from .dps import pair
@@ -66,7 +67,7 @@ class Code:
         self.source, sites = unit.text()
         self.tally = unit.tally
         self.times: dict[str, list[int]] = {}
-        self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, "rx_sites": sites}
+        self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, **size_helpers(), "rx_sites": sites}
         if self.tally is not None:
             self.namespace["ran"] = self.tally.made
         for function in program.functions:
@@ -148,12 +149,8 @@ _HELPERS: dict[str, Any] = {
     "as_size": guards.as_size,
     "as_sizes": guards.as_sizes,
     "as_shape": guards.as_shape,
-    "ceildiv": guards.ceildiv,
     "buffer_for": stacks.buffer_for,
     "count": itertools.count,
-    "exact": guards.exact,
-    "floor": guards.floor,
-    "modulo": guards.modulo,
     "owned": stacks.owned,
     "placed": buffers.placed,
     "stacked": stacks.stacked,

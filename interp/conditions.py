@@ -15,6 +15,7 @@ from ..ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from ..ops.holds import condition
 from ..ops.model import TRACKED, WILDCARD, Param, Primitive, RankUnknown, TensorInfo
 from ..ops.requirements import Requirement
+from ..sizes.text import NoNumber, SizeText, text_of
 from .dtypes import dtype_of
 
 Test = Callable[..., bool]
@@ -26,50 +27,11 @@ _LENGTHS = (0, 1, 2, 3, 5, TRACKED)
 _MOST_WAYS = 8
 
 
-class NoTest(Exception):
-    """The rule asks for what is no part of the form."""
-
-
-def _binary(op: str, left: str = "{0}", right: str = "{1}") -> Any:
-    """An operator between a size and another one, as text."""
-    text = f"({left} {op} {right})"
-    return lambda size, other: _Size(text.format(size.text, _text(other)))
-
-
-class _Size:
-    """A size as the Python text that computes it."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    __add__, __radd__ = _binary("+"), _binary("+", "{1}", "{0}")
-    __sub__, __rsub__ = _binary("-"), _binary("-", "{1}", "{0}")
-    __mul__, __rmul__ = _binary("*"), _binary("*", "{1}", "{0}")
-    __floordiv__, __rfloordiv__ = _binary("//"), _binary("//", "{1}", "{0}")
-    __mod__, __rmod__ = _binary("%"), _binary("%", "{1}", "{0}")
-
-    def __neg__(self) -> _Size:
-        return _Size(f"(-{self.text})")
-
-    def _no_answer(self, *_: Any) -> NoReturn:
-        raise NoTest
-
-    __bool__ = __eq__ = __hash__ = __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = _no_answer
-
-
 class _Cond(str):
     """A condition as Python text."""
 
     def __bool__(self) -> bool:
-        raise NoTest
-
-
-def _text(size: Any) -> str:
-    if isinstance(size, _Size):
-        return size.text
-    if type(size) is not int:
-        raise NoTest
-    return str(size) if size >= 0 else f"({size})"
+        raise NoNumber
 
 
 class _TextCtx(GroundCtx):
@@ -102,16 +64,16 @@ class _TextCtx(GroundCtx):
 
     def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
         if self.asked and self.answers is None:
-            raise NoTest  # a rule comes here by an answer that it did not get
+            raise NoNumber  # a rule comes here by an answer that it did not get
         raise NeedsData(name)
 
     def needs_literal(self, asked: Requirement) -> NoReturn:
-        raise NoTest
+        raise NoNumber
 
     def _compare(self, op: str, a: Any, b: Any) -> Any:
         if type(a) is int and type(b) is int:
             return {"==": a == b, "!=": a != b, "<=": a <= b, "<": a < b}[op]
-        return _Cond(f"({_text(a)} {op} {_text(b)})")
+        return _Cond(f"({text_of(a)} {op} {text_of(b)})")
 
     eq, ne = partialmethod(_compare, "=="), partialmethod(_compare, "!=")
     le, lt = partialmethod(_compare, "<="), partialmethod(_compare, "<")
@@ -129,7 +91,7 @@ class _TextCtx(GroundCtx):
         return _Cond(f"({' and '.join(left)})") if left else True
 
     def min(self, *sizes: Any, name: str = "min") -> Any:
-        return sizes[0] if len(sizes) == 1 else _Size(f"{name}({', '.join(map(_text, sizes))})")
+        return sizes[0] if len(sizes) == 1 else SizeText(f"{name}({', '.join(map(text_of, sizes))})")
 
     def max(self, *sizes: Any) -> Any:
         return self.min(*sizes, name="max")
@@ -170,7 +132,7 @@ def _form(param: Param, name: str) -> str:
 
 def make_test(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], plain: Plain) -> Test:
     """The compiled test of a form, of which `seen` gives the arguments as a rule takes them, each as it is told; `plain` tells
-    it of what has no sizes. Raises NoTest where there is none."""
+    it of what has no sizes. Raises NoNumber where there is none."""
     texts = _Texts(row, plain)
     condition = texts.condition(seen(texts.info))
     if texts.listed and _needs_elements(row, seen, plain, condition):
@@ -190,7 +152,7 @@ def _needs_elements(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], 
             texts = _Texts(row, plain, length)
             if texts.condition(seen(texts.info)) != condition:
                 return True
-    except NoTest:
+    except NoNumber:
         return True
     return False
 
@@ -217,35 +179,35 @@ class _Texts:
             case "tensors":
                 return tuple(self._tensor(v, f"{name}[{i}]") for i, v in enumerate(value))
             case "index" | "size" if type(value) is int:
-                return _Size(name)
+                return SizeText(name)
             case "sizes" | "shape" | "target" if value is not None:
-                return tuple(WILDCARD if v is WILDCARD else _Size(f"{name}[{i}]") for i, v in enumerate(value))
+                return tuple(WILDCARD if v is WILDCARD else SizeText(f"{name}[{i}]") for i, v in enumerate(value))
             case "pairs" if value is not None:
-                return tuple((_Size(f"{name}[{i}][0]"), _Size(f"{name}[{i}][1]")) for i in range(len(value)))
+                return tuple((SizeText(f"{name}[{i}][0]"), SizeText(f"{name}[{i}][1]")) for i in range(len(value)))
         return self.plain(param, value)
 
     def _tensor(self, value: Any, name: str) -> TensorInfo:
         dtype = dtype_of(value.dtype)
         if dtype.of:
-            raise NoTest
+            raise NoNumber
         sizes = [f"s{len(self.lines)}_{i}" for i in range(value.ndim)]
         if sizes:
             self.lines.append(f" [{', '.join(sizes)}] = {name}.shape")
         data = self._elements(value.ndim, name) if dtype.kind in ("int", "uint") else None
-        return TensorInfo(tuple(map(_Size, sizes)), dtype, data)
+        return TensorInfo(tuple(map(SizeText, sizes)), dtype, data)
 
     def _elements(self, rank: int, name: str) -> Any:
         if rank == 0:
-            return (_Size(f"int({name})"),)
+            return (SizeText(f"int({name})"),)
         if rank == 1:
             self.listed.append(name)
-        return None if rank > 1 or self.length is None else (_Size(_ELEMENT),) * self.length
+        return None if rank > 1 or self.length is None else (SizeText(_ELEMENT),) * self.length
 
     def condition(self, values: Mapping[str, Any]) -> str:
         """What the rule requires of the arguments of a call of this form."""
         try:
             return " or ".join(self._ways(values)) or "False"
-        except NoTest:
+        except NoNumber:
             return self._required(values, _TextCtx(None)) or "False"
 
     def _ways(self, values: Mapping[str, Any]) -> Iterator[str]:
@@ -262,7 +224,7 @@ class _Texts:
             if not answers:
                 return
             answers[-1] = False
-        raise NoTest
+        raise NoNumber
 
     def _required(self, values: Mapping[str, Any], ctx: _TextCtx) -> str:
         """What the rule requires on one way; nothing where that way ends in a refusal."""
@@ -273,5 +235,5 @@ class _Texts:
         except Violation:
             return ""
         except (RankUnknown, TypeError, ValueError, AttributeError) as problem:
-            raise NoTest from problem
+            raise NoNumber from problem
         return f"({' and '.join(ctx.required) or 'True'})"

@@ -11,6 +11,7 @@ from ..lang import core
 from ..lang.dtypes import WEAK, DType
 from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import Primitive
+from ..sizes.integers import Undefined
 from . import guards
 from .dtypes import dtype_of, numpy_dtype
 from .generated import GeneratedModule
@@ -18,7 +19,7 @@ from .kernels import registry as kernels
 from .names import mangle
 from .steps import Site
 
-UNFIT = (guards.Failed, guards.Undefined, IndexError, TypeError, AttributeError)
+UNFIT = (guards.Failed, Undefined, IndexError, TypeError, AttributeError)
 # Of a parameter what the door asks of its dtype, in order: a dtype, or the position of the argument that has the same one.
 # None where it takes no tensor.
 Asked = tuple[tuple[DType | int, ...] | None, ...]

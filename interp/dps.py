@@ -378,18 +378,10 @@ class _Pairing:
 
     def _over_slots(self, size: core.SizeExpr, scope: _Scope) -> core.SizeExpr | None:
         """A size over slots instead of the checker's names; None where one of them has no slot."""
-        match size:
-            case core.SizeVar(name=name):
-                return core.SizeVar(NOWHERE, scope.names[name]) if name in scope.names else None
-            case core.SizeOp(op=op, left=left, right=right):
-                a, b = self._over_slots(left, scope), self._over_slots(right, scope)
-                return None if a is None or b is None else core.SizeOp(NOWHERE, op, a, b)
-            case core.SizeLit():
-                return size
-            case core.RankOf() | core.DimOf():
-                return None
-            case _:
-                assert_never(size)
+        names = scope.names
+        if any(isinstance(n, core.RankOf | core.DimOf) for n in walk(size)) or not names_of(size) <= names.keys():
+            return None
+        return rewrite(size, lambda n: core.SizeVar(NOWHERE, names[n.name]) if isinstance(n, core.SizeVar) else n)
 
     def _dtype(self, dtype: core.DTypeExpr, scope: _Scope) -> core.DTypeExpr | None:
         if isinstance(dtype, core.DTypeVar):

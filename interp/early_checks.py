@@ -15,12 +15,14 @@ import numpy as np
 
 from ..lang.dtypes import DType
 from ..ops.model import TensorInfo
+from ..sizes.integers import Undefined
+from ..sizes.partial import Open
 from . import partial_sizes
 from .by_shapes import ByShapes, KnownSlots, Routines
 from .dtypes import numpy_dtype
-from .guards import Ghost, Undefined
+from .guards import Ghost
 from .kernels.registry import Array
-from .partial_sizes import Open, Value
+from .partial_sizes import Value
 from .steps import Block, Branch, Compute, Invoke, Loop, Routine, Site, Step, asks, blocks, every, reads, total
 from .trace import Failure, Foreseen, Place, Turn
 

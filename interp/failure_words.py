@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, assert_never
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,12 @@ from ..lang import core
 from ..lang.expressions import names_in
 from ..lang.walk import walk
 from ..ops.assertions import obligation, wording
+from ..sizes.evaluate import Literal
+from ..sizes.evaluate import evaluate as value_of
+from ..sizes.integers import Integers, Undefined
+from ..sizes.partial import Unknown
 from .dtypes import numpy_dtype
-from .guards import Undefined, ceildiv, describe, dtype_name, exact, floor, modulo
-from .partial_sizes import Unknown
+from .guards import describe, dtype_name
 
 Values = Mapping[str, Any]
 
@@ -177,6 +179,13 @@ def _access_text(part: core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf) -
 # Values of shape-level expressions
 
 
+class _Actual(Integers):
+    """The values that a run has: dtypes are NumPy's."""
+
+    def literal(self, e: Literal) -> Any:
+        return numpy_dtype(e.dtype) if isinstance(e, core.DTypeLit) else e.value
+
+
 def _evaluate(e: object, env: Values) -> Any:
     """A shape-level expression under actual values; None where it has none."""
     if not isinstance(e, core.SizeExpr | core.ShapeExpr | core.DTypeExpr):
@@ -189,49 +198,4 @@ def _evaluate(e: object, env: Values) -> Any:
 
 def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) -> Any:
     """A Size, Shape or DType expression over the values of its names."""
-    if isinstance(e, core.DTypeExpr):
-        return _dtype(e, env)
-    if isinstance(e, core.ShapeExpr):
-        return _shape(e, env)
-    match e:
-        case core.SizeLit(value=value):
-            return value
-        case core.SizeVar(name=name):
-            return env[name]
-        case core.RankOf(tensor=tensor):
-            return env[tensor].ndim
-        case core.DimOf(tensor=tensor, axis=axis):
-            return env[tensor].shape[axis]
-        case core.SizeOp(op=op, left=left, right=right):
-            return _OPERATIONS[op](evaluate(left, env), evaluate(right, env))
-        case _:
-            assert_never(e)
-
-
-def _dtype(e: core.DTypeExpr, env: Values) -> object:
-    match e:
-        case core.DTypeLit(dtype=dtype):
-            return numpy_dtype(dtype)
-        case core.DTypeVar(name=name):
-            return env[name]
-        case core.DTypeOf(tensor=tensor):
-            return env[tensor].dtype
-
-
-def _shape(e: core.ShapeExpr, env: Values) -> tuple[int, ...]:
-    match e:
-        case core.ShapeVar(name=name):
-            return tuple(env[name])
-        case core.ShapeOf(tensor=tensor):
-            return tuple(env[tensor].shape)
-        case core.ShapeLit(dims=dims):
-            parts: list[Sequence[int]] = [
-                env[d.name] if isinstance(d, core.Splice) else (evaluate(d, env),) for d in dims
-            ]
-            return tuple(size for part in parts for size in part)
-
-
-_OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "min": min, "max": max,
-    "//": floor, "%": modulo, "/": exact, "ceildiv": ceildiv,
-}  # fmt: skip
+    return value_of(e, _Actual(env))

@@ -15,7 +15,9 @@ from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
 from ..ops.model import TRACKED, WILDCARD, Param, Primitive, ResultOpen, TensorInfo
 from ..ops.registry import lookup
-from .conditions import NoTest, form_text, make_test
+from ..sizes.integers import Undefined
+from ..sizes.text import NoNumber
+from .conditions import form_text, make_test
 from .dtypes import dtype_of
 
 # For how many forms of calls a guard keeps tests.
@@ -27,36 +29,6 @@ _TENSORS = ("tensor", "tensors", "index")
 
 class Failed(Exception):
     """A check does not hold; the line that raised it tells which."""
-
-
-class Undefined(ArithmeticError):
-    """An obligation of a size expression does not hold: the message completes "...: "."""
-
-
-def exact(a: int, b: int) -> int:
-    if b <= 0:
-        raise Undefined(f"{a} / {b} has a divisor that is not positive")
-    if a % b:
-        raise Undefined(f"{a} is not a multiple of {b}")
-    return a // b
-
-
-def floor(a: int, b: int) -> int:
-    if b <= 0:
-        raise Undefined(f"{a} // {b} has a divisor that is not positive")
-    return a // b
-
-
-def modulo(a: int, b: int) -> int:
-    if b <= 0:
-        raise Undefined(f"{a} % {b} has a divisor that is not positive")
-    return a % b
-
-
-def ceildiv(a: int, b: int) -> int:
-    if b <= 0:
-        raise Undefined(f"ceildiv({a}, {b}) has a divisor that is not positive")
-    return -(-a // b)
 
 
 def as_sizes(value: Any) -> tuple[int, ...]:
@@ -140,7 +112,7 @@ class _Asked:
     def _learn(self, form: object, args: Sequence[object]) -> None:
         try:
             self.tests[form] = make_test(self.row, partial(seen, self.row, args), _info)
-        except NoTest:
+        except NoNumber:
             self.tests[form] = _never
 
 
@@ -277,19 +249,14 @@ def dtype_name(dtype: Any) -> str:
 __all__ = [
     "Failed",
     "Ghost",
-    "Undefined",
     "Violation",
     "as_size",
     "as_shape",
     "as_sizes",
-    "ceildiv",
     "describe",
     "dtype_name",
-    "exact",
-    "floor",
     "guard",
     "is_literal",
     "make_guard",
-    "modulo",
     "tensor_info",
 ]

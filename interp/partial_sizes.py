@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partialmethod
 from itertools import chain
-from typing import Any, NoReturn, assert_never
+from typing import Any
 
 import numpy as np
 
@@ -18,39 +18,14 @@ from ..ops.ground import GroundCtx, Violation, evaluate
 from ..ops.holds import condition
 from ..ops.model import WILDCARD, AnyDType, Param, Primitive, RankUnknown, Segment, TensorInfo
 from ..ops.requirements import DTypeRequirement, Requirement
+from ..sizes.evaluate import Name
+from ..sizes.evaluate import evaluate as evaluate_expr
+from ..sizes.integers import Undefined
+from ..sizes.operators import SIZE_OPERATORS
+from ..sizes.partial import Open, Partial, Sizes, Unknown, all_of, any_of, applied, compare, operation
 from .dtypes import dtype_of
 from .follow import Function, State
-from .guards import Undefined, ceildiv, exact, floor, modulo, seen, tensor_info
-
-
-class Open(Exception):
-    """Nothing is known of it."""
-
-
-class Unknown:
-    """A size that only the data decides: equal to itself, and to no other that can be told."""
-
-    def _made(self, *_: object) -> Unknown:
-        return Unknown()
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __neg__ = _made
-    __rfloordiv__ = __rmod__ = _made
-
-    def of(self, function: Any, sizes: Sequence[Any]) -> Unknown:
-        """What a function gives of sizes, of which it is the first that is not known."""
-        return Unknown()
-
-    def _asked(self, *_: object) -> NoReturn:
-        raise Open
-
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __bool__ = _asked
-
-    def __str__(self) -> str:
-        return "?"
-
-
-Sizes = int | Unknown
-
+from .guards import seen, tensor_info
 
 # What is known of a value: of a tensor its type, anything else itself; None where nothing is.
 Value = TensorInfo[Any] | int | Unknown | float | str | DType | core.FnRef | Function[Any] | tuple["Value", ...] | None
@@ -82,26 +57,23 @@ class PartialCtx(GroundCtx):
     le, lt = partialmethod(_compared, "<="), partialmethod(_compared, "<")
 
     def any_of(self, *conds: bool | None) -> Any:
-        return True if True in conds else None if None in conds else False
+        return any_of(*conds)
 
     def all_of(self, *conds: bool | None) -> Any:
         return all_of(*conds)
 
     def min(self, *sizes: Any) -> Any:
-        return _known(min, sizes)
+        return applied(min, sizes)
 
     def max(self, *sizes: Any) -> Any:
-        return _known(max, sizes)
-
-    def ceildiv(self, a: Any, b: Any) -> Any:
-        return _known(ceildiv, (a, b))
+        return applied(max, sizes)
 
     def common(self, *sizes: Any) -> Any:
         one = {size for size in sizes if size != 1}
         return next(iter(one), 1) if len(one) <= 1 else next((s for s in one if isinstance(s, int)), Unknown())
 
     def factor(self, product: Any, other: Any) -> Any:
-        return _known(floor, (product, other))
+        return operation(SIZE_OPERATORS["//"], product, other)
 
     def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> Any:
         return Unknown()
@@ -113,87 +85,38 @@ class PartialCtx(GroundCtx):
         return isinstance(value, int) and super().fits(value, dtype)
 
 
-def all_of(*conds: bool | None) -> bool | None:
-    return False if False in conds else None if None in conds else True
-
-
-def _known(function: Any, sizes: Sequence[Any]) -> Any:
-    unknown = next((size for size in sizes if not isinstance(size, int)), None)
-    return function(*sizes) if unknown is None else unknown.of(function, sizes)
-
-
-def compare(op: str, a: Any, b: Any) -> bool | None:
-    """A comparison of sizes, of shapes, of dtypes or of truths; None where it is open."""
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        equal = all_of(len(a) == len(b), *(compare("==", x, y) for x, y in zip(a, b, strict=False)))
-        return equal if op == "==" or equal is None else not equal
-    if isinstance(a, Unknown) or isinstance(b, Unknown):
-        return (op in ("==", "<=", ">=")) if a is b else None
-    return bool(_COMPARISONS[op](a, b))
-
-
-_COMPARISONS: Mapping[str, Any] = {
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-}  # fmt: skip
-_OPERATIONS: Mapping[str, Any] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
-    "min": min, "max": max, "//": floor, "%": modulo, "/": exact, "ceildiv": ceildiv,
-}  # fmt: skip
-
-
 # Expressions of the shape level
+
+
+class _Known(Partial):
+    """What is known of slots: of those that hold tensors, their types."""
+
+    def __init__(self, env: State[Value]) -> None:
+        self.env = env
+
+    def named(self, e: Name) -> Any:
+        return looked_up(self.env, e.name)
+
+    def shape_of(self, slot: str) -> Any:
+        return tensor(self.env, slot).shape
+
+    def dtype_of(self, slot: str) -> Any:
+        return tensor(self.env, slot).dtype
+
+    def in_class(self, e: core.InClass, item: Any) -> bool:
+        return item in dtypes_of(e.choices)
 
 
 def shape_level(e: core.ShapeLevel | core.Splice, env: State[Value]) -> Any:
     """An expression over what is known of its names; raises Open where nothing is, and Undefined where it has no value."""
-    match e:
-        case core.SizeLit(value=value) | core.BoolConst(value=value):
-            return value
-        case core.DTypeLit(dtype=dtype):
-            return dtype
-        case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
-            return looked_up(env, e.name)
-        case core.RankOf(tensor=name):
-            return len(tensor(env, name).shape)
-        case core.DimOf(tensor=name, axis=axis):
-            shape = tensor(env, name).shape
-            if not -len(shape) <= axis < len(shape):
-                raise Open
-            return shape[axis]
-        case core.ShapeOf(tensor=name):
-            return tensor(env, name).shape
-        case core.DTypeOf(tensor=name):
-            return tensor(env, name).dtype
-        case core.SizeOp(op=op, left=left, right=right):
-            return _known(_OPERATIONS[op], (shape_level(left, env), shape_level(right, env)))
-        case core.ShapeLit(dims=dims):
-            parts = [(d, shape_level(d, env)) for d in dims]
-            return tuple(s for d, p in parts for s in (p if isinstance(d, core.Splice) else (p,)))
-        case core.Compare() | core.InClass() | core.Not() | core.Logic():
-            return truth(e, env)
-        case _:
-            assert_never(e)
+    return evaluate_expr(e, _Known(env))
 
 
 def truth(e: core.BoolExpr, env: State[Value]) -> bool | None:
     """A condition; None where it is open."""
     try:
-        match e:
-            case core.Compare(op=op, left=left, right=right):
-                return compare(op, shape_level(left, env), shape_level(right, env))
-            case core.InClass(item=item, choices=choices):
-                return shape_level(item, env) in dtypes_of(choices)
-            case core.Not(operand=operand):
-                inner = truth(operand, env)
-                return None if inner is None else not inner
-            case core.Logic(op=op, left=left, right=right):
-                decisive, first = op == "||", truth(left, env)
-                return first if first is decisive else truth(right, env) if first is not None else None
-            case core.BoolConst() | core.BoolVar():
-                return shape_level(e, env)  # type: ignore[no-any-return]
-            case _:
-                assert_never(e)
+        found: bool = evaluate_expr(e, _Known(env))
+        return found
     except Open:
         return None
 

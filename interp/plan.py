@@ -14,12 +14,13 @@ from typing import Any
 from ..lang import core
 from ..lang.node import Node
 from ..ops.registry import lookup
+from ..sizes.partial import Open
 from . import partial_sizes
 from .by_shapes import ByShapes, KnownSlots, Routines
 from .dispatch import complete
 from .guards import Violation
 from .names import mangle
-from .partial_sizes import Open, Value
+from .partial_sizes import Value
 from .steps import RESULT, Bind, Branch, Compute, Invoke, Loop, Read, Routine, Stack, Step, asks, blocks, every
 
 Run = Callable[..., Any]

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from ..lang import core
 from ..lang.node import replace
 from ..ops.model import TensorInfo
+from ..sizes.integers import Undefined
+from ..sizes.partial import Open
 from . import partial_sizes
 from .by_shapes import Routines
 from .dps import Pair
-from .guards import Undefined
-from .partial_sizes import Open, Value
+from .partial_sizes import Value
 from .steps import RESULT, Bind, Branch, Check, Invoke, Step, asks, every
 
 Argument = tuple[int, ...] | int

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, members
+from ..lang.node import replace
+from ..sizes.evaluate import Literal, Name, evaluate
+from ..sizes.text import Texts
 from .dtypes import numpy_dtype
 from .generated import GeneratedModule
 
@@ -23,7 +26,7 @@ class Pattern(Protocol):
     def dims(self) -> tuple[core.SizeExpr | core.Splice, ...]: ...
 
 
-class ShapeTexts:
+class ShapeTexts(Texts):
     """The Python locals that slots are in, and the texts of what is made of them. A local that is free takes the next slot, so
     that what it held goes as soon as it may: `locals` has the slots that are not in a local of their own name."""
 
@@ -38,75 +41,58 @@ class ShapeTexts:
 
     # Shape-level expressions: pure text, evaluated where it stands
 
-    def size(self, e: core.SizeExpr) -> str:
-        match e:
-            case core.SizeLit(value=value):
-                return str(value) if value >= 0 else f"({value})"
-            case core.SizeVar(name=name):
-                return self.local(name)
-            case core.RankOf(tensor=tensor):
-                return f"{self.local(tensor)}.ndim"
-            case core.DimOf(tensor=tensor, axis=axis):
-                return self.dims.get((tensor, axis)) or f"{self.local(tensor)}.shape[{axis}]"
-            case core.SizeOp(op=op, left=left, right=right):
-                return self._size_op(op, left, right)
+    def size(self, e: core.ShapeLevel) -> str:
+        text: str = evaluate(e, self)
+        return text
 
-    def _size_op(self, op: str, left: core.SizeExpr, right: core.SizeExpr) -> str:
-        a, b = self.size(left), self.size(right)
-        positive = isinstance(right, core.SizeLit) and right.value > 0
-        match op:
-            case "+" | "-" | "*":
-                return f"({a} {op} {b})"
-            case "min" | "max":
-                return f"{op}({a}, {b})"
-            case "//" | "%":
-                return f"({a} {op} {b})" if positive else f"{'floor' if op == '//' else 'modulo'}({a}, {b})"
-            case "ceildiv":
-                return f"(-(-{a} // {b}))" if positive else f"ceildiv({a}, {b})"
-            case "/":
-                return f"exact({a}, {b})"
-        raise LookupError(f"no size operator {op}")
-
-    def shape(self, e: core.ShapeExpr) -> str:
-        match e:
-            case core.ShapeVar(name=name):
-                return self.local(name)
-            case core.ShapeOf(tensor=tensor):
-                return f"{self.local(tensor)}.shape"
-            case core.ShapeLit(dims=dims):
-                return tuple_text(self.dim(d) for d in dims)
+    shape = dtype = boolean = size
 
     def dim(self, d: core.SizeExpr | core.Splice) -> str:
         return f"*{self.local(d.name)}" if isinstance(d, core.Splice) else self.size(d)
 
-    def dtype(self, e: core.DTypeExpr) -> str:
-        match e:
-            case core.DTypeLit(dtype=dtype):
-                return self.unit.dtype(dtype)
-            case core.DTypeVar(name=name):
-                return self.local(name)
-            case core.DTypeOf(tensor=tensor):
-                return f"{self.local(tensor)}.dtype"
+    def shape_level(self, e: core.ShapeLevel) -> str:
+        """An expression as an operand."""
+        return _operand(e, self.size(e))
 
-    def boolean(self, e: core.BoolExpr) -> str:
-        match e:
-            case core.BoolConst(value=value):
-                return str(value)
-            case core.BoolVar(name=name):
-                return self.local(name)
-            case core.Not(operand=operand):
-                return self.negated(operand)
-            case core.Logic(op=op, left=left, right=right):
-                return f"({self.boolean(left)} {'and' if op == '&&' else 'or'} {self.boolean(right)})"
-            case core.Compare(op=op, left=left, right=right):
-                return f"{self.shape_level(left)} {op} {self.shape_level(right)}"
-            case core.InClass(item=item, choices=choices):
-                return f"{self.dtype(item)} in {self._choices(choices)}"
+    # The domain
+
+    def literal(self, e: Literal) -> str:
+        return self.unit.dtype(e.dtype) if isinstance(e, core.DTypeLit) else super().literal(e)
+
+    def named(self, e: Name) -> str:
+        return self.local(e.name)
+
+    def rank(self, e: core.RankOf) -> str:
+        return f"{self.local(e.tensor)}.ndim"
+
+    def dimension(self, e: core.DimOf) -> str:
+        return self.dims.get((e.tensor, e.axis)) or f"{self.local(e.tensor)}.shape[{e.axis}]"
+
+    def shape_of(self, tensor: str) -> str:
+        return f"{self.local(tensor)}.shape"
+
+    def dtype_of(self, tensor: str) -> str:
+        return f"{self.local(tensor)}.dtype"
+
+    def of_parts(self, parts: list[tuple[bool, str]]) -> str:
+        return tuple_text(f"*{text}" if is_splice else text for is_splice, text in parts)
+
+    def compare(self, e: core.Compare, left: str, right: str) -> str:
+        return f"{_operand(e.left, left)} {e.op} {_operand(e.right, right)}"
+
+    def in_class(self, e: core.InClass, item: str) -> str:
+        return f"{item} in {self._choices(e.choices)}"
+
+    def negation(self, e: core.Not, operand: str) -> str:
+        return self.negated(e.operand) if isinstance(e.operand, core.Compare) else f"not ({operand})"
+
+    def logic(self, e: core.Logic, left: str, right: Callable[[], str]) -> str:
+        return f"({left} {'and' if e.op == '&&' else 'or'} {right()})"
 
     def negated(self, e: core.BoolExpr) -> str:
         """The text that is true where e is false."""
         if isinstance(e, core.Compare):
-            return f"{self.shape_level(e.left)} {_NEGATED[e.op]} {self.shape_level(e.right)}"
+            return self.boolean(replace(e, op=_NEGATED[e.op]))
         return f"not ({self.boolean(e)})"
 
     def _choices(self, choices: tuple[str, ...]) -> str:
@@ -115,15 +101,6 @@ class ShapeTexts:
             return frozenset(numpy_dtype(d) for d in found)
 
         return self.unit.constant(("choices", choices), make)
-
-    def shape_level(self, e: core.ShapeLevel) -> str:
-        if isinstance(e, core.SizeExpr):
-            return self.size(e)
-        if isinstance(e, core.ShapeExpr):
-            return self.shape(e)
-        if isinstance(e, core.DTypeExpr):
-            return self.dtype(e)
-        return f"({self.boolean(e)})"
 
     # Patterns
 
@@ -163,6 +140,10 @@ class ShapeTexts:
         fixed = sum(not isinstance(d, core.Splice) for d in dims)
         spliced = [self.count(self.local(d.name)) for d in dims if isinstance(d, core.Splice)]
         return f"({' + '.join([str(fixed), *spliced])})" if spliced else str(fixed)
+
+
+def _operand(e: core.ShapeLevel, text: str) -> str:
+    return f"({text})" if isinstance(e, core.BoolExpr) else text
 
 
 def tuple_text(texts: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..lang.stored import MAX_RANK
-from .guards import Undefined
+from ..sizes.integers import Undefined
 
 
 def buffer_for(total: int, first: Any) -> Any:

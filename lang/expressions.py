@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# What the shape level calls.
-SIZE_FUNCTIONS = ("min", "max", "ceildiv")
 # Numbers and what is called are none.
 _NAME = re.compile(r"[^\W\d]\w*'*(?![\w'(])")
 

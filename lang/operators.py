@@ -1,7 +1,11 @@
-"""Operators on tensors: sugar for primitives."""
+"""Operators: how tightly each binds, and the primitives that those on tensors are sugar for."""
 
 from __future__ import annotations
 
+# From the weakest to the strongest; what is not here is written as a call.
+BINDS = {
+    "||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6,
+}  # fmt: skip
 BINARY = {
     "+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "%": "remainder", "**": "pow",
     "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal",

@@ -27,7 +27,7 @@ class SizeVar(Placed):
 
 
 class SizeOp(Placed):
-    """op is one of + - * // % / min max ceildiv; `/` is exact division (with the obligation that it divides)."""
+    """op is the name of an operator of sizes; `/` is exact division (with the obligation that it divides)."""
 
     op: str
     left: SizeExpr

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any, assert_never
+from typing import Any
 
 from ..interp import dps
 from ..interp.allocation import VIEWS
@@ -36,9 +36,11 @@ from ..lang.core_printer import print_expr
 from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..simplify.solver import terms
+from ..simplify.solver.term_sizes import Terms
 from ..simplify.solver.terms import Size
+from ..sizes.evaluate import Name, evaluate
 from .arrays import Array, Memory, Missing, NotKnown, Value, arrays_of, at_end, held_by, moved, order_of, width
-from .sizes import Peak, greatest, operation, over_turns
+from .sizes import Peak, greatest, over_turns
 
 NO_CONSTS: Mapping[str, Array] = {}
 
@@ -81,7 +83,7 @@ class _Frame:
         return frame
 
 
-class _Calls(Follower[_Frame, Value]):
+class _Calls(Follower[_Frame, Value], Terms):
     """Follows calls. `frames` are those that have begun, whose slots hold memory."""
 
     def __init__(
@@ -110,26 +112,17 @@ class _Calls(Follower[_Frame, Value]):
         if known is None:
             return None
         if known.shape is None and isinstance(known.data, core.SizeExpr):
-            return self._called(print_expr(known.data), unmangled(slot), nonneg=_is_natural(pair, slot))
+            return self.called(print_expr(known.data), unmangled(slot), nonneg=_is_natural(pair, slot))
         named = [self._named(d, f"{unmangled(slot)}_{axis}") for axis, d in enumerate(known.shape or ())]
         itemsize = width(known.dtype.dtype) if isinstance(known.dtype, core.DTypeLit) else self.new("itemsize")
         return Array(None if known.shape is None else tuple(named), itemsize, (), tuple(range(len(named))))
 
     def _named(self, size: core.SizeExpr, otherwise: str) -> Size:
         """A size of a signature; what nobody named is called as it is said."""
-        match size:
-            case core.SizeLit(value=value):
-                return value
-            case core.SizeVar(name=name):
-                return self._called(name, name if name.replace("'", "").isidentifier() else otherwise)
-            case core.SizeOp(op=op, left=left, right=right):
-                return operation(op, self._named(left, otherwise), self._named(right, otherwise))
-            case core.RankOf() | core.DimOf():
-                return self.new(otherwise)
-            case _:
-                assert_never(size)
+        found: Size = evaluate(size, _OfSignature(self, otherwise))
+        return found
 
-    def _called(self, checkers: str, name: str, *, nonneg: bool = True) -> Size:
+    def called(self, checkers: str, name: str, *, nonneg: bool = True) -> Size:
         """A size of a signature by the checker's name for it."""
         if checkers not in self.names:
             self.names[checkers] = self.new(name, nonneg=nonneg)
@@ -304,7 +297,7 @@ class _Calls(Follower[_Frame, Value]):
     def _limits(self, range_: core.Range) -> tuple[Size, Size]:
         """The first index, and the last one if there is a turn."""
         start, stop, step = map(self.size, (range_.start, range_.stop, range_.step))
-        return start, start + (operation("ceildiv", stop - start, step) - 1) * step
+        return start, start + (-((start - stop) // step) - 1) * step
 
     def stack(self, step: Stack, state: _Frame) -> None:
         """What all turns leave takes memory from the first turn on."""
@@ -423,22 +416,20 @@ class _Calls(Follower[_Frame, Value]):
         return made
 
     def size(self, size: core.SizeExpr) -> Size:
-        match size:
-            case core.SizeLit(value=value):
-                return value
-            case core.SizeVar(name=name):
-                return self._slot(name)
-            case core.DimOf(tensor=tensor, axis=axis):
-                found = self.frame.values.get(tensor)
-                rank = len(found.dims) if isinstance(found, Array) and found.dims is not None else 0
-                key = (tensor, axis + rank if axis < 0 else axis)
-                return self.frame.dims[key] if key in self.frame.dims else self._delivered(*key)
-            case core.SizeOp(op=op, left=left, right=right):
-                return operation(op, self.size(left), self.size(right))
-            case core.RankOf():
-                return self.new("rank")
-            case _:
-                assert_never(size)
+        found: Size = evaluate(size, self)
+        return found
+
+    def named(self, e: Name) -> Size:
+        return self._slot(e.name)
+
+    def dimension(self, e: core.DimOf) -> Size:
+        found = self.frame.values.get(e.tensor)
+        rank = len(found.dims) if isinstance(found, Array) and found.dims is not None else 0
+        key = (e.tensor, e.axis + rank if e.axis < 0 else e.axis)
+        return self.frame.dims[key] if key in self.frame.dims else self._delivered(*key)
+
+    def rank(self, e: core.RankOf) -> Size:
+        return self.new("rank")
 
     def _slot(self, slot: str) -> Size:
         frame = self.frame
@@ -449,6 +440,23 @@ class _Calls(Follower[_Frame, Value]):
             made = self.size(defined) if isinstance(defined, core.SizeExpr) else self.new(unmangled(slot))
             frame.sizes[slot] = made
         return frame.sizes[slot]
+
+
+class _OfSignature(Terms):
+    """Sizes by the checker's names; what has none is called `otherwise`."""
+
+    def __init__(self, memory: _Calls, otherwise: str) -> None:
+        self.memory = memory
+        self.otherwise = otherwise
+
+    def named(self, e: Name) -> Size:
+        return self.memory.called(e.name, e.name if e.name.replace("'", "").isidentifier() else self.otherwise)
+
+    def rank(self, e: core.RankOf) -> Size:
+        return self.memory.new(self.otherwise)
+
+    def dimension(self, e: core.DimOf) -> Size:
+        return self.memory.new(self.otherwise)
 
 
 def _is_natural(pair: dps.Pair, slot: str) -> bool:

@@ -42,23 +42,6 @@ class Peak:
         return texts[0] if len(texts) == 1 else f"max({', '.join(texts)})" if texts else "0"
 
 
-def operation(op: str, a: Size, b: Size) -> Size:
-    match op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "//" | "/":
-            return terms.floordiv(a, b)
-        case "%":
-            return terms.mod(a, b)
-        case "ceildiv":
-            return terms.ceildiv(a, b)
-    return terms.smax(a, b) if op == "max" else terms.smin(a, b)
-
-
 def greatest(sizes: Sequence[Size]) -> Size:
     found = sizes[0]
     for size in sizes[1:]:

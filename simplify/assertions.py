@@ -11,6 +11,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
+from ..sizes.operators import SIZE_OPERATORS
 from .arms import is_of_data, with_the_wrong_rank
 from .frame import Frame
 from .known import matching, naming
@@ -245,9 +246,10 @@ def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
 
 
 def _of_division(expr: core.SizeOp) -> Iterator[core.BoolExpr]:
-    if expr.op in ("/", "//", "%", "ceildiv") and not (isinstance(expr.right, core.SizeLit) and expr.right.value > 0):
+    row = SIZE_OPERATORS[expr.op]
+    if row.divides and not (isinstance(expr.right, core.SizeLit) and expr.right.value > 0):
         yield core.Compare(expr.span, ">=", expr.right, core.SizeLit(expr.span, 1))
-    if expr.op == "/":
+    if row.exactly:
         rest = core.SizeOp(expr.span, "%", expr.left, expr.right)
         yield core.Compare(expr.span, "==", rest, core.SizeLit(expr.span, 0))
 

@@ -14,6 +14,7 @@ from ..lang.node import Node, replace
 from ..lang.renaming import renamed
 from ..lang.source import NOWHERE, Span
 from ..lang.walk import rewrite
+from ..sizes.integers import folded
 from .frame import Emitter, Temporaries
 from .program import bound_below
 
@@ -183,18 +184,6 @@ def _filled(stmt: core.Stmt, facts: Facts) -> core.Stmt:
                 return core.SizeLit(node.span, len(known.shape))
             if isinstance(node, core.DimOf) and isinstance(known.shape[node.axis], core.SizeLit):
                 return known.shape[node.axis]
-        return _folded(node) if isinstance(node, core.SizeOp) else node
+        return folded(node) if isinstance(node, core.SizeOp) else node
 
     return rewrite(stmt, change)
-
-
-def _folded(size: core.SizeOp) -> core.SizeExpr:
-    """The number that an operation on numbers gives."""
-    if not isinstance(size.left, core.SizeLit) or not isinstance(size.right, core.SizeLit):
-        return size
-    a, b = size.left.value, size.right.value
-    if size.op in ("//", "/", "%", "ceildiv") and b < 1:
-        return size
-    numbers = {"+": a + b, "-": a - b, "*": a * b, "min": min(a, b), "max": max(a, b)}
-    divided = {"//": a // b, "/": a // b, "%": a % b, "ceildiv": -(-a // b)} if b else {}
-    return core.SizeLit(size.span, (numbers | divided)[size.op])

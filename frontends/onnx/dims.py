@@ -14,6 +14,9 @@ from math import lcm
 from typing import NoReturn
 
 from ...lang.node import Node, replace
+from ...lang.operators import BINDS
+from ...sizes.integers import Undefined, operation
+from ...sizes.operators import SIZE_OPERATORS
 from .model import Graph, TensorType
 
 
@@ -24,7 +27,7 @@ class Named(Node):
 
 
 class Op(Node):
-    """`sign` is an operator of Rx's sizes: + - * // % / (which divides exactly) min max ceildiv."""
+    """`sign` is an operator of Rx's sizes."""
 
     sign: str
     left: Size
@@ -50,6 +53,8 @@ _HYPHENS = re.compile(r"[A-Za-z_]\w*(?:-\w+)+", re.ASCII)
 _LONGEST, _DEEPEST, _LARGEST, _HIGHEST = 2000, 50, 500, 16
 # Sizes below 2**32 times such a number are exact in a float.
 _EXACT = 2**21
+# What binds tighter than any operator.
+_WHOLE = 9
 
 
 class _Unread(Exception):
@@ -98,9 +103,12 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int | None:
     if isinstance(size, Named):
         return values[size.name]
     left, right = evaluate(size.left, values), evaluate(size.right, values)
-    if left is None or right is None or size.sign in _DIVISIONS and right <= 0 or size.sign == "/" and left % right:
+    if left is None or right is None:
         return None
-    return _ARITHMETIC[size.sign](left, right)
+    try:
+        return operation(size.sign, left, right)
+    except Undefined:
+        return None
 
 
 def slope(size: Size) -> int | None:
@@ -120,21 +128,13 @@ def slope(size: Size) -> int | None:
     return 0 if left == right == 0 else None
 
 
-_DIVISIONS = ("//", "%", "/", "ceildiv")
-_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "+": int.__add__, "-": int.__sub__, "*": int.__mul__, "//": int.__floordiv__, "/": int.__floordiv__, "%": int.__mod__,
-    "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b),
-}  # fmt: skip
-_TIGHTNESS = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2, "/": 2}
-
-
 def size_text(size: Size, spelled: Callable[[str], str]) -> str:
     """The size as Rx writes it, with Rx's names."""
     if isinstance(size, int):
         return str(size)
     if isinstance(size, Named):
         return spelled(size.name)
-    tightness = _TIGHTNESS.get(size.sign)
+    tightness = BINDS.get(size.sign)
     left, right = size_text(size.left, spelled), size_text(size.right, spelled)
     if tightness is None:
         return f"{size.sign}({left}, {right})"
@@ -146,7 +146,13 @@ def size_text(size: Size, spelled: Callable[[str], str]) -> str:
 
 
 def _tightness(size: Size) -> int:
-    return _TIGHTNESS.get(size.sign, 3) if isinstance(size, Op) else 3 if not isinstance(size, int) or size >= 0 else 0
+    return (
+        BINDS.get(size.sign, _WHOLE)
+        if isinstance(size, Op)
+        else _WHOLE
+        if not isinstance(size, int) or size >= 0
+        else 0
+    )
 
 
 # Building
@@ -157,8 +163,7 @@ def _op(sign: str, left: Size, right: Size) -> Size:
     if isinstance(left, int) and isinstance(right, int):
         known = evaluate(Op(sign, left, right), {})
         return Op(sign, left, right) if known is None else known
-    neutral = (("+", 0), ("-", 0), ("*", 1), ("//", 1), ("/", 1), ("ceildiv", 1))
-    if (sign, right) in neutral or sign in ("min", "max") and left == right:
+    if isinstance(right, int) and right == SIZE_OPERATORS[sign].neutral or sign in ("min", "max") and left == right:
         return left
     if (sign, left) in (("+", 0), ("*", 1)):
         return right

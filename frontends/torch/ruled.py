@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,6 +12,7 @@ from ...lang import sweet
 from ...lang.dtypes import DTYPES
 from ...lang.no_rule import target
 from ...ops.model import TensorInfo
+from ...sizes.operators import SIZE_OPERATORS, size_functions
 from ..onnx.literals import quoted
 from .rules import Rule, arguments
 from .sizes import Symbolic
@@ -111,9 +113,13 @@ def _sizes(tracer: Tracer, dims: Sequence[Any], bound: Mapping[str, Any]) -> Ite
         yield tracer.fresh(3) if size is None else size
 
 
+class _Symbolic:
+    min, max = torch.sym_min, torch.sym_max
+
+
 def size_of(text: str, bound: Mapping[str, Any]) -> Any:
     """A size of Rx over sizes of a trace; None for one that is not among them."""
-    words = {"min": torch.sym_min, "max": torch.sym_max, "ceildiv": lambda a, b: (a + (b - 1)) // b}
+    words = {name: partial(SIZE_OPERATORS[name].meaning, _Symbolic) for name in size_functions()}
     try:
         return eval(text, {"__builtins__": {}, **words}, dict(bound))
     except (NameError, SyntaxError, TypeError):

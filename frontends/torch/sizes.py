@@ -16,6 +16,7 @@ from torch.fx.experimental.sym_node import SymNode
 from torch.utils._sympy import functions
 
 from ...lang.node import Node
+from ...sizes.operators import size_functions
 
 # PyTorch 2.4 has SymPy's own.
 Max, Min = getattr(functions, "Max", sympy.Max), getattr(functions, "Min", sympy.Min)
@@ -160,7 +161,11 @@ def _text(expr: Any, names: Mapping[Any, str], inside: bool = False) -> str:
 
 
 def _is_call(text: str) -> bool:
-    return text.startswith(("@", "max(", "min(", "ceildiv(")) and text.endswith(")") and text.count("(") == 1
+    return (
+        text.startswith(("@", *(f"{name}(" for name in size_functions())))
+        and text.endswith(")")
+        and text.count("(") == 1
+    )
 
 
 def _written(expr: Any, names: Mapping[Any, str]) -> str:

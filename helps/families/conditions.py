@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from ...lang import sweet
 from ...lang.diagnostics import Edit, RxError
-from ...lang.expressions import SIZE_FUNCTIONS
 from ...lang.node import replace
 from ...lang.parser import parse_expr
 from ...lang.source import Span
@@ -15,6 +14,7 @@ from ...simplify.solver.conditions import Compare, Ge0, render_cond, substitute_
 from ...simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
 from ...simplify.solver.sizes import only_var
 from ...simplify.solver.terms import TooLarge, substitute
+from ...sizes.operators import size_functions
 from ..case import Case, Mend, inserted, replaced
 
 # From here on nothing is mended: the program only says what it needs.
@@ -226,7 +226,7 @@ def _said_in(text: str, names: set[str]) -> bool:
         expr = parse_expr(text)
     except RxError:
         return False
-    used = {n.name for n in walk(expr) if isinstance(n, sweet.Name)}.difference(SIZE_FUNCTIONS)
+    used = {n.name for n in walk(expr) if isinstance(n, sweet.Name)}.difference(size_functions())
     return used <= names
 
 

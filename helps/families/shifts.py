@@ -13,7 +13,7 @@ from ...lang.parser import parse_expr
 from ...lang.walk import children, walk
 from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
-from ...simplify.known.shape_level import written_size
+from ...simplify.solver.term_sizes import written_size
 from ...simplify.solver.terms import Size, var
 from ..case import Case, Mend, replaced
 from ..tree import has

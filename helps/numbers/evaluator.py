@@ -19,9 +19,10 @@ from ...ops.dtypes_column import parse_dtypes
 from ...ops.ground import GroundCtx, NeedsData, Violation, outcomes
 from ...ops.model import Primitive, RankUnknown, TensorInfo
 from ...ops.registry import lookup
+from ...sizes.operators import is_called, size_functions
 from ..tree import Tree
 from .arguments import argument, is_for, parts_of
-from .values import FUNCTIONS, Env, Function, Misfit, Untold, Value, arithmetic, bearable, size_of, tensor_of, told
+from .values import Env, Function, Misfit, Untold, Value, arithmetic, bearable, size_of, tensor_of, told
 
 _DEEPEST = 4
 _MOST_PARTS = 64
@@ -78,7 +79,7 @@ class Evaluator:
                 if any(isinstance(n, sweet.Unknown | sweet.Dots | sweet.Splice) for n in items):
                     raise Untold
                 names = (n.name for n in walk(*items) if isinstance(n, sweet.Name))
-                yield from (name for name in names if name not in FUNCTIONS and name not in self.consts)
+                yield from (name for name in names if not is_called(name) and name not in self.consts)
             case sweet.TupleType(items=types):
                 yield from chain.from_iterable(map(self._names_of_type, types))
             case _:
@@ -169,8 +170,9 @@ class Evaluator:
 
     def _call(self, call: sweet.Call, env: Env) -> Value:
         match call.callee:
-            case sweet.Name(name=name) if name in FUNCTIONS and len(call.args) == 2:
-                return FUNCTIONS[name](*(size_of(self.value(a.value, env)) for a in call.args))
+            case sweet.Name(name=name) if is_called(name) and len(call.args) == 2:
+                first, second = (size_of(self.value(a.value, env)) for a in call.args)
+                return arithmetic(name, first, second)
             case sweet.Attr(value=inner, name=sweet.Ident(name="dim")) if len(call.args) == 1:
                 shape, axis = tensor_of(self.value(inner, env)).shape, size_of(self.value(call.args[0].value, env))
                 if not -len(shape) <= axis < len(shape):
@@ -316,7 +318,7 @@ class Evaluator:
             elif not isinstance(written, sweet.Unknown):
                 left.append((written, size))
         for written, size in left:
-            unbound = {n.name for n in walk(written) if isinstance(n, sweet.Name)} - env.keys() - FUNCTIONS.keys()
+            unbound = {n.name for n in walk(written) if isinstance(n, sweet.Name)} - env.keys() - set(size_functions())
             if len(unbound) == 1:
                 self._solved(written, size, unbound.pop(), env)
             elif not unbound and self.value(written, env) != size:

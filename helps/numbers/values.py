@@ -10,6 +10,8 @@ from ...lang import sweet
 from ...lang.node import Node
 from ...ops.model import TensorInfo
 from ...simplify.solver.terms import MOST_BITS
+from ...sizes.integers import Undefined, operation
+from ...sizes.operators import SIZE_OPERATORS
 
 # A size, a truth, a word, a tensor of which the shape is known, a function, or a tuple of these; None is what nobody can tell.
 Value = Any
@@ -60,34 +62,18 @@ def tensor_of(value: Value) -> TensorInfo:
     return value
 
 
-def _exact(a: int, b: int) -> int:
-    if b <= 0 or a % b:
-        raise Misfit
-    return a // b
-
-
-def _divided(a: int, b: int) -> int:
-    if b <= 0:
-        raise Misfit
-    return a // b
-
-
-def _rest(a: int, b: int) -> int:
-    if b <= 0:
-        raise Misfit
-    return a % b
-
-
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": _exact, "//": _divided, "%": _rest,
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-FUNCTIONS: dict[str, Callable[..., int]] = {"min": min, "max": max, "ceildiv": lambda a, b: -_divided(-a, b)}
 
 
 def arithmetic(op: str, left: int, right: int) -> int | bool:
     """`left op right`; raises Misfit where it has no value, and Untold for numbers that are nobody's sizes."""
-    if op not in _OPERATORS or left.bit_length() + right.bit_length() > MOST_BITS:
+    if op not in SIZE_OPERATORS and op not in _COMPARISONS or left.bit_length() + right.bit_length() > MOST_BITS:
         raise Untold
-    found: int | bool = _OPERATORS[op](left, right)
-    return found
+    if op in _COMPARISONS:
+        return _COMPARISONS[op](left, right)
+    try:
+        return operation(op, left, right)
+    except Undefined:
+        raise Misfit from None

@@ -14,13 +14,14 @@ from ...lang.dtypes import DTYPES, DType
 from ...lang.source import Span
 from ...ops import registry as rows
 from ...ops.model import Primitive, TensorInfo
+from ...sizes.integers import Undefined
+from ...sizes.partial import Open
 from .. import partial_sizes
 from ..by_shapes import asked
 from ..dtypes import dtype_of
 from ..follow import Follower, Function
-from ..guards import Undefined, Violation
+from ..guards import Violation
 from ..names import unmangled
-from ..partial_sizes import Open
 from ..steps import (
     Branch,
     Check,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import partialmethod
 from typing import Any
 
-from ..guards import ceildiv, exact, floor, modulo
-from ..partial_sizes import Open, PartialCtx, Unknown
+from ...sizes.partial import Open, Unknown
+from ..partial_sizes import PartialCtx
 
 # A product of atoms, by their numbers, and how often it stands in a sum.
 Terms = tuple[tuple[tuple[int, ...], int], ...]
@@ -225,10 +225,7 @@ def _named(op: str) -> Any:
     return lambda table, a, b: table.of(op, a, b)
 
 
-_FUNCTIONS: dict[Any, Any] = {
-    min: _named("min"), max: _named("max"), floor: _named("//"), exact: _named("//"), modulo: _named("%"),
-    ceildiv: lambda table, a, b: -table.of("//", -a, b),
-}  # fmt: skip
+_FUNCTIONS: dict[Any, Any] = {min: _named("min"), max: _named("max")}
 
 
 class SymbolicCtx(PartialCtx):

@@ -13,6 +13,7 @@ from ...lang import codes
 from ...lang.diagnostics import Diagnostic, RxError, error
 from ...lang.dtypes import DTYPES
 from ...ops import registry as rows
+from ...sizes.integers import Undefined
 from .. import guards
 from ..compile import Code, Options, compile_program
 from ..core_uses import reachable
@@ -139,7 +140,7 @@ class TorchRunner(Runner):
         if values:
             return torch.stack(list(values))
         if dtype is None:
-            raise guards.Undefined("no turn ran, and only a turn tells the shape and the dtype of what is stacked here")
+            raise Undefined("no turn ran, and only a turn tells the shape and the dtype of what is stacked here")
         return torch.empty([max(n, 0) for n in shape], dtype=dtype, device=self.engine.device)
 
     def _plain(self, value: Any) -> Any:

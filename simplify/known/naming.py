@@ -10,9 +10,10 @@ from ...lang.node import replace
 from ...ops.model import AnyDType, DTypeSymbol, TensorInfo
 from ..solver.conditions import eq, ge
 from ..solver.sizes import single_var
+from ..solver.term_sizes import written_size
 from ..solver.terms import Size, Term, mod, variables
 from ..solver.trail import Table
-from .shape_level import Poisoned, ShapeLevel, written_size
+from .shape_level import Poisoned, ShapeLevel
 from .state import State
 from .values import Entry, Env, Shape, plain
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import assert_never
+from typing import Any, assert_never
 
 from ...lang import core
 from ...lang.dtypes import DType
 from ...lang.node import replace
+from ...lang.source import NOWHERE
 from ...ops.assertions import DIVISOR, QUOTIENT
 from ...ops.dtypes_column import dtypes_of
 from ...ops.model import AnyDType, Segment, TensorInfo
+from ...sizes.evaluate import Name, evaluate
+from ...sizes.operators import SizeOperator
 from ..solver.conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
-from ..solver.terms import MOST_BITS, Allowance, Size, TooLarge, ceildiv, floordiv, mod, smax, smin
+from ..solver.term_sizes import Terms, applied
+from ..solver.terms import MOST_BITS, Allowance, Size, TooLarge, mod
 from .state import State
 from .values import (
     UNDECIDED,
@@ -55,7 +59,7 @@ class Obligation:
         self.expr = expr
 
 
-class ShapeLevel:
+class ShapeLevel(Terms):
     """Evaluates shape-level expressions in one environment, and gathers their obligations in `needs`."""
 
     def __init__(self, state: State, env: Env) -> None:
@@ -63,27 +67,60 @@ class ShapeLevel:
         self.env = env
         self.needs: list[Obligation] = []
 
-    # Sizes
+    # The sorts of expressions
 
     def size(self, expr: core.SizeExpr) -> Size:
-        match expr:
-            case core.SizeLit():
-                return expr.value
+        found: Size = evaluate(expr, self)
+        return found
+
+    def shape(self, expr: core.ShapeExpr) -> Shape:
+        found: Shape = evaluate(expr, self)
+        return found
+
+    def dtype(self, expr: core.DTypeExpr) -> AnyDType:
+        found: AnyDType = evaluate(expr, self)
+        return found
+
+    def truth(self, expr: core.BoolExpr) -> Truth:
+        found: Truth = evaluate(expr, self)
+        return found
+
+    def named(self, e: Name) -> Any:
+        match e:
             case core.SizeVar():
-                return self.state.settled(self._size_named(expr.name))
-            case core.RankOf():
-                return self.state.rank(self.tensor(expr.tensor).shape)
-            case core.DimOf():
-                return self._dim(expr)
-            case core.SizeOp():
-                left, right = self.size(expr.left), self.size(expr.right)
-                try:
-                    with Allowance(_OPERATION, _LEAST):
-                        return self._bearable(expr, self._operation(expr, left, right))
-                except TooLarge:  # what cannot be written out is some size of which nothing is known
-                    return self.state.unknown_integer()
+                return self.state.settled(self._size_named(e.name))
+            case core.ShapeVar() | core.Splice():
+                return self._shape_named(e.name)
+            case core.DTypeVar():
+                return self._dtype_named(e.name)
+            case core.BoolVar():
+                value = self.look(e.name)
+                return value.cond if isinstance(value, BoolValue) else UNDECIDED
             case _:
-                assert_never(expr)
+                assert_never(e)
+
+    # Sizes
+
+    def rank(self, e: core.RankOf) -> Size:
+        return self.state.rank(self.tensor(e.tensor).shape)
+
+    def operation(self, row: SizeOperator, e: core.SizeOp, left: Size, right: Size) -> Size:
+        try:
+            with Allowance(_OPERATION, _LEAST):
+                return self._bearable(e, self._demanded(row, e, left, right))
+        except TooLarge:  # what cannot be written out is some size of which nothing is known
+            return self.state.unknown_integer()
+
+    def _demanded(self, row: SizeOperator, e: core.SizeOp, left: Size, right: Size) -> Size:
+        """What an operation gives, and what it asks of its operands."""
+        if row.divides:
+            positive = _question(lambda: gt(right, 0))
+            self.need(positive, DIVISOR, e)
+            if positive is False:
+                raise Poisoned
+        if row.exactly:
+            self.need(_question(lambda: eq(mod(left, right), 0)), QUOTIENT, e)
+        return applied(row, left, right)
 
     def _bearable(self, expr: core.SizeOp, result: Size) -> Size:
         if isinstance(result, int) and result.bit_length() > MOST_BITS:
@@ -101,35 +138,7 @@ class ShapeLevel:
             return value.value
         raise TypeError(f"{name} is not a size")
 
-    def _operation(self, expr: core.SizeOp, left: Size, right: Size) -> Size:
-        match expr.op:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-            case "min":
-                return smin(left, right)
-            case "max":
-                return smax(left, right)
-        positive = _question(lambda: gt(right, 0))
-        self.need(positive, DIVISOR, expr)
-        if positive is False:
-            raise Poisoned
-        match expr.op:
-            case "//":
-                return floordiv(left, right)
-            case "%":
-                return mod(left, right)
-            case "ceildiv":
-                return ceildiv(left, right)
-            case "/":
-                self.need(_question(lambda: eq(mod(left, right), 0)), QUOTIENT, expr)
-                return floordiv(left, right)
-        raise TypeError(f"not a size operator: {expr.op}")
-
-    def _dim(self, expr: core.DimOf) -> Size:
+    def dimension(self, expr: core.DimOf) -> Size:
         shape = self.state.spread(self.tensor(expr.tensor).shape)
         axis = expr.axis
         if plain(shape):
@@ -183,101 +192,75 @@ class ShapeLevel:
 
     # Shapes and dtypes
 
-    def shape(self, expr: core.ShapeExpr) -> Shape:
-        match expr:
-            case core.ShapeVar():
-                value = self.look(expr.name)
-                if isinstance(value, Unknown):
-                    value = self._turns_out(expr.name, ShapeValue((self.state.segment(expr.name),)))
-                if isinstance(value, ShapeValue):
-                    return self.state.resolve(value.dims)
-                raise Poisoned
-            case core.ShapeOf():
-                return self.state.resolve(self.tensor(expr.tensor).shape)
-            case core.ShapeLit():
-                return self.dims(expr.dims)
+    def _shape_named(self, name: str) -> Shape:
+        value = self.look(name)
+        if isinstance(value, Unknown):
+            value = self._turns_out(name, ShapeValue((self.state.segment(name),)))
+        if isinstance(value, ShapeValue):
+            return self.state.resolve(value.dims)
+        raise Poisoned
+
+    def shape_of(self, tensor: str) -> Shape:
+        return self.state.resolve(self.tensor(tensor).shape)
 
     def dims(self, items: tuple[core.SizeExpr | core.Splice, ...]) -> Shape:
-        parts: list[object] = []
-        for item in items:
-            if isinstance(item, core.Splice):
-                parts.extend(self.shape(core.ShapeVar(item.span, item.name)))
-            else:
-                parts.append(self.size(item))
-        return tuple(parts)
+        return self.shape(core.ShapeLit(NOWHERE, items))
 
-    def dtype(self, expr: core.DTypeExpr) -> AnyDType:
-        match expr:
-            case core.DTypeLit():
-                return expr.dtype
-            case core.DTypeOf():
-                dtype: AnyDType | None = self.tensor(expr.tensor).dtype
-                if dtype is None:
-                    raise Poisoned
-                return self.state.dtype(dtype)
-            case core.DTypeVar():
-                value = self.look(expr.name)
-                if isinstance(value, Unknown):
-                    value = self._turns_out(expr.name, DTypeValue(self.state.dtype_symbol("?")))
-                if isinstance(value, DTypeValue):
-                    return self.state.dtype(value.dtype)
-                raise Poisoned
+    def dtype_of(self, tensor: str) -> AnyDType:
+        dtype: AnyDType | None = self.tensor(tensor).dtype
+        if dtype is None:
+            raise Poisoned
+        return self.state.dtype(dtype)
+
+    def _dtype_named(self, name: str) -> AnyDType:
+        value = self.look(name)
+        if isinstance(value, Unknown):
+            value = self._turns_out(name, DTypeValue(self.state.dtype_symbol("?")))
+        if isinstance(value, DTypeValue):
+            return self.state.dtype(value.dtype)
+        raise Poisoned
 
     # Conditions
 
-    def truth(self, expr: core.BoolExpr) -> Truth:
-        match expr:
-            case core.BoolConst():
-                return expr.value
-            case core.BoolVar():
-                value = self.look(expr.name)
-                return value.cond if isinstance(value, BoolValue) else UNDECIDED
-            case core.Not():
-                return _not(self.truth(expr.operand))
-            case core.Logic():
-                return self._logic(expr)
-            case core.InClass():
-                known = self.state.in_class(self.dtype(expr.item), expr.choices)
-                return UNDECIDED if known is None else known
-            case core.Compare():
-                return self._compare(expr)
+    def in_class(self, e: core.InClass, item: AnyDType) -> Truth:
+        known = self.state.in_class(item, e.choices)
+        return UNDECIDED if known is None else known
 
-    def _logic(self, expr: core.Logic) -> Truth:
+    def negation(self, e: core.Not, operand: Truth) -> Truth:
+        return _not(operand)
+
+    def logic(self, e: core.Logic, left: Truth, right: Callable[[], Truth]) -> Truth:
         """The right side's obligations need hold only where the left side leaves it open."""
-        left = self.truth(expr.left)
         outer, self.needs = self.needs, []
-        right: Truth
+        second: Truth
         try:
-            right = self.truth(expr.right)
+            second = right()
         except Poisoned:
             if not any(n.cond is False for n in self.needs):
                 raise
-            right = UNDECIDED
+            second = UNDECIDED
         guard: Truth = False
         if self.needs:
-            guard = _not(left) if expr.op == "&&" else left
+            guard = _not(left) if e.op == "&&" else left
         for need in self.needs:
             cond = _or(guard, need.cond)
             if cond is not True:
                 outer.append(Obligation(cond, need.text, need.expr))
         self.needs = outer
-        return _and(left, right) if expr.op == "&&" else _or(left, right)
+        return _and(left, second) if e.op == "&&" else _or(left, second)
 
-    def _compare(self, expr: core.Compare) -> Truth:
-        left, right = expr.left, expr.right
-        if isinstance(left, core.SizeExpr) and isinstance(right, core.SizeExpr):
-            return COMPARE[expr.op](self.size(left), self.size(right))
-        if isinstance(left, core.DTypeExpr) and isinstance(right, core.DTypeExpr):
-            same = self.state.same_dtype(self.dtype(left), self.dtype(right))
-            equal: Truth = UNDECIDED if same is None else same
-        elif isinstance(left, core.ShapeExpr) and isinstance(right, core.ShapeExpr):
-            equal = self.same_shape(self.shape(left), self.shape(right))
-        elif isinstance(left, core.BoolExpr) and isinstance(right, core.BoolExpr):
-            a, b = self.truth(left), self.truth(right)
-            equal = _or(_and(a, b), _and(_not(a), _not(b)))
+    def compare(self, e: core.Compare, left: Any, right: Any) -> Truth:
+        if isinstance(e.left, core.SizeExpr):
+            return COMPARE[e.op](left, right)
+        equal: Truth
+        if isinstance(e.left, core.DTypeExpr):
+            same = self.state.same_dtype(left, right)
+            equal = UNDECIDED if same is None else same
+        elif isinstance(e.left, core.ShapeExpr):
+            equal = self.same_shape(left, right)
         else:
-            raise TypeError(f"compares different sorts: {expr!r}")
-        return equal if expr.op == "==" else _not(equal)
+            equal = _or(_and(left, right), _and(_not(left), _not(right)))
+        return equal if e.op == "==" else _not(equal)
 
     def same_shape(self, a: Shape, b: Shape) -> Truth:
         """Whether two shapes are one, dimension by dimension where both are there."""
@@ -430,27 +413,3 @@ def _or(a: Truth, b: Truth) -> Truth:
 
 # Steps that one operation may take, and may where the program has spent all.
 _OPERATION, _LEAST = 20_000, 300
-_WRITTEN_OPS: dict[str, Callable[[Size, Size], Size]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": floordiv,
-    "/": floordiv,
-    "%": mod,
-}
-
-
-def written_size(size: core.SizeExpr | None, names: dict[str, Size]) -> Size | None:
-    """An annotation's dimension with its names filled in; None where one is missing or it is no size."""
-    match size:
-        case core.SizeLit():
-            return size.value
-        case core.SizeVar():
-            return names.get(size.name)
-        case core.SizeOp():
-            left, right = written_size(size.left, names), written_size(size.right, names)
-            if left is None or right is None or (size.op in ("/", "//", "%") and right == 0):
-                return None
-            return _WRITTEN_OPS[size.op](left, right)
-        case None | core.RankOf() | core.DimOf():
-            return None

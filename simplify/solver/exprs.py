@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, NoReturn
 
-from ...lang.expressions import SIZE_FUNCTIONS
+from ...lang.operators import BINDS
+from ...sizes.operators import SIZE_OPERATORS, SizeOperator, is_called, size_functions
 from .conditions import Cond, Condition, all_of, any_of, eq, ge, gt, le, lt, ne, negate
 from .rendering import render
-from .terms import Size, Term, ceildiv, floordiv, mod, smax, smin, var, weight
+from .term_sizes import applied
+from .terms import Size, Term, mod, var, weight
 
 _TOKEN = re.compile(r"\d\w*|[^\W\d]\w*'*|//|&&|\|\||[=!<>]=|\S")
 _MOST_TOKENS = 20_000
@@ -21,7 +24,6 @@ _MOST_DIGITS = 400
 _MOST_BITS = 8_192
 
 _COMPARE: dict[str, Callable[[Size, Size], Cond]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-_POWER = {"||": 1, "&&": 2, **dict.fromkeys(_COMPARE, 4), "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6}
 _NOT, _NEGATIVE = 3, 7
 
 
@@ -101,15 +103,15 @@ class _Reader:
         tokens = self.tokens
         while True:
             op = tokens[self.at]
-            power = _POWER.get(op, 0)
+            power = BINDS.get(op, 0)
             if power <= least:
                 break
             self.at += 1
             if power > 4:
-                left = self.arithmetic(op, _size(left, op), _size(self.expression(power), op))
+                left = self.operation(SIZE_OPERATORS[op], _size(left, op), _size(self.expression(power), op))
             elif power == 4:
                 left = _COMPARE[op](_size(left, op), _size(self.expression(power), op))
-                if _POWER.get(tokens[self.at], 0) == 4:
+                if BINDS.get(tokens[self.at], 0) == 4:
                     raise ExpressionError("comparisons do not chain")
             else:
                 left = self.joined(op, power, left)
@@ -139,12 +141,12 @@ class _Reader:
         if not (first.isalpha() or first == "_"):
             self.unexpected()
         self.at += 1
-        if token in SIZE_FUNCTIONS and self.tokens[self.at] == "(":
+        if is_called(token) and self.tokens[self.at] == "(":
             return self.call(token)
         if token == "true" or token == "false":
             return token == "true"
         if self.tokens[self.at] == "(":
-            raise ExpressionError(f"there is no function {_quoted(token)}; there are min, max and ceildiv")
+            raise ExpressionError(f"there is no function {_quoted(token)}; there are {_listed(size_functions())}")
         return self.scope.name(token)
 
     def call(self, name: str) -> Size:
@@ -154,34 +156,29 @@ class _Reader:
             self.at += 1
             args.append(_size(self.expression(0), name))
         self.expect(")")
-        if name == "ceildiv":
-            if len(args) != 2:
-                raise ExpressionError("ceildiv takes two sizes")
-            self.divisor(args[1])
-            return _light(ceildiv(args[0], args[1]))
+        row = SIZE_OPERATORS[name]
+        if not row.several and len(args) != 2:
+            raise ExpressionError(f"{name} takes two sizes")
         if len(args) > 64:
             raise ExpressionError(f"{name} takes at most 64 sizes")
-        return _light(smin(*args) if name == "min" else smax(*args))
+        return reduce(lambda a, b: self.operation(row, a, b), args)
 
-    def arithmetic(self, op: str, a: Size, b: Size) -> Size:
-        if op == "+":
-            return a + b
-        if op == "-":
-            return a - b
-        if op == "*":
+    def operation(self, row: SizeOperator, a: Size, b: Size) -> Size:
+        if row.name == "*":
             _check_product(a, b)
-            return a * b
-        self.divisor(b)
-        if op == "//":
-            return _light(floordiv(a, b))
-        if op == "%":
-            return _light(mod(a, b))
+        if row.divides:
+            self.divisor(b)
+        if row.exactly:
+            self.exactly(a, b)
+        found = applied(row, a, b)
+        return found if row.name in ("+", "-", "*") else _light(found)
+
+    def exactly(self, a: Size, b: Size) -> None:
         even = eq(_light(mod(a, b)), 0)
         self.owe(even, "the division `/` may not come out even")
         if even is not True:
             sometimes = "never comes" if even is False else "may not come"
             self.scope.partial = self.scope.partial or f"the division `/` {sometimes} out even; `//` rounds down"
-        return floordiv(a, b)
 
     def divisor(self, size: Size) -> None:
         if isinstance(size, int) and size < 1:
@@ -252,3 +249,7 @@ def _bits(size: Any) -> int:
     if type(size) is int:
         return size.bit_length()
     return max(k.bit_length() for k in size.mons.values())  # type: ignore[no-any-return]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -14,9 +14,10 @@ from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ...ops.requirements import Other
 from ..known.finding import About, Asked, Finding
-from ..known.shape_level import Obligation, Poisoned, ShapeLevel, written_size
+from ..known.shape_level import Obligation, Poisoned, ShapeLevel
 from ..known.state import State
 from ..known.values import Entry, Env, Shape, SizeValue, plain
+from ..solver.term_sizes import written_size
 from ..solver.terms import Size
 from . import equations
 from .aligned import Row, aligned

@@ -9,7 +9,6 @@ from ...lang.source import Span
 from ...ops.held import NOTHING, Held, Inside, held
 from ...ops.model import Segment, TensorInfo
 from ...ops.tracked import Ratio
-from ..known.shape_level import written_size
 from ..known.state import State
 from ..known.values import (
     BoolValue,
@@ -24,6 +23,7 @@ from ..known.values import (
 )
 from ..solver.rendering import UNKNOWN, render
 from ..solver.sizes import single_var
+from ..solver.term_sizes import written_size
 from ..solver.terms import Size, Term, variables, weight
 from .choices import as_formula
 

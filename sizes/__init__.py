@@ -1,0 +1,1 @@
+"""What expressions over sizes, shapes, dtypes and conditions mean: the operators, a row each, and the one evaluator."""

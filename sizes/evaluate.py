@@ -1,0 +1,102 @@
+"""An expression over sizes, shapes, dtypes and conditions to its value, in any domain of values.
+
+This is the one evaluating match over such expressions. A domain (`Domain`) says what the names stand for and what an operation
+gives: integers, partly known sizes, terms of the solver, Python text, or the same expressions over other names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, assert_never
+
+from ..lang import core
+from .operators import SIZE_OPERATORS, SizeOperator
+
+Literal = core.SizeLit | core.DTypeLit | core.BoolConst
+Name = core.SizeVar | core.ShapeVar | core.DTypeVar | core.BoolVar | core.Splice
+
+
+class Domain:
+    """What values an expression has. A domain overrides what it has to say; `rank`, `dimension` and `of_parts`
+    follow from the shapes of tensors where those are sequences."""
+
+    def literal(self, e: Literal) -> Any:
+        return e.dtype if isinstance(e, core.DTypeLit) else e.value
+
+    def named(self, e: Name) -> Any:
+        """The value of a name; of a splice, the dimensions that it stands for."""
+        raise NotImplementedError
+
+    def shape_of(self, tensor: str) -> Any:
+        """The shape of the tensor of that name."""
+        raise NotImplementedError
+
+    def dtype_of(self, tensor: str) -> Any:
+        raise NotImplementedError
+
+    def rank(self, e: core.RankOf) -> Any:
+        return len(self.shape_of(e.tensor))
+
+    def dimension(self, e: core.DimOf) -> Any:
+        return self.shape_of(e.tensor)[e.axis]
+
+    def of_parts(self, parts: list[tuple[bool, Any]]) -> Any:
+        """A shape of its parts: whether each is a splice, and its value."""
+        return tuple(size for is_splice, part in parts for size in (part if is_splice else (part,)))
+
+    # Sizes
+
+    def min(self, *sizes: Any) -> Any:
+        return min(sizes)
+
+    def max(self, *sizes: Any) -> Any:
+        return max(sizes)
+
+    def operation(self, row: SizeOperator, e: core.SizeOp, left: Any, right: Any) -> Any:
+        return row.meaning(self, left, right)
+
+    # Conditions
+
+    def compare(self, e: core.Compare, left: Any, right: Any) -> Any:
+        raise NotImplementedError
+
+    def in_class(self, e: core.InClass, item: Any) -> Any:
+        raise NotImplementedError
+
+    def negation(self, e: core.Not, operand: Any) -> Any:
+        return not operand
+
+    def logic(self, e: core.Logic, left: Any, right: Callable[[], Any]) -> Any:
+        """`left && right` or `left || right`; the right one is evaluated where it is asked for."""
+        return left if left is (e.op == "||") else right()
+
+
+def evaluate(e: core.ShapeLevel | core.Splice, of: Domain) -> Any:
+    """The value of an expression in a domain."""
+    match e:
+        case core.SizeLit() | core.DTypeLit() | core.BoolConst():
+            return of.literal(e)
+        case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
+            return of.named(e)
+        case core.DimOf():
+            return of.dimension(e)
+        case core.SizeOp():
+            return of.operation(SIZE_OPERATORS[e.op], e, evaluate(e.left, of), evaluate(e.right, of))
+        case core.RankOf():
+            return of.rank(e)
+        case core.ShapeOf():
+            return of.shape_of(e.tensor)
+        case core.ShapeLit():
+            return of.of_parts([(isinstance(d, core.Splice), evaluate(d, of)) for d in e.dims])
+        case core.DTypeOf():
+            return of.dtype_of(e.tensor)
+        case core.Compare():
+            return of.compare(e, evaluate(e.left, of), evaluate(e.right, of))
+        case core.InClass():
+            return of.in_class(e, evaluate(e.item, of))
+        case core.Not():
+            return of.negation(e, evaluate(e.operand, of))
+        case core.Logic():
+            return of.logic(e, evaluate(e.left, of), lambda: evaluate(e.right, of))
+        case _:
+            assert_never(e)

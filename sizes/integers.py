@@ -1,0 +1,85 @@
+"""Integers as a domain of sizes: what an operation gives, or why it has no value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..lang import core
+from .evaluate import Domain, Name
+from .operators import SIZE_OPERATORS, SizeOperator
+
+
+class Undefined(ArithmeticError):
+    """An operator's demand on its operands does not hold: the message completes "...: "."""
+
+
+def checked(row: SizeOperator) -> Callable[[int, int], int]:
+    """What an operator gives of two integers; raises Undefined where it has no value."""
+    meaning, exactly = row.meaning, row.exactly
+
+    def plain(a: int, b: int) -> int:
+        return meaning(_INTEGERS, a, b)  # type: ignore[no-any-return]
+
+    def division(a: int, b: int) -> int:
+        if b <= 0:
+            raise Undefined(f"{_written(row, a, b)} has a divisor that is not positive")
+        if exactly and a % b:
+            raise Undefined(f"{a} is not a multiple of {b}")
+        return meaning(_INTEGERS, a, b)  # type: ignore[no-any-return]
+
+    return division if row.divides else plain
+
+
+def _written(row: SizeOperator, a: int, b: int) -> str:
+    return f"{row.name}({a}, {b})" if row.called else f"{a} {row.name} {b}"
+
+
+class Integers(Domain):
+    """Expressions over integers and over tensors that are there: whatever has `ndim`, `shape` and `dtype`."""
+
+    def __init__(self, env: Mapping[str, Any]) -> None:
+        self.env = env
+
+    def named(self, e: Name) -> Any:
+        value = self.env[e.name]
+        return tuple(value) if isinstance(e, core.ShapeVar) else value
+
+    def shape_of(self, tensor: str) -> Any:
+        return tuple(self.env[tensor].shape)
+
+    def dtype_of(self, tensor: str) -> Any:
+        return self.env[tensor].dtype
+
+    def operation(self, row: SizeOperator, e: core.SizeOp, left: Any, right: Any) -> Any:
+        return operation(row.name, left, right)
+
+
+_INTEGERS = Integers({})
+_CHECKED: dict[str, Callable[[int, int], int]] = {}
+
+
+def operation(op: str, a: int, b: int) -> int:
+    """What an operator gives of two integers; raises Undefined where it has no value."""
+    found = _CHECKED.get(op)
+    if found is None:
+        found = _CHECKED[op] = checked(SIZE_OPERATORS[op])
+    return found(a, b)
+
+
+def helpers() -> dict[str, Callable[[int, int], int]]:
+    """What generated code calls for operations whose operands may not be as the operator asks, by name."""
+    return {row.check: checked(row) for row in SIZE_OPERATORS.values() if row.check}
+
+
+def folded(size: core.SizeExpr) -> core.SizeExpr:
+    """The number that an operation on numbers gives; the expression itself where it is none or has no value."""
+    if not isinstance(size, core.SizeOp):
+        return size
+    left, right = size.left, size.right
+    if not isinstance(left, core.SizeLit) or not isinstance(right, core.SizeLit):
+        return size
+    try:
+        return core.SizeLit(size.span, operation(size.op, left.value, right.value))
+    except Undefined:
+        return size

@@ -1,0 +1,70 @@
+"""The operators of sizes, a row each: what an operator means, and what it asks of its operands.
+
+A meaning uses `+ - * // %` of the sizes and, for a minimum or maximum, its context. So the same meaning runs over integers,
+sizes that are partly known, the terms of the solver, the Python text that computes a size, and bytes of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from ..lang.node import Node
+
+S = TypeVar("S")
+
+
+class Arithmetic(Protocol[S]):
+    """What sizes cannot say of themselves, beside `+ - * // %`."""
+
+    def min(self, *sizes: S) -> S: ...
+    def max(self, *sizes: S) -> S: ...
+
+
+class SizeOperator(Node):
+    """An operator of two sizes.
+
+    `called`: it is written as a function, `min(a, b)`; of one that takes `several`, `min(a, b, c)` is `min(min(a, b), c)`.
+    `divides`: its right operand has to be positive. `exactly`: and has to divide the left one. `neutral` is the right operand
+    that changes nothing. `check` is what generated code calls where the operands may not be as the operator asks.
+    """
+
+    name: str
+    meaning: Callable[[Any, Any, Any], Any]
+    called: bool = False
+    several: bool = False
+    divides: bool = False
+    exactly: bool = False
+    neutral: int | None = None
+    check: str = ""
+
+
+_ROWS = (
+    SizeOperator("+", lambda c, a, b: a + b, neutral=0),
+    SizeOperator("-", lambda c, a, b: a - b, neutral=0),
+    SizeOperator("*", lambda c, a, b: a * b, neutral=1),
+    SizeOperator("//", lambda c, a, b: a // b, divides=True, neutral=1, check="floor"),
+    SizeOperator("%", lambda c, a, b: a % b, divides=True, check="modulo"),
+    SizeOperator("/", lambda c, a, b: a // b, divides=True, exactly=True, neutral=1, check="exact"),
+    SizeOperator("min", lambda c, a, b: c.min(a, b), called=True, several=True),
+    SizeOperator("max", lambda c, a, b: c.max(a, b), called=True, several=True),
+    SizeOperator("ceildiv", lambda c, a, b: -(-a // b), called=True, divides=True, neutral=1, check="ceildiv"),
+)
+
+SIZE_OPERATORS: dict[str, SizeOperator] = {row.name: row for row in _ROWS}
+
+
+def is_called(name: str) -> bool:
+    """Whether a name is that of a function of sizes, as `min` is."""
+    row = SIZE_OPERATORS.get(name)
+    return row is not None and row.called
+
+
+def size_functions() -> tuple[str, ...]:
+    """The operators that are written as functions."""
+    return tuple(row.name for row in SIZE_OPERATORS.values() if row.called)
+
+
+def size_signs() -> frozenset[str]:
+    """The operators that are written between their operands."""
+    return frozenset(row.name for row in SIZE_OPERATORS.values() if not row.called)

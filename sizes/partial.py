@@ -1,0 +1,105 @@
+"""Sizes some of which are not known, as a domain: what is certain of an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from ..lang import core
+from . import integers
+from .evaluate import Domain
+from .operators import SizeOperator
+
+
+class Open(Exception):
+    """Nothing is known of it."""
+
+
+class Unknown:
+    """A size that only the data decides: equal to itself, and to no other that can be told."""
+
+    def _made(self, *_: object) -> Unknown:
+        return Unknown()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __neg__ = _made
+    __rfloordiv__ = __rmod__ = _made
+
+    def of(self, function: Any, sizes: Sequence[Any]) -> Unknown:
+        """What a function gives of sizes, of which it is the first that is not known."""
+        return Unknown()
+
+    def _asked(self, *_: object) -> NoReturn:
+        raise Open
+
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __bool__ = _asked
+
+    def __str__(self) -> str:
+        return "?"
+
+
+Sizes = int | Unknown
+
+
+def applied(function: Callable[..., Any], sizes: Sequence[Any]) -> Any:
+    """A function of integers, of sizes that may not be known."""
+    unknown = next((size for size in sizes if not isinstance(size, int)), None)
+    return function(*sizes) if unknown is None else unknown.of(function, sizes)
+
+
+def operation(row: SizeOperator, a: Any, b: Any) -> Any:
+    """What an operator gives; raises Undefined where it surely has no value."""
+    if isinstance(a, int) and isinstance(b, int):
+        return integers.operation(row.name, a, b)
+    return row.meaning(_PARTIAL, a, b)
+
+
+def all_of(*conds: bool | None) -> bool | None:
+    return False if False in conds else None if None in conds else True
+
+
+def any_of(*conds: bool | None) -> bool | None:
+    return True if True in conds else None if None in conds else False
+
+
+def compare(op: str, a: Any, b: Any) -> bool | None:
+    """A comparison of sizes, of shapes, of dtypes or of truths; None where it is open."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        equal = all_of(len(a) == len(b), *(compare("==", x, y) for x, y in zip(a, b, strict=False)))
+        return equal if op == "==" or equal is None else not equal
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        return (op in ("==", "<=", ">=")) if a is b else None
+    return bool(_COMPARISONS[op](a, b))
+
+
+_COMPARISONS: Mapping[str, Any] = {
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+class Partial(Domain):
+    """Expressions over what is known; raises Open where nothing is, and Undefined where an operation has no value."""
+
+    def min(self, *sizes: Any) -> Any:
+        return applied(min, sizes)
+
+    def max(self, *sizes: Any) -> Any:
+        return applied(max, sizes)
+
+    def operation(self, row: SizeOperator, e: core.SizeOp, left: Any, right: Any) -> Any:
+        return operation(row, left, right)
+
+    def dimension(self, e: core.DimOf) -> Any:
+        shape = self.shape_of(e.tensor)
+        if not -len(shape) <= e.axis < len(shape):
+            raise Open
+        return shape[e.axis]
+
+    def compare(self, e: core.Compare, left: Any, right: Any) -> bool:
+        found = compare(e.op, left, right)
+        if found is None:
+            raise Open
+        return found
+
+
+_PARTIAL = Partial()
