@@ -6,40 +6,40 @@ TYPE_CHECKING = False  # to load typing takes long, and nobody would catch an in
 if TYPE_CHECKING:
     from typing import Any
 
-    from .api import CheckError as CheckError
-    from .api import ShapeError as ShapeError
-    from .api import check_source as check_source
-    from .api import load as load
-    from .api import loads as loads
-    from .condition import Condition as Condition
-    from .doors.compose import compose as compose
-    from .doors.decorate import checked as checked
-    from .doors.signature import signature as signature
-    from .doors.traced import trace as trace
     from .lang.diagnostics import Diagnostic as Diagnostic
     from .lang.installed import __version__ as __version__
     from .pipeline import Report as Report
-    from .size import Size as Size
-    from .size import max as max
-    from .size import min as min
+    from .python.api import CheckError as CheckError
+    from .python.api import ShapeError as ShapeError
+    from .python.api import check_source as check_source
+    from .python.api import load as load
+    from .python.api import loads as loads
+    from .python.compose import compose as compose
+    from .python.condition import Condition as Condition
+    from .python.decorate import checked as checked
+    from .python.signature import signature as signature
+    from .python.size import Size as Size
+    from .python.size import max as max
+    from .python.size import min as min
+    from .python.traced import trace as trace
 
 # Where each public name is found. `min` and `max`, of sizes, take nobody's by `import *`.
 _PUBLIC = {
-    "load": ".api",
-    "loads": ".api",
-    "check_source": ".api",
-    "CheckError": ".api",
-    "ShapeError": ".api",
+    "load": ".python.api",
+    "loads": ".python.api",
+    "check_source": ".python.api",
+    "CheckError": ".python.api",
+    "ShapeError": ".python.api",
     "Report": ".pipeline",
     "Diagnostic": ".lang.diagnostics",
-    "Size": ".size",
-    "Condition": ".condition",
-    "checked": ".doors.decorate",
-    "compose": ".doors.compose",
-    "signature": ".doors.signature",
-    "trace": ".doors.traced",
-    "max": ".size",
-    "min": ".size",
+    "Size": ".python.size",
+    "Condition": ".python.condition",
+    "checked": ".python.decorate",
+    "compose": ".python.compose",
+    "signature": ".python.signature",
+    "trace": ".python.traced",
+    "max": ".python.size",
+    "min": ".python.size",
     "__version__": ".lang.installed",
 }
 __all__ = [name for name in _PUBLIC if name not in ("max", "min", "__version__")]
@@ -49,9 +49,9 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name == "onnx":
-        return import_module(".model.api", __name__)
+        return import_module(".python.onnx", __name__)
     if name == "torch":
-        return import_module(".doors.torch_rules", __name__)
+        return import_module(".python.torch_rules", __name__)
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_PUBLIC[name], __name__), name)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .desugar.desugar import desugar
-from .desugar.world import Part
+from .desugar.symbols import Part
 from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, likeliest_first, warning
@@ -223,7 +223,7 @@ def ready(
     fast: Fast | None = None,
 ) -> Machine:
     """Lower and compile what was checked and evaluate its consts: from here on its functions can be called. `explain` finds
-    the reason of a check that fails then, and a mend; `fast` gives the programs to try first for calls of a function, which are
+    the reason of a check that fails then, and a fix; `fast` gives the programs to try first for calls of a function, which are
     this one under hints.
 
     Raises RxError where weights cannot be read, and ShapeError where a const is not what it is said to be.

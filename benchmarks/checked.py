@@ -1,9 +1,11 @@
-"""What a door costs: `rx.checked` beside a wrapper by hand that reads the same attributes, over each library that is there.
+"""What an entry check costs: `rx.checked` beside a wrapper by hand that reads the same attributes, over each library that is
+there.
 
 `python benchmarks/checked.py` prints for three arrays and a result what a call costs beyond the bare one, in microseconds, and
-what `jaxtyping` with `beartype` takes where both are installed; it ends with status 1 where a door costs more than 1.25 times
-the wrapper, or an array of a subclass, a tracer or a call by keywords more than 3 microseconds. All are timed in turns, so that
-a busy machine slows all alike; the best of each is what counts. A library is imported where it is measured: none need be there.
+what `jaxtyping` with `beartype` takes where both are installed; it ends with status 1 where an entry check costs more than
+1.25 times the wrapper, or an array of a subclass, a tracer or a call by keywords more than 3 microseconds. All are timed in
+turns, so that a busy machine slows all alike; the best of each is what counts. A library is imported where it is measured:
+none need be there.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/draw_mistakes.py [own | round_1 | ... | round_9]
 
-The rows are stored, and fixed: they were drawn before the mends that they measure. This is how, for somebody who wants others:
+The rows are stored, and fixed: they were drawn before the fixes that they measure. This is how, for somebody who wants others:
 with the same programs and operators, and a checker that says something about the same mutants, it gives the same rows.
 """
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def main(name):
     """Prints the rows."""
     sys.path.insert(0, str(ROOT / "tests"))
-    mistakes, grader = import_module("support.mistakes"), import_module("support.mend_grader")
+    mistakes, grader = import_module("support.mistakes"), import_module("support.fix_grader")
     corpus = mistakes.CORPORA[name]
     programs = mistakes.read_programs(corpus)
 

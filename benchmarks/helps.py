@@ -1,4 +1,4 @@
-"""How often a help mends a real bug as its author did, how it fares with made mistakes, and what helps cost.
+"""How often a help fixes a real bug as its author did, how it fares with made mistakes, and what helps cost.
 
     python benchmarks/helps.py [FILE.jsonl] [-v]
     python benchmarks/helps.py --mistakes [--corpus NAME] [--every N] [--show WHAT]
@@ -8,7 +8,7 @@ has the same values as in the fixed version, given the same arguments. `run` cou
 arguments, `best` those whose printed help is right, `any` those of whose helps one is, `fixed` those that `--fix` changes.
 
 The mistakes: programs of real architectures, each with one mistake (tests/data/mistakes.jsonl). The program after the first
-mend, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
+fix, and the one after `--fix`, are run beside the original at small sizes. `right`: it demands and gives what the original
 does. `narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or
 warning, `blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an
 operator, a grade, or all; `--every 4` takes a quarter of the mistakes; `--corpus round_1` and the others take programs and
@@ -30,8 +30,8 @@ from pathlib import Path
 import numpy as np
 import rxlang as rx
 from rxlang import pipeline
-from rxlang.helps.edits import applied
-from rxlang.helps.offer import offers
+from rxlang.fixes.edits import applied
+from rxlang.fixes.ranked import ranked
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT.parent / "shared" / "cases" / "shape_bugs.jsonl"
@@ -43,7 +43,7 @@ COLUMNS = (
     "all",
     "one",
     "blamed",
-    "mend",
+    "help",
     "right",
     "narrower",
     "wrong",
@@ -77,11 +77,11 @@ def main():
 def mistakes(name="own", show=None, every=1):
     """Prints the cases that are asked for, as they come, and a table with a line for each operator."""
     start = time.perf_counter()
-    slips = _support("mistakes")
-    if name not in slips.CORPORA:
-        sys.exit(f"no corpus is called {name}: there are {', '.join(slips.CORPORA)}")
-    corpus = slips.CORPORA[name]
-    rows, texts = slips.read_mistakes(corpus)[::every], slips.read_programs(corpus)
+    typos = _support("mistakes")
+    if name not in typos.CORPORA:
+        sys.exit(f"no corpus is called {name}: there are {', '.join(typos.CORPORA)}")
+    corpus = typos.CORPORA[name]
+    rows, texts = typos.read_mistakes(corpus)[::every], typos.read_programs(corpus)
     cases = []
     with ProcessPoolExecutor(PROCESSES) as pool:
         for number, case in enumerate(pool.map(_case, [(row, texts[row.program]) for row in rows], chunksize=5)):
@@ -94,8 +94,8 @@ def mistakes(name="own", show=None, every=1):
 
 def _case(work):
     row, original = work
-    grader, slips = _support("mend_grader"), _support("mistakes")
-    mutant = slips.mutated(original, row.operator, row.seed)
+    grader, typos = _support("fix_grader"), _support("mistakes")
+    mutant = typos.mutated(original, row.operator, row.seed)
     verdict = grader.judged(original, mutant.text, mutant.line)
     return {"row": row, "counts": _counts(verdict), "grades": _words(verdict), "text": _told(original, mutant, verdict)}
 
@@ -107,13 +107,13 @@ def _support(name):
 
 
 def _words(verdict):
-    return [grade.word for grade in (verdict.mend_grade, verdict.fix_grade) if grade is not None]
+    return [grade.word for grade in (verdict.help_grade, verdict.fix_grade) if grade is not None]
 
 
 def _counts(verdict):
     """What the case counts for in the columns of the table."""
     found = ["all", *["one"] * (len(verdict.diagnostics) == 1), *["blamed"] * verdict.blamed]
-    for name, prefix, grade in (("mend", "", verdict.mend_grade), ("fix", "fix ", verdict.fix_grade)):
+    for name, prefix, grade in (("help", "", verdict.help_grade), ("fix", "fix ", verdict.fix_grade)):
         if grade is not None:
             found.append(name)
             found += [f"{prefix}right"] * grade.is_right + [f"{prefix}narrower"] * bool(grade.narrower)
@@ -123,17 +123,17 @@ def _counts(verdict):
 
 
 def _is_wrong(grade, prefix):
-    """Whether it is neither right nor narrower; a mend may leave other errors to be mended, what --fix has written may not."""
+    """Whether it is neither right nor narrower; a fix may leave other errors to be fixed, what --fix has written may not."""
     return not grade.is_right and not grade.narrower and not (grade.refused and not prefix)
 
 
 def _told(original, mutant, verdict):
-    """A case in words: the lines that differ, the diagnostics, the mend and the fix with their grades."""
+    """A case in words: the lines that differ, the diagnostics, the fix and the fix with their grades."""
     lines = _changed(original, mutant.text)
     lines += [f"{d.severity} {d.code} line {d.span.line}: {d.message}" for d in verdict.diagnostics]
     lines.append("blamed" if verdict.blamed else f"NOT BLAMED: line {mutant.line}")
     for name, text, said, grade in (
-        ("mend", verdict.mend, verdict.mend_text, verdict.mend_grade),
+        ("help", verdict.help, verdict.help_text, verdict.help_grade),
         ("fix", verdict.fix, "; ".join(verdict.fix_texts), verdict.fix_grade),
     ):
         if grade is None:
@@ -165,12 +165,12 @@ def _print_table(cases):
     total = Counter(name for case in cases for name in case["counts"])
     wrong = total["fix narrower"] + total["fix wrong"]
     print(
-        f"first mend right {total['right'] / len(cases):.0%}, narrower {total['narrower'] / len(cases):.0%}; "
+        f"first fix right {total['right'] / len(cases):.0%}, narrower {total['narrower'] / len(cases):.0%}; "
         f"--fix wrong or narrower {wrong}; "
         f"one diagnostic {total['one'] / len(cases):.0%}; blamed {total['blamed'] / len(cases):.0%}"
     )
-    grades = Counter(case["grades"][0] for case in cases if case["grades"] and "mend" in case["counts"])
-    print("grades of the first mends: " + ", ".join(f"{word} {n}" for word, n in grades.most_common()))
+    grades = Counter(case["grades"][0] for case in cases if case["grades"] and "help" in case["counts"])
+    print("grades of the first fixes: " + ", ".join(f"{word} {n}" for word, n in grades.most_common()))
 
 
 def _print_row(name, cases):
@@ -183,7 +183,7 @@ def _print_row(name, cases):
 
 def bugs(path, verbose=False):
     """Prints the table."""
-    translate, values = _support("shape_bugs").program, _support("mend_grader")
+    translate, values = _support("shape_bugs").program, _support("fix_grader")
     rows = {row["id"]: row for row in map(json.loads, Path(path).read_text().splitlines())}
     pairs = [(rows[row["fixes"]], row) for row in rows.values() if row.get("fixes") in rows]
     pairs = [(bug, fixed) for bug, fixed in pairs if bug["expect"] == "error"]
@@ -193,10 +193,10 @@ def bugs(path, verbose=False):
         text, wanted = translate(bug), translate(fixed)
         report = pipeline.check_text(text, "bug.rx", ROOT)
         start = time.process_time()
-        found = list(offers(report, ROOT))
+        found = list(ranked(report, ROOT))
         seconds += time.process_time() - start
         checks += 1
-        words = [[_of_bug(values, wanted, applied(text, m.edits)) for m in offer.mends] for offer in found]
+        words = [[_of_bug(values, wanted, applied(text, m.edits)) for m in offer.fixes] for offer in found]
         ran = [word for offer in words for word in offer if word != "not run"]
         best = any(offer and offer[0] == "right" for offer in words)
         written, done = values.fixed(values.Source("bug.rx", text), ROOT)
@@ -209,7 +209,7 @@ def bugs(path, verbose=False):
         counts["fix right"] += fix == "right"
         counts["fix wrong"] += fix == "wrong"
         if verbose:
-            first = next((offer.mends[0].text for offer in found if offer.mends), "")
+            first = next((offer.fixes[0].text for offer in found if offer.fixes), "")
             print(
                 f"{'best' if best else 'any' if 'right' in ran else 'other' if ran else '-':<6} {bug['id']}  {first} {fix}"
             )
@@ -219,15 +219,15 @@ def bugs(path, verbose=False):
     print(f"{seconds / checks * 1e3:.1f} ms for the helps of a program")
 
 
-def _of_bug(values, wanted, mended):
+def _of_bug(values, wanted, fixed):
     """Whether a program gives as its last tensor what the author's does, with the arguments of that one; "not run" where it
     takes other arguments, or none are found."""
     try:
-        author, other = (rx.loads(_with_result(values.in_float64(text))) for text in (wanted, mended))
+        author, other = (rx.loads(_with_result(values.in_float64(text))) for text in (wanted, fixed))
     except rx.CheckError:
         return "not run"
     declared = values.functions(_with_result(values.in_float64(wanted)))["main"].fn.params
-    takes = values.functions(_with_result(mended))["main"].fn.params
+    takes = values.functions(_with_result(fixed))["main"].fn.params
     names, data = [p.name.name for p in declared], np.random.default_rng(7)
     ran = 0
     for sizes in values.assignments(values.names_of(declared), random.Random(7))[:TRIED]:

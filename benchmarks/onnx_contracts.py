@@ -261,7 +261,7 @@ class Drawer:
         self.subject, self.draw = subject, random.Random(seed)
         self.texts = subject.conditions
         self.unbroken: set[int] = set()  # what the others say too
-        self.door = [f"{s} >= 0" for i in subject.contract.inputs for s in i.shape or () if isinstance(s, str)]
+        self.entry_check = [f"{s} >= 0" for i in subject.contract.inputs for s in i.shape or () if isinstance(s, str)]
 
     def bindings(self, count: int) -> Iterator[Binding]:
         subject = self.subject
@@ -315,7 +315,7 @@ class Drawer:
 
     def asked(self, assume: Sequence[str], goal: str | None) -> dict[str, int] | None:
         spoken = [f"{name} >= 0" for name in self.subject.names]
-        question = {"assume": [*spoken, *self.door, *assume], "goal": goal or "nothing_else == 0"}
+        question = {"assume": [*spoken, *self.entry_check, *assume], "goal": goal or "nothing_else == 0"}
         answer = prove_line(json.dumps(question))
         if answer["result"] == "unsat":  # nothing for which the goal holds: some for which it does not
             answer = prove_line(json.dumps({"assume": question["assume"], "goal": "nothing_else == 0"}))

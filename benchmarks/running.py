@@ -1,5 +1,5 @@
-"""What running costs beside hand-written NumPy: a chain of 200 small operations, the door checks of three tensors, and a call
-from Python for which there is a plan, beyond the generated function.
+"""What running costs beside hand-written NumPy: a chain of 200 small operations, the entry check checks of three tensors, and
+a call from Python for which there is a plan, beyond the generated function.
 
 `python benchmarks/running.py` prints a table and ends with status 1 beyond its bounds. Both sides of a comparison are timed in
 turns, so that a busy machine slows both. `--peers` adds the sentence encoder of examples/minilm/ beside onnxruntime, on one
@@ -19,11 +19,11 @@ import rxlang as rx
 
 OPERATIONS = 200
 CHAIN_BOUND = 1.0
-DOOR_BOUND = 0.3  # microseconds a call
+ENTRY_BOUND = 0.3  # microseconds a call
 PLAN_BOUND = 2.0
 # Of a batch of so many sentences of so many tokens, what the encoder may take beside onnxruntime.
 ENCODER_BOUNDS = {(1, 8): 2.0, (1, 128): 1.2, (8, 128): 1.2, (32, 64): 1.25}
-DOORS = """@three = fn(x : Tensor([n, k], float32), y : Tensor([k, m], float32), z : Tensor([n, m], float32))
+ENTRIES = """@three = fn(x : Tensor([n, k], float32), y : Tensor([k, m], float32), z : Tensor([n, m], float32))
   : Tensor([n, m], float32) { z }
 """
 # Per turn of the chain: the statement in Rx, and by hand.
@@ -87,21 +87,23 @@ def chain(rounds: int = 1000) -> float:
     return ratio
 
 
-def doors(rounds: int = 300, calls: int = 200) -> float:
+def entry_checks(rounds: int = 300, calls: int = 200) -> float:
     """The cost of the checks alone: the function with its entry checks against the same without, each at its best."""
-    space = rx.loads(DOORS)._machine.code.namespace
-    with_door, without = space["f_three"], space["b_three"]
+    space = rx.loads(ENTRIES)._machine.code.namespace
+    with_entry_check, without = space["f_three"], space["b_three"]
     x, y, z = np.zeros((2, 3), np.float32), np.zeros((3, 5), np.float32), np.zeros((2, 5), np.float32)
 
-    a, b = zip(*timed(repeated(with_door, calls, x, y, z), repeated(without, calls, x, y, z), rounds), strict=True)
+    a, b = zip(
+        *timed(repeated(with_entry_check, calls, x, y, z), repeated(without, calls, x, y, z), rounds), strict=True
+    )
     cost = (min(a) - min(b)) / calls / 1e3
-    print(f"door of three tensors     {cost:.3f} us a call")
+    print(f"entry check of three tensors     {cost:.3f} us a call")
     return cost
 
 
 def plans(rounds: int = 2000, calls: int = 100) -> float:
     """What `module.f(x, y, z)` costs beyond the generated function, where it has been called with such shapes before."""
-    module = rx.loads(DOORS.replace("{ z }", "{ z + 1.0 }"))
+    module = rx.loads(ENTRIES.replace("{ z }", "{ z + 1.0 }"))
     generated = module._machine.code.namespace["b_three"]
     x, y, z = np.zeros((2, 3), np.float32), np.zeros((3, 5), np.float32), np.zeros((2, 5), np.float32)
 
@@ -143,10 +145,12 @@ def encoder(embed: Callable[..., object], run: onnx_models.Run, batch: int, leng
 
 
 def main(options: list[str]) -> int:
-    ratio, cost, plan = chain(), doors(), plans()
-    fine = ratio <= CHAIN_BOUND and cost <= DOOR_BOUND and plan <= PLAN_BOUND
+    ratio, cost, plan = chain(), entry_checks(), plans()
+    fine = ratio <= CHAIN_BOUND and cost <= ENTRY_BOUND and plan <= PLAN_BOUND
     fine = ("--peers" not in options or peers()) and fine
-    print(f"bounds: ratio {CHAIN_BOUND}, door {DOOR_BOUND} us, plan {PLAN_BOUND} us: {'kept' if fine else 'exceeded'}")
+    print(
+        f"bounds: ratio {CHAIN_BOUND}, entry check {ENTRY_BOUND} us, plan {PLAN_BOUND} us: {'kept' if fine else 'exceeded'}"
+    )
     return int(not fine)
 
 

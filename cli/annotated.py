@@ -43,7 +43,7 @@ def print_annotated(program: core.Program, checked: Checked, comment: Comment) -
     functions = tuple(notes.function(f) for f in program.functions)
     main = notes.function(program.main) if program.main is not None else None
     text = print_program(replace(program, functions=functions, main=main), lambda place: notes.said(place, comment))
-    return "".join(f"{line}\n" for line in _lines(text.splitlines(), notes.doors))
+    return "".join(f"{line}\n" for line in _lines(text.splitlines(), notes.entry_checks))
 
 
 class _Notes:
@@ -54,7 +54,7 @@ class _Notes:
         self.checked = {f.name: f for f in everything}
         self.wrappers = {f.impl: f for f in everything if f.impl is not None}
         self.shapes = {s.name: s for s in shapes}
-        self.doors: dict[str, list[str]] = {}
+        self.entry_checks: dict[str, list[str]] = {}
         self.comments: dict[Key, list[str]] = {}
         # What annotations assert, whatever became of it.
         self.written: dict[Key, list[Check]] = {}
@@ -70,8 +70,8 @@ class _Notes:
         """The function without what its annotations assert."""
         wrapper = self.wrappers.get(function.name)
         scope = _Scope(function, self.checked, self.shapes, wrapper)
-        made = _door(wrapper or function)
-        self.doors[function.name] = [
+        made = _entry_check(wrapper or function)
+        self.entry_checks[function.name] = [
             line for p in function.params if p.sort == core.TENSOR
             for line in scope.facts(p.name, made.get(p.name, ()), None, wrapper is None, made.get(p.name, ()))
         ]  # fmt: skip
@@ -113,7 +113,7 @@ class _Notes:
         return rewrite(node, change)
 
 
-def _door(function: core.Function) -> dict[str, tuple[core.Assert, ...]]:
+def _entry_check(function: core.Function) -> dict[str, tuple[core.Assert, ...]]:
     """What a function asserts on entry of each parameter's rank, sizes and dtype."""
     found: dict[str, list[core.Assert]] = {p.name: [] for p in function.params}
     for stmt in function.checks:
@@ -224,7 +224,7 @@ def _text(check: Check) -> str:
 # Comments on lines of their own
 
 
-def _lines(printed: Sequence[str], doors: Mapping[str, list[str]]) -> Iterator[str]:
+def _lines(printed: Sequence[str], entry_checks: Mapping[str, list[str]]) -> Iterator[str]:
     """What stands behind a statement is put below it, line by line; what holds of the parameters below the head."""
     for line in printed:
         code, comments = _apart(line)
@@ -232,7 +232,7 @@ def _lines(printed: Sequence[str], doors: Mapping[str, list[str]]) -> Iterator[s
         indent = line[: len(line) - len(line.lstrip())]
         yield from (f"{indent}# {comment}" for comment in comments)
         head = _HEAD.fullmatch(line)
-        yield from (f"  # {fact}" for fact in (doors.get(head[1], ()) if head else ()))
+        yield from (f"  # {fact}" for fact in (entry_checks.get(head[1], ()) if head else ()))
 
 
 def _apart(line: str) -> tuple[str, list[str]]:

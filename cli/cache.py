@@ -28,7 +28,7 @@ from .files import Program, Unusable, replace_file
 _FOLDERS = 256
 MAX_BYTES = 128 * 1024 * 1024
 # The rooms of the package that no check of a text goes through.
-_BESIDE = frozenset({"interp", "frontends", "doors", "editor", "notebook", "model"})
+_BESIDE = frozenset({"interp", "frontends", "python", "editor", "notebook", "model"})
 # What reading an entry may raise that another program wrote, or nobody.
 _FOREIGN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 

@@ -80,7 +80,7 @@ def told(found: Sequence[Examined], names: Sequence[str], reasoned: bool, verbos
     for one, name in zip(found, names, strict=True):
         if one.model is None or one.contract is None:
             continue
-        fixes = [f"fix (checked): {fix.text}" for fix in one.model.mends]
+        fixes = [f"fix (checked): {fix.text}" for fix in one.model.fixes]
         fixes += [f"no fix for {condition}: {why}" for condition, why in one.model.left.items()]
         is_short = not (verbose or is_python(name))  # what is told of Python code has its lines
         warned = [_in_a_line(d) for d in one.diagnostics if is_short and d.severity == "warning"]

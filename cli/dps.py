@@ -47,7 +47,7 @@ def print_pair(pair: dps.Pair) -> str:
 
 
 def print_shape_program(pair: dps.Pair) -> str:
-    """The shape program: what it asserts and builds at the door, then the stages that the data program begins."""
+    """The shape program: what it asserts and builds on entry, then the stages that the data program begins."""
     shown = _Names(pair)
     head = f"@{pair.data.name}_shape = fn({', '.join(f'{shown.name(p)}{s}' for p, s in _parameters(pair))}) {{"
     stages = [line for stage in pair.stages for line in _stage(pair, stage, shown)]
@@ -62,7 +62,7 @@ def stages(pair: dps.Pair) -> list[Object]:
         matched = [{"tensor": shown.name(slot), "sizes": names} for slot, names in shown.matched(stage).items()]
         bound = [{"name": shown.name(slot), "value": shown.value(value)} for slot, value in stage.sizes]
         built = [_built_object(b, shown) for b in stage.built]
-        when = None if stage.is_door else _when(stage, shown)
+        when = None if stage.is_entry_check else _when(stage, shown)
         found.append({"when": when, "match": matched, "sizes": bound, "shapes": built})
     return found
 
@@ -85,11 +85,11 @@ def _parameters(pair: dps.Pair) -> Iterator[tuple[str, str]]:
 
 
 def _stage(pair: dps.Pair, stage: dps.Stage, shown: _Names) -> Lines:
-    if not stage.is_door:
+    if not stage.is_entry_check:
         yield f"# {_when(stage, shown)}:"
     for slot, names in shown.matched(stage).items():
         yield f"let ({', '.join(names)}) = match_shape_{len(names)}({shown.name(slot)})"
-    for step in pair.data.entry if stage.is_door else ():
+    for step in pair.data.entry if stage.is_entry_check else ():
         if isinstance(step, Check) and _is_of_sizes(step.cond):
             yield f"assert {shown.value(step.cond)}"
     for slot, value in stage.sizes:

@@ -58,7 +58,7 @@ def examine(program: Program, wish: Wish) -> Examined:
     from .. import pipeline
 
     files = Recorded(program.base, wish.roots)
-    check = collector_spared(pipeline.check_bytes)  # mends come and go beside what was found
+    check = collector_spared(pipeline.check_bytes)  # fixes come and go beside what was found
     report = check(program.data, program.name, files, options=wish.options)
     found = _told(_with_helps(report, files, wish), None, program, wish)
     if wish.cache is not None:
@@ -101,7 +101,7 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     promised = found.model.metadata.get("rx.contract") if found.model is not None and free else None
     taken = found.at.sizes if found.at is not None and found.at.failure is None else None
     return replace(found.report, diagnostics=kept), OfModel(
-        found.contract, promised, taken, found.mends, left=found.left
+        found.contract, promised, taken, found.fixes, left=found.left
     )
 
 
@@ -121,7 +121,7 @@ def examine_python(program: Program, wish: Wish) -> Examined:
 
 def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:
     """In Rx syntax, to be pasted back."""
-    from ..helps.signatures import signatures
+    from ..fixes.signatures import signatures
 
     found = signatures(report, program.base, wish.roots, wish.options)
     return tuple(f"{d}{_remark(d)}" for d in found)
@@ -142,6 +142,6 @@ def _remark(demands: Demands) -> str:
 def _with_helps(report: pipeline.Report, files: Recorded, wish: Wish) -> pipeline.Report:
     if all(d.severity == "note" and d.subject is None for d in report.diagnostics):
         return report
-    from ..helps.offer import with_helps
+    from ..fixes.ranked import with_helps
 
     return with_helps(report, files, options=wish.options)

@@ -15,7 +15,7 @@ from ..simplify.known.outcome import Options
 if TYPE_CHECKING:
     from ..frontends.onnx.prelude import Prelude
     from ..model.contract import Contract, Supposed
-    from ..model.mends import ModelMend
+    from ..model.fixes import ModelFix
 
 
 class Wish(NamedTuple):
@@ -42,7 +42,7 @@ class OfModel(NamedTuple):
     contract: Contract | None = None
     promised: str | None = None
     at: Mapping[str, int] | None = None
-    mends: tuple[ModelMend, ...] = ()
+    fixes: tuple[ModelFix, ...] = ()
     supposed: tuple[Supposed, ...] | None = None
     left: Mapping[str, str] = {}  # noqa: RUF012  # nothing changes it
 

@@ -14,7 +14,7 @@ from .files import Unusable
 @click.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Show the page about a diagnostic: what it means, a wrong program, and its mend.
+    """Show the page about a diagnostic: what it means, a wrong program, and its fix.
 
     Without a CODE, list them all.
     """

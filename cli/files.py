@@ -179,7 +179,7 @@ def folders(paths: Iterable[str]) -> tuple[Path, ...]:
 
 given_option = click.option(
     "--given", "given", multiple=True, metavar="COND",
-    help="What holds at the door of functions beside what the file says, like '@f: 1 <= n, n <= 64'; @* are all that have n.",
+    help="What holds on entry to functions beside what the file says, like '@f: 1 <= n, n <= 64'; @* are all that have n.",
 )  # fmt: skip
 
 
@@ -239,7 +239,7 @@ def rules(prelude: str | None) -> Prelude | None:
     """The rules in a file that an option names; raises RxError."""
     if prelude is None:
         return None
-    from ..model.api import prelude_of  # few runs have any
+    from ..python.onnx import prelude_of  # few runs have any
 
     try:
         return prelude_of(Path(prelude))

@@ -8,7 +8,7 @@ from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..helps.fix import Fixed, fixed_and_left
+from ..fixes.applied import Fixed, fixed_and_left
 from ..lang.cells import shown
 from ..lang.parser import decode
 from .examined import Wish
@@ -17,7 +17,7 @@ from .files import Program, Unusable, replace_file
 if TYPE_CHECKING:
     from ..frontends.onnx.model import Model
     from ..model.contract import Contract
-    from ..model.mends import ModelMend
+    from ..model.fixes import ModelFix
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -45,16 +45,16 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
         found = check_model(path, program.name, wish.roots, wish.options, wish.dynamic, prelude=wish.prelude)
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
-    done = [m for m in found.mends if not m.pads]
-    for mend in found.mends:
+    done = [m for m in found.fixes if not m.pads]
+    for fix in found.fixes:
         yield (
-            f"{program.name}: left: who calls the model decides what is padded: {mend.text}"
-            if mend.pads
-            else (f"{program.name}: fixed: {mend.text}")
+            f"{program.name}: left: who calls the model decides what is padded: {fix.text}"
+            if fix.pads
+            else (f"{program.name}: fixed: {fix.text}")
         )
     for condition, why in found.left.items():
         yield f"{program.name}: left: {condition}: {why}"
-    if not found.mends and not found.left:
+    if not found.fixes and not found.left:
         yield f"{program.name}: nothing to fix: {_unfixed(found.contract)}"
     if done and found.model is not None:
         _rewrite(program.name, found.model, done)
@@ -66,7 +66,7 @@ def _unfixed(contract: Contract | None) -> str:
     return "no condition holds a size" if contract.conditions else "no size is held"
 
 
-def _rewrite(file: str, model: Model, done: Sequence[ModelMend]) -> None:
+def _rewrite(file: str, model: Model, done: Sequence[ModelFix]) -> None:
     from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto  # few models are changed
     from ..frontends.onnx.rewriting import rewriting
 

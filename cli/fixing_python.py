@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..helps.edits import applied
-from ..helps.fix import MOST_ROUNDS
+from ..fixes.applied import MOST_ROUNDS
+from ..fixes.edits import applied
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node
 from ..simplify.solver.prove import prove
@@ -54,8 +54,8 @@ def fix_python(program: Program, wish: Wish) -> Iterator[str]:
         replace_file(path, data.replace(b"\n", b"\r\n") if b"\r\n" in Path(path).read_bytes() else data)
     sure = {id(d) for d in found.sure}
     for one in found.wrong:
-        why = "no mend is known" if one.help is None else "several mends are possible, or it is a guess"
-        why = "the code is not better with the mend" if id(one) in sure else why
+        why = "no fix is known" if one.help is None else "several fixes are possible, or it is a guess"
+        why = "the code is not better with the fix" if id(one) in sure else why
         yield f"{one.span.source.name}:{one.span.line}: left: {one.code}: {why}"
 
 

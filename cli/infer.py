@@ -12,9 +12,9 @@ from ..lang.diagnostics import RxError
 from ..lang.files import is_python
 from ..lang.formats import case_object
 from ..lang.listing import shape_text
-from ..model.api import Inferences, Policy, infer_model
 from ..model.asked import AskedOfPython
 from ..model.contract_file import contract_text
+from ..python.onnx import Inferences, Policy, infer_model
 from .files import Unusable, model_file, prelude_option, read_program, reason, rules
 from .targets import arg_option, echo, inferred_object, init_option, python, refuse
 from .terminal import print_diagnostics

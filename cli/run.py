@@ -101,7 +101,7 @@ def run(
     options = Options(allow_empty=allow_empty, given=_given(program.name, given))
     report = pipeline.check_bytes(program.data, program.name, program.base, places, options)
     if not report.ok:
-        from ..helps.offer import with_helps
+        from ..fixes.ranked import with_helps
 
         report = with_helps(report, program.base, places, options)
     of_model = is_model(program.name) and report.ok  # what its checks ask for is its contract, which `rx check` prints
@@ -189,11 +189,17 @@ class Job:
         from ..interp.shape_error import ShapeError
         from .values import arguments
 
-        door = self._door()
-        values = arguments(function, args, seed, () if door is None else door.names) if function is not None else None
+        entry_check = self._entry_check()
+        values = (
+            arguments(function, args, seed, () if entry_check is None else entry_check.names)
+            if function is not None
+            else None
+        )
         if function is None and args:
             raise Unusable(f"{self.name} has a script, which takes no arguments; --call @f calls a function")
-        refusal = door.refusal(values) if self.ranged and door is not None and values is not None else None
+        refusal = (
+            entry_check.refusal(values) if self.ranged and entry_check is not None and values is not None else None
+        )
         if refusal is not None:
             print_diagnostics((refusal,))
             return FAILED
@@ -207,7 +213,7 @@ class Job:
             run = partial(self.clock.watch, run) if self.stats else run
             results = _with_progress(partial(self.told.listen, run) if watched else run)
         except ShapeError as problem:
-            from ..helps.run_failures import explained
+            from ..fixes.run_failures import explained
 
             print_diagnostics((explained(problem.diagnostic, problem.met, self.files.base, self.files.roots),))
             return FAILED
@@ -223,7 +229,7 @@ class Job:
             self._tell_stats(machine, seconds)
         return 0
 
-    def _door(self) -> IndexChecks | None:
+    def _entry_check(self) -> IndexChecks | None:
         """What is asked of a model's inputs before any work, and what the model calls them."""
         if not is_model(self.place.name):
             return None
@@ -308,7 +314,7 @@ class Job:
         counts = self.report.counts
         left = counts.residual + counts.entry
         click.echo(
-            f"checks: {counts.proved} proved, {left} left ({counts.residual} inside, {counts.entry} at doors); "
+            f"checks: {counts.proved} proved, {left} left ({counts.residual} inside, {counts.entry} on entry); "
             f"{machine.tally.total} executed"
         )
         click.echo(f"weights: {plural(machine.weights.count, 'array')} read")

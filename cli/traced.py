@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..doors.inputs import annotated
 from ..frontends.torch.bodies import first_calls
 from ..frontends.torch.run import Step
 from ..frontends.torch.target import Target, Unloadable
@@ -17,6 +16,7 @@ from ..lang.source import NOWHERE
 from ..model.asked import AskedOfPython
 from ..model.python import Answered, answer, load
 from ..model.traced import CheckedPython, spans
+from ..python.inputs import annotated
 from ..simplify.known.outcome import Options
 from .files import NotLoaded, Unusable
 

@@ -20,7 +20,7 @@ from .keywords import by_position, in_our_words, no_parameter
 from .literals import settled
 from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe
-from .world import FnInfo, ParamInfo, PrimitiveInfo
+from .symbols import FnInfo, ParamInfo, PrimitiveInfo
 
 _SHOWN = 60
 _MOST_PARTS = 8

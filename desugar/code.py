@@ -15,7 +15,7 @@ from ..lang.walk import walk
 from .errors import Broken, fail
 from .scope import SHAPE_SORTS, Entry, Scope, identifiers
 from .sorts import describe
-from .world import FnInfo, Unit, World
+from .symbols import FnInfo, SymbolTable, Unit
 
 Typed = tuple[core.Value, core.Sort]
 Made = TypeVar("Made")
@@ -56,7 +56,7 @@ class Code:
 
     def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
         self.unit = unit
-        self.world: World = unit.world
+        self.symbols: SymbolTable = unit.symbols
         self.function = function
         self.taken = taken
         self._primed: dict[str, int] = {}
@@ -78,7 +78,7 @@ class Code:
 
     def report(self, problem: RxError) -> None:
         self.failed = True
-        self.world.report(problem)
+        self.symbols.report(problem)
 
     def take_failure(self) -> bool:
         """Whether something went wrong since the last time this was asked."""
@@ -116,7 +116,7 @@ class Code:
 
     def core_name(self, name: str) -> str:
         """What a name of the user's is called in the core: itself, unless a const of another file is called so."""
-        return self.fresh(name) if self.world.is_foreign(self.unit, name) else name
+        return self.fresh(name) if self.symbols.is_foreign(self.unit, name) else name
 
     def bind(self, name: sweet.Ident, sort: core.Sort | None, kind: str, number: sweet.Expr | None = None) -> str:
         """A new name by `let` or as a parameter: tensors may be bound again, shape-level names may not. `_` may be any number
@@ -211,21 +211,21 @@ class Code:
 
     def _meant(self, name: str, fits: Callable[[Entry], bool]) -> tuple[str | None, ...]:
         """The name that is nearest, of those that could stand there."""
-        world = self.unit.world
+        symbols = self.unit.symbols
         if name in ("True", "False"):
             return (name.lower(),)
-        if not world.may_compare():
+        if not symbols.may_compare():
             return ()
         found = {n: self.scope.find(n) for n in self.scope.names() if not n.startswith("::")}
-        return (world.nearest(name, [n for n, entry in found.items() if entry is not None and fits(entry)]),)
+        return (symbols.nearest(name, [n for n, entry in found.items() if entry is not None and fits(entry)]),)
 
     def foreign(self, attr: sweet.Attr) -> Entry | None:
         """`attn.width`, if `attn` is an import and no name in scope."""
         head = attr.value
         if not isinstance(head, sweet.Name) or head.name not in self.unit.links or self.scope.find(head.name):
             return None
-        found = self.world.foreign_const(self.unit, head.name, attr.name.name)
-        if found is None and self.world.is_gone(self.unit, head.name, attr.name.name):
+        found = self.symbols.foreign_const(self.unit, head.name, attr.name.name)
+        if found is None and self.symbols.is_gone(self.unit, head.name, attr.name.name):
             raise Broken
         if found is None:
             fail(codes.E201, f"`{head.name}` has no const `{attr.name.name}`", attr.span)

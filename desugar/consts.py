@@ -18,7 +18,7 @@ from .lint import unused
 from .literals import settled
 from .scope import SHAPE_SORTS, Entry, identifiers
 from .sorts import expand, in_core, sort_of
-from .world import Unit
+from .symbols import Unit
 
 
 def consts(unit: Unit, hooks: Hooks) -> list[core.ConstDef]:
@@ -26,13 +26,13 @@ def consts(unit: Unit, hooks: Hooks) -> list[core.ConstDef]:
     found: list[core.ConstDef] = []
     for item in _by_use(unit):
         try:
-            name = unit.world.const_names[unit.alias, item.name.name]
-            definition, entry = unit.world.kept(item, name, partial(_const, unit, item, name, hooks))
-            unit.world.bind_const(unit, copy(entry))  # it notes its uses
+            name = unit.symbols.const_names[unit.alias, item.name.name]
+            definition, entry = unit.symbols.kept(item, name, partial(_const, unit, item, name, hooks))
+            unit.symbols.bind_const(unit, copy(entry))  # it notes its uses
             found.append(definition)
         except RxError as problem:
-            unit.world.report(problem)
-            unit.world.bind_const(unit, Entry(item.name.name, None, None, item.name.span, "const"))
+            unit.symbols.report(problem)
+            unit.symbols.bind_const(unit, Entry(item.name.name, None, None, item.name.span, "const"))
     return found
 
 
@@ -41,13 +41,13 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
     its first const finds the next one missing."""
     order: list[sweet.Const] = []
     state: dict[str, bool] = {}  # False while its uses are being placed
-    for root in filter(lambda name: unit.world.wants(unit.consts[name]), unit.consts):
+    for root in filter(lambda name: unit.symbols.wants(unit.consts[name]), unit.consts):
         stack = [root]
         while stack:
             name = stack[-1]
             if name not in state:
                 state[name] = False
-                used = unit.world.spelt(unit.consts[name])[0].identifiers
+                used = unit.symbols.spelt(unit.consts[name])[0].identifiers
                 stack.extend(n for n in sorted(used, reverse=True) if n in unit.consts and n not in state)
                 continue
             stack.pop()
@@ -58,7 +58,7 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
 
 
 def _const(unit: Unit, item: sweet.Const, name: str, hooks: Hooks) -> tuple[core.ConstDef, Entry]:
-    spelt, _ = unit.world.spelt(item)
+    spelt, _ = unit.symbols.spelt(item)
     if spelt.size > MAX_DEPTH and depth(item) > MAX_DEPTH:
         fail(codes.E223, f"`{item.name.name}` is nested too deeply", item.name.span)
     type_ = None if item.type is None else expand(unit, item.type)
@@ -109,5 +109,5 @@ def _checks(code: Code, item: sweet.Const, type_: sweet.Type | None, name: str) 
         return ()
     found = leaves(code, name, type_, "const", core.Called(item.name.name), item.type.span)
     patterns.solve(code, found, named=True)
-    unused(code.world, [e for e in code.annotated if not e.used], None)
+    unused(code.symbols, [e for e in code.annotated if not e.used], None)
     return tuple(code.stmts)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..lang import codes, core
 from .errors import fail
-from .world import World
+from .symbols import SymbolTable
 
 
 class Parts(NamedTuple):
@@ -17,26 +17,26 @@ class Parts(NamedTuple):
     impl: str | None
 
 
-def parts(block: core.Block, at: int, world: World) -> Parts:
+def parts(block: core.Block, at: int, symbols: SymbolTable) -> Parts:
     """What follows the checks, which are the first `at` statements: a body, or the call of an implementation and promises."""
     checks, rest = block.stmts[:at], block.stmts[at:]
-    impl = _implementation(rest, world)
+    impl = _implementation(rest, symbols)
     if impl is None:
         return Parts(checks, core.Block(block.span, rest, block.result), (), None)
     _check_gives_its_result(rest, block.result, impl)
     return Parts(checks, core.Block(block.span, rest[:1], block.result), rest[1:], impl)
 
 
-def checks_length(stmts: Sequence[core.Stmt], world: World) -> int:
+def checks_length(stmts: Sequence[core.Stmt], symbols: SymbolTable) -> int:
     """How many statements at the front can be entry checks, or name what those speak of."""
-    ends = (i for i, s in enumerate(stmts) if not core.may_check(s) or _implementation((s,), world))
+    ends = (i for i, s in enumerate(stmts) if not core.may_check(s) or _implementation((s,), symbols))
     return next(ends, len(stmts))
 
 
-def _implementation(rest: Sequence[core.Stmt], world: World) -> str | None:
+def _implementation(rest: Sequence[core.Stmt], symbols: SymbolTable) -> str | None:
     """The name of the private function that the first statement calls."""
     match rest:
-        case [core.Let(value=core.Call(callee=core.FnRef(name=name))), *_] if world.is_private(name):
+        case [core.Let(value=core.Call(callee=core.FnRef(name=name))), *_] if symbols.is_private(name):
             return name
     return None
 

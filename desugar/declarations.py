@@ -8,7 +8,7 @@ from ..lang.printer import print_expr, print_signature
 from ..lang.walk import depth
 from .errors import fail
 from .sorts import expand, is_bare, says_nothing, sort_of
-from .world import FnInfo, ParamInfo, World
+from .symbols import FnInfo, ParamInfo, SymbolTable
 
 MAX_DEPTH = 150
 
@@ -19,16 +19,16 @@ def signature(decl: sweet.FnDecl) -> str:
     return f"@{decl.name.name} = {print_signature(decl.fn)}{where}"
 
 
-def declare(world: World) -> None:
+def declare(symbols: SymbolTable) -> None:
     """What callers need to know of every function: the sorts of its parameters and of its result, and its parts' names."""
-    for unit in world.units:
+    for unit in symbols.units:
         for info in unit.fns.values():
-            if not world.wants(info.decl):
+            if not symbols.wants(info.decl):
                 continue
             try:
                 _declare(info)
             except RxError as problem:
-                world.report(problem)
+                symbols.report(problem)
                 info.state = "broken"
                 info.params = tuple(ParamInfo(p.name.name, None, p.default) for p in info.decl.fn.params)
 
@@ -55,9 +55,9 @@ def _declare(info: FnInfo) -> None:
     if info.split or (info.form == "extern" and decl.fn.body is None):
         plain = info.name.rstrip("'")
         info.impl = info.name.replace(plain, f"{plain}_impl")  # a `'` stands only at the end of a name
-        while info.impl in unit.world.names:
+        while info.impl in unit.symbols.names:
             info.impl += "'"
-        unit.world.names.add(info.impl)
+        unit.symbols.names.add(info.impl)
 
 
 def _check_form(info: FnInfo) -> None:

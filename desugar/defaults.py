@@ -12,8 +12,8 @@ from .errors import count, fail
 from .literals import fit
 from .sorts import expand
 from .spelt import names_in
+from .symbols import ParamInfo
 from .type_names import shape_of
-from .world import ParamInfo
 
 
 def check(code: Code, declared: sweet.Param, param: ParamInfo, signature: Set[str]) -> core.Value | None:

@@ -22,8 +22,8 @@ from .loops import loop
 from .script import Script
 from .sorts import expand
 from .statements import block
+from .symbols import FnInfo, ImplsInfo, Part, SymbolTable
 from .values import value
-from .world import FnInfo, ImplsInfo, Part, World
 
 
 class Calls(dict[str, list[core.FnRef]]):
@@ -46,83 +46,83 @@ def desugar(
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:
     """The core of a program, and everything that is wrong with its names, sorts and arguments.
 
-    Functions with errors are left out, and so is what calls them. What is `given` is asked for at doors like a `where`.
+    Functions with errors are left out, and so is what calls them. What is `given` is asked for on entry like a `where`.
     Only a `part` of the program may be wanted.
     """
-    world = World(modules, lookup, given, part)
-    derive(world)
-    declare(world)
+    symbols = SymbolTable(modules, lookup, given, part)
+    derive(symbols)
+    declare(symbols)
     hooks = Hooks(value, block, lambda info, span: translator.result(info, span), lambda_, loop)
-    translator = Translator(world, hooks)
-    _types(world)
-    dtype_names.check(world)
-    definitions = [c for unit in world.units for c in consts(unit, hooks)]
-    for unit in world.units:
-        _implementations(world, unit.impls)
-    infos = [info for unit in world.units for info in unit.fns.values() if world.wants(info.decl)]
+    translator = Translator(symbols, hooks)
+    _types(symbols)
+    dtype_names.check(symbols)
+    definitions = [c for unit in symbols.units for c in consts(unit, hooks)]
+    for unit in symbols.units:
+        _implementations(symbols, unit.impls)
+    infos = [info for unit in symbols.units for info in unit.fns.values() if symbols.wants(info.decl)]
     for info in translator.in_order(infos):
         translator.translate(info)
-    for unit in world.units:
-        _results(world, unit.impls)
-    has_script = any(map(world.wants, world.entry.script))
-    main, script = Script(world.entry, hooks).run() if has_script else (None, ())
+    for unit in symbols.units:
+        _results(symbols, unit.impls)
+    has_script = any(map(symbols.wants, symbols.entry.script))
+    main, script = Script(symbols.entry, hooks).run() if has_script else (None, ())
     calls = Calls(infos)
-    _recursion(world, infos, calls)
-    functions = _complete(world, infos, calls)
+    _recursion(symbols, infos, calls)
+    functions = _complete(symbols, infos, calls)
     names = {f.name for f in functions}
     impls = tuple(
         core.Impls(i.item.span, i.name, i.choices, tuple(c.span for c in i.item.choices))
-        for unit in world.units
+        for unit in symbols.units
         for i in unit.impls.values()
-        if i.model is not None and all(_is_there(world, c, names) for c in i.choices)
+        if i.model is not None and all(_is_there(symbols, c, names) for c in i.choices)
     )
     there = names | {i.name for i in impls}
-    if main is not None and not all(_is_there(world, c.name, there) for c in _called(main)):
+    if main is not None and not all(_is_there(symbols, c.name, there) for c in _called(main)):
         main, script = None, ()
-    gradients = tuple(g for g in world.gradients if g.name in names)
+    gradients = tuple(g for g in symbols.gradients if g.name in names)
     program = core.Program(functions, impls, tuple(definitions), main, script, gradients)
-    return program, tuple(in_order(world.certain()))
+    return program, tuple(in_order(symbols.certain()))
 
 
-def _types(world: World) -> None:
+def _types(symbols: SymbolTable) -> None:
     """Every `type` item on its own: an unused one may be wrong too."""
-    for unit in world.units:
-        for decl in filter(world.wants, unit.types.values()):
-            with world.reporting():
+    for unit in symbols.units:
+        for decl in filter(symbols.wants, unit.types.values()):
+            with symbols.reporting():
                 applied.sorts(decl, expand(unit, decl.type, (unit.qualified(decl.name.name),)))
 
 
-def _implementations(world: World, impls: dict[str, ImplsInfo]) -> None:
+def _implementations(symbols: SymbolTable, impls: dict[str, ImplsInfo]) -> None:
     for info in impls.values():
-        if world.wants(info.item):
-            with world.reporting():
-                gather(world, info)
+        if symbols.wants(info.item):
+            with symbols.reporting():
+                gather(symbols, info)
 
 
-def _results(world: World, impls: dict[str, ImplsInfo]) -> None:
+def _results(symbols: SymbolTable, impls: dict[str, ImplsInfo]) -> None:
     for info in impls.values():
-        if world.wants(info.item):
+        if symbols.wants(info.item):
             try:
                 compare_results(info)
             except RxError as problem:
-                world.report(problem)
+                symbols.report(problem)
                 info.model, info.choices = None, ()
 
 
 # Recursion
 
 
-def _recursion(world: World, infos: list[FnInfo], called: Calls) -> None:
+def _recursion(symbols: SymbolTable, infos: list[FnInfo], called: Calls) -> None:
     """A function whose result is not annotated is read at each call: it must not come back to itself."""
     open_ = {i.name: i for i in infos if i.form == "sweet" and not i.split and i.state == "done"}
     spelt = {i.decl.name.name for i in open_.values()}
     callers = {
-        i.name for i in open_.values() if any(_last(n) in spelt for p in world.spelt(i.decl) for n in p.functions)
+        i.name for i in open_.values() if any(_last(n) in spelt for p in symbols.spelt(i.decl) for n in p.functions)
     }
     calls = {name: [c for c in called[name] if c.name in open_] if name in callers else [] for name in open_}
     state: dict[str, int] = {}
     for name in open_:
-        _visit(world, name, calls, state, open_)
+        _visit(symbols, name, calls, state, open_)
 
 
 def _last(name: str) -> str:
@@ -131,7 +131,11 @@ def _last(name: str) -> str:
 
 
 def _visit(
-    world: World, start: str, calls: dict[str, list[core.FnRef]], state: dict[str, int], open_: dict[str, FnInfo]
+    symbols: SymbolTable,
+    start: str,
+    calls: dict[str, list[core.FnRef]],
+    state: dict[str, int],
+    open_: dict[str, FnInfo],
 ) -> None:
     """Depth first, without recursion; a call of a function that is being visited closes a circle."""
     if state.get(start):
@@ -145,15 +149,15 @@ def _visit(
             state[name] = 2
             stack.pop()
         elif state.get(call.name) == 1:
-            _refuse_recursion(world, open_[call.name], call)
+            _refuse_recursion(symbols, open_[call.name], call)
         elif not state.get(call.name):
             state[call.name] = 1
             stack.append((call.name, iter(calls[call.name])))
 
 
-def _refuse_recursion(world: World, info: FnInfo, call: core.FnRef) -> None:
+def _refuse_recursion(symbols: SymbolTable, info: FnInfo, call: core.FnRef) -> None:
     info.state = "broken"
-    world.diagnostics.append(
+    symbols.diagnostics.append(
         error(
             codes.E212,
             f"@{info.name} calls itself: its result has to be annotated",
@@ -170,21 +174,21 @@ def _called(function: core.Function) -> Iterator[core.FnRef]:
     yield from (n for n in walk(function.checks, function.body, function.promises) if isinstance(n, core.FnRef))
 
 
-def _is_there(world: World, name: str, names: set[str]) -> bool:
-    return name in names or world.lookup(name.removeprefix("prelude.")) is not None
+def _is_there(symbols: SymbolTable, name: str, names: set[str]) -> bool:
+    return name in names or symbols.lookup(name.removeprefix("prelude.")) is not None
 
 
-def _complete(world: World, infos: list[FnInfo], called: Calls) -> tuple[core.Function, ...]:
+def _complete(symbols: SymbolTable, infos: list[FnInfo], called: Calls) -> tuple[core.Function, ...]:
     """The functions without those that call what is missing."""
     kept = {i.name: i for i in infos if i.state == "done"}
-    impls = {i.name: set(i.choices) for unit in world.units for i in unit.impls.values()}
-    if world.part is None and not impls and len(kept) == len(infos):  # what is called is there, or an error says so
+    impls = {i.name: set(i.choices) for unit in symbols.units for i in unit.impls.values()}
+    if symbols.part is None and not impls and len(kept) == len(infos):  # what is called is there, or an error says so
         return tuple(f for i in infos for f in i.functions)
     needs = {n: {c.name for c in called[n]} for n in kept}
     while True:
         names = {f.name for i in kept.values() for f in i.functions}
-        names |= {n for n, choices in impls.items() if choices and all(_is_there(world, c, names) for c in choices)}
-        lost = [n for n in kept if not all(_is_there(world, c, names) for c in needs[n])]
+        names |= {n for n, choices in impls.items() if choices and all(_is_there(symbols, c, names) for c in choices)}
+        lost = [n for n in kept if not all(_is_there(symbols, c, names) for c in needs[n])]
         if not lost:
             return tuple(f for i in kept.values() for f in i.functions)
         for name in lost:

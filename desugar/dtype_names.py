@@ -11,7 +11,7 @@ from ..lang.walk import walk
 from .errors import did_you_mean, distance
 from .lint import unused
 from .scope import Entry
-from .world import Unit, World
+from .symbols import SymbolTable, Unit
 
 # What element types are called elsewhere.
 ELSEWHERE = {
@@ -26,15 +26,15 @@ ARRAYS = dict.fromkeys(("Array", "ndarray", "NDArray", "tensor", "TensorType", "
 _PLAIN = {name.replace("_", ""): name for name in DTYPES}
 
 
-def check(world: World) -> None:
+def check(symbols: SymbolTable) -> None:
     """Every item of every file: the name stands nowhere else in it."""
-    for unit in world.units:
-        for item in filter(world.is_told, unit.module.items):
-            _check(world, unit, item)
+    for unit in symbols.units:
+        for item in filter(symbols.is_told, unit.module.items):
+            _check(symbols, unit, item)
 
 
-def _check(world: World, unit: Unit, item: sweet.Item) -> None:
-    parts, found = world.spelt(item), dict[str, sweet.Name]()
+def _check(symbols: SymbolTable, unit: Unit, item: sweet.Item) -> None:
+    parts, found = symbols.spelt(item), dict[str, sweet.Name]()
     for place in (n for part in parts for n in part.dtypes):
         if place.name not in DTYPES and not place.name.startswith("_"):
             found.setdefault(place.name, place)
@@ -49,14 +49,14 @@ def _check(world: World, unit: Unit, item: sweet.Item) -> None:
             continue
         meant = meant_by(name)
         if meant and names.count(name) == 1:
-            world.misspelt.add(place.span)
+            symbols.misspelt.add(place.span)
             message = f"there is no dtype `{name}`, and nothing else here is called so"
-            world.diagnostics.append(error(codes.E225, message, place.span, help=did_you_mean(meant), meant=meant))
+            symbols.diagnostics.append(error(codes.E225, message, place.span, help=did_you_mean(meant), meant=meant))
         elif names.count(name) == 1 and _is_result(item, place):
-            unused(world, [Entry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name))
+            unused(symbols, [Entry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name))
         elif meant or (meant := meant_by(name, 2)):
             help = did_you_mean(meant)
-            world.diagnostics.append(note(codes.N204, f"`{name}` stands for any dtype here", place.span, help=help))
+            symbols.diagnostics.append(note(codes.N204, f"`{name}` stands for any dtype here", place.span, help=help))
 
 
 def _is_result(item: sweet.Item, place: sweet.Name) -> TypeGuard[sweet.FnDecl]:
@@ -72,7 +72,7 @@ def _names_of_others(unit: Unit, item: sweet.Item) -> set[str]:
     return {n.name for n in walk(*others) if isinstance(n, sweet.Name | sweet.Ident)} | set(unit.consts)
 
 
-def meant_by(name: str, slips: int = 1) -> tuple[str, ...]:
+def meant_by(name: str, typos: int = 1) -> tuple[str, ...]:
     """The dtypes that a name may be meant for; a name of six letters or more may have so many slips."""
     plain = name.lower().replace("_", "")
     known = ELSEWHERE.get(name) or ELSEWHERE.get(plain) or _PLAIN.get(plain)
@@ -87,6 +87,6 @@ def meant_by(name: str, slips: int = 1) -> tuple[str, ...]:
     least = min(far.values())
     return (
         tuple(d for d, n in far.items() if n == least)
-        if least <= max(slips if len(plain) >= 6 else 1, len(plain) // 4)
+        if least <= max(typos if len(plain) >= 6 else 1, len(plain) // 4)
         else ()
     )

@@ -22,7 +22,7 @@ def instead(code: Code, call: sweet.Call) -> sweet.Call | None:
     of_method = bool(of) and elsewhere.another(name, "x") is not None
     ours = elsewhere.primitives(name) if elsewhere.otherwise(name) is None and not of_method else ()
     row = lookup(ours[0]) if len(ours) == 1 and elsewhere.is_sure(name) else None
-    if row is None or name in elsewhere.PLACES or code.world.lookup(row.name) is None:
+    if row is None or name in elsewhere.PLACES or code.symbols.lookup(row.name) is None:
         return None
     first = [sweet.Arg(e.span, None, e) for e in of]
     given = [replace(a, value=_said(code, a.value)) for a in call.args]

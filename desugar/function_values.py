@@ -78,7 +78,7 @@ def lambda_(code: Code, expr: sweet.Lambda, asked: core.FnSort | None = None) ->
         if type_ is not None and not says_nothing(type_) and sort not in SHAPE_SORTS:
             with code.where(aside):
                 result = _promise(code, type_, result, fn)
-    at = checks_length(stmts, code.world)
+    at = checks_length(stmts, code.symbols)
     checks, made = tuple(stmts[:at]), core.Block(body.span, tuple(stmts[at:]), result)
     function = core.Function(expr.span, "inline", "fn", params, sort, checks, made)
     return core.Lambda(expr.span, params, want, checks, made), core.FnSort(print_signature(fn), function)

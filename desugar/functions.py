@@ -10,15 +10,15 @@ from ..lang.diagnostics import RxError
 from ..lang.source import Span
 from .code import Hooks
 from .errors import Broken, fail
-from .world import FnInfo, ImplsInfo, World
+from .symbols import FnInfo, ImplsInfo, SymbolTable
 from .wrapper import Wrapper
 
 
 class Translator:
     """All functions of a program, each translated once, callees without an annotated result first."""
 
-    def __init__(self, world: World, hooks: Hooks) -> None:
-        self.world = world
+    def __init__(self, symbols: SymbolTable, hooks: Hooks) -> None:
+        self.symbols = symbols
         self.hooks = hooks
         self.busy = False
 
@@ -47,10 +47,10 @@ class Translator:
         info.state = "working"
         self.busy = True
         try:
-            info.functions = self.world.kept(info.decl, info.impl, partial(self._functions, info))
+            info.functions = self.symbols.kept(info.decl, info.impl, partial(self._functions, info))
             info.state = "done"
         except RxError as problem:
-            self.world.report(problem)
+            self.symbols.report(problem)
             info.state = "broken"
         self.busy = False
 
@@ -69,10 +69,10 @@ class Translator:
                     stack.append((callee, iter(self._open_callees(callee))))
 
     def _open_callees(self, info: FnInfo) -> list[FnInfo]:
-        if info.decl.fn.body is None or self.world.is_head(info.decl):
+        if info.decl.fn.body is None or self.symbols.is_head(info.decl):
             return []
-        names = dict.fromkeys(self.world.spelt(info.decl)[1].functions)
-        targets = (self.world.target(info.unit, n) for n in names)
+        names = dict.fromkeys(self.symbols.spelt(info.decl)[1].functions)
+        targets = (self.symbols.target(info.unit, n) for n in names)
         models = (t.model if isinstance(t, ImplsInfo) else t for t in targets)
         return [t for t in models if isinstance(t, FnInfo) and t.result is None and t.state == "new"]
 

@@ -11,23 +11,23 @@ from ..lang.dtypes import DTYPES
 from .errors import fail
 from .sorts import expand, sort_of
 from .spelt import Spelt
-from .world import FnInfo, Unit, World
+from .symbols import FnInfo, SymbolTable, Unit
 
 
-def derive(world: World) -> None:
+def derive(symbols: SymbolTable) -> None:
     """The functions that gradients are, those of which others are gradients first."""
-    for unit in world.units:
+    for unit in symbols.units:
         waiting = dict(unit.gradients)
         while waiting:
             item = next((i for i in waiting.values() if i.of.name not in waiting), next(iter(waiting.values())))
             del waiting[item.name.name]
-            with world.reporting():
-                info = world.called(unit, item.of)
+            with symbols.reporting():
+                info = symbols.called(unit, item.of)
                 if not isinstance(info, FnInfo):
                     fail(codes.E231, f"@{item.of.name} is no function with a body in Rx", item.of.span)
                 decl, made = _declared(unit, item, info)
-                world.function(unit, decl, {})
-                world.gradients.append(made)
+                symbols.function(unit, decl, {})
+                symbols.gradients.append(made)
 
 
 def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnDecl, core.Gradient]:

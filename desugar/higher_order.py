@@ -16,7 +16,7 @@ from .levels import OVER_ROWS
 from .parts import leaf_sorts, together
 from .scope import SHAPE_SORTS, SOME_TUPLE, Entry, Scope
 from .sorts import describe, expand, fn_sort, sort_of
-from .world import FnInfo, Unit
+from .symbols import FnInfo, Unit
 
 
 def call(code: Code, expr: sweet.Call, name: str) -> Typed:
@@ -254,7 +254,7 @@ class _Rows:
         if isinstance(given, sweet.Lambda):
             yield self.code.unit, given.fn
         elif isinstance(given, sweet.FnName):
-            target = self.code.world.target(self.code.unit, given.name)
+            target = self.code.symbols.target(self.code.unit, given.name)
             if isinstance(target, FnInfo):
                 yield target.unit, target.decl.fn
 

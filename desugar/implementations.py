@@ -9,7 +9,7 @@ from . import arguments
 from .code import Code, Typed
 from .errors import Broken, count, fail
 from .sorts import describe, fn_sort, of_results
-from .world import FnInfo, ImplsInfo, PrimitiveInfo, World
+from .symbols import FnInfo, ImplsInfo, PrimitiveInfo, SymbolTable
 
 # The sorts of a function's parameters that a primitive's may stand for; what has to be literal stands for none.
 _TAKEN: dict[str, tuple[core.Sort, ...]] = {
@@ -20,19 +20,19 @@ _TAKEN: dict[str, tuple[core.Sort, ...]] = {
 Member = FnInfo | PrimitiveInfo
 
 
-def gather(world: World, info: ImplsInfo) -> None:
+def gather(symbols: SymbolTable, info: ImplsInfo) -> None:
     """The members of a list; the last function of the program among them says how all are called."""
-    unit = next(u for u in world.units if info in u.impls.values())
+    unit = next(u for u in symbols.units if info in u.impls.values())
     members: list[Member] = []
     for choice in info.item.choices:
-        found = world.target(unit, choice.name)
+        found = symbols.target(unit, choice.name)
         if isinstance(found, ImplsInfo):
-            help = f"`@prelude.{choice.name}` is the primitive" if world.lookup(choice.name) else None
+            help = f"`@prelude.{choice.name}` is the primitive" if symbols.lookup(choice.name) else None
             fail(codes.E222, f"@{choice.name} is a list of implementations itself", choice.span, help=help)
-        found = world.called(unit, choice)
+        found = symbols.called(unit, choice)
         assert not isinstance(found, ImplsInfo)
         if isinstance(found, FnInfo):
-            world.refuse_private(found, choice, None)
+            symbols.refuse_private(found, choice, None)
         members.append(found)
     functions = [m for m in members if isinstance(m, FnInfo)]
     model = functions[-1] if functions else members[-1]

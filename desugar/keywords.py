@@ -24,10 +24,10 @@ def in_our_words(code: Code, row: Primitive, call: sweet.Call) -> list[sweet.Arg
         ours = parameters(name, arg.value, row.params)
         kinds = {p.name: p.kind for p in row.params}
         if len(ours) == 1 and ours[0] not in taken and kinds[ours[0]] != "str":  # words differ too
-            code.world.report(no_parameter(row.name, row.params, arg))
+            code.symbols.report(no_parameter(row.name, row.params, arg))
             given.append(replace(arg, name=replace(arg.name, name=ours[0])))
         elif elsewhere.is_left_out(name):
-            code.world.report(no_parameter(row.name, row.params, arg))
+            code.symbols.report(no_parameter(row.name, row.params, arg))
         else:
             given.append(arg)
     return given

@@ -11,7 +11,7 @@ from ..sizes.operators import is_called, size_signs
 from .code import Code
 from .scope import SOME_TUPLE
 from .sorts import expand, of_results, sort_of
-from .world import FnInfo, ImplsInfo, PrimitiveInfo
+from .symbols import FnInfo, ImplsInfo, PrimitiveInfo
 
 SIZE_SIGNS = size_signs()
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
@@ -116,7 +116,7 @@ def _is_method(expr: sweet.Expr) -> bool:
 
 def _level_of_attr(code: Code, expr: sweet.Attr) -> str:
     if isinstance(expr.value, sweet.Name) and expr.value.name in code.unit.links:
-        entry = code.world.foreign_const(code.unit, expr.value.name, expr.name.name)
+        entry = code.symbols.foreign_const(code.unit, expr.value.name, expr.name.name)
         if entry is not None and code.scope.find(expr.value.name) is None:
             return word(entry.sort) if entry.number is None else level(code, entry.number)
     return ATTRIBUTES.get(expr.name.name, "?")
@@ -146,7 +146,7 @@ def higher_order(code: Code, call: sweet.Call) -> str | None:
     """Which of them a call means: a function of the program goes before it, and a primitive unless it is given a function."""
     if not isinstance(call.callee, sweet.FnName) or call.callee.name.removeprefix("prelude.") not in OVER_ROWS:
         return None
-    target = code.world.target(code.unit, call.callee.name)
+    target = code.symbols.target(code.unit, call.callee.name)
     function = _function_given(call)
     is_given = function is not None and (level(code, function) == "Fn" or _is_wrong(code, function))
     goes_before = isinstance(target, FnInfo | ImplsInfo) or (target is not None and not is_given)
@@ -180,7 +180,7 @@ def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
 
 def _result(code: Code, callee: sweet.FnName) -> core.Sort | None:
     """The sort of what a function, a primitive or a list of them gives."""
-    match code.world.target(code.unit, callee.name):
+    match code.symbols.target(code.unit, callee.name):
         case PrimitiveInfo(row=row) | ImplsInfo(model=PrimitiveInfo(row=row)):
             return of_results(row)
         case FnInfo() as info:

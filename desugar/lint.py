@@ -8,7 +8,7 @@ from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, note
 from .errors import IN_BRACKETS, count, nearest
 from .scope import Entry, identifiers
-from .world import World
+from .symbols import SymbolTable
 
 # More names than these are counted instead of listed.
 _LISTED = 12
@@ -17,7 +17,7 @@ _MANY = 100
 
 
 def unused(
-    world: World,
+    symbols: SymbolTable,
     entries: Iterable[Entry],
     function: str | None,
     others: Iterable[str] = (),
@@ -26,7 +26,7 @@ def unused(
     """Names of one annotation or signature that nothing uses: one that may be a slip of the pen for one of the `others` in
     scope, or for which an `existential` one of the result may be, has a note of its own, the rest share one. One beside a
     name that is used tells a reader what the axis is."""
-    entries = [e for e in entries if not e.name.startswith("_") and e.span not in world.misspelt]
+    entries = [e for e in entries if not e.name.startswith("_") and e.span not in symbols.misspelt]
     others = sorted(others)
     names = {e.name for e in entries}
     useless = {beside for beside in {e.beside for e in entries} if beside <= names}
@@ -41,18 +41,18 @@ def unused(
                 if meant in existential
                 else f"did you mean `{meant}`?"
             )
-            _note(world, [entry], function, f"{asked} {_FREE[0].upper()}{_FREE[1:]}".format(entry.name))
+            _note(symbols, [entry], function, f"{asked} {_FREE[0].upper()}{_FREE[1:]}".format(entry.name))
     if free:
         help = _ALL_FREE if len(free) > 1 else _FREE.format(free[0].name)
         sizes_meant = {core.SHAPE, core.DTYPE} <= {e.sort for e in free}
-        _note(world, free, function, f"{help}; {IN_BRACKETS}" if sizes_meant else help)
+        _note(symbols, free, function, f"{help}; {IN_BRACKETS}" if sizes_meant else help)
 
 
 _FREE = "if it is meant to be free, call it `_{}` or write `?`"
 _ALL_FREE = "if they are meant to be free, begin their names with `_` or write `?`"
 
 
-def unused_parameters(world: World, decl: sweet.FnDecl, function: str) -> None:
+def unused_parameters(symbols: SymbolTable, decl: sweet.FnDecl, function: str) -> None:
     """Tensors that a function is given, and that nothing in it speaks of."""
     fn = decl.fn
     if fn.body is None or decl.span.source.made:
@@ -62,7 +62,7 @@ def unused_parameters(world: World, decl: sweet.FnDecl, function: str) -> None:
         if param.name.name not in spoken and not param.name.name.startswith("_"):
             said = f"the parameter `{param.name.name}` is never used"
             help = f"if it is meant to be there, call it `_{param.name.name}`"
-            world.diagnostics.append(note(codes.N201, said, param.name.span, function=f"@{function}", help=help))
+            symbols.diagnostics.append(note(codes.N201, said, param.name.span, function=f"@{function}", help=help))
 
 
 def _meant(entry: Entry, others: list[str]) -> str | None:
@@ -71,7 +71,7 @@ def _meant(entry: Entry, others: list[str]) -> str | None:
     return nearest(entry.name, [n for n in others if n != entry.name])
 
 
-def _note(world: World, entries: list[Entry], function: str | None, help: str) -> None:
+def _note(symbols: SymbolTable, entries: list[Entry], function: str | None, help: str) -> None:
     first, *more = entries[:_LISTED]
     names = [f"`{e.name}`" for e in entries[:_LISTED]]
     if len(entries) > _LISTED:
@@ -79,7 +79,7 @@ def _note(world: World, entries: list[Entry], function: str | None, help: str) -
     listed = f"{', '.join(names[:-1])} and {names[-1]} are" if more else f"{names[0]} is"
     labels = tuple(Label(e.span, "") for e in more)
     shown = f"@{function}" if function else None
-    world.diagnostics.append(
+    symbols.diagnostics.append(
         note(codes.N201, f"{listed} bound here and never used", first.span, labels=labels, function=shown, help=help)
     )
 

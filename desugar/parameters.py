@@ -16,8 +16,8 @@ from .errors import fail
 from .function_values import function_sort
 from .scope import identifiers
 from .sorts import expand
+from .symbols import FnInfo, ParamInfo
 from .type_names import all_names, size_names
-from .world import FnInfo, ParamInfo
 
 
 class Parameters:
@@ -55,7 +55,7 @@ class Parameters:
                 self.later.append(condition)
             else:
                 self.condition(condition)
-        for given in self.unit.world.given:
+        for given in self.unit.symbols.given:
             if given.is_for(self.info.name):
                 self._given(given)
         if self.info.is_choice:
@@ -79,11 +79,11 @@ class Parameters:
         """A condition over nothing but the parameters; None where it is another one."""
         trial = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
         trial.may_hoist, trial.compounds, trial.scope = False, self.code.compounds, self.code.scope
-        told = len(self.unit.world.diagnostics)
+        told = len(self.unit.symbols.diagnostics)
         try:
             return shapes.condition(trial, condition)
         except RxError:
-            del self.unit.world.diagnostics[told:]
+            del self.unit.symbols.diagnostics[told:]
             return None
 
     def _asserted(self, stmt: sweet.Assert) -> bool:

@@ -13,7 +13,7 @@ from .lint import by_line, unused
 from .literals import settled
 from .scope import SHAPE_SORTS, identifiers
 from .statements import attempt
-from .world import Unit
+from .symbols import Unit
 
 
 class Script:
@@ -34,7 +34,7 @@ class Script:
         for position, stmt in enumerate(stmts):
             fine = self._statement(stmt, stmts[position + 1 :]) and fine
         for entries in by_line(e for e in self.code.annotated if not e.used):
-            unused(self.unit.world, entries, None)
+            unused(self.unit.symbols, entries, None)
         names = tuple(dict.fromkeys(self.shown or self.bound))
         if not fine:
             return None, ()

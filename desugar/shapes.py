@@ -102,7 +102,7 @@ def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
     """What is a method elsewhere is a function here."""
     name = _METHODS.get(expr.name.name, expr.name.name)
     of = spelled(expr.value.span)
-    known = code.world.target(code.unit, name) is not None and len(of) <= _SHORT
+    known = code.symbols.target(code.unit, name) is not None and len(of) <= _SHORT
     if _is_module(code, expr.value):
         of, more = "", "..."
     else:
@@ -382,7 +382,7 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
         code.entry(expr.name, expr.span)
     refuse_part_of_shape(code, expr)
     if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.FnName):
-        code.world.called(code.unit, expr.callee)
+        code.symbols.called(code.unit, expr.callee)
     if (
         isinstance(expr, sweet.Call)
         and isinstance(expr.callee, sweet.Name)

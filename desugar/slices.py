@@ -144,7 +144,7 @@ def _take(code: Code, expr: sweet.Index, value: core.Value, axis: int, item: swe
 
 def primitive(code: Code, name: str, at: sweet.Expr) -> core.FnRef:
     """A primitive that sugar stands for, under the name that the core has for it."""
-    found = code.world.primitive(name)
+    found = code.symbols.primitive(name)
     if found is None:
         fail(codes.E202, f"there is no primitive `@{name}`", at.span)
     return core.FnRef(at.span, found.name)

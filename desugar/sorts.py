@@ -18,7 +18,7 @@ from . import applied
 from .dtype_names import ARRAYS, ELSEWHERE
 from .errors import Broken, fail, nearest
 from .scope import SHAPE_SORTS, SOME_TUPLE, Scope
-from .world import Unit
+from .symbols import Unit
 
 _SORTS: dict[str, core.Sort] = {
     "Size": core.SIZE,
@@ -38,21 +38,21 @@ class _TooDeep(Exception):
 
 def expand(unit: Unit, type_: sweet.Type, seen: tuple[str, ...] = ()) -> sweet.Type:
     """The type with the names of `type` items written out, whatever file they come from."""
-    world, key = unit.world, (id(unit), id(type_))
-    world.parts = most = min(_MOST_PARTS, world.room)
-    _, found, parts = world.expanded.get(key, (type_, type_, most + 1))
+    symbols, key = unit.symbols, (id(unit), id(type_))
+    symbols.parts = most = min(_MOST_PARTS, symbols.room)
+    _, found, parts = symbols.expanded.get(key, (type_, type_, most + 1))
     if parts <= most and not seen:
-        world.room -= parts
+        symbols.room -= parts
         return found
     try:
         found = _expanded(unit, type_, seen, 0)
         if not seen:
-            world.expanded[key] = type_, found, most - world.parts
+            symbols.expanded[key] = type_, found, most - symbols.parts
         return found
     except _TooDeep:
         fail(codes.E223, f"a type that is nested more than {_DEEPEST} deep, written out, is too deep", type_.span)
     finally:
-        world.room -= most - max(world.parts, 0)
+        symbols.room -= most - max(symbols.parts, 0)
 
 
 def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...], depth: int) -> sweet.Type:
@@ -60,8 +60,8 @@ def _expanded(unit: Unit, type_: sweet.Type, seen: tuple[str, ...], depth: int) 
     inner = depth + bool(seen)
     if inner > _DEEPEST:
         raise _TooDeep
-    unit.world.parts -= bool(seen)  # what is written where it stands has its length for a bound
-    if unit.world.parts < 0:
+    unit.symbols.parts -= bool(seen)  # what is written where it stands has its length for a bound
+    if unit.symbols.parts < 0:
         fail(codes.E299, "a type of so many parts, written out, is not supported", type_.span)
     match type_:
         case sweet.NamedType():
@@ -112,7 +112,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...], depth: int
         )
     key = home.qualified(rest)
     if key in seen:
-        unit.world.once(frozenset(seen[seen.index(key) :]))
+        unit.symbols.once(frozenset(seen[seen.index(key) :]))
         again = Label(type_.span, "it stands here again")
         fail(codes.E217, f"the type `{rest}` is defined by itself", decl.name.span, labels=(again,))
     applied.checked(decl, type_)
@@ -128,7 +128,7 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...], depth: int
 
 def _home(unit: Unit, type_: sweet.NamedType, head: str) -> Unit:
     """The file that a name before a dot stands for."""
-    home = unit.world.by_alias.get(unit.links.get(head, "?")) if head else unit
+    home = unit.symbols.by_alias.get(unit.links.get(head, "?")) if head else unit
     if home is None and (head in unit.links or unit.is_lost(head)):
         raise Broken
     if home is None:
@@ -151,8 +151,8 @@ def _charge(unit: Unit, found: sweet.Type, given: dict[str, sweet.Expr], at: swe
     """Arguments may stand many times in what is written out, and types that hand them on may double them."""
     lengths = {name: sum(1 for _ in walk(arg)) for name, arg in given.items()}
     for node in walk(found):
-        unit.world.parts -= lengths.get(node.name, 0) if isinstance(node, sweet.Name) else 0
-        if unit.world.parts < 0:
+        unit.symbols.parts -= lengths.get(node.name, 0) if isinstance(node, sweet.Name) else 0
+        if unit.symbols.parts < 0:
             fail(codes.E299, "a type of so many parts, written out, is not supported", at.span)
 
 

@@ -20,7 +20,7 @@ from .code import Code, Typed, said_elsewhere, spelled
 from .errors import Broken, count, fail, nearest, problem
 from .scope import Entry
 from .sorts import describe, fn_sort, of_results
-from .world import FnInfo, ImplsInfo, PrimitiveInfo
+from .symbols import FnInfo, ImplsInfo, PrimitiveInfo
 
 
 def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
@@ -94,19 +94,19 @@ def _attribute(code: Code, expr: sweet.Attr) -> Typed:
 
 def _function(code: Code, expr: sweet.FnName) -> Typed:
     """`@f` as a value."""
-    if expr.name.removeprefix("prelude.") in levels.OVER_ROWS and code.world.target(code.unit, expr.name) is None:
+    if expr.name.removeprefix("prelude.") in levels.OVER_ROWS and code.symbols.target(code.unit, expr.name) is None:
         fail(
             codes.E221,
             f"`@{expr.name}` can only be called",
             expr.span,
             help="`fn(...) { ... }` around the call is a value",
         )
-    match code.world.called(code.unit, expr):
+    match code.symbols.called(code.unit, expr):
         case PrimitiveInfo() as found:
             params = tuple(core.TENSOR for p in found.row.params if p.required)
             return core.FnRef(expr.span, found.name), fn_sort("?", params, core.TENSOR, expr)
         case FnInfo() as info:
-            code.world.refuse_private(info, expr, code.function)
+            code.symbols.refuse_private(info, expr, code.function)
             return core.FnRef(expr.span, info.name), _sort_of_function(code, info, expr)
         case ImplsInfo() as impls:
             return implementations.as_value(code, impls, expr)
@@ -239,20 +239,20 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
     applied = levels.higher_order(code, expr)
     if applied is not None:
         return higher_order.call(code, expr, applied)
-    if code.opaque is not None and code.world.target(code.unit, callee.name) is None:
+    if code.opaque is not None and code.symbols.target(code.unit, callee.name) is None:
         args = arguments.of_function(code, code.opaque, expr, callee.name)
         sort = code.hooks.result(code.opaque, expr.span)
         return core.Call(expr.span, core.FnRef(callee.span, callee.name), args), sort
-    if code.world.target(code.unit, callee.name) is None:
-        return _in_our_words(code, expr, partial(code.world.called, code.unit, callee))
-    match code.world.called(code.unit, callee):
+    if code.symbols.target(code.unit, callee.name) is None:
+        return _in_our_words(code, expr, partial(code.symbols.called, code.unit, callee))
+    match code.symbols.called(code.unit, callee):
         case PrimitiveInfo() as found:
             args = arguments.of_primitive(code, found, expr)
             call = core.Call(expr.span, core.FnRef(callee.span, found.name), args)
             number = folding.applied(found.row, args)
             return (call if number is None else core.Number(expr.span, number)), of_results(found.row)
         case FnInfo() as info:
-            code.world.refuse_private(info, callee, code.function)
+            code.symbols.refuse_private(info, callee, code.function)
             args = arguments.of_function(code, info, expr, callee.name)
             return core.Call(expr.span, core.FnRef(callee.span, info.name), args), code.hooks.result(info, expr.span)
         case ImplsInfo() as impls:
@@ -270,7 +270,7 @@ def _in_our_words(code: Code, expr: sweet.Call, refuse: Callable[[], object]) ->
         meant = foreign.instead(code, expr)
         if meant is not None:
             labels = foreign.renamed(expr, meant)
-            code.world.report(RxError(*(replace(d, labels=(*d.labels, *labels)) for d in wrong.diagnostics)))
+            code.symbols.report(RxError(*(replace(d, labels=(*d.labels, *labels)) for d in wrong.diagnostics)))
             return _call(code, meant)
         code.report(wrong)
         if any(d.help for d in wrong.diagnostics):
@@ -320,7 +320,7 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
                 help="`@arange(0, n)` is a tensor of numbers in a row",
             )
     known = nearest(callee.name, (*size_functions(), "tensor", "load", "match_shape"))
-    meant = (callee.name,) if code.world.target(code.unit, callee.name) else elsewhere.primitives(callee.name)
+    meant = (callee.name,) if code.symbols.target(code.unit, callee.name) else elsewhere.primitives(callee.name)
     help = (
         _length(expr) if callee.name == "len" else OTHER_WORDS[callee.name][1] if callee.name in OTHER_WORDS else None
     )

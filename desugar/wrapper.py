@@ -32,8 +32,8 @@ from .parameters import Parameters
 from .scope import SHAPE_SORTS, Entry, identifiers
 from .sorts import expand, sort_of
 from .statements import before_result, block_result, statements
+from .symbols import FnInfo
 from .type_names import size_names
-from .world import FnInfo
 from .written import declaration
 
 
@@ -46,7 +46,7 @@ class Wrapper:
         self.unit = info.unit
         self.result_type = None if info.decl.fn.result is None else expand(info.unit, info.decl.fn.result)
         aliases = [expand(info.unit, p.type) for p in info.decl.fn.params if p.type is not None]
-        head, self.spelt = info.unit.world.spelt(info.decl)
+        head, self.spelt = info.unit.symbols.spelt(info.decl)
         taken = head.identifiers | self.spelt.identifiers | identifiers(*aliases, self.result_type)
         self.code = Code(info.unit, info.name, taken, hooks)
         self.parameters = Parameters(info, self.code, taken, self.result_type)
@@ -58,7 +58,7 @@ class Wrapper:
     def split(self) -> tuple[core.Function, ...]:
         """The wrapper and the implementation."""
         self.parameters.preconditions()
-        inner = None if self.unit.world.is_head(self.decl) else self._implementation()
+        inner = None if self.unit.symbols.is_head(self.decl) else self._implementation()
         self._name_for_types()
         wrapper = self._around("inline", self.info.impl, "result")
         if self.code.failed:
@@ -114,11 +114,11 @@ class Wrapper:
             raise Broken
         self.info.result = sort
         block = core.Block(body.span, tuple(self.code.stmts), result)
-        at = checks_length(block.stmts, self.unit.world) if at is None else at
+        at = checks_length(block.stmts, self.unit.symbols) if at is None else at
         self.parameters.function_sorts(self._as_bound(block.stmts[:at]))
         if self.info.form == "private":
             return self._function("private", (), block)
-        found = parts(block, at, self.unit.world)
+        found = parts(block, at, self.unit.symbols)
         if found.impl is not None:
             self._check_handed_on(found.body, found.impl)
         made = self._function(self.info.form, *found)
@@ -283,15 +283,15 @@ class Wrapper:
         annotated = self.code.annotated
         free = [e for e in annotated if self._is_free(e) and e.span not in used]
         existential = {e.name for e in annotated if e.kind == "existential"}
-        unused(self.unit.world, free, self.info.name, {e.name for e in annotated}, existential)
-        if not any(self.info.name in i.choices for u in self.unit.world.units for i in u.impls.values()):
-            unused_parameters(self.unit.world, self.decl, self.info.name)
+        unused(self.unit.symbols, free, self.info.name, {e.name for e in annotated}, existential)
+        if not any(self.info.name in i.choices for u in self.unit.symbols.units for i in u.impls.values()):
+            unused_parameters(self.unit.symbols, self.decl, self.info.name)
 
     def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
         self.named = list(names.values())
         others = {*names, *(e.name for e in code.annotated)}
         for found in by_line(filter(self._is_free, code.annotated)):
-            unused(self.unit.world, found, self.info.name, others)
+            unused(self.unit.symbols, found, self.info.name, others)
 
     def _is_free(self, entry: Entry) -> bool:
         """Whether nothing uses a name of the function itself: a `type` that it refers to may have names for readers."""

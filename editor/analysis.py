@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from ..desugar.world import Kept, Part
+from ..desugar.symbols import Kept, Part
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
 from ..lang.diagnostics import Diagnostic, Label, RxError, error, in_order
 from ..lang.files import Files

@@ -8,7 +8,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from . import completion, hints, mends, symbols, wire
+from . import completion, fixes, hints, symbols, wire
 from .analysis import Facts
 from .hover import hover, origins
 from .lookup import Lookup, Place
@@ -325,7 +325,7 @@ def _changes(server: RxServer) -> None:
         if document is None:
             return None
         text = document.text
-        found = await server.change(lambda _: mends.formatted(str(document.path), text))
+        found = await server.change(lambda _: fixes.formatted(str(document.path), text))
         return wire.changes(session.lines(document.path, text), found)
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, _ACTIONS)
@@ -339,7 +339,7 @@ def _changes(server: RxServer) -> None:
             asked = document.asked
             found += await server.change(lambda outdated: _quick(server, document, asked, params, outdated))
         if any(_covers(kind, FIX_ALL) for kind in only) or (not only and any(a.is_preferred for a in found)):
-            found.append(lsp.CodeAction("Apply every mend that leaves no choice", FIX_ALL, data={"uri": document.uri}))
+            found.append(lsp.CodeAction("Apply every fix that leaves no choice", FIX_ALL, data={"uri": document.uri}))
             if not is_set(server.client_capabilities.text_document, "code_action", "resolve_support"):
                 found[-1].edit = await server.change(lambda outdated: server.fix_all(document, outdated))
         return [a for a in found if a.edit is not None or a.data is not None]
@@ -370,7 +370,7 @@ def _quick(
     first = lines.offset(params.range.start.line, params.range.start.character)
     last = lines.offset(params.range.end.line, params.range.end.character)
     if not _is_said_of(server.session.facts(document.path), first, last):
-        return []  # whoever moves the cursor asks, and looking for mends takes long
+        return []  # whoever moves the cursor asks, and looking for fixes takes long
     found = []
     for action in server.actions(document, asked, outdated):
         if action.start <= last and first <= action.end:

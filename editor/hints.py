@@ -141,23 +141,23 @@ def _left(node: object) -> Iterator[Span]:
 
 
 def lenses(facts: Facts) -> list[Lens]:
-    """What each function demands beyond what it says, and how many checks there are at its door."""
+    """What each function demands beyond what it says, and how many checks there are on entry."""
     found = []
     for piece, verdict in facts.verdicts.items():
         demands = {d.name[1:]: d for d in verdict.demands}
-        checks = {f.name: _at_the_door(f) for f in verdict.checked.program.functions if f.kind != "private"}
+        checks = {f.name: _on_entry(f) for f in verdict.checked.program.functions if f.kind != "private"}
         for item in piece.items:
             place = facts.pieces.place(item.name.span) if isinstance(item, sweet.FnDecl) else None
             if isinstance(item, sweet.FnDecl) and place is not None:
                 told = demands.get(item.name.name)
                 signature = (str(told),) if told is not None and _says_more(item, str(told)) else ()
                 count = checks.get(item.name.name, 0)
-                door = (f"{count} check{'s' * (count != 1)} on entry",) if count else ()
-                found += [Lens(*place, text) for text in (*signature, *door)]
+                entry_check = (f"{count} check{'s' * (count != 1)} on entry",) if count else ()
+                found += [Lens(*place, text) for text in (*signature, *entry_check)]
     return sorted(found)
 
 
-def _at_the_door(function: core.Function) -> int:
+def _on_entry(function: core.Function) -> int:
     return sum(isinstance(s, core.Assert | core.MatchShape) for s in function.checks)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..desugar.world import bound, named
+from ..desugar.symbols import bound, named
 from ..lang import sweet
 from ..lang.diagnostics import Diagnostic
 from ..lang.dtypes import DTYPES

@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from ..lang.installed import __version__
 from ..lang.weights import SUFFIXES
-from . import mends, wire
+from . import fixes, wire
 from .analysis import Facts, GivenUp
 from .lookup import Lookup, Place, Symbol
 from .protocol import RxProtocol
@@ -47,7 +47,7 @@ class RxServer(LanguageServer):
         # Whoever asks for diagnostics is not sent them as well.
         self.is_asked = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self._actions: dict[Path, tuple[int, tuple[mends.Action, ...]]] = {}
+        self._actions: dict[Path, tuple[int, tuple[fixes.Action, ...]]] = {}
 
     @property
     def has_shut_down(self) -> bool:
@@ -249,19 +249,19 @@ class RxServer(LanguageServer):
             )
         return lsp.WorkspaceEdit(document_changes=list(made))
 
-    def actions(self, document: Document, asked: int, outdated: Callable[[], bool]) -> tuple[mends.Action, ...]:
-        """All mends of a file as it was when it was looked at so often, found once."""
+    def actions(self, document: Document, asked: int, outdated: Callable[[], bool]) -> tuple[fixes.Action, ...]:
+        """All fixes of a file as it was when it was looked at so often, found once."""
         known = self._actions.get(document.path)
         if known is None or known[0] != asked:
             session = self.session
             settings = session.settings(document.path)
-            found = mends.actions(session.analyst, document.path, settings, outdated)
+            found = fixes.actions(session.analyst, document.path, settings, outdated)
             self._actions[document.path] = known = (asked, found)
         return known[1]
 
     def fix_all(self, document: Document, outdated: Callable[[], bool]) -> lsp.WorkspaceEdit | None:
         session = self.session
         settings = session.settings(document.path)
-        changes = mends.fix_all(session.analyst, document.path, settings, outdated)
+        changes = fixes.fix_all(session.analyst, document.path, settings, outdated)
         lines = session.lines(document.path, document.text)
         return self.edit({document.path: wire.changes(lines, changes)}) if changes else None

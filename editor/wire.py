@@ -8,7 +8,7 @@ from pathlib import Path
 from lsprotocol import types as lsp
 
 from ..lang.diagnostics import Diagnostic
-from . import completion, hints, mends, symbols
+from . import completion, fixes, hints, symbols
 from .analysis import Facts, related
 from .lookup import Place
 from .positions import Lines, units, uri_of
@@ -77,7 +77,7 @@ def _diagnostic(session: Session, facts: Facts, lines: Lines, said: Diagnostic) 
     )
 
 
-def changes(lines: Lines, edits: Iterable[mends.Change]) -> list[lsp.TextEdit]:
+def changes(lines: Lines, edits: Iterable[fixes.Change]) -> list[lsp.TextEdit]:
     return [lsp.TextEdit(range_(lines, e.start, e.end), e.text) for e in edits]
 
 

@@ -94,8 +94,8 @@ def _no_literal(value: core.ShapeLevel) -> NoReturn:
 def convert(function: core.Function, values: Sequence[object], *, copy: bool = False) -> list[Any]:
     """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on. With `copy`
     arrays may come from other devices."""
-    door, pairs = asked_at_the_door(function), zip(function.params, values, strict=True)
-    return [_convert(_Place(function, p, door, p.name), p.sort, v, copy) for p, v in pairs]
+    entry_check, pairs = asked_on_entry(function), zip(function.params, values, strict=True)
+    return [_convert(_Place(function, p, entry_check, p.name), p.sort, v, copy) for p, v in pairs]
 
 
 class Asked(NamedTuple):
@@ -120,7 +120,7 @@ class Asked(NamedTuple):
         return array if number is None else f"a number that {number} can hold, or {array}"
 
 
-def asked_at_the_door(function: core.Function) -> Asked:
+def asked_on_entry(function: core.Function) -> Asked:
     found = Asked({}, set(), {})
     for stmt in (*function.checks, *function.promises):
         match stmt:
@@ -141,16 +141,16 @@ class _Place(NamedTuple):
 
     function: core.Function
     param: core.Param
-    door: Asked
+    entry_check: Asked
     name: str
     at: tuple[int, ...] = ()
 
     def part(self, index: int) -> _Place:
-        return self._replace(name=self.door.part(self.name, index), at=(*self.at, index))
+        return self._replace(name=self.entry_check.part(self.name, index), at=(*self.at, index))
 
     @property
     def dtype(self) -> DType | None:
-        return self.door.dtypes.get(self.name)
+        return self.entry_check.dtypes.get(self.name)
 
     def refusal(self, wanted: str, but: str, help: str | None = None) -> ShapeError:
         part = "".join(f"[{i}]" for i in self.at)
@@ -195,7 +195,7 @@ def _inward(place: _Place, value: object, copy: bool) -> object:
 
 def _number(place: _Place, value: object) -> object:
     """A number of Python's for a scalar whose dtype the signature says; anything else as it is."""
-    wanted = place.door.number(place.name)
+    wanted = place.entry_check.number(place.name)
     if wanted is None or not _of_python(value) or not _fits(value, wanted):
         return value
     with np.errstate(over="ignore"):
@@ -214,7 +214,7 @@ def _tensor(place: _Place, value: object) -> Any:
     wanted = place.dtype
     if wanted is not None and wanted.of:
         return _opaque(place, wanted, value)
-    if type(value) is np.ndarray and (value.dtype in PLAIN or _is_for_the_door(wanted, value)):
+    if type(value) is np.ndarray and (value.dtype in PLAIN or _is_for_entry(wanted, value)):
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise place.unfit("an array without a mask", value)
@@ -228,11 +228,11 @@ def _tensor(place: _Place, value: object) -> Any:
 
 
 def _no_array(place: _Place, value: object) -> ShapeError:
-    number = place.door.number(place.name)
+    number = place.entry_check.number(place.name)
     if number is not None and _of_python(value):
         return place.unfit(f"a number that {number} can hold", value)
     may_be = isinstance(value, list | tuple | range) or _of_python(value)
-    wanted = place.door.array(place.name, "a NumPy array")
+    wanted = place.entry_check.array(place.name, "a NumPy array")
     return place.refusal(wanted, f"it is {shown(value)}", _to_array(place.dtype) if may_be else None)
 
 
@@ -259,8 +259,8 @@ def _opaque(place: _Place, wanted: DType, value: object) -> Any:
         raise place.refusal(f"a {wanted}", str(problem) or f"it is {shown(value)}") from None
 
 
-def _is_for_the_door(wanted: DType | None, value: Any) -> bool:
-    """Whether the door has the words for an array of a dtype that it does not let in anyway."""
+def _is_for_entry(wanted: DType | None, value: Any) -> bool:
+    """Whether the entry check has the words for an array of a dtype that it does not let in anyway."""
     return wanted is not None and numpy_dtype(wanted) in PLAIN and value.dtype.isnative
 
 
@@ -320,7 +320,7 @@ def shown(value: object) -> str:
 
 def expected_dtype(function: core.Function, param: str) -> DType | None:
     """The dtype that the function's checks ask of a parameter, where it is a literal one."""
-    return asked_at_the_door(function).dtypes.get(param)
+    return asked_on_entry(function).dtypes.get(param)
 
 
 def is_plain(value: object) -> bool:

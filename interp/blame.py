@@ -170,7 +170,7 @@ def _named(names: Names, slots: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _calls_span(origin: core.Origin, failure: Failure) -> Span | None:
-    """For a check at a door: the call, if the program itself made it."""
+    """For a check on entry: the call, if the program itself made it."""
     declared = origin.declared
     if declared is None or declared.kind != "param":
         return None
@@ -439,7 +439,7 @@ def _callee(site: Site) -> str:
 
 
 def _caller(failure: Failure) -> Site | None:
-    """The call, somewhere in the program, at whose door the check stands."""
+    """The call, somewhere in the program, at whose entry check the check stands."""
     inner = failure.site.function
     calls = filter(_is_call, reversed(failure.calls))
     return next((site for site in calls if site.function != inner or _callee(site) == inner), None)

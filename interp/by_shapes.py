@@ -78,8 +78,8 @@ class Routines:
     def enter(
         self, name: str, args: Sequence[Value], *, certain: bool = True, wanted: bool = True
     ) -> tuple[KnownSlots, bool | None]:
-        """What is known behind a routine's door, and whether that lets such arguments in; None where shapes do not say. Where
-        the result is `wanted`, what it depends on is followed."""
+        """What is known behind a routine's entry check, and whether that lets such arguments in; None where shapes do not say.
+        Where the result is `wanted`, what it depends on is followed."""
         routine = self.named[name]
         slots = dict(zip(routine.params, args, strict=True))
         known = KnownSlots(slots, self.consts, self._needed(routine, wanted), certain=certain)

@@ -86,7 +86,7 @@ class Code:
         return self.options.guard_all or not self.options.ahead
 
     def function(self, name: str) -> Callable[..., Any]:
-        """The function as it is called from outside: with its door."""
+        """The function as it is called from outside: with its entry check."""
         return self._guarded(name, self.namespace["f_" + mangle(name)])
 
     def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,20 +94,20 @@ class Code:
         return silent if self._is_plain else self.ahead.guarded(name, silent)
 
     def admits(self, name: str, args: Sequence[Any], *, decided: bool) -> bool:
-        """Whether a function's door lets arguments in (a list has none of its own; that of a `decided` call has), and nothing
-        that their shapes decide fails behind it."""
-        door = self.namespace.get("d_" + mangle(name))
+        """Whether a function's entry check lets arguments in (a list has none of its own; that of a `decided` call has), and
+        nothing that their shapes decide fails behind it."""
+        entry_check = self.namespace.get("d_" + mangle(name))
         try:
-            if door is not None and not decided:
-                door(*args)
+            if entry_check is not None and not decided:
+                entry_check(*args)
             if not self._is_plain:
                 self.ahead.follow(name, args)
         except (*UNFIT, Foreseen, RecursionError):
             return False
         return True
 
-    def behind_door(self, name: str) -> Callable[..., Any]:
-        """The function without its door; with it where that does more than to check."""
+    def behind_entry_check(self, name: str) -> Callable[..., Any]:
+        """The function without its entry check; with it where that does more than to check."""
         routine = self.planner.routines.named.get(name)
         if routine is None or routine.wrapped or routine.kind == "extern":
             return self.function(name)

@@ -1,4 +1,5 @@
-"""Lists of implementations to a Python function each: it tries the doors in order and calls the first member that fits."""
+"""Lists of implementations to a Python function each: it tries the entry checks in order and calls the first member that
+fits."""
 
 from __future__ import annotations
 
@@ -20,13 +21,13 @@ from .names import mangle
 from .steps import Site
 
 UNFIT = (guards.Failed, Undefined, IndexError, TypeError, AttributeError)
-# Of a parameter what the door asks of its dtype, in order: a dtype, or the position of the argument that has the same one.
-# None where it takes no tensor.
+# Of a parameter what the entry check asks of its dtype, in order: a dtype, or the position of the argument that has the same
+# one. None where it takes no tensor.
 Asked = tuple[tuple[DType | int, ...] | None, ...]
 
 
 class NoneFits(Exception):
-    """No member of a list fits: of each one why not, as the exception of its door."""
+    """No member of a list fits: of each one why not, as the exception of its entry check."""
 
     def __init__(self, reasons: list[tuple[str, BaseException]]) -> None:
         super().__init__()
@@ -79,7 +80,7 @@ def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
 
 
 def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[Any]:
-    """Literal numbers with the dtype that a function's door asks for: the one that they get where the check decides."""
+    """Literal numbers with the dtype that a function's entry check asks for: the one that they get where the check decides."""
     if len(asked) != len(args) or not any(map(guards.is_literal, args)):
         return args
     return [
@@ -102,9 +103,9 @@ def _dtype_of(value: object) -> DType | None:
 Reasons = list[tuple[str, BaseException]]
 
 
-def _admits(door: Callable[..., None], args: Sequence[object], name: str, reasons: Reasons) -> bool:
+def _admits(entry_check: Callable[..., None], args: Sequence[object], name: str, reasons: Reasons) -> bool:
     try:
-        door(*args)
+        entry_check(*args)
     except UNFIT as problem:
         reasons.append((name, problem))
         return False

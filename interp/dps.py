@@ -2,7 +2,7 @@
 them.
 
 Checking knows each result's shape over names of its own. Here they get slots: where a shape has a name that has none yet, the
-tensor delivers it. What the parameters deliver is the first stage of the shape program, at the door; what a step of the data
+tensor delivers it. What the parameters deliver is the first stage of the shape program, on entry; what a step of the data
 program delivers (the data decides it, or a turn of a loop changes it) begins another stage behind that step. A size is worked
 out in the first stage that has what it is made of.
 """
@@ -71,7 +71,7 @@ class Stage(Node):
     around: tuple[Step, ...]
 
     @property
-    def is_door(self) -> bool:
+    def is_entry_check(self) -> bool:
         return self.after is None and not self.around
 
 
@@ -91,7 +91,7 @@ class Pair(Node):
 
 def pairs(program: core.Program) -> dict[str, Pair]:
     """The pair of each function that can be called, by its name; a wrapper has the one of its implementation, behind its own
-    door. The script is `main`."""
+    entry check. The script is `main`."""
     routines = {r.name: r for r in lower(program).routines}
     impls = {f.name: f.impl or f.name for f in program.functions if f.kind != "private"}
     found: dict[str, Pair] = {}
@@ -99,11 +99,11 @@ def pairs(program: core.Program) -> dict[str, Pair]:
         if routine.kind == "script":
             found[name] = pair(routine)
         elif name in impls and routine.kind != "extern":
-            found[name] = _behind_door(routine, routines.get(impls[name], routine))
+            found[name] = _behind_entry_check(routine, routines.get(impls[name], routine))
     return found
 
 
-def _behind_door(wrapper: Routine, inner: Routine) -> Pair:
+def _behind_entry_check(wrapper: Routine, inner: Routine) -> Pair:
     if inner is wrapper:
         return pair(wrapper)
     promises = tuple(step for step in wrapper.body.steps if isinstance(step, Check))
@@ -133,7 +133,7 @@ class _Stage:
         sizes = tuple((slot, value) for slot, value in self.sizes.items() if slot in self.used)
         made = Stage(tuple(self.ranks.items()), sizes, tuple(self.built), self.after, self.around)
         read = names_of(*(value for _, value in sizes))
-        return made if made.is_door else replace(made, matched=tuple(m for m in made.matched if m[0] in read))
+        return made if made.is_entry_check else replace(made, matched=tuple(m for m in made.matched if m[0] in read))
 
 
 class _Scope:
@@ -171,7 +171,7 @@ class _Pairing:
         stages = (s.finished() for s in self.stages.values())
         data = replace(self.routine, body=self._data(self.routine.body))
         sizes = {slot: stage.sizes[slot] for slot, (stage, _) in self.owners.items()}
-        told = tuple(s for s in stages if s.is_door or s.sizes or s.built)
+        told = tuple(s for s in stages if s.is_entry_check or s.sizes or s.built)
         return Pair(told, data, sizes, self.results, self.shapes, self.turns)
 
     def _data(self, block: Block) -> Block:

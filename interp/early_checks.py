@@ -1,4 +1,4 @@
-"""The checks that shapes alone decide, made at a program's door: what would fail after work fails before any.
+"""The checks that shapes alone decide, made at a program's entry check: what would fail after work fails before any.
 
 A function is followed over the shapes that it is given, as far as a check that is left for run time depends on them, and in the
 order of the source: through the functions that it calls, the arm that sizes choose, the turns that are certain. What the data
@@ -91,8 +91,8 @@ class EarlyChecks:
         if not isinstance(step, Invoke):
             return asks(step)
         callee = self.routines.named.get(step.callee)
-        is_door = callee is not None and step.way == "checked" and any(map(asks, callee.entry))
-        return is_door or step.callee in self.checking
+        is_entry_check = callee is not None and step.way == "checked" and any(map(asks, callee.entry))
+        return is_entry_check or step.callee in self.checking
 
     def _matters(self, step: Step) -> bool:
         """Whether a step checks anything, or runs code that nobody sees into."""
@@ -137,7 +137,7 @@ class _Following(ByShapes):
         self.turns: tuple[Turn, ...] = ()
 
     def enter(self, name: str, args: Sequence[Any]) -> None:
-        """Raises Foreseen where a check surely fails. What the door itself refuses it says itself."""
+        """Raises Foreseen where a check surely fails. What the entry check itself refuses it says itself."""
         state, fits = self.routines.enter(name, tuple(map(partial_sizes.info, args)), wanted=False)
         try:
             if fits is not False:

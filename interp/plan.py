@@ -72,8 +72,8 @@ def _is_place(step: Step, named: Mapping[str, Routine], asking: set[str], *, hos
     callee = named.get(step.callee)
     if step.way not in ("checked", "decided", "list") or (hosted and (callee is None or callee.kind != "private")):
         return False
-    has_door = step.way == "checked" and callee is not None and bool(callee.entry)
-    return step.callee in asking or has_door
+    has_entry_check = step.way == "checked" and callee is not None and bool(callee.entry)
+    return step.callee in asking or has_entry_check
 
 
 class Planner:
@@ -95,13 +95,14 @@ class Planner:
         return name in self.lists or name in self.table
 
     def entered(self, name: str, args: Sequence[object]) -> Run | None:
-        """What runs a function whose door lets the arguments in, or the member of a list that does; None where it is to be
-        called as ever."""
+        """What runs a function whose entry check lets the arguments in, or the member of a list that does; None where it is to
+        be called as ever."""
         given = tuple(map(partial_sizes.info, args))
         return (self.chosen if name in self.lists else self.walk)(name, given, wanted=False)[0]
 
     def walk(self, name: str, args: tuple[Value, ...], *, wanted: bool) -> tuple[Run, Value]:
-        """What runs a function after its door, for such arguments, and where it is `wanted` what is known of its result."""
+        """What runs a function after its entry check, for such arguments, and where it is `wanted` what is known of its
+        result."""
         key = name, args, wanted
         if key not in self._walks:
             if len(self._walks) >= _REMEMBERED:
@@ -131,7 +132,7 @@ class Planner:
         return None if isinstance(step, Bind) else True
 
     def fits(self, name: str, args: Sequence[Value]) -> bool | None:
-        """Whether a function's door, or a primitive, takes such arguments; None where shapes do not say."""
+        """Whether a function's entry check, or a primitive, takes such arguments; None where shapes do not say."""
         routine = self.routines.named.get(name)
         if routine is None:
             return _row_fits(name, args)

@@ -1,4 +1,4 @@
-"""The plans of a function: for each class of shapes, dtypes and sizes at its door what runs it, the least recently used go.
+"""The plans of a function: for each class of shapes, dtypes and sizes on entry what runs it, the least recently used go.
 
 A plan is looked up without a lock: a dictionary and counters of C are shared between threads as they are. What is made, thrown
 away or told of is under one lock.
@@ -64,8 +64,8 @@ class PlanCounts(dict[str, int]):
 
 
 class Plans:
-    """The plans of one function; `make` gives what runs a class of arguments, or None where its door refuses them (where a
-    call is `decided` it has let them in)."""
+    """The plans of one function; `make` gives what runs a class of arguments, or None where its entry check refuses them
+    (where a call is `decided` it has let them in)."""
 
     def __init__(self, function: core.Function, make: Make) -> None:
         self.name = function.name

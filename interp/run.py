@@ -127,12 +127,12 @@ class Machine:
         return {name: plans.counts() for name, plans in self._plans.items()}
 
     def _planned(self, name: str, args: Sequence[Any], decided: bool) -> Made | None:
-        """What runs calls with such arguments, where a door lets them in: that of a hint first, which asks for more."""
+        """What runs calls with such arguments, where an entry check lets them in: that of a hint first, which asks for more."""
         with self._lock:
             general = self.code_for(args)
             for code in (*self._hinted(name, general), general):
                 if code.admits(name, args, decided=decided and code is general):
-                    return code.behind_door(name), partial(self._refined, code, name)
+                    return code.behind_entry_check(name), partial(self._refined, code, name)
             return None
 
     def _refined(self, code: Code, name: str, args: Sequence[Any]) -> Callable[..., Any] | None:

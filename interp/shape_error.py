@@ -9,7 +9,7 @@ from ..lang.diagnostics import Diagnostic, Met
 from ..lang.display import Displayed
 from ..lang.styled import Line
 
-# What finds the reason of a failure, and a mend.
+# What finds the reason of a failure, and a fix.
 Explain = Callable[[Diagnostic, tuple[Met, ...]], Diagnostic]
 
 

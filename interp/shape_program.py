@@ -21,22 +21,22 @@ Argument = tuple[int, ...] | int
 def result_shape(pair: Pair, arguments: Mapping[str, Argument]) -> tuple[int, ...] | None:
     """The shape of the tensor that a function gives, for arguments by their slots.
 
-    None where it takes more to tell: the door does not let them in, a size is known in a later stage only, or what stands in
-    the body may refuse them.
+    None where it takes more to tell: the entry check does not let them in, a size is known in a later stage only, or what
+    stands in the body may refuse them.
     """
-    door = pair.stages[0]
+    entry_check = pair.stages[0]
     results = [built for stage in pair.stages for built in stage.built if built.slot == RESULT]
-    alone = len(results) == 1 and results[0].is_whole and results[0] in door.built
+    alone = len(results) == 1 and results[0].is_whole and results[0] in entry_check.built
     if not alone or pair.promises or not all(map(_is_certain, every(pair.data.body))):
         return None
     given: list[Value] = [_info(arguments[slot]) for slot in pair.data.params]
     entry = tuple(step for step in pair.data.entry if not _compares_dtypes(step))
     state, fits = Routines([replace(pair.data, entry=entry)], {}).enter(pair.data.name, given)
-    ranks = [len(partial_sizes.tensor(state, slot).shape) == rank for slot, rank in door.matched]
+    ranks = [len(partial_sizes.tensor(state, slot).shape) == rank for slot, rank in entry_check.matched]
     if not fits or not all(ranks):
         return None
     try:
-        for slot, size in door.sizes:
+        for slot, size in entry_check.sizes:
             state.bind(slot, partial_sizes.shape_level(size, state))
         return tuple(partial_sizes.shape_level(d, state) for d in results[0].dims or () if d is not None)
     except (Open, Undefined):

@@ -1,4 +1,4 @@
-"""Brackets without partners: finds which one is missing or too many, and mends the tokens so that the rest can be read.
+"""Brackets without partners: finds which one is missing or too many, and fixes the tokens so that the rest can be read.
 
 A file whose brackets do not match is cut into pieces at items that start in column 1; in a piece that is still
 unbalanced the changes that come into question are tried, and the one that lets the most be read is taken.
@@ -19,7 +19,7 @@ from .region import first_trouble, function_of
 from .source import Span
 
 _ROUNDS = 8
-"""How many brackets of one piece are mended."""
+"""How many brackets of one piece are fixed."""
 
 _PROBLEMS = 100
 """After so many the pieces that are unbalanced are left out."""
@@ -33,7 +33,7 @@ _OPENER_OF = {closer: opener for opener, closer in PARTNER.items()}
 _SIGN = {KIND[LITERALS[sign]]: sign for sign in "()[]{}"}
 
 
-class Mend(NamedTuple):
+class TextFix(NamedTuple):
     """Put a bracket before a token (kind > 0), or take the token away (kind 0), or make it another bracket."""
 
     at: int
@@ -42,16 +42,16 @@ class Mend(NamedTuple):
     subject: int  # the bracket that the message is about
 
 
-def mend(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
+def fix(tokens: Tokens) -> tuple[Tokens, list[Diagnostic]]:
     """Tokens whose brackets match, and what was wrong with them.
 
-    Pieces that cannot be mended are left out.
+    Pieces that cannot be fixed are left out.
     """
     problems: list[Diagnostic] = []
     result = Tokens(tokens.source)
     for piece in _pieces(tokens):
         if len(problems) < _PROBLEMS:
-            problems += _mend_piece(piece)
+            problems += _fix_piece(piece)
         elif not _is_balanced(piece):
             continue
         _extend(result, piece, 0, len(piece.kinds))
@@ -134,7 +134,7 @@ def _is_indented_behind(tokens: Tokens, opener: int, limit: int) -> bool:
     return first is None or not _in_column_1(tokens, first)
 
 
-def _mend_piece(piece: Tokens) -> list[Diagnostic]:
+def _fix_piece(piece: Tokens) -> list[Diagnostic]:
     problems: list[Diagnostic] = []
     for _ in range(_ROUNDS):
         try:
@@ -167,75 +167,78 @@ def _too_deep(piece: Tokens) -> Diagnostic | None:
     return None
 
 
-def _best(piece: Tokens, trouble: Unbalanced) -> Mend:
+def _best(piece: Tokens, trouble: Unbalanced) -> TextFix:
     """The candidate after which the most can be read; of equals the first."""
     candidates = list(dict.fromkeys(_candidates(piece, trouble)))
     affordable = max(3, _EFFORT // len(piece.kinds))
-    return max(candidates[:affordable], key=lambda mend: _reach(piece, mend))
+    return max(candidates[:affordable], key=lambda fix: _reach(piece, fix))
 
 
-def _candidates(piece: Tokens, trouble: Unbalanced) -> list[Mend]:
+def _candidates(piece: Tokens, trouble: Unbalanced) -> list[TextFix]:
     """What may have been meant, the likeliest first."""
     open_ = _open_before(piece, trouble.at)
     stuck = _stuck(piece, trouble.lines)
     return _unclosed(piece, open_, stuck) if trouble.at < 0 else _unopened(piece, trouble.at, open_, stuck)
 
 
-def _unclosed(piece: Tokens, open_: list[int], stuck: int | None) -> list[Mend]:
+def _unclosed(piece: Tokens, open_: list[int], stuck: int | None) -> list[TextFix]:
     """Where a bracket is open at the end."""
     result = []
     odd = _odd_opener(piece)
     for opener in dict.fromkeys([open_[-1] if odd is None else odd, open_[-1], open_[0]]):
         closer = PARTNER[piece.kinds[opener]]
         if stuck is not None and stuck > opener:
-            result.append(Mend(stuck, closer, False, opener))
-            result += [Mend(stuck, closer, True, opener)] if stuck < len(piece.kinds) else []
+            result.append(TextFix(stuck, closer, False, opener))
+            result += [TextFix(stuck, closer, True, opener)] if stuck < len(piece.kinds) else []
         places = (_dedent(piece, opener), _line_end(piece, opener), len(piece.kinds))
-        result += [Mend(place, closer, False, opener) for place in places]
-    result += [Mend(o, 0, False, o) for o in reversed(open_[-3:])]
-    result += [Mend(o, PARTNER[piece.kinds[o]], True, o) for o in reversed(open_[-3:])]
+        result += [TextFix(place, closer, False, opener) for place in places]
+    result += [TextFix(o, 0, False, o) for o in reversed(open_[-3:])]
+    result += [TextFix(o, PARTNER[piece.kinds[o]], True, o) for o in reversed(open_[-3:])]
     if stuck is not None and stuck < len(piece.kinds) and piece.kinds[stuck] in PARTNER:
-        result.append(Mend(stuck, 0, False, stuck))
+        result.append(TextFix(stuck, 0, False, stuck))
     return result
 
 
-def _unopened(piece: Tokens, at: int, open_: list[int], stuck: int | None) -> list[Mend]:
+def _unopened(piece: Tokens, at: int, open_: list[int], stuck: int | None) -> list[TextFix]:
     """Where a bracket closes at `at` that is not the innermost one that is open."""
     closer = piece.kinds[at]
     opener_kind = _OPENER_OF[closer]
     result = []
     if stuck is not None:
-        result += [Mend(stuck, opener_kind, instead, at) for instead in (False, True)]
+        result += [TextFix(stuck, opener_kind, instead, at) for instead in (False, True)]
     if open_ and any(piece.kinds[o] == opener_kind for o in open_):
         result += _with_inner_closed(piece, at, open_[-1], stuck)
     elif open_:
-        result += [Mend(at, PARTNER[piece.kinds[open_[-1]]], True, at), Mend(open_[-1] + 1, opener_kind, False, at)]
+        result += [
+            TextFix(at, PARTNER[piece.kinds[open_[-1]]], True, at),
+            TextFix(open_[-1] + 1, opener_kind, False, at),
+        ]
     if open_:
         inner = open_[-1]
-        result += [Mend(inner, PARTNER[piece.kinds[inner]], True, inner), Mend(inner, 0, False, inner)]
+        result += [TextFix(inner, PARTNER[piece.kinds[inner]], True, inner), TextFix(inner, 0, False, inner)]
     if closer == _RBRACE or not _ends_line(piece, at):
-        result.append(Mend(at, opener_kind, True, at))
+        result.append(TextFix(at, opener_kind, True, at))
     if closer == _RBRACE:
         head = _head_end(piece)
         if head is not None:
-            result += [Mend(head, _LBRACE, False, at), Mend(head - 1, _LBRACE, True, at)]
+            result += [TextFix(head, _LBRACE, False, at), TextFix(head - 1, _LBRACE, True, at)]
         early = _odd_closer(piece, at)
         if early is not None:
-            result.append(Mend(early, 0, False, early))
-    return [*result, Mend(at, 0, False, at)]
+            result.append(TextFix(early, 0, False, early))
+    return [*result, TextFix(at, 0, False, at)]
 
 
-def _with_inner_closed(piece: Tokens, at: int, inner: int, stuck: int | None) -> list[Mend]:
+def _with_inner_closed(piece: Tokens, at: int, inner: int, stuck: int | None) -> list[TextFix]:
     """What closes the innermost bracket before one around it is closed at `at`."""
     missing = PARTNER[piece.kinds[inner]]
     result = (
-        [Mend(stuck, missing, instead, inner) for instead in (False, True)]
+        [TextFix(stuck, missing, instead, inner) for instead in (False, True)]
         if stuck is not None and stuck > inner
         else []
     )
-    result.append(Mend(at, missing, True, at))
+    result.append(TextFix(at, missing, True, at))
     places = (at, _line_end(piece, inner), _dedent(piece, inner))
-    return result + [Mend(place, missing, False, inner) for place in places]
+    return result + [TextFix(place, missing, False, inner) for place in places]
 
 
 def _ends_line(piece: Tokens, at: int) -> bool:
@@ -269,11 +272,11 @@ def _token_at(piece: Tokens, offset: int) -> int:
     return bisect_left(piece.starts, offset)
 
 
-def _reach(piece: Tokens, mend: Mend) -> tuple[bool, int]:
+def _reach(piece: Tokens, fix: TextFix) -> tuple[bool, int]:
     """Whether all brackets match after a change, and how many tokens can be read then from the piece's beginning."""
     trial = Tokens(piece.source)
     _extend(trial, piece, 0, len(piece.kinds))
-    _apply(trial, mend)
+    _apply(trial, fix)
     balanced = True
     limit = len(trial.kinds) + 1
     try:
@@ -283,22 +286,22 @@ def _reach(piece: Tokens, mend: Mend) -> tuple[bool, int]:
         lines = trouble.lines
         limit = trouble.at if trouble.at >= 0 else len(trial.kinds)
     stuck = _stuck(trial, lines)
-    shift = 0 if mend.instead else 1 if mend.kind else -1
+    shift = 0 if fix.instead else 1 if fix.kind else -1
     return balanced, (limit if stuck is None else min(stuck, limit)) - shift
 
 
-def _apply(piece: Tokens, mend: Mend) -> None:
-    at = mend.at
-    if mend.instead:
-        piece.kinds[at] = mend.kind
-    elif not mend.kind:
+def _apply(piece: Tokens, fix: TextFix) -> None:
+    at = fix.at
+    if fix.instead:
+        piece.kinds[at] = fix.kind
+    elif not fix.kind:
         if at + 1 < len(piece.kinds):
             piece.first[at + 1] = piece.first[at + 1] or piece.first[at]
         for items in (piece.kinds, piece.starts, piece.ends, piece.first):
             del items[at]
     else:
         where = piece.ends[at - 1] if at else 0
-        piece.kinds.insert(at, mend.kind)
+        piece.kinds.insert(at, fix.kind)
         piece.starts.insert(at, where)
         piece.ends.insert(at, where)
         piece.first.insert(at, False)
@@ -365,39 +368,39 @@ def _head_end(piece: Tokens) -> int | None:
     return None
 
 
-def _describe(piece: Tokens, mend: Mend) -> Diagnostic:
-    subject = piece.kinds[mend.subject]
-    span = Span(piece.source, piece.starts[mend.subject], piece.ends[mend.subject])
+def _describe(piece: Tokens, fix: TextFix) -> Diagnostic:
+    subject = piece.kinds[fix.subject]
+    span = Span(piece.source, piece.starts[fix.subject], piece.ends[fix.subject])
     function = function_of(piece.kinds, piece.starts, piece.ends, piece.source.text)
     sign = _SIGN[subject]
     missing = _SIGN[PARTNER[subject] if subject in PARTNER else _OPENER_OF[subject]]
     message = f"this `{sign}` is not closed" if subject in PARTNER else f"this `{sign}` has no `{missing}`"
     labels: tuple[Label, ...]
-    if mend.instead and mend.at != mend.subject:
-        place = _place(piece, mend.at + 1)
+    if fix.instead and fix.at != fix.subject:
+        place = _place(piece, fix.at + 1)
         labels = (Label(span, message),)
-        message = f"expected `{_SIGN[mend.kind]}`, found `{place.text}`"
+        message = f"expected `{_SIGN[fix.kind]}`, found `{place.text}`"
         return error(codes.E105, message, place, labels=labels, function=function)
-    if mend.instead:
+    if fix.instead:
         labels = ()
-        if mend.kind in _OPENER_OF and subject in _OPENER_OF:
-            message = f"expected `{_SIGN[mend.kind]}`, found `{sign}`"
-            labels = _opened(piece, mend.at)
-        return error(codes.E105, message, span, help=f"write `{_SIGN[mend.kind]}`", labels=labels, function=function)
-    if not mend.kind:
+        if fix.kind in _OPENER_OF and subject in _OPENER_OF:
+            message = f"expected `{_SIGN[fix.kind]}`, found `{sign}`"
+            labels = _opened(piece, fix.at)
+        return error(codes.E105, message, span, help=f"write `{_SIGN[fix.kind]}`", labels=labels, function=function)
+    if not fix.kind:
         return error(codes.E105, message, span, help="remove it", function=function)
-    place = _place(piece, mend.at)
-    edits = (Edit(Span(piece.source, place.end, place.end), _SIGN[mend.kind]),)
-    if subject in PARTNER and _meets_closer(piece, mend):
+    place = _place(piece, fix.at)
+    edits = (Edit(Span(piece.source, place.end, place.end), _SIGN[fix.kind]),)
+    if subject in PARTNER and _meets_closer(piece, fix):
         labels = (Label(span, message),)
-        place = _place(piece, mend.at + 1)
+        place = _place(piece, fix.at + 1)
         message, help = f"expected `{missing}`, found `{place.text}`", f"write `{missing}` before it"
         return error(codes.E105, message, place, labels=labels, function=function, help=help, edits=edits)
     if subject in PARTNER:
-        labels = (Label(place, f"`{_SIGN[mend.kind]}` is missing behind this"),)
+        labels = (Label(place, f"`{_SIGN[fix.kind]}` is missing behind this"),)
         return error(codes.E105, message, span, labels=labels, function=function, edits=edits)
     labels = (Label(span, message),)
-    message = f"`{_SIGN[mend.kind]}` is missing behind this"
+    message = f"`{_SIGN[fix.kind]}` is missing behind this"
     return error(codes.E105, message, place, labels=labels, function=function, edits=edits)
 
 
@@ -408,9 +411,9 @@ def _opened(piece: Tokens, at: int) -> tuple[Label, ...]:
     return (Label(place, f"this `{place.text}` is not closed"),)
 
 
-def _meets_closer(piece: Tokens, mend: Mend) -> bool:
+def _meets_closer(piece: Tokens, fix: TextFix) -> bool:
     """Whether what is missing is missing before a bracket in the same line that closes another one."""
-    at = mend.at
+    at = fix.at
     return at < len(piece.kinds) and piece.kinds[at] in _OPENER_OF and not piece.first[at]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Counts(Node):
-    """How many assertions ended how. `entry` are the checks that a function makes at its own door, `inner` those of them that
+    """How many assertions ended how. `entry` are the checks that a function makes on its own entry, `inner` those of them that
     nobody meets from outside: of a program that begins with @main or a script, the functions that it calls."""
 
     total: int = 0
@@ -108,17 +108,17 @@ class Condition(Node):
 
 
 class Conditions(Node):
-    """What a function's inputs have to satisfy beside what its signature says of sizes, its `door`. `left` are the checks that
-    sizes do not decide; `exact` is False where some inputs may break a condition and pass; for what is `supposed` see the
-    options of simplify. `by_sizes` are the calls of whose indices sizes decide whether they fit; where they are `narrower`
-    some are asked beyond what an operation needs."""
+    """What a function's inputs have to satisfy beside what its signature says of sizes, its `entry check`. `left` are the
+    checks that sizes do not decide; `exact` is False where some inputs may break a condition and pass; for what is `supposed`
+    see the options of simplify. `by_sizes` are the calls of whose indices sizes decide whether they fit; where they are
+    `narrower` some are asked beyond what an operation needs."""
 
     name: str
     conditions: tuple[Condition, ...]
     left: tuple[Asked, ...]
     exact: bool
     supposed: tuple[str, ...] = ()
-    door: tuple[str, ...] = ()
+    entry_check: tuple[str, ...] = ()
     by_sizes: tuple[Span, ...] = ()
     narrower: bool = False
 
@@ -146,9 +146,9 @@ Takes = Callable[[Mapping[str, int]], bool]
 
 class Checked(Node):
     """`program` is the simplified core: proved assertions gone, decided branches folded, implementations chosen; residual
-    assertions stand where they run, with status RESIDUAL, those of a callee's door before the call (which has
+    assertions stand where they run, with status RESIDUAL, those of a callee's entry check before the call (which has
     `decided` set). `before` is the core before simplification. `questions` counts the solver's answers by layer. `silence`
-    gives the warnings that an error takes the place of: they come to light when it is mended. `headers` are those of the
+    gives the warnings that an error takes the place of: they come to light when it is fixed. `headers` are those of the
     weights that the answers rest on, by path and key. `steps` is what reasoning took, `walked` what walking did, in steps as
     long; `ended`: they did not last for the whole program. `length` is how many statements there are, as long as
     `let y = x + x`."""

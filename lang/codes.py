@@ -10,7 +10,7 @@ class Code(str):
     alone. `of_sizes`: sizes of a call's operands do not fit; `of_elements`: the number of elements does not; `of_dtypes`: their
     dtypes do not. `of_brackets`: what follows in the same lines may follow from it. `is_absent`: a file is not there.
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
-    verdict behind it. `is_quiet`: no mend is worse for it. `of_shapes`: other shapes may be what is wanted.
+    verdict behind it. `is_quiet`: no fix is worse for it. `of_shapes`: other shapes may be what is wanted.
     `of_sorts`: a value of the shape level stands where a tensor is needed. `of_signature`: a condition that a function's
     author wrote is not met. `is_unread`: what was given could not be read to its end.
     """

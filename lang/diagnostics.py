@@ -1,4 +1,4 @@
-"""Diagnostics as data: what is wrong, where, why, and what would mend it. Rendering lives in render.py."""
+"""Diagnostics as data: what is wrong, where, why, and what would fix it. Rendering lives in render.py."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Diagnostic(Displayed, Node):
     """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do, or the
-    `change` that it ends with; of a text that cannot be read they are `certain` where they say the same in Rx's words. `helps`
+    `change` that it ends with; of a text that cannot be read they are `certain` where they say the same in Rx's words. `fixes`
     are all changes that were checked, that one first. `meant` are the names that may have been meant, the likeliest first.
     `sentence` has the parts of a message about a check. `by_chance`: it holds only where two sizes happen to be equal.
     """

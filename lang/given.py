@@ -1,4 +1,4 @@
-"""Conditions given from outside, `@embed: 1 <= b, b <= 64`: which functions, and what holds at their doors."""
+"""Conditions given from outside, `@embed: 1 <= b, b <= 64`: which functions, and what holds on entry."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from .node import replace
 
 def listing(function: FunctionShapes) -> str:
     """A table of one function: each name, what it is, and what is not exact about it."""
-    # What a signature says of its parameters is asserted at the door of every function.
+    # What a signature says of its parameters is asserted on entry to every function.
     params = (replace(p, asserted=False) for p in function.params)
     rows = [row for b in (*params, *function.bindings) for row in _rows(b.name, b)]
     if function.result is not None:

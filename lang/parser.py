@@ -54,8 +54,8 @@ def parse_beside(source: Source) -> tuple[sweet.Module, tuple[Diagnostic, ...]]:
     except Unbalanced:
         from . import brackets  # only a file with mistakes pays for it
 
-        mended, problems = brackets.mend(tokens)
-        lines = find_lines(mended)
+        fixed, problems = brackets.fix(tokens)
+        lines = find_lines(fixed)
     touched = [span.start for problem in problems for span in (problem.span, *(label.span for label in problem.labels))]
     items = [item for item in _read_items(source, lines, problems) if not _holds(item.span, touched)]
     problems = _one_for_each_mistake(source, tokens.problems, problems)
@@ -129,7 +129,7 @@ def _region_end(source: Source, lines: Lines, item: int, broken_off: bool) -> in
 
 
 def _recover(source: Source, lines: Lines, item: int, region_end: int) -> list[Diagnostic]:
-    from .recovery import mend  # only a file with mistakes pays for it
+    from .recovery import fix  # only a file with mistakes pays for it
     from .region import Region
 
     kinds: list[int] = []
@@ -143,7 +143,7 @@ def _recover(source: Source, lines: Lines, item: int, region_end: int) -> list[D
         kinds += lines.kinds[first:last]
         starts += lines.starts[first:last]
         ends += lines.ends[first:last]
-    return mend(Region(source, kinds, starts, ends))
+    return fix(Region(source, kinds, starts, ends))
 
 
 def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:

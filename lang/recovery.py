@@ -31,7 +31,7 @@ _COSTS = {KIND["COMMA"]: 1.0, KIND["COLON"]: 1.0, KIND["EQUAL"]: 1.0, END: 2.4, 
 _COSTS |= {KIND["FN"]: 1.5, KIND["COMPARE"]: 1.9, KIND["SIGN"]: 2.0, KIND["STAR"]: 2.0, KIND["DOT"]: 2.2}
 
 
-def mend(region: Region) -> list[Diagnostic]:
+def fix(region: Region) -> list[Diagnostic]:
     """Report what cannot be read in a region, and change it until it can."""
     function = function_of(region.kinds, region.starts, region.ends, region.source.text)
     problems: list[Diagnostic] = []
@@ -156,7 +156,7 @@ def _gain(kinds: list[int], states: list[int], change: Change, stuck: int) -> in
 
 
 def _skip_statement(kinds: list[int], stuck: int) -> Change:
-    """Leave out the statement around a token that nothing mends."""
+    """Leave out the statement around a token that nothing fixes."""
     first, depth = stuck, 0
     while first > 0 and not (depth == 0 and kinds[first - 1] in (END, OPEN)):
         first -= 1

@@ -1,4 +1,4 @@
-"""A token that does not fit to what is said of it: what was expected, its mend."""
+"""A token that does not fit to what is said of it: what was expected, its fix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GOES_ON = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN DOT LPAR LSQB")
 def describe(
     region: Region, stuck: int, states: list[int], hint: Hint | None, change: Change | None, function: str | None
 ) -> Diagnostic:
-    """The diagnostic for a place where no rule goes on, what is known of the habit behind it, and the change that would mend
+    """The diagnostic for a place where no rule goes on, what is known of the habit behind it, and the change that would fix
     it."""
     at = change.at if change and not hint and _is_to_blame(region, change, stuck) else stuck
     at = stuck - 1 if _begins_elsewhere(region, stuck) else at
@@ -59,7 +59,7 @@ def _known(region: Region, stuck: int, at: int, accepted: set[int], hint: Hint |
 
 
 def _unknown(region: Region, stuck: int, at: int, accepted: set[int]) -> tuple[str, str | None]:
-    """What to say of a token that does not fit, and a help where the change that mends it is none."""
+    """What to say of a token that does not fit, and a help where the change that fixes it is none."""
     kind = region.kinds[at] if at < len(region.kinds) else STOP
     if at < stuck:
         return f"{_found(region, at)} does not belong here", None

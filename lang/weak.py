@@ -1,4 +1,4 @@
-"""Literal numbers as arguments of functions: which dtype they take, told by what the function's door asks."""
+"""Literal numbers as arguments of functions: which dtype they take, told by what the function's entry check asks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from .dtypes import WEAK, DType, int_range
 
 
 def asked_dtypes(function: core.Function, param: str) -> Iterator[DType | str]:
-    """What a function's door asks of the dtype of a parameter, in order: a dtype, or the parameter that has the same one."""
+    """What a function's entry check asks of the dtype of a parameter, in order: a dtype, or the parameter that has the same
+    one."""
     for stmt in function.checks:
         match stmt:
             case core.Assert(

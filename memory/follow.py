@@ -460,7 +460,7 @@ class _OfSignature(Terms):
 
 
 def _is_natural(pair: dps.Pair, slot: str) -> bool:
-    """Whether the door asks of a Size that it is not negative."""
+    """Whether the entry check asks of a Size that it is not negative."""
     conds = [step.cond for step in pair.data.entry if isinstance(step, Check) and isinstance(step.cond, core.Compare)]
     least = {">=": 0, ">": -1, "==": 0}
     return any(

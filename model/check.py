@@ -22,8 +22,8 @@ from .accepted import with_short_outputs
 from .at_sizes import Arrival, arrival, read_sizes
 from .contract import Contract, contract_of, known_of
 from .false_declarations import false_declarations
+from .fixes import ModelFix, fixes
 from .longest import longest
-from .mends import ModelMend, mends
 from .profiles import profiles
 from .results import Changed
 from .tried import Tried, tried_as
@@ -32,14 +32,14 @@ from .under_demands import joined, with_demands
 
 class CheckedModel(Node):
     """`contract` is None where an error stands in its way, `model` where the file cannot be read; `at` is what became of the
-    sizes that were asked for, `mends` are changes of the model that were made and checked, `left` has the conditions that hold
+    sizes that were asked for, `fixes` are changes of the model that were made and checked, `left` has the conditions that hold
     a size for which none was found, each with the reason."""
 
     report: Report
     model: Model | None = None
     contract: Contract | None = None
     at: Arrival | None = None
-    mends: tuple[ModelMend, ...] = ()
+    fixes: tuple[ModelFix, ...] = ()
     left: Mapping[str, str] = {}
 
 
@@ -85,14 +85,14 @@ def check_model(
     made = with_short_outputs(replace(_with_demands(tried, second, made, again), given=given))
     report = _with(report, false_declarations(second or tried, None, options.strict))
     changed = Changed(tried, made, check, path.parent, roots)
-    mended = mends(model, made, values, changed.check, changed.same)
+    fixed = fixes(model, made, values, changed.check, changed.same)
     if run:
         report, made = _with_runs(report, made, path.parent, roots)
     found = None
     if at and report.checked is not None:
         found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
         report = _with(report, () if found.failure is None else (found.failure,))
-    return CheckedModel(report, model, made, found, mended.mends, mended.left)
+    return CheckedModel(report, model, made, found, fixed.fixes, fixed.left)
 
 
 def _with(report: Report, diagnostics: Iterable[Diagnostic]) -> Report:

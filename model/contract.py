@@ -17,11 +17,11 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..pipeline import Report
 from ..simplify.solver.conditions import render_cond
-from ..simplify.solver.exprs import ExpressionError, Scope, read_condition
+from ..simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
 from ..simplify.solver.numbers import holds_at, size_at
 from ..simplify.solver.prove import prove
+from ..simplify.solver.rendering import render
 from ..simplify.solver.terms import TooLarge
-from ..size import Size
 from .replay import Parameter, Unanswered, failure_at
 
 Shape = tuple[int | str, ...]
@@ -215,7 +215,7 @@ class Writer:
         self.paths = Paths(model.graph)
         self.inputs = inputs
         self.checked = checked
-        self.door = conditions_of(checked).door
+        self.entry_check = conditions_of(checked).entry_check
         self.params = parameters(translation, inputs)
 
     def clause(self, condition: Condition) -> Clause:
@@ -276,7 +276,7 @@ class Writer:
 
     def spread(self, known: tuple[Clause, ...], found: Spread) -> Iterator[Clause]:
         """What sizes decide of indices: the first and the last of them are in the table."""
-        one, texts = found.range, [*self.door, *(c.condition for c in known)]
+        one, texts = found.range, [*self.entry_check, *(c.condition for c in known)]
         ends = (f"{found.last} < {one.size}", f"-({one.size}) <= {found.first}")
         for text in (f"{found.last} <= {one.size}", f"0 <= {found.first}") if one.is_length else ends:
             if not self._follows(texts, text):
@@ -328,6 +328,6 @@ def _plain(text: str) -> str:
 
 def _plain_size(text: int | str) -> str:
     try:
-        return str(Size(str(text)))
-    except (ExpressionError, TooLarge, ValueError):
+        return render(read_size(str(text), Scope()))
+    except (ExpressionError, TooLarge):
         return str(text)

@@ -11,7 +11,7 @@ from ..lang.expressions import names_in
 from ..lang.given import Given, read_given
 from ..lang.node import Node
 from ..simplify.solver.numbers import holds_at
-from ..simplify.solver.terms.steps import Purse
+from ..simplify.solver.terms.steps import StepBudget
 from .at_sizes import smallest
 from .contract import Clause, Contract, Writer, failed
 from .replay import Parameter, Unanswered, failure_at
@@ -47,7 +47,7 @@ def longest(tried: Tried, made: Contract, check: Callable[[Given], Tried]) -> It
         return
     writer = Writer(tried.model, tried.translation, made.inputs, checked)
     known = [c.condition for c in made.conditions]
-    numbers = _Numbers(checked, writer.params, [*writer.door, *known], names)
+    numbers = _Numbers(checked, writer.params, [*writer.entry_check, *known], names)
     for name in names:
         found = numbers.longest(name)
         if found is None or writer.demand(failed(found.failure)).node not in left:
@@ -121,9 +121,9 @@ class _Numbers:
         key = tuple(sizes[name] for name in self.names)
         if key not in self._found:
             try:
-                with Purse(self._steps) as purse:
+                with StepBudget(self._steps) as budget:
                     self._found[key] = failure_at(self.checked, self.params, sizes)
-                self._steps = max(purse.left, 0)
+                self._steps = max(budget.left, 0)
             except Unanswered:
                 self._found[key] = None
         return self._found[key]

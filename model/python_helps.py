@@ -1,6 +1,6 @@
-"""Helps for Python code: a mend of the Rx program that was read of it, as an edit of the user's own expression.
+"""Helps for Python code: a fix of the Rx program that was read of it, as an edit of the user's own expression.
 
-The mend was applied to the program and checked there; here its operands are found in the Python again, by their names or by the
+The fix was applied to the program and checked there; here its operands are found in the Python again, by their names or by the
 place that made them, and what it puts around them is written as methods of torch.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..fixes.applied import why_left
+from ..fixes.case import Fix
+from ..fixes.edits import applied
+from ..fixes.ranked import Ranked, ranked
 from ..frontends.torch import places
 from ..frontends.torch.bodies import defined
 from ..frontends.torch.methods import method
 from ..frontends.torch.run import Step
-from ..helps.case import Mend
-from ..helps.edits import applied
-from ..helps.fix import why_left
-from ..helps.offer import Offer, offers
 from ..lang import sweet
 from ..lang.diagnostics import Diagnostic, Edit, Help
 from ..lang.node import Node, replace
@@ -39,7 +39,7 @@ class Helped(Node):
 
 
 class NoPython(Exception):
-    """A mend that is no edit of the Python as it stands."""
+    """A fix that is no edit of the Python as it stands."""
 
 
 def with_helps(
@@ -60,7 +60,7 @@ def with_helps(
 def _helps(told: Told, report: Report, options: Options) -> Iterator[tuple[tuple[str, int], Helped]]:
     seen: set[tuple[str, int]] = set()
     source = Source(told.name, told.trace.text)
-    for offer in offers(report, told.folder, (), options):
+    for offer in ranked(report, told.folder, (), options):
         step = told.step(offer.diagnostic.span.line)
         if step is None or not offer.diagnostic.is_wrong:
             continue
@@ -71,19 +71,19 @@ def _helps(told: Told, report: Report, options: Options) -> Iterator[tuple[tuple
             yield key, helped
 
 
-def _first(told: Told, offer: Offer, source: Source) -> Helped | None:
-    for mend in offer.mends:
-        if mend.is_of_operation and not mend.in_words:
+def _first(told: Told, offer: Ranked, source: Source) -> Helped | None:
+    for fix in offer.fixes:
+        if fix.is_of_operation and not fix.in_words:
             try:
-                made = _Python(told).of(mend, source)
+                made = _Python(told).of(fix, source)
             except NoPython:
                 continue
-            return Helped(made, mend is offer.mends[0] and not why_left(offer, source))
+            return Helped(made, fix is offer.fixes[0] and not why_left(offer, source))
     return None
 
 
 class _Python:
-    """Mends as edits of Python."""
+    """Fixes as edits of Python."""
 
     def __init__(self, told: Told) -> None:
         self.told = told
@@ -92,20 +92,20 @@ class _Python:
         self.in_order: list[str] = []
         self.made = {name: n for n, line in enumerate(self.lines, 1) for name in defined(line)}
 
-    def of(self, mend: Mend, source: Source) -> Help:
+    def of(self, fix: Fix, source: Source) -> Help:
         """Raises NoPython."""
         edits: list[Edit] = []
         shown: list[str] = []
-        for line in dict.fromkeys(e.span.line for e in mend.edits):
+        for line in dict.fromkeys(e.span.line for e in fix.edits):
             step = self.told.step(line)
             node = None if step is None else places.expression(step.place)
             if step is None or node is None:
                 raise NoPython
-            own = list(self._line(line, [e for e in mend.edits if e.span.line == line], source, step, node))
+            own = list(self._line(line, [e for e in fix.edits if e.span.line == line], source, step, node))
             span = self._span(step, node)
-            shown.append(_after(span, own) + ("" if line == mend.edits[-1].span.line else f" in line {node.lineno}"))
+            shown.append(_after(span, own) + ("" if line == fix.edits[-1].span.line else f" in line {node.lineno}"))
             edits += own
-        what = self.told.words(mend.what, step) if step is not None else mend.what
+        what = self.told.words(fix.what, step) if step is not None else fix.what
         return Help(f"{what}: `{' and '.join(' '.join(s.split()) for s in shown)}` (checked)", tuple(edits))
 
     def _line(self, line: int, edits: Sequence[Edit], source: Source, step: Step, node: ast.expr) -> Iterator[Edit]:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .. import pipeline
-from ..api import CheckError, Module, module_of
-from ..helps.offer import with_helps
+from ..fixes.ranked import with_helps
 from ..interp.shape_error import ShapeError
 from ..lang.diagnostics import RxError
 from ..lang.display import Displayed
@@ -19,6 +18,7 @@ from ..lang.given import read_given
 from ..lang.node import Node, replace
 from ..lang.styled import Line, said
 from ..pipeline import Report
+from ..python.api import CheckError, Module, module_of
 from ..simplify.known.outcome import Options
 
 DEFAULT_NAME = "program"

@@ -7,12 +7,12 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from ..api import Function, Module
 from ..lang.checked import FunctionShapes
 from ..lang.display import Displayed
 from ..lang.listing import listing
 from ..lang.node import Node
 from ..lang.styled import Line, said
+from ..python.api import Function, Module
 from .cells import DEFAULT_NAME, Misused, Ran, run_cell, words_of
 
 USAGE = f"""%%rx [NAME] [--strict] [--allow-empty] [--allow-extern] [--given "@F: CONDITION"] [--root DIR]

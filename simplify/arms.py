@@ -8,8 +8,8 @@ from ..lang import core
 from ..ops.model import TensorInfo
 from .known.state import State
 from .known.values import Entry, plain
+from .messages.origins import place_of
 from .solver.conditions import Cond, eq
-from .voice.origins import place_of
 
 JOIN = "if"
 

@@ -20,10 +20,10 @@ def with_asserted(shapes: FunctionShapes, functions: Iterable[core.Function]) ->
     `functions` are the wrapper and its implementation."""
     owned = tuple(functions)
     stmts = [s for f in owned for block in _blocks(f) for s in _left(block)]
-    at_the_door = {_tensor(s) for f in owned for s in f.checks if isinstance(s, Check)}
+    on_entry = {_tensor(s) for f in owned for s in f.checks if isinstance(s, Check)}
     promised = {_tensor(s) for f in owned for s in f.promises if isinstance(s, Check)}
     bindings = tuple(_marked(b, (b.name, b.span) in stmts) for b in shapes.bindings)
-    params = tuple(_marked(p, p.name in at_the_door) for p in shapes.params)
+    params = tuple(_marked(p, p.name in on_entry) for p in shapes.params)
     result = shapes.result
     if result is not None:
         parts = [s.names for f in owned for s in f.promises if isinstance(s, core.Let) and s.is_tuple][:1]

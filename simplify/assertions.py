@@ -20,11 +20,11 @@ from .known.fresh import dims_of_subject
 from .known.shape_level import Obligation, Poisoned, ShapeLevel, Truth, _and
 from .known.state import State
 from .known.values import POISON, Entry, Env, Undecided
+from .messages.claims import Claim, Valued
+from .messages.origins import is_open, place_of, rank_of
 from .solver.conditions import AnyOf, Cond
 from .solver.terms import A_FACT, over, stride
 from .visitor import Part
-from .voice.claims import Claim, Valued
-from .voice.origins import is_open, place_of, rank_of
 
 
 def contradictory(state: State) -> bool:
@@ -142,7 +142,7 @@ class Assertions(Part):
     def assume_all(
         self, frame: Frame, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool
     ) -> tuple[core.Stmt, ...]:
-        """Take assertions as facts: a function's door inside it, a result's promises at a call."""
+        """Take assertions as facts: a function's entry check inside it, a result's promises at a call."""
         kept: list[core.Stmt] = []
         for stmt in stmts:
             if isinstance(stmt, core.Assert):

@@ -11,6 +11,7 @@ from .known.fresh import settle, unknown
 from .known.naming import Names
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import Entry, Env, TupleValue, Undecided
+from .messages.claims import endless
 from .opaque import Carried
 from .solver.conditions import any_of, eq, ge, le, negate
 from .solver.sizes import only_var
@@ -18,7 +19,6 @@ from .solver.terms import Size, ceildiv, over, smax
 from .stacks import Shared, Stacks
 from .turns import assertion, at
 from .visitor import Part, Visitor
-from .voice.claims import endless
 
 
 def left_open(part: Part, frame: Frame, loop: core.Loop) -> Entry:

@@ -33,10 +33,10 @@ from .known.values import (
     Value,
     plain,
 )
+from .messages.describe import binding
+from .messages.explain import explain
 from .program import Program
 from .solver.terms import Size, variables
-from .voice.describe import binding
-from .voice.explain import explain
 
 _WHOLE = ("bool", "int", "uint")
 

@@ -66,7 +66,8 @@ class Bodies(Part):
         self._walk_inlined(frame, impl, function.name, {**inner, **renamed}, span)
 
     def may_not_end(self, frame: Frame, function: core.Function) -> None:
-        """Whether a call ends behind its door is known only where the body, which nobody looks into, holds whatever it asks."""
+        """Whether a call ends behind its entry check is known only where the body, which nobody looks into, holds whatever it
+        asks."""
         if function.kind != "extern" and not core.is_signature(function) and function.name not in self.program.sure:
             self.prover.hinder(frame)
 

@@ -18,12 +18,12 @@ from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.state import State
 from .known.values import UNDECIDED, Entry, Env, Made, NumberValue, TupleValue, Undecided, Value, plain
+from .messages import claims
+from .messages.claims import Decides
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
 from .solver.terms import AN_IF, Size, Term, Var, over, smax, stride, variables
 from .visitor import Part
-from .voice import claims
-from .voice.claims import Decides
 
 Promises = tuple[tuple[Condition, frozenset[Var]], ...]
 

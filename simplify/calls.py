@@ -1,4 +1,4 @@
-"""Calls of the program's functions: the wrapper inlined, its door decided here, its promises taken as facts."""
+"""Calls of the program's functions: the wrapper inlined, its entry check decided here, its promises taken as facts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..lang.weak import asked_dtypes, number_fits
 from ..ops.model import TensorInfo
 from ..ops.tracked import of_literal
 from .bodies import Bodies
-from .doors import Doors, as_function
+from .entry_checks import EntryChecks, as_function
 from .frame import Frame
 from .known.fresh import unknown
 from .known.values import POISON, UNKNOWN, Entry, Env, FnValue, Made, NumberValue, Unknown, Value, is_wrong
+from .messages.entry_checks import Site
 from .primitives import call_primitive
 from .program import Check, bound_below
 from .solver.terms import over, spent
 from .visitor import Part, Visitor
-from .voice.doors import Site
 
 
 class Calls(Part):
@@ -31,7 +31,7 @@ class Calls(Part):
     def __init__(self, visitor: Visitor) -> None:
         super().__init__(visitor)
         self.bodies = Bodies(visitor)
-        self.doors = Doors(visitor, self.bodies)
+        self.entry_checks = EntryChecks(visitor, self.bodies)
 
     def callee(self, expr: core.Call, env: Env) -> Value:
         """What is called."""
@@ -83,10 +83,10 @@ class Calls(Part):
         site = Site(expr.span, function, entries, _spans(expr))
         made = Made(function.name, tuple(zip((p.name for p in function.params), entries, strict=True)))
         if spent():
-            is_open = self.doors.leave_open(frame, function, self.doors.consts(env), site)
+            is_open = self.entry_checks.leave_open(frame, function, self.entry_checks.consts(env), site)
             result = Entry(unknown(self.state, function.result or core.TENSOR, "?"), expr.span, origin=made)
             return result, replace(expr, args=tuple(args), guard=is_open)
-        inner, kept = self.doors.decide(frame, function, entries, self.doors.consts(env), site)
+        inner, kept = self.entry_checks.decide(frame, function, entries, self.entry_checks.consts(env), site)
         if kept is None:
             return Entry(POISON, expr.span), replace(expr, args=tuple(args))
         through_value = isinstance(expr.callee, core.Var)
@@ -98,7 +98,7 @@ class Calls(Part):
         else:
             result = replace(self.bodies.result(frame, function, inner, expr.span), origin=made)
         if kept and not through_value:
-            args = self._residual_door(frame, function, args, kept, {})
+            args = self._residual_entry_check(frame, function, args, kept, {})
         is_sure = not through_value and function.name in self.program.total
         after = replace(expr, args=tuple(args), decided=not through_value, sure=is_sure)
         return result, after
@@ -123,7 +123,7 @@ class Calls(Part):
         return replace(entry, value=TensorInfo((), dtype, of_literal(literal.values, dtype))), literal
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
-        """The dtype that a function's door asks of a parameter, where that is known."""
+        """The dtype that a function's entry check asks of a parameter, where that is known."""
         for asked in asked_dtypes(function, param):
             if isinstance(asked, DType):
                 return asked
@@ -137,7 +137,7 @@ class Calls(Part):
     def call_with(self, frame: Frame, function: core.Function, entries: tuple[Entry, ...], env: Env) -> Entry:
         """The result of a call with arguments that nobody wrote."""
         site = Site(function.span, function, entries, ())
-        inner, kept = self.doors.decide(frame, function, entries, self.doors.consts(env), site)
+        inner, kept = self.entry_checks.decide(frame, function, entries, self.entry_checks.consts(env), site)
         return (
             Entry(POISON, function.span) if kept is None else self.bodies.result(frame, function, inner, function.span)
         )
@@ -150,9 +150,9 @@ class Calls(Part):
         kept: tuple[core.Stmt, ...],
         block: core.Block,
     ) -> core.Value:
-        """What is left of a body, in the caller's names, with what is left of the door before it."""
+        """What is left of a body, in the caller's names, with what is left of the entry check before it."""
         names: dict[str, core.Value] = {}
-        self._residual_door(frame, function, args, kept or _believed(function), names)
+        self._residual_entry_check(frame, function, args, kept or _believed(function), names)
         bound = list(dict.fromkeys(bound_below(block)))
         for name in bound:
             if name in names:  # it is bound again there
@@ -165,9 +165,9 @@ class Calls(Part):
         frame.out.write(*after.stmts)
         return after.result
 
-    # What is left of a door
+    # What is left of an entry check
 
-    def _residual_door(
+    def _residual_entry_check(
         self,
         frame: Frame,
         function: core.Function,
@@ -198,8 +198,8 @@ class Calls(Part):
     def _entered(
         self, frame: Frame, target: FnValue, signature: core.Function, expr: core.Call, env: Env
     ) -> tuple[Env | None, tuple[core.Stmt, ...], core.Call]:
-        """What a function value sees of its arguments, None where its door is refuted; what stays of the door, in its names;
-        and the call with the arguments simplified."""
+        """What a function value sees of its arguments, None where its entry check is refuted; what stays of the entry check,
+        in its names; and the call with the arguments simplified."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
@@ -207,9 +207,9 @@ class Calls(Part):
             return None, (), after
         site = Site(expr.span, signature, entries, _spans(expr))
         if over() and target.closure is not None:
-            self.doors.leave_open(frame, signature, target.env, site)
+            self.entry_checks.leave_open(frame, signature, target.env, site)
             return dict(target.env), (), after
-        inner, kept = self.doors.decide(frame, signature, entries, target.env, site)
+        inner, kept = self.entry_checks.decide(frame, signature, entries, target.env, site)
         return (None, (), after) if kept is None else (inner, kept, after)
 
     def _call_parameter(
@@ -224,7 +224,7 @@ class Calls(Part):
         if frame.quiet or not (kept or signature.promises):
             return result, after
         names: dict[str, core.Value] = {}
-        args = self._residual_door(frame, signature, after.args, kept or _believed(signature), names)
+        args = self._residual_entry_check(frame, signature, after.args, kept or _believed(signature), names)
         [out] = signature.body.stmts
         assert isinstance(out, core.Let)
         name = frame.out.temporary()
@@ -261,6 +261,6 @@ def _spans(expr: core.Call) -> tuple[Span, ...]:
 
 
 def _believed(function: core.Function) -> tuple[core.Stmt, ...]:
-    """Of a door that is proved, what binds names that others speak of."""
+    """Of an entry check that is proved, what binds names that others speak of."""
     binding = (s for s in function.checks if core.bound_names(s))
     return tuple(replace(s, status=Status.PROVED) if isinstance(s, Check) else s for s in binding)

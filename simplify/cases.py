@@ -22,12 +22,12 @@ from .known.finding import Finding
 from .known.fresh import settle
 from .known.state import State
 from .known.values import Entry, Env
+from .messages.describe import is_whole
+from .messages.solutions import in_words
 from .program import is_open
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate, render_cond
 from .solver.shorter import shorter
 from .solver.terms import Size, over, variables
-from .voice.describe import is_whole
-from .voice.solutions import in_words
 from .walk import Walk
 from .weakest import Inputs, OpenCheck, facts_of, over_inputs, weakest
 
@@ -105,7 +105,7 @@ class Cases:
         self.more: dict[Path, Cond | Choice] = {}
         self.are_of_sizes = not any(isinstance(one, Choice) for one in wanted.values())
         self._inputs = _inputs(self.walk.state, self.opened)
-        self.door = self._inputs.door
+        self.entry_check = self._inputs.entry_check
         self._shorts: dict[Cond, Cond] = {}
         self.walk.bindings.keeps_sizes = True
         self.result = self._at(self.walk.frame, (), ())
@@ -270,13 +270,13 @@ class Cases:
         if not _is_known(shape.binding.shape or ()):
             ends = [(r.binding.shape, r.binding.exactness, r.binding.bounds) for r in (one, shape)]
             return ends[0] == ends[1]
-        facts = facts_of((*self.door, where))
+        facts = facts_of((*self.entry_check, where))
         pairs = zip(one.sizes, shape.sizes, strict=True)
         return all(a == b or facts.decide(eq(a, b)).kind == "proved" for a, b in pairs)
 
     def _short(self, cond: Cond) -> Cond:
         if cond not in self._shorts:
-            self._shorts[cond] = shorter(facts_of(self.door), cond)
+            self._shorts[cond] = shorter(facts_of(self.entry_check), cond)
         return self._shorts[cond]
 
 

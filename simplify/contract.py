@@ -14,14 +14,14 @@ from .common_demands import common, in_arms
 from .known.fresh import dims_of
 from .known.state import State
 from .known.values import Env, SizeValue
+from .messages.describe import size_text
+from .messages.telling import told
 from .prover import Prover
 from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond
 from .solver.factors import factors, without_empty
 from .solver.points import Point
 from .solver.shorter import entails, of_quotients, remainders, shorter
 from .solver.terms import Size, TooLarge, Var, of_atom, variables
-from .voice.describe import size_text
-from .voice.telling import told
 from .weakest import Inputs, OpenCheck, facts_of, is_rank, said, weakest
 
 # Of more conditions than this the ones that each check asks for are those that share its sizes.
@@ -33,10 +33,10 @@ _MOST_SUPPOSED = 32
 _IN_ARM = ", behind one arm of an `if`"
 
 
-def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], prover: Prover) -> Conditions:
-    """What the inputs of a function have to satisfy, empty ones as well. `door` is what the signature says already."""
+def conditions(name: str, params: Env, state: State, entry_check: tuple[Cond, ...], prover: Prover) -> Conditions:
+    """What the inputs of a function have to satisfy, empty ones as well. `entry check` is what the signature says already."""
     dims = tuple(dict.fromkeys(sizes_of(state, params)))
-    inputs = Inputs({v for d in dims for v in variables(d)}, (), door)
+    inputs = Inputs({v for d in dims for v in variables(d)}, (), entry_check)
     checks = list({(check.cond, check.path, check.sides, check.span): check for check in prover.demands}.values())
     asked = [(check, _said(state, inputs, check, params)) for check in checks]
     sides = list(in_arms(state, inputs, checks))
@@ -44,18 +44,20 @@ def conditions(name: str, params: Env, state: State, door: tuple[Cond, ...], pro
     found = weakest(state, inputs, sayable, _each_without_factors)
     conds = found.conds
     written = tuple(_condition(cond, conds, [*asked, *sides], inputs, dims, state) for cond in conds)
-    left = [check for check, cond in asked if cond is None] if found.complete else _not_said(asked, (*door, *conds))
-    follow = {check for check, cond in sides if entails((*door, *conds), cond)}
+    left = (
+        [check for check, cond in asked if cond is None] if found.complete else _not_said(asked, (*entry_check, *conds))
+    )
+    follow = {check for check, cond in sides if entails((*entry_check, *conds), cond)}
     left = [check for check in left if check not in follow]
     supposed = _strongest(_over(inputs, prover.supposed))
     asked_of_data = tuple(_once(left, state))
-    texts = [tuple(map(_text, conds)) for conds in (supposed, _over(inputs, door))]
+    texts = [tuple(map(_text, conds)) for conds in (supposed, _over(inputs, entry_check))]
     by_sizes = tuple(span for span, sure in prover.by_sizes.items() if sure)
     needed: dict[bool, list[Cond]] = {True: [], False: []}
     for check, cond in asked:
         if cond is not None:
             needed[check.about is not None and isinstance(check.about.asked, Narrower)].append(cond)
-    narrower = not all(entails((*door, *needed[False]), cond) for cond in needed[True])
+    narrower = not all(entails((*entry_check, *needed[False]), cond) for cond in needed[True])
     return Conditions(name, written, asked_of_data, found.necessary, texts[0], texts[1], by_sizes, narrower)
 
 
@@ -101,11 +103,11 @@ def _once(checks: Iterable[OpenCheck], state: State) -> Iterator[Asked]:
     return iter(found.values())
 
 
-def _each_without_factors(conds: Sequence[Cond], door: tuple[Cond, ...]) -> list[Cond]:
+def _each_without_factors(conds: Sequence[Cond], entry_check: tuple[Cond, ...]) -> list[Cond]:
     """`b * t == b * 8` as `t == 8 || b == 0`; that b is 0 is left out where the other conditions forbid it."""
     found = list(conds)
     for at, cond in enumerate(found):
-        found[at] = _without_factors(cond, (*door, *found[:at], *found[at + 1 :]))
+        found[at] = _without_factors(cond, (*entry_check, *found[:at], *found[at + 1 :]))
     parts = (p for c in found for p in (c.parts if isinstance(c, AllOf) else (c,)))
     return list(dict.fromkeys(parts))
 
@@ -156,10 +158,10 @@ def _condition(
     state: State,
 ) -> Condition:
     names = tuple(dict.fromkeys(v.name for v in cond_variables(cond)))
-    others = (*inputs.door, *(c for c in found if c is not cond))
+    others = (*inputs.entry_check, *(c for c in found if c is not cond))
     witness = _witness(cond, others, inputs, dims)
     point = {} if witness is None else {v: witness[v.name] for v in inputs.sizes}
-    checks = _sources(cond, asked, inputs.door, point, many=len(found) * len(asked) > _MOST_ASKED)
+    checks = _sources(cond, asked, inputs.entry_check, point, many=len(found) * len(asked) > _MOST_ASKED)
     return Condition(_text(cond), names, tuple(_once(checks, state)), witness)
 
 
@@ -168,7 +170,12 @@ def _text(cond: Cond) -> str:
 
 
 def _sources(
-    cond: Cond, asked: Sequence[tuple[OpenCheck, Cond | None]], door: tuple[Cond, ...], point: Point, *, many: bool
+    cond: Cond,
+    asked: Sequence[tuple[OpenCheck, Cond | None]],
+    entry_check: tuple[Cond, ...],
+    point: Point,
+    *,
+    many: bool,
 ) -> list[OpenCheck]:
     """The checks that cannot hold without a condition; where it takes several together, or nobody knows, those that fail at
     the `point` that breaks it and no other one, else those that share a size with it."""
@@ -178,7 +185,7 @@ def _sources(
     if not many:
         for _, c in near:
             if c not in verdicts:
-                verdicts[c] = entails((*door, c), cond)
+                verdicts[c] = entails((*entry_check, c), cond)
     proved = [d for d, c in near if verdicts.get(c)]
     return proved or [d for d, c in near if _fails(c, point)] or [d for d, _ in near]
 

@@ -21,6 +21,7 @@ from ..ops.model import Segment, TensorInfo
 from .known.fresh import dims_of
 from .known.state import State
 from .known.values import Entry, Env, SizeValue, Value, tensors_in
+from .messages.signature import SignatureText
 from .solver.conditions import (
     Cond,
     Eq0,
@@ -38,10 +39,9 @@ from .solver.points import Point
 from .solver.shorter import entails
 from .solver.sizes import only_var
 from .solver.terms import Size, Term, Var, evaluate, mod, of_atom, substitute, variables
-from .voice.signature import SignatureText
 from .weakest import DTypeDemand, Inputs, OpenCheck, is_rank, said, weakest
 
-Door = tuple[tuple[Cond, object], ...]  # conditions, each with what asks for it
+EntryCheck = tuple[tuple[Cond, object], ...]  # conditions, each with what asks for it
 _UNDECLARED = core.Declaration((), (), None, None, None, ())
 
 
@@ -50,28 +50,28 @@ def demands(
     params: Env,
     result: Entry | None,
     state: State,
-    door: Door,
+    entry_check: EntryCheck,
     open_checks: Iterable[OpenCheck],
     dtypes: Iterable[DTypeDemand],
 ) -> Demands:
-    """The signature of a function with what its body demands. `door` is what the signature says already, and why."""
-    new = _Signature(function, params, result, state, door, stays=False).found(open_checks, dtypes)
+    """The signature of a function with what its body demands. `entry check` is what the signature says already, and why."""
+    new = _Signature(function, params, result, state, entry_check, stays=False).found(open_checks, dtypes)
     if new.keeps_all:
         return new.demands
-    return _Signature(function, params, result, state, door, stays=True).found(open_checks, dtypes).demands
+    return _Signature(function, params, result, state, entry_check, stays=True).found(open_checks, dtypes).demands
 
 
 def takes(
-    function: core.Function, params: Env, state: State, door: Door, open_checks: Iterable[OpenCheck]
+    function: core.Function, params: Env, state: State, entry_check: EntryCheck, open_checks: Iterable[OpenCheck]
 ) -> Takes | None:
     """What tells of sizes, by their names, whether inputs that have them pass all checks; None where some check asks for
     more than sizes tell."""
-    inputs = _Signature(function, params, None, state, door, stays=False).inputs()
-    conds = [*inputs.door, *(said(state, inputs, check) for check in open_checks)]
+    inputs = _Signature(function, params, None, state, entry_check, stays=False).inputs()
+    conds = [*inputs.entry_check, *(said(state, inputs, check) for check in open_checks)]
     if None in conds:
         return None
     inside = {v for cond in conds if cond is not None for v in cond_variables(cond)}
-    equations = [(cond.term, cond_vars(cond)) for cond in inputs.door if isinstance(cond, Eq0)]
+    equations = [(cond.term, cond_vars(cond)) for cond in inputs.entry_check if isinstance(cond, Eq0)]
 
     def all_hold(sizes: Mapping[str, int]) -> bool:
         point = {v: sizes[v.name] for v in inside if v.name in sizes}
@@ -107,7 +107,7 @@ class _Signature:
         params: Env,
         result: Entry | None,
         state: State,
-        door: Door,
+        entry_check: EntryCheck,
         *,
         stays: bool,
     ) -> None:
@@ -115,10 +115,10 @@ class _Signature:
         self.params = params
         self.result = None if result is None else result.value
         self.state = state
-        self.door = tuple(cond for cond, _ in door)
-        self.door_of_dims = tuple(cond for cond, reason in door if not _is_where(reason))
+        self.entry_check = tuple(cond for cond, _ in entry_check)
+        self.entry_check_of_dims = tuple(cond for cond, reason in entry_check if not _is_where(reason))
         self.facts = Facts()
-        for cond in self.door:
+        for cond in self.entry_check:
             self.facts.assume(cond)
         self.declared = function.declaration or _UNDECLARED
         self.text = SignatureText(params, self.declared, state)
@@ -150,14 +150,14 @@ class _Signature:
         params = tuple((n, self.text.param(n, entry.value, stays=n in self.open)) for n, entry in self.params.items())
         lost = self._lost(params)
         unsaid = self._unsaid(params, conds, lost)
-        keeps_door = all(map(self._can_be_said, unsaid))
+        keeps_entry_check = all(map(self._can_be_said, unsaid))
         texts = [self.text.cond_text(c) for c in (*where, *unsaid) if self._can_be_said(c)]
         classes, says_all = self._dtype_conditions(dtypes)
         wheres = tuple(dict.fromkeys([*self._declared_where(lost), *texts, *classes]))
-        complete = complete and says_all and keeps_door
+        complete = complete and says_all and keeps_entry_check
         name, result = f"@{self.function.name}", self._result(lost)
         # What the result is said to be is checked of it, so it is still said.
-        keeps_all = keeps_door and (
+        keeps_all = keeps_entry_check and (
             result is not None or self.declared.result is None or _is_bare(self.declared.result)
         )
         return _Found(Demands(name, params, wheres, result, complete, self._place(), necessary), keeps_all)
@@ -177,7 +177,7 @@ class _Signature:
         changed = {
             v for name, text in params if not self.text.is_declared(name, text) for v in self.text.sizes_of(name)
         }
-        wheres = [self._now(c) for c in self.door if c not in self.door_of_dims]
+        wheres = [self._now(c) for c in self.entry_check if c not in self.entry_check_of_dims]
         said = Facts()
         for cond in (
             *map(self._now, conds),
@@ -185,7 +185,7 @@ class _Signature:
             *(() if lost else wheres),
         ):
             said.assume(cond)
-        asked = [c for c in map(self._now, self.door_of_dims) if not changed.isdisjoint(cond_variables(c))]
+        asked = [c for c in map(self._now, self.entry_check_of_dims) if not changed.isdisjoint(cond_variables(c))]
         found: list[Cond] = []
         for cond in (*asked, *(wheres if lost else ())):
             if said.decide(cond).kind != "proved":
@@ -201,7 +201,7 @@ class _Signature:
     def inputs(self) -> Inputs:
         inside = {v for d in self.dims for v in variables(d)}
         empties = {v for v in inside if any(substitute(d, {v: 0}) == 0 for d in self.dims)}
-        return Inputs(inside | self.sizes, empties, self.door)
+        return Inputs(inside | self.sizes, empties, self.entry_check)
 
     def _place(self) -> Span:
         """Where the signature stands in the program: from the name to the body."""

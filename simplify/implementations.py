@@ -14,11 +14,11 @@ from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import settle
 from .known.values import POISON, UNKNOWN, Entry, Env, NumberValue, Poison, is_wrong
+from .messages.entry_checks import Chosen, Site
 from .primitives import apply_primitive
 from .solver.conditions import Cond, all_of
 from .solver.terms import over
 from .visitor import Part, Visitor
-from .voice.doors import Chosen, Site
 
 Member = core.Function | Primitive
 Found = list[tuple[Entry, core.Value]]
@@ -35,7 +35,7 @@ class Lists(Part):
         self.room = _MOST_LOOKED_AT
 
     def call(self, frame: Frame, impls: core.Impls, expr: core.Call, env: Env) -> tuple[Entry, core.Value]:
-        """The first implementation whose door is proved, if those before it are refuted; else the run chooses."""
+        """The first implementation whose entry check is proved, if those before it are refuted; else the run chooses."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
         found = [
             (self.visitor.bindings.known_as(frame, env, e, v, sort), v)
@@ -117,7 +117,7 @@ class Lists(Part):
             return False
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
-        _, kept = self.calls.doors.decide(frame, member, entries, self.calls.doors.consts(env), site)
+        _, kept = self.calls.entry_checks.decide(frame, member, entries, self.calls.entry_checks.consts(env), site)
         return False if kept is None else None if kept else True
 
     def _none_fits(
@@ -178,9 +178,9 @@ class Lists(Part):
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
         if over():
-            self.calls.doors.leave_open(frame, member, self.calls.doors.consts(env), site)
+            self.calls.entry_checks.leave_open(frame, member, self.calls.entry_checks.consts(env), site)
             return Entry(UNKNOWN, call.span)
-        inner, kept = self.calls.doors.decide(frame, member, entries, self.calls.doors.consts(env), site)
+        inner, kept = self.calls.entry_checks.decide(frame, member, entries, self.calls.entry_checks.consts(env), site)
         return Entry(UNKNOWN, call.span) if kept is None else self.calls.bodies.result(frame, member, inner, call.span)
 
 

@@ -11,10 +11,10 @@ from ..ops.requirements import Axis, Broadcast
 from ..ops.spelling import argument, operation
 from .known.state import State
 from .known.values import Entry, Shape, SizeValue, Value, plain
-from .voice.describe import shape_text
-from .voice.origins import place_of
-from .voice.spoken import CallInfo
-from .voice.subject import of_call
+from .messages.describe import shape_text
+from .messages.origins import place_of
+from .messages.spoken import CallInfo
+from .messages.subject import of_call
 
 # How many elementwise calls back that is looked for.
 _DEPTH = 6

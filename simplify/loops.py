@@ -33,6 +33,7 @@ from .known.values import (
     Value,
     is_wrong,
 )
+from .messages.claims import AFTER, BEFORE, Claim, never_run
 from .opaque import Carried
 from .solver.conditions import ge, lt
 from .solver.sizes import is_older, single_var
@@ -41,7 +42,6 @@ from .stacks import Shared, Stacks
 from .turns import AnyTurn, assertion, at
 from .unread import UnreadLoop
 from .visitor import Part, Visitor
-from .voice.claims import AFTER, BEFORE, Claim, never_run
 from .wildcards import Sayable
 
 # So often a set of conditions that a turn may keep is made smaller.

@@ -20,13 +20,13 @@ from .known.finding import Finding
 from .known.outcome import Options
 from .known.state import State
 from .known.values import Entry, Env, SizeValue, Value
+from .messages.telling import told, told_inside
 from .opaque import pinned
 from .propagate import Checker
 from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
 from .solver.exprs import Scope, read_size
 from .solver.sizes import only_var
 from .solver.terms import Size, substitute
-from .voice.telling import told, told_inside
 from .walk import Walk
 
 CallResult = tuple[Value, State, tuple[Diagnostic, ...]]

@@ -42,6 +42,8 @@ from .known.values import (
     least_rank,
     plain,
 )
+from .messages.claims import Fits
+from .messages.spoken import CallInfo
 from .opaque import holds
 from .operand_dtypes import result_dtypes
 from .rule_context import Refuted, SymbolicCtx, outline
@@ -59,8 +61,6 @@ from .solver.terms import (
     stride,
 )
 from .visitor import Visitor
-from .voice.claims import Fits
-from .voice.spoken import CallInfo
 from .wildcards import Sayable
 
 

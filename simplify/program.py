@@ -64,7 +64,7 @@ class Program:
         # The steps of reasoning that each function has for itself.
         self.shares = shares(lengths)
         self.length = sum(lengths.values())
-        self.purse = purse(self.length)
+        self.budget = budget(self.length)
         # The steps that may be walked beside them.
         checks = sum(len(f.checks) for f in core_program.functions)
         self.walks = _WALKS + _WALKS_OF_A_LINE * _lines(core_program) + A_FACT * checks
@@ -238,7 +238,7 @@ _BINDERS: dict[type[Node], Callable[[Any], Iterable[str]]] = {
 # more there are, up to as many as a screen full of long lines has.
 _A_FUNCTION, _ALL, _A_STATEMENT, _LESS = 30_000, 60_000, 100, 16
 _FEW, _MANY, _SCREEN = 300, 3_000, 20_000
-_PURSE, _LEAST_PURSE, _LESS_PURSE = 147_000, 12_000, 45
+_BUDGET, _LEAST_BUDGET, _LESS_BUDGET = 147_000, 12_000, 45
 _NODES = 7  # of a statement
 
 
@@ -264,10 +264,10 @@ def _of_length(length: int) -> int:
     return _A_STATEMENT * (min(length, _FEW) + max(length - _SCREEN, 0)) - _LESS * many
 
 
-def purse(length: int) -> int:
+def budget(length: int) -> int:
     """How many steps of reasoning there are for all functions of a program, beside those that each has for itself: questions
     behind that are answered if it is plain."""
-    return max(_PURSE - _LESS_PURSE * max(length - _FEW, 0), _LEAST_PURSE)
+    return max(_BUDGET - _LESS_BUDGET * max(length - _FEW, 0), _LEAST_BUDGET)
 
 
 def _lines(program: core.Program) -> int:

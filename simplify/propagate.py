@@ -32,13 +32,13 @@ from .known.fresh import settle, unknown
 from .known.outcome import IN_WORDS, Options
 from .known.state import State
 from .known.values import Entry, Env, FnValue
+from .messages import entry_checks
+from .messages.describe import binding
+from .messages.explain import explain
+from .messages.telling import in_short, told, unread, without_z3
 from .program import Program, Uses, is_total
 from .solver.search import no_z3
-from .solver.terms import Purse, Share
-from .voice import doors
-from .voice.describe import binding
-from .voice.explain import explain
-from .voice.telling import in_short, told, unread, without_z3
+from .solver.terms import Share, StepBudget
 from .walk import Walk
 
 Header = Callable[[core.Load], TensorInfo | None]
@@ -70,10 +70,10 @@ def check(
     """`header` tells shape and dtype of a weights file without reading its data (None if there is none). Of `consts` that are
     known nothing is told; those that are not are put there."""
     checker = Checker(program, lookup, options, header, consts)
-    with Purse(checker.program.purse, checker.program.walks) as purse:
+    with StepBudget(checker.program.budget, checker.program.walks) as budget:
         checked = checker.run()
-    checker.ended = purse.ended
-    return replace(checked, steps=purse.spent, walked=purse.walked, ended=purse.ended, length=checker.program.length)
+    checker.ended = budget.ended
+    return replace(checked, steps=budget.spent, walked=budget.walked, ended=budget.ended, length=checker.program.length)
 
 
 # Of longer lists nobody is told what is never chosen.
@@ -191,7 +191,7 @@ class Checker:
         options = replace(self.options, stopped=None)  # who gave up the check is not who asks now
         again = self.anew(self.before, options, self.program.header)
         again.keeps, again.program.explained = True, explained
-        with Purse(self.program.purse, self.program.walks):
+        with StepBudget(self.program.budget, self.program.walks):
             again.run()
         return again
 
@@ -215,9 +215,9 @@ class Checker:
         with self._asked_later():
             return taking[function]() if function in taking else None
 
-    def _asked_later(self) -> Purse:
+    def _asked_later(self) -> StepBudget:
         """The steps for what somebody asks of a program that was checked: as many as the check had."""
-        return Purse(0, 0) if self.ended else Purse(self.program.purse, self.program.walks)
+        return StepBudget(0, 0) if self.ended else StepBudget(self.program.budget, self.program.walks)
 
     def described(self, after: core.Program) -> tuple[FunctionShapes, ...]:
         functions = {f.name: f for f in (*after.functions, *((after.main,) if after.main else ()))}
@@ -255,7 +255,7 @@ class Checker:
         walk, env, params, entry = self._entered(function, impl)
         if contradictory(walk.state):
             self.log.remark(
-                doors.impossible_signature(function, excluding(function, partial(self._contradictory, function)))
+                entry_checks.impossible_signature(function, excluding(function, partial(self._contradictory, function)))
             )
             return function, impl
         if impl is None and function.impl is not None:
@@ -345,7 +345,7 @@ class Checker:
         for i, (name, _) in enumerate(members):
             before = next((j for j in range(i) if self._covers(members, j, i, impls)), None)
             if before is not None:
-                said = doors.never_chosen(name, places[i], members[before][0], places[before])
+                said = entry_checks.never_chosen(name, places[i], members[before][0], places[before])
                 self.log.remark(said)
 
     def _covers(self, members: list[tuple[str, Member]], before: int, behind: int, impls: core.Impls) -> bool:

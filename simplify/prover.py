@@ -18,6 +18,9 @@ from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
 from .known.state import State
 from .known.values import Undecided
+from .messages.origins import roots
+from .messages.solutions import in_words, only_where
+from .messages.telling import InShort
 from .solver.conditions import (
     AllOf,
     AnyOf,
@@ -38,9 +41,6 @@ from .solver.points import Point
 from .solver.search import Verdict
 from .solver.shorter import shorter
 from .solver.terms import A_FACT, Size, TooLarge, Var, of_atom, over, spent, stride, variables
-from .voice.origins import roots
-from .voice.solutions import in_words, only_where
-from .voice.telling import InShort
 from .weakest import DTypeDemand, OpenCheck
 
 # No size that is up to this is huge.

@@ -22,6 +22,11 @@ from .known.finding import Finding
 from .known.fresh import dims_of
 from .known.shape_level import Truth
 from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, plain
+from .messages.describe import common_text, exactness
+from .messages.origins import is_open, rank_of
+from .messages.preconditions import Precondition
+from .messages.solutions import only_where
+from .messages.spoken import CallInfo
 from .prover import Prover
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, le, lt, ne, negate, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var, square_root
@@ -40,11 +45,6 @@ from .solver.terms import (
     stride,
     var,
 )
-from .voice.describe import common_text, exactness
-from .voice.origins import is_open, rank_of
-from .voice.preconditions import Precondition
-from .voice.solutions import only_where
-from .voice.spoken import CallInfo
 from .weakest import DTypeDemand
 from .wildcards import Sayable, quotient
 

@@ -12,11 +12,11 @@ from .assertions import with_needs
 from .frame import Frame, Turns
 from .known.shape_level import Poisoned, ShapeLevel, Truth
 from .known.values import POISON, UNDECIDED, Entry, Env, Shape, Undecided, Value, is_wrong, least_rank
+from .messages.claims import NoArray, SharedBy, ToldBy, Valued
 from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
 from .solver.sizes import is_older, only_var
 from .solver.terms import Size, Var, over, smax, substitute, variables
 from .visitor import Part, Visitor
-from .voice.claims import NoArray, SharedBy, ToldBy, Valued
 from .wildcards import Sayable
 
 

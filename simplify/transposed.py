@@ -17,12 +17,12 @@ from ..ops.requirements import Reordered
 from ..ops.spelling import operation
 from .known.state import State
 from .known.values import Entry, ShapeValue, Value
+from .messages.describe import shape_text, size_text
+from .messages.spoken import CallInfo
+from .messages.subject import of_call
 from .solver.conditions import eq, ge
 from .solver.rendering import UNKNOWN
 from .solver.terms import Size, Term, common_atoms, of_atom, shrink, var, variables
-from .voice.describe import shape_text, size_text
-from .voice.spoken import CallInfo
-from .voice.subject import of_call
 
 # How many calls back the order is looked for, and of how many axes.
 _DEPTH, _MOST_AXES = 8, 12

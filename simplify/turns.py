@@ -10,12 +10,12 @@ from .frame import Frame, Turn, Turns
 from .known.fresh import unknown
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import Entry, Env, NumberValue, Shape, SizeValue, TupleValue, Undecided, plain
+from .messages.claims import Claim
 from .opaque import Carried, may_hold, no_holder
 from .solver.conditions import Cond, all_of, eq, ge, lt
 from .solver.rendering import render
 from .solver.terms import Size, ceildiv, mod, over
 from .visitor import Part, Visitor
-from .voice.claims import Claim
 
 
 class AnyTurn(Part):

@@ -9,11 +9,11 @@ from .behind import left_open
 from .frame import Frame
 from .known.fresh import unknown
 from .known.values import UNDECIDED, Entry, Env, SizeValue, is_wrong
+from .messages.claims import AFTER, BEFORE, Claim, SharedBy, ToldBy
 from .opaque import pinned, typed
 from .solver.terms import A_TURN, stride
 from .turns import AnyTurn, assertion, at
 from .visitor import Part, Visitor
-from .voice.claims import AFTER, BEFORE, Claim, SharedBy, ToldBy
 
 
 class UnreadLoop(Part):

@@ -43,13 +43,13 @@ from .known.values import (
     Value,
 )
 from .loops import Loops
+from .messages.claims import Claim, Fits, Valued
 from .opaque import lost, no_holder
 from .program import Program
 from .prover import Prover
 from .solver.conditions import eq
 from .solver.sizes import single_var
 from .solver.terms import Size, Var, over, variables
-from .voice.claims import Claim, Fits, Valued
 
 
 class Walk:
@@ -131,7 +131,7 @@ class Walk:
     def assume_all(
         self, frame: Frame, stmts: Iterable[core.Stmt], env: Env, *, name_dims: bool
     ) -> tuple[core.Stmt, ...]:
-        """Take assertions as facts: a function's door inside it, a result's promises at a call."""
+        """Take assertions as facts: a function's entry check inside it, a result's promises at a call."""
         return self.assertions.assume_all(frame, stmts, env, name_dims=name_dims)
 
     # Statements

@@ -75,12 +75,12 @@ class DTypeDemand(NamedTuple):
 class Inputs:
     """What a signature can speak of: sizes, which of them leave a tensor empty where they are 0, and what it says already."""
 
-    __slots__ = ("door", "empties", "left_out", "sizes")
+    __slots__ = ("entry_check", "empties", "left_out", "sizes")
 
-    def __init__(self, sizes: Collection[Var], empties: Collection[Var], door: tuple[Cond, ...]) -> None:
+    def __init__(self, sizes: Collection[Var], empties: Collection[Var], entry_check: tuple[Cond, ...]) -> None:
         self.sizes = sizes
         self.empties = empties
-        self.door = door
+        self.entry_check = entry_check
         self.left_out = False  # cases of empty tensors that cannot be said
 
 
@@ -97,7 +97,7 @@ class Weakest(NamedTuple):
 
 
 def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck], written: Written | None = None) -> Weakest:
-    """`written` makes conditions as they are to be read, given what the door says."""
+    """`written` makes conditions as they are to be read, given what the entry check says."""
     found: list[Cond] = []
     asked: list[Cond] = []
     complete = True
@@ -110,49 +110,53 @@ def weakest(state: State, inputs: Inputs, checks: Iterable[OpenCheck], written: 
             stride(A_FACT * len(found))
             found, cond = _added(found, cond, inputs)
         complete = complete and cond is not None and cond is not False
-    found = needed(_again(found, inputs), inputs.door)
+    found = needed(_again(found, inputs), inputs.entry_check)
     if written is not None:
-        plainer = written(found, inputs.door)
-        found = plainer if plainer == found else written(needed(_again(plainer, inputs), inputs.door), inputs.door)
+        plainer = written(found, inputs.entry_check)
+        found = (
+            plainer
+            if plainer == found
+            else written(needed(_again(plainer, inputs), inputs.entry_check), inputs.entry_check)
+        )
     short = [c for c in found if len(render_cond(c)) <= _LONGEST]
     # Where no size leaves a tensor empty, each step says the same as what it came from.
-    necessary = not inputs.empties or all(entails((*inputs.door, *asked), c) for c in short)
+    necessary = not inputs.empties or all(entails((*inputs.entry_check, *asked), c) for c in short)
     return Weakest(short, complete and len(short) == len(found), necessary and not inputs.left_out)
 
 
 def _added(found: list[Cond], cond: Cond, inputs: Inputs) -> tuple[list[Cond], Cond]:
     """The conditions with another one: in its own words where it says what others said, else given the others."""
-    own = _plain(cond, inputs.door, inputs)
+    own = _plain(cond, inputs.entry_check, inputs)
     for i, other in enumerate(found):
-        both = _merged(other, own, inputs.door)
+        both = _merged(other, own, inputs.entry_check)
         if both is not None:
             return [*found[:i], both, *found[i + 1 :]], own
-    kept = [c for c in found if not entails((*inputs.door, own), c)]
+    kept = [c for c in found if not entails((*inputs.entry_check, own), c)]
     if found and len(kept) == len(found):
-        own = _plain(cond, (*inputs.door, *found), inputs)
+        own = _plain(cond, (*inputs.entry_check, *found), inputs)
     if isinstance(own, bool):
         return found, own
     return [*kept, *(own.parts if isinstance(own, AllOf) else (own,))], own
 
 
-def _merged(other: Cond, cond: Cond, door: tuple[Cond, ...]) -> Cond | None:
+def _merged(other: Cond, cond: Cond, entry_check: tuple[Cond, ...]) -> Cond | None:
     """Both conditions as one choice, where what the second asks for only leaves out some of the first one's parts."""
     if not isinstance(other, AnyOf):
         return None
     parts: list[Cond] = list(other.parts)
     for part in other.parts:
         rest = [p for p in parts if p is not part]
-        if rest and entails((*door, cond, part), any_of(*rest)):
+        if rest and entails((*entry_check, cond, part), any_of(*rest)):
             parts = rest
     both = any_of(*parts)
-    return both if len(parts) < len(other.parts) and entails((*door, both), cond) else None
+    return both if len(parts) < len(other.parts) and entails((*entry_check, both), cond) else None
 
 
 def _again(conds: list[Cond], inputs: Inputs) -> list[Cond]:
     """Each condition given all the others, the longest first; one that contradicts them stays as it is, for all that say so
     together."""
     for i, cond in sorted(enumerate(conds), key=lambda one: -len(render_cond(one[1]))):
-        conds[i] = _plain(cond, (*inputs.door, *conds[:i], *conds[i + 1 :]), inputs) or cond
+        conds[i] = _plain(cond, (*inputs.entry_check, *conds[:i], *conds[i + 1 :]), inputs) or cond
     parts = (p for c in conds for p in (c.parts if isinstance(c, AllOf) else (c,)))
     return [p for p in dict.fromkeys(parts) if p is not True]
 

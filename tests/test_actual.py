@@ -1,4 +1,4 @@
-"""Failures of runs: told as checking tells them of the sizes that were met, and without mends that fit one run only."""
+"""Failures of runs: told as checking tells them of the sizes that were met, and without fixes that fit one run only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rxlang import load, pipeline
 from rxlang.cli.main import invoke
-from rxlang.helps.run_failures import explained
+from rxlang.fixes.run_failures import explained
 from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.files import Files
@@ -145,11 +145,11 @@ def test_a_run_says_what_checking_says_of_the_same_sizes() -> None:
             assert d.span.text == known[0].span.text
 
 
-def test_a_run_that_the_mend_was_written_for_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_the_fix_was_written_for_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "@f = fn(x : Tensor, w : Tensor) : Tensor {\n  @matmul(x, w)\n}\n"
     d = told(text, "f", (2, 3), (5, 3))
     (edit,) = d.edits
-    path = tmp_path / "mended.rx"
+    path = tmp_path / "fixed.rx"
     path.write_text(text[: edit.span.start] + edit.text + text[edit.span.end :])
     assert (
         invoke(["run", str(path), "--arg", "x=float32[2,3]:ones", "--arg", "w=float32[5,3]:ones", "--call", "@f"]) == 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from rxlang import pipeline
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.ranked import with_helps
 from rxlang.lang.diagnostics import Diagnostic
 from support import all_sizes, cases, fuzz, random_programs, replay, shape_bugs, small_programs
 

@@ -55,7 +55,7 @@ def test_help_tells_what_a_public_name_takes_gives_and_raises(name: str) -> None
         return  # a name for the words that a parameter takes
     told = inspect.getdoc(found) or ""
     assert len(told.split()) >= 8, told
-    if inspect.isfunction(found) and found.__module__ != "rxlang.size":
+    if inspect.isfunction(found) and found.__module__ != "rxlang.python.size":
         assert "rais" in told.lower() or name == "onnx.rule", told
         assert list(inspect.signature(found).parameters)
     runs = doctest.DocTestRunner()
@@ -137,7 +137,7 @@ def test_valid_inputs_are_never_refused(shape: tuple[int, int]) -> None:
     assert rx.loads(FF).ff(np.zeros(shape, np.int8)).shape == (shape[0] * shape[1] // 4,)
 
 
-def test_a_failing_door_names_argument_axis_wanted_and_found() -> None:
+def test_a_failing_entry_check_names_argument_axis_wanted_and_found() -> None:
     ff = rx.loads(FF).ff
     diagnostic = refused(ff, np.zeros((2, 9), np.int8))
     assert diagnostic.code == "R401"
@@ -202,7 +202,7 @@ def test_an_undecided_precondition_is_checked_on_the_actual_shapes() -> None:
     assert diagnostic.caption == "`x` is Tensor([2, 8], float32), `y` is Tensor([3, 4], float32)"
 
 
-def test_the_caller_of_a_door_is_blamed_with_its_call() -> None:
+def test_the_caller_of_an_entry_check_is_blamed_with_its_call() -> None:
     module = rx.loads("""@g = fn(x : Tensor([n, 2], float32)) : Tensor([n, 2], float32) { x }
 @f = fn(x : Tensor([n, m], float32)) : Tensor {
   @g(x)
@@ -580,13 +580,13 @@ def test_a_size_says_whether_it_is_exact_and_what_bounds_it() -> None:
 
 
 def test_shapes_that_fit_only_empty_tensors_say_so_among_the_conditions() -> None:
-    text = "@door = fn(x : Tensor([0, m]), y : Tensor([n, m])) : Tensor([n, m]) { y }\n"
+    text = "@entry_check = fn(x : Tensor([0, m]), y : Tensor([n, m])) : Tensor([n, m]) { y }\n"
     text += "@body = fn(x : Tensor([n, 15])) { @reshape(x, [n, 4, 4]) }\n"
     module = rx.loads(text, allow_empty=True)
-    assert module.door.shapes(x=("a", "b"), y=(3, "c")).conditions == ("a == 0", "b == c")
+    assert module.entry_check.shapes(x=("a", "b"), y=(3, "c")).conditions == ("a == 0", "b == c")
     assert module.body.shapes(x=("a", 15)).conditions == ("a == 0",)
     assert module.body.shapes(x=(0, 15)) == (0, 4, 4)
-    for call in (lambda: module.door.shapes(x=(2, "b"), y=(3, "c")), lambda: module.body.shapes(x=(2, 15))):
+    for call in (lambda: module.entry_check.shapes(x=(2, "b"), y=(3, "c")), lambda: module.body.shapes(x=(2, 15))):
         with pytest.raises(rx.ShapeError):
             call()
 

@@ -73,7 +73,7 @@ CALLS = [
 def test_what_is_decided_at_a_call_does_not_run_there(call: str) -> None:
     text = HELPERS + MAIN.replace("CALL", call)
     args = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
-    assert checks_made(text, *args) == 2 + 4 + 2  # the door: two ranks, four sizes, two dtypes
+    assert checks_made(text, *args) == 2 + 4 + 2  # the entry check: two ranks, four sizes, two dtypes
     main = simplified(text).partition("@main = ")[2]
     assert not any(f"@{name}(" in main for name in ("mm_any", "either", "outer", "sized", "again"))
 

@@ -128,7 +128,7 @@ def test_r4_a_literal_side_fixes_the_result() -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [("[3, n]", "[4, m]"), ("[4 * m]", "[15]")])
-def test_r4_what_no_size_can_mend_is_refuted(a: str, b: str) -> None:
+def test_r4_what_no_size_can_fix_is_refuted(a: str, b: str) -> None:
     refused(add(a, b))
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from rxlang import pipeline
-from rxlang.helps import signatures, trials
-from rxlang.helps.offer import with_helps
+from rxlang.fixes import signatures, trials
+from rxlang.fixes.ranked import with_helps
 from rxlang.simplify import implementations, program, turns, walk, weakest
 from rxlang.simplify.solver.conditions import eq, ge
 from rxlang.simplify.solver.facts import Facts
@@ -16,8 +16,8 @@ from rxlang.simplify.solver.sizes import only_var as var_of
 from rxlang.simplify.solver.terms import (
     Allowance,
     OutOfSteps,
-    Purse,
     Share,
+    StepBudget,
     TooLarge,
     charge,
     over,
@@ -57,39 +57,39 @@ def body(*lines):
 
 
 def test_an_allowance_ends_and_the_one_around_it_goes_on():
-    with Purse(1_000) as purse:
+    with StepBudget(1_000) as budget:
         with Allowance(100):
             with pytest.raises(OutOfSteps), Allowance(10):
                 charge(11)
             charge(50)
-        assert purse.spent == 61
+        assert budget.spent == 61
 
 
-def test_an_empty_purse_leaves_what_is_plain_until_its_reserve_is_spent_too():
-    with Purse(100) as purse:
-        purse.take(120)
+def test_an_empty_budget_leaves_what_is_plain_until_its_reserve_is_spent_too():
+    with StepBudget(100) as budget:
+        budget.take(120)
         with Allowance(1_000, 20):
             charge(20)
-        assert purse.room(20) == 20
-        purse.take(20)
-        assert purse.room(20) == 0
+        assert budget.room(20) == 20
+        budget.take(20)
+        assert budget.room(20) == 0
 
 
 def test_what_is_taken_elsewhere_counts_for_no_more_than_the_program_has():
-    with Purse(100) as purse:
+    with StepBudget(100) as budget:
         with Allowance(80):
             charge(70)
             with Allowance(10):
                 spend(1_000)
-        assert (purse.left, purse.spent) == (0, 100)
+        assert (budget.left, budget.spent) == (0, 100)
         with Allowance(80, 20):
             spend(1_000)
-        assert purse.spent == 120
+        assert budget.spent == 120
 
 
-def test_a_purse_within_a_purse_has_no_more_than_that():
-    with Purse(100) as around:
-        with Purse(1_000) as within:
+def test_a_budget_within_a_budget_has_no_more_than_that():
+    with StepBudget(100) as around:
+        with StepBudget(1_000) as within:
             assert within.left == 100
             within.take(40)
         assert (around.left, around.spent) == (60, 40)
@@ -98,7 +98,7 @@ def test_a_purse_within_a_purse_has_no_more_than_that():
 def test_with_a_fact_that_was_given_up_nothing_is_said_to_be_possible():
     n, m = var("n", 1), var("m", 2)
     facts = Facts()
-    with Purse(0):
+    with StepBudget(0):
         facts.assume(eq(n * 7 // 3, m * m + 5))
     assert facts.decide(ge(n, 4)).kind == "unknown"
     assert facts.satisfiable() is None
@@ -111,33 +111,33 @@ def test_a_scope_forgets_that_a_fact_was_given_up():
     n, m = var("n", 1), var("m", 2)
     facts = Facts()
     facts.push()
-    with Purse(0):
+    with StepBudget(0):
         facts.assume(eq(n * 7 // 3, m * m + 5))
     facts.pop()
     assert facts.decide(ge(n, 4)).kind == "open"
 
 
 def test_what_is_walked_takes_from_the_steps_where_no_more_may_be_walked():
-    with Purse(100, 50) as purse:
+    with StepBudget(100, 50) as budget:
         stride(40)
-        assert (purse.walks, purse.gone) == (10, 0)
+        assert (budget.walks, budget.gone) == (10, 0)
         with Share(30):
             stride(30)
-        assert (purse.walks, purse.gone, purse.walked) == (0, 0, 70)  # the function had so many for itself
+        assert (budget.walks, budget.gone, budget.walked) == (0, 0, 70)  # the function had so many for itself
         stride(60)
         assert not spent()
         stride(100)
         assert over()
-    assert purse.ended
+    assert budget.ended
 
 
 def test_of_a_program_that_may_walk_on_nothing_is_left_unread():
-    with Purse(0, 50) as purse:
+    with StepBudget(0, 50) as budget:
         assert spent()
         assert not over()
         stride(50)
         assert over()
-    assert purse.ended
+    assert budget.ended
 
 
 # Sizes
@@ -454,7 +454,7 @@ def test_no_program_of_the_project_comes_to_the_end_of_its_steps():
 
 
 @pytest.mark.parametrize("walks", [0, 100_000])
-def test_with_fewer_steps_no_other_mend_is_offered(walks, monkeypatch):
+def test_with_fewer_steps_no_other_fix_is_offered(walks, monkeypatch):
     text = (
         "@g = fn(x : Tensor([n, k], float32), w : Tensor([k, m], float32)) : Tensor([n, m], float32) { @matmul(x, w) }\n"
         "@f = fn(x : Tensor([n, k], float32), w : Tensor([m, k], float32), s : Size) : Tensor([n, m], float32) {\n"
@@ -508,7 +508,7 @@ def test_long_functions_are_done_soon(kind):
 def test_a_program_without_steps_is_checked_at_run_time():
     text = long_programs.program("calls", 2)
     checked = check(text).checked
-    with Purse(0):
+    with StepBudget(0):
         spent = check(text)
     assert spent.ok
     assert spent.counts.refuted == 0
@@ -632,10 +632,10 @@ def test_what_is_asked_of_a_program_later_has_an_end_too(monkeypatch, asked):
 
 def test_a_name_is_explained_within_the_steps_of_the_program():
     checked = check(long_programs.program("known rows", 3)).checked
-    with Purse(1 << 40) as purse:
+    with StepBudget(1 << 40) as budget:
         checked.explain("t1")
-    assert purse.spent < STEPS
-    assert purse.spent + purse.walked < 2 * (checked.steps + checked.walked)
+    assert budget.spent < STEPS
+    assert budget.spent + budget.walked < 2 * (checked.steps + checked.walked)
 
 
 @pytest.mark.parametrize("kind", ["known rows", "maps", "wrong functions"])

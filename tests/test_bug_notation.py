@@ -103,7 +103,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_bug_of_a_kind_is_one_error_and_its_mend_none(kind: str) -> None:
+def test_a_bug_of_a_kind_is_one_error_and_its_fix_none(kind: str) -> None:
     wrong, right = KINDS[kind]
     assert [d.severity for d in said(wrong)] == ["error"]
     assert not [d for d in said(right) if d.severity == "error"]

@@ -42,7 +42,7 @@ FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
 }"""
 
 
-def test_a_door_is_one_size_check_beside_rank_and_dtype() -> None:
+def test_an_entry_check_is_one_size_check_beside_rank_and_dtype() -> None:
     lines = function_text(code(FF), "f_ff")
     tests = [line for line in lines if "raise" in line]
     assert tests == ["if not ((v_x_d1 % 4) == 0 and v_x.dtype is D_int8): raise Failed"]
@@ -55,7 +55,7 @@ def test_proved_checks_leave_no_code() -> None:
     assert len(function_text(made, "b_f")) == 2
 
 
-def test_a_call_that_was_decided_skips_the_callees_door() -> None:
+def test_a_call_that_was_decided_skips_the_callees_entry_check() -> None:
     made = code("""@g = fn(x : Tensor([n, 2], float32)) : Tensor([n, 2], float32) { x + x }
 @f = fn(x : Tensor([n, 2], float32)) : Tensor([n, 2], float32) { @g(x) }""")
     assert "b_g(v_x)" in " ".join(function_text(made, "f_f__impl"))

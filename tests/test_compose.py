@@ -100,12 +100,12 @@ def test_a_function_may_stand_in_a_row_more_than_once() -> None:
         h(zeros(2, 24), zeros(2))
 
 
-def test_a_door_that_is_decided_is_not_asked_again() -> None:
-    """The one thing that a door asks and shapes do not tell: whether it is asked."""
-    door = third.__rx_door__
+def test_an_entry_check_that_is_decided_is_not_asked_again() -> None:
+    """The one thing that an entry check asks and shapes do not tell: whether it is asked."""
+    entry_check = third.__rx_entry_check__
     decided = rx.compose(both_halves, third)
-    reached = [line for own in door._lines(decided=True) for line in own if line.reached is not None]
-    every = [line for own in door.lines for line in own if line.reached is not None]
+    reached = [line for own in entry_check._lines(decided=True) for line in own if line.reached is not None]
+    every = [line for own in entry_check.lines for line in own if line.reached is not None]
     assert rx.signature(decided).residual == () and len(reached) < len(every)
     assert all(str(line.reached.origin.declared.subject) == "the result of @third" for line in reached)
 
@@ -115,7 +115,7 @@ def both_halves(x):
     return np.tile(x, (1, 6))
 
 
-def test_the_result_of_the_last_is_checked_where_its_door_is_decided() -> None:
+def test_the_result_of_the_last_is_checked_where_its_entry_check_is_decided() -> None:
     wrong = rx.checked("fn(x : Tensor([n, m], e)) : Tensor([m, n], e)")(lambda x: x)
     with pytest.raises(rx.ShapeError, match="needs axis 0 of its result to be 4"):
         rx.compose(halve, wrong)(zeros(3, 8), zeros(3))
@@ -134,7 +134,7 @@ def test_what_is_wrapped_around_a_function_stays_around_it() -> None:
 
 
 def test_what_is_wrapped_around_a_function_gives_what_it_gives() -> None:
-    """The signature is that of the function inside: the door behind it stays."""
+    """The signature is that of the function inside: the entry check behind it stays."""
 
     @wraps(flat)
     def shorter(x):
@@ -207,7 +207,7 @@ def test_shapes_of_a_function_are_told_without_data() -> None:
 
 
 def test_a_row_refuses_what_its_functions_refuse_in_turn_and_nothing_else() -> None:
-    """The parts, with all their doors, are what a row has to be."""
+    """The parts, with all their entry checks, are what a row has to be."""
     for case in fuzz.cases("compositions"):
         with case as seed:
             made = RandomSignature(seed)

@@ -20,7 +20,7 @@ WORDS = {
 }
 RIGHT = "let a = @ones([2, 3])\n"
 WRONG = "let  a = @ones([2, 3]) + @ones([5])\n"
-MENDED = "@f = fn(x : Tensor([n, 4], float32)) : Tensor([n, 5], float32) { x }\n"
+FIXED = "@f = fn(x : Tensor([n, 4], float32)) : Tensor([n, 5], float32) { x }\n"
 
 
 def hidden(text: str) -> list[str]:
@@ -52,7 +52,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(
-    ("word", "text"), list(zip(WORDS, [RIGHT, WRONG, MENDED, "let = \n", WRONG, MENDED], strict=True))
+    ("word", "text"), list(zip(WORDS, [RIGHT, WRONG, FIXED, "let = \n", WRONG, FIXED], strict=True))
 )
 def test_the_name_of_a_file_is_shown_escaped(said, word: str, text: str) -> None:  # noqa: ANN001
     name = f"{WORDS[word]}.rx"

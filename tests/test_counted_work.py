@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang import pipeline
-from rxlang.helps.numbers.screen import Screen
-from rxlang.helps.tree import Tree
+from rxlang.fixes.numbers.screen import Screen
+from rxlang.fixes.tree import Tree
 from rxlang.lang.source import Source
 from rxlang.ops.model import TensorInfo
 from rxlang.simplify import propagate

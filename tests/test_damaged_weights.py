@@ -150,7 +150,7 @@ def test_a_file_that_changes_after_it_was_checked_is_refused(tmp_path: Path, suf
 
 
 @pytest.mark.parametrize("way", ["api", "command"])
-def test_both_doors_compare_what_is_loaded_with_what_was_checked(
+def test_both_entry_checks_compare_what_is_loaded_with_what_was_checked(
     tmp_path: Path,
     command,
     monkeypatch: pytest.MonkeyPatch,

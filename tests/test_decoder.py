@@ -95,7 +95,7 @@ def test_what_the_loops_write_is_what_a_host_would_write(length: int, turns: int
     np.testing.assert_array_equal(decoder().generate_fixed(ids, turns, length + turns, model()), text)
 
 
-def test_a_text_that_does_not_fit_into_the_cache_is_refused_at_the_door() -> None:
+def test_a_text_that_does_not_fit_into_the_cache_is_refused_on_entry() -> None:
     with pytest.raises(rx.ShapeError, match=r"@generate_fixed needs `s \+ n <= c` to hold, but s is 7, n is 2, c is 8"):
         decoder().generate_fixed(golden()["long0_ids"], 2, 8, model())
 

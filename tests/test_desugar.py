@@ -13,7 +13,7 @@ from rxlang import pipeline
 from rxlang.cli.main import invoke
 from rxlang.desugar.desugar import desugar
 from rxlang.desugar.errors import nearest
-from rxlang.helps.edits import applied
+from rxlang.fixes.edits import applied
 from rxlang.lang import core, sweet
 from rxlang.lang.codes import CODES
 from rxlang.lang.core_printer import print_expr, print_program, print_stmt
@@ -118,7 +118,7 @@ def test_the_notes_matmul_has_the_notes_assertions_in_their_order() -> None:
     assert len(find(program, "matmul").checks) == 4
 
 
-def test_one_size_check_at_the_door_of_the_fast_flatten() -> None:
+def test_one_size_check_on_entry_of_the_fast_flatten() -> None:
     wrapper = find(fine((HERE.parent / "examples" / "ff.rx").read_text()), "ff")
     shown = [print_stmt(s) for s in wrapper.checks]
     assert [s for s in shown if ".dim(" in s] == ["assert x.dim(1) % 4 == 0"]
@@ -477,7 +477,7 @@ def test_names_in_unreadable_text_are_not_reported_again() -> None:
     assert {d.code[:2] for d in errors(diagnostics)} == {"E1"}
 
 
-def test_what_follows_from_mended_text_is_not_reported() -> None:
+def test_what_follows_from_fixed_text_is_not_reported() -> None:
     text = "@f = fn(x : Tensor([2n])) : Tensor([n, 2]) { @reshape(x, [n, 2]) }\nlet y = @nope(3)\nlet z = 3 − 2"
     _, diagnostics = run(text)
     assert [d.code[:2] for d in errors(diagnostics)] == ["E1", "E1", "E2"]
@@ -634,14 +634,14 @@ def test_a_result_that_begins_with_a_minus_is_told_how_it_is_written(body: str, 
         ("if (n > 1) { let y = x\n -y } else { x }", None),
     ],
 )
-def test_a_result_that_begins_with_a_minus_is_one_mistake_and_mended(body: str, meant: str | None) -> None:
+def test_a_result_that_begins_with_a_minus_is_one_mistake_and_fixed(body: str, meant: str | None) -> None:
     head = "@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {\n  "
     _, found = run(f"{head}{body}\n}}")
     (said,) = errors(found)
     assert said.code == "E210" and said.span.text.startswith("-")
-    mended = applied(f"{head}{body}\n}}", said.edits)
-    assert meant is None or mended == f"{head}{meant}\n}}"
-    assert errors(run(mended)[1]) == []
+    fixed = applied(f"{head}{body}\n}}", said.edits)
+    assert meant is None or fixed == f"{head}{meant}\n}}"
+    assert errors(run(fixed)[1]) == []
 
 
 def test_an_underscore_may_stand_for_several_parts_of_a_tuple() -> None:

@@ -305,7 +305,7 @@ def test_the_shape_program_says_what_checking_says(name: str, sizes: dict[str, A
     assert not fits or (isinstance(value, TensorInfo) and tuple(state.resolve(value.shape)) == shape)
 
 
-def test_a_stage_behind_the_door_leaves_the_shape_to_checking() -> None:
+def test_a_stage_behind_the_entry_check_leaves_the_shape_to_checking() -> None:
     module = rx.loads((ROOT / "tests" / "goldens" / "dps" / "staged.rx").read_text(encoding="utf-8"))
     assert result_shape(module._pairs["keep"], {"v_x": (3, 2), "v_mask": (3,)}) is None
     assert [str(s) for s in module.keep.shapes(x=(3, 2), mask=(3,))] == ["k", "2"]

@@ -61,7 +61,7 @@ def test_a_name_that_stands_twice_is_bound_and_only_noted() -> None:
     assert told("@f = fn(x : Tensor([n], e), double : DType) : Tensor([n], double) { @cast(x, double) }") == []
 
 
-def test_a_slip_that_stands_twice_is_noted_with_its_mend() -> None:
+def test_a_slip_that_stands_twice_is_noted_with_its_fix() -> None:
     for case in fuzz.cases("slips that stand twice"):
         with case as seed:
             rng = random.Random(seed)
@@ -80,7 +80,7 @@ def test_a_lone_name_in_a_result_says_nothing_and_is_noted() -> None:
     assert (said.code, said.span.text) == ("N201", "e")
 
 
-def test_the_mend_is_told_and_a_signature_is_left_to_its_author(
+def test_the_fix_is_told_and_a_signature_is_left_to_its_author(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "f.rx"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from rxlang.cli.main import invoke
-from rxlang.helps.edits import applied
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.edits import applied
+from rxlang.fixes.ranked import with_helps
 from rxlang.lang.diagnostics import Diagnostic
 
 EIGHT = Path(__file__).parent / "goldens" / "eight"

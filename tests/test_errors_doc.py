@@ -1,4 +1,4 @@
-"""The pages about diagnostics: each wrong program gets its code, each mend is accepted, and no code is without a page.
+"""The pages about diagnostics: each wrong program gets its code, each fix is accepted, and no code is without a page.
 
 A page is cli/errors/CODE.md. A remark before a program says what it is: `wrong` gets the code, `right` does not, `run` asks
 for the outcome of a run with the words that follow, and a file's name makes it a file that the next ones import.
@@ -83,7 +83,7 @@ Each line is there for one thing, and nothing is said twice:
    A fix keeps the values: it arranges them otherwise (an axis, a transpose, `keepdims`, the order of arguments, an offset, a
    name of the same sort) or declares another size. It cuts nothing off, makes no tensor that the program writes itself larger
    or smaller, and casts no labels. Only where the result is declared with its axes does it change pads or strides.
-   `rx check --fix` applies the changes that leave no choice, and says of each other message why it was left: several mends are
+   `rx check --fix` applies the changes that leave no choice, and says of each other message why it was left: several fixes are
    possible, a `where` is for the author to write, and so on. It adds no condition, changes no signature, removes no
    operation.
 
@@ -128,7 +128,7 @@ def is_part(program: Program) -> bool:
 
 
 @pytest.mark.parametrize("code", list(CODES))
-def test_the_wrong_program_gets_the_code_and_the_mend_does_not(
+def test_the_wrong_program_gets_the_code_and_the_fix_does_not(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -175,7 +175,7 @@ def test_python_sessions_print_what_the_page_says(path: Path) -> None:
 def test_every_code_in_the_sources_has_a_page() -> None:
     pages = {path.stem for path in PAGES.glob("*.md")}
     assert pages == set(CODES)
-    rooms = ("lang", "desugar", "simplify", "interp", "frontends", "helps", "cli", "ops")
+    rooms = ("lang", "desugar", "simplify", "interp", "frontends", "fixes", "cli", "ops")
     files = [*ROOT.glob("*.py"), *(f for room in rooms for f in (ROOT / room).rglob("*.py") if f.name != "codes.py")]
     assert {f.name for f in files if re.search(r'"[EWNR]\d{3}"', f.read_text(encoding="utf-8"))} == set()
 

@@ -70,7 +70,7 @@ def test_the_u_net_is_numpys(n: int, c: int, h: int, w: int, f: int) -> None:
     np.testing.assert_allclose(made, conv2d(y, last), rtol=1e-3, atol=1e-4)
 
 
-def test_the_condition_of_the_u_net_is_derived_and_kept_at_its_door() -> None:
+def test_the_condition_of_the_u_net_is_derived_and_kept_at_its_entry_check() -> None:
     derived, *sizes = run("unet")
     signature = example("unet").unet.signature
     assert derived.split("  # ")[0].split(" = fn")[1] == signature.split(" = fn")[-1]

@@ -146,7 +146,7 @@ def test_a_scope_leaves_nothing_behind_whatever_was_learnt_in_it():
 
     for case in fuzz.cases("scopes of facts"):
         with case as seed:
-            world = Worlds(seed)
+            world = Assignments(seed)
             facts = knowing(*(world.cond() for _ in range(2)))
             before = everything(facts)
             before = (*(dict(part) for part in before[:4]), *before[4:])
@@ -231,7 +231,7 @@ def test_a_chain_of_two_hundred_facts_is_followed():
 
 
 def test_answers_of_z3_do_not_depend_on_the_questions_before():
-    world = Worlds(7)
+    world = Assignments(7)
     questions = [([world.cond(), world.cond()], [goal := world.cond(), negate(goal)]) for _ in range(40)]
     session, backwards = Session(), Session()
     first = [session.solve(*q) for q in questions]
@@ -255,7 +255,7 @@ def test_a_question_that_z3_cannot_finish_ends_soon_as_unknown(asked):
 # ---------------------------------------------------------------- against z3 and enumeration
 
 
-class Worlds:
+class Assignments:
     """Random facts over three bounded sizes, with all the points that satisfy them."""
 
     def __init__(self, seed):
@@ -294,7 +294,7 @@ def test_no_verdict_differs_from_enumeration(near, monkeypatch):
     kinds = {}
     for case in fuzz.cases("facts"):
         with case as seed:
-            world = Worlds(seed)
+            world = Assignments(seed)
             known = [world.cond() for _ in range(world.random.choice([0, 1, 2, 3]))]
             asked = world.cond()
             bounded = [c for t in (n, m, i) for v in variables(t) for c in (ge(t, RANGE[v][0]), le(t, RANGE[v][-1]))]

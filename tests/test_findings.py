@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rxlang.pipeline import Report, check_text
 from rxlang.simplify.known.finding import Finding
-from rxlang.simplify.voice.preconditions import Precondition
+from rxlang.simplify.messages.preconditions import Precondition
 
 FOLLOWS = """@f = fn(x : Tensor([n, 5], float32), y : Tensor([m, 5], float32), z : Tensor([k, 5], float32)) {
   let a = x + y

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from rxlang.helps.edits import applied
-from rxlang.helps.fix import fixed
-from rxlang.helps.offer import offers
+from rxlang.fixes.applied import fixed
+from rxlang.fixes.edits import applied
+from rxlang.fixes.ranked import ranked
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_text
+from support.fix_grader import grade, judged
 from support.fuzz import cases, count
-from support.mend_grader import grade, judged
 from support.mistakes import CORPORA, mutated, read_mistakes, read_programs
 
 HERE = Path(__file__).parent
@@ -138,8 +138,8 @@ PAIRS = {name: one for group in GROUPS for name, one in group.items()}
 
 def first_fix(text: str) -> str | None:
     """The program after the first fix that is offered."""
-    found = [o for o in offers(check_text(text, "a.rx", HERE), HERE) if o.diagnostic.is_wrong and o.mends]
-    return applied(text, found[0].mends[0].edits) if found else None
+    found = [o for o in ranked(check_text(text, "a.rx", HERE), HERE) if o.diagnostic.is_wrong and o.fixes]
+    return applied(text, found[0].fixes[0].edits) if found else None
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -166,8 +166,8 @@ def test_what_fix_writes_computes_what_was_meant(name: str) -> None:
 ])  # fmt: skip
 def test_no_fix_makes_other_values(body: str, never: str) -> None:
     text = f"@f = fn(p : Tensor([n, c], float32), y : Tensor([n], float32)) : Tensor where c >= 1 {{\n  {body}\n}}\n"
-    for offer in offers(check_text(text, "a.rx", HERE), HERE):
-        for fix in offer.mends:
+    for offer in ranked(check_text(text, "a.rx", HERE), HERE):
+        for fix in offer.fixes:
             after = applied(text, fix.edits)
             assert "@slice(" not in after and "@one_hot(@cast" not in after
             assert after.count(never) == text.count(never) or never.startswith("@zeros"), after
@@ -204,7 +204,7 @@ def test_the_first_fix_of_planted_mistakes_is_right_for_two_in_three_and_fix_wri
             mutant = mutated(programs[row.program], row.operator, row.seed)
             assert mutant is not None
             verdict = judged(programs[row.program], mutant.text, mutant.line)
-            tried, right = tried + 1, right + (verdict.mend_grade is not None and verdict.mend_grade.is_right)
-            count("values after a fix", verdict.mend_grade.word if verdict.mend_grade is not None else "only words")
+            tried, right = tried + 1, right + (verdict.help_grade is not None and verdict.help_grade.is_right)
+            count("values after a fix", verdict.help_grade.word if verdict.help_grade is not None else "only words")
             assert verdict.fix_grade is None or verdict.fix_grade.is_right, json.dumps(row)
     assert right >= 0.65 * tried

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.helps.edits import applied
-from rxlang.helps.fix import fixed, fixed_and_left
-from rxlang.helps.offer import offers
+from rxlang.fixes.applied import fixed, fixed_and_left
+from rxlang.fixes.edits import applied
+from rxlang.fixes.ranked import ranked
 from rxlang.lang.source import Source
 from rxlang.ops import elsewhere
 from rxlang.ops.registry import lookup
@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 HEAD = "@f = fn(x : Tensor([3, 4], float32), y : Tensor([4, 3], float32)) : Tensor {{ {} }}\n"
 
 
-def mended(body: str) -> str:
+def after_fixes(body: str) -> str:
     """The body after `--fix`."""
     return body_of(fixed(Source("a.rx", HEAD.format(body)), HERE)[0])
 
@@ -33,8 +33,8 @@ def body_of(text: str) -> str:
 
 
 def first_offered(body: str) -> str:
-    found = next(offers(check_text(HEAD.format(body), "a.rx", HERE), HERE))
-    return body_of(applied(HEAD.format(body), found.mends[0].edits))
+    found = next(ranked(check_text(HEAD.format(body), "a.rx", HERE), HERE))
+    return body_of(applied(HEAD.format(body), found.fixes[0].edits))
 
 
 # What is written elsewhere, and what `--fix` makes of it.
@@ -80,7 +80,7 @@ FIXED = [
     ("let h = x.dim(0) + 1; @zeros([h])", "let h : Size = x.dim(0) + 1; @zeros([h])"),
     ("let z : torch.Tensor = x; z", "let z : Tensor = x; z"),
 ]
-# What may mean something else here, with the mend that is offered.
+# What may mean something else here, with the fix that is offered.
 LEFT = [
     ("x.T", "@matrix_transpose(x)"),
     ("x.std(0)", "@std(x, 0)"),
@@ -102,7 +102,7 @@ LEFT = [
 
 @pytest.mark.parametrize(("body", "wanted"), FIXED)
 def test_a_call_from_elsewhere_is_written_in_the_words_of_rx(body: str, wanted: str) -> None:
-    assert mended(body) == wanted
+    assert after_fixes(body) == wanted
     assert body == wanted or rx.check_source(HEAD.format(wanted)).ok
 
 
@@ -110,7 +110,7 @@ def test_a_call_from_elsewhere_is_written_in_the_words_of_rx(body: str, wanted: 
 def test_what_may_mean_something_else_here_is_offered_and_left(body: str, wanted: str) -> None:
     assert first_offered(body) == wanted
     found = fixed_and_left(Source("a.rx", HEAD.format(body)), HERE)
-    assert found.done == () and found.left[0].reason != "no mend is known"
+    assert found.done == () and found.left[0].reason != "no fix is known"
 
 
 # NumPy's own calls, those with nothing certain in their results left out.

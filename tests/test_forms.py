@@ -19,8 +19,8 @@ TREES = ("core", "sweet")
 ASKING = {
     "desugar/applied", "desugar/arguments", "desugar/compounds", "desugar/invert", "desugar/levels", "desugar/literals",
     "desugar/shapes", "desugar/type_names", "desugar/values", "desugar/written", "desugar/defaults",
-    "helps/families/attributes", "helps/families/literals", "helps/families/ranks", "helps/families/slips",
-    "helps/families/sorts", "helps/numbers/chosen_sizes", "helps/numbers/evaluator", "helps/tree",
+    "fixes/families/attributes", "fixes/families/literals", "fixes/families/ranks", "fixes/families/typos",
+    "fixes/families/sorts", "fixes/numbers/chosen_sizes", "fixes/numbers/evaluator", "fixes/tree",
     "ops/signature", "editor/names", "editor/symbols",
 }  # fmt: skip
 

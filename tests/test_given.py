@@ -1,4 +1,4 @@
-"""Conditions from outside: `--given` and `given=` add to the doors of functions without touching the source."""
+"""Conditions from outside: `--given` and `given=` add to the entry checks of functions without touching the source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_given_condition_proves_what_one_in_the_source_would() -> None:
     assert given.counts.residual == 0 < rx.check_source(EMBED).counts.residual
 
 
-def test_a_given_condition_refuses_at_the_door_in_the_words_of_a_where() -> None:
+def test_a_given_condition_refuses_on_entry_in_the_words_of_a_where() -> None:
     module = rx.loads(EMBED, given=["@embed: 1 <= b, b <= 64", "@embed: t % 4 == 0"])
     assert module.embed(f32(1, 4)).shape == (1, 4) and module.embed(f32(64, 4)).shape == (64, 4)
     for shape, words in (((0, 4), "1 <= b"), ((65, 4), "b <= 64"), ((2, 3), "t % 4 == 0")):
@@ -73,7 +73,7 @@ def test_conditions_that_no_sizes_satisfy_are_an_error() -> None:
     assert not rx.check_source(EMBED, given=["@embed: b < 3", "@embed: b > 7"]).ok
 
 
-def test_a_condition_on_what_the_body_chooses_is_none_at_the_door() -> None:
+def test_a_condition_on_what_the_body_chooses_is_none_on_entry() -> None:
     with pytest.raises(rx.CheckError, match="nothing is called `q`"):
         rx.loads(EMBED, given=["@embed: q == 2"])
 

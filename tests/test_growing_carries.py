@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.helps.edits import applied
-from rxlang.helps.offer import offers
+from rxlang.fixes.edits import applied
+from rxlang.fixes.ranked import ranked
 from rxlang.pipeline import check_text
 
 HEAD = "@f = fn(x : Tensor([n, d], float32), k : Size) : Tensor {\n"
@@ -31,10 +31,10 @@ CHANGING = (
 )  # fmt: skip
 
 
-def mended(text: str) -> tuple[str, str]:
-    """What the first mend says of the first error, and the text with it."""
-    found = next(o for o in offers(check_text(text, "a.rx", Path()), Path()) if o.diagnostic.severity == "error")
-    return found.mends[0].text, applied(text, found.mends[0].edits)
+def fixed(text: str) -> tuple[str, str]:
+    """What the first fix says of the first error, and the text with it."""
+    found = next(o for o in ranked(check_text(text, "a.rx", Path()), Path()) if o.diagnostic.severity == "error")
+    return found.fixes[0].text, applied(text, found.fixes[0].edits)
 
 
 @pytest.mark.parametrize(("turns", "first", "turn", "type_", "plain"), GROWING)
@@ -42,7 +42,7 @@ def test_a_carry_without_annotation_that_grows_gets_one_with_its_size_per_turn(
     turns: str, first: str, turn: str, type_: str, plain: object
 ) -> None:
     loop = f"for i in {turns} with (acc = {first}) {{ {turn} }}"
-    says, text = mended(f"{HEAD}  let b = {loop}\n  b\n}}\n")
+    says, text = fixed(f"{HEAD}  let b = {loop}\n  b\n}}\n")
     assert says == f"`acc` grows in each turn: annotate it `acc : {type_}`"
     module, x = rx.loads(text), np.arange(6, dtype=np.float32).reshape(2, 3)
     for k in (1, 2, 5):
@@ -53,7 +53,7 @@ def test_a_carry_without_annotation_that_grows_gets_one_with_its_size_per_turn(
 def test_a_carry_without_annotation_that_changes_otherwise_gets_a_name_for_its_size(
     loop: str, turn: str, condition: str
 ) -> None:
-    says, text = mended(f"{HEAD}  assert n >= 1\n  {loop} with (acc = x) {{ {turn} }}\n}}\n")
+    says, text = fixed(f"{HEAD}  assert n >= 1\n  {loop} with (acc = x) {{ {turn} }}\n}}\n")
     assert says.startswith("let the size change from turn to turn: `acc : Tensor([p, d], float32)`")
     assert f"where {condition}" in says and rx.check_source(text).ok
 

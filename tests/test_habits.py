@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import rxlang as rx
-from rxlang.helps.fix import fixed_and_left
+from rxlang.fixes.applied import fixed_and_left
 from rxlang.lang.source import Source
 
 HERE = Path(__file__).parent

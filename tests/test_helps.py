@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from rxlang import pipeline
 from rxlang.cli.main import invoke
-from rxlang.helps.edits import Places, applied, followed
-from rxlang.helps.fix import why_left
-from rxlang.helps.offer import Offer, offers, with_helps
+from rxlang.fixes.applied import why_left
+from rxlang.fixes.edits import Places, applied, followed
+from rxlang.fixes.ranked import Ranked, ranked, with_helps
 from rxlang.lang.diagnostics import Diagnostic, Edit
 from rxlang.lang.render import render_text
 from rxlang.lang.source import Source, Span
@@ -35,8 +35,8 @@ def report_of(text: str, **options: bool) -> pipeline.Report:
     return pipeline.check_text(text, "case.rx", HERE_BASE, (), pipeline.Options(**options))
 
 
-def offered(text: str) -> list[Offer]:
-    return list(offers(report_of(text), HERE_BASE))
+def offered(text: str) -> list[Ranked]:
+    return list(ranked(report_of(text), HERE_BASE))
 
 
 def helped(text: str) -> list[Diagnostic]:
@@ -322,17 +322,17 @@ def keys(diagnostics: tuple[Diagnostic, ...], place: Callable[[int], int]) -> Co
 def fails_of(text: str) -> Iterator[str]:
     """What is wrong with the helps that a program is offered."""
     before = report_of(text)
-    for offer in offers(before, HERE_BASE):
+    for offer in ranked(before, HERE_BASE):
         d = offer.diagnostic
-        for mend in offer.mends:
-            after = report_of(applied(text, mend.edits))
-            places = Places(mend.edits)
+        for fix in offer.fixes:
+            after = report_of(applied(text, fix.edits))
+            places = Places(fix.edits)
             had, has = keys(before.diagnostics, places.normal), keys(after.diagnostics, places.before)
             key = (d.code, places.normal(d.span.start))
             if has[key] >= had[key]:
-                yield f"{mend.text}: {d.message} is still there"
+                yield f"{fix.text}: {d.message} is still there"
             new = has - had
-            if mend.text.endswith("then W311 remains"):
+            if fix.text.endswith("then W311 remains"):
                 del new["W311", key[1]]
             if d.code.phase == "names":  # nobody looked at sizes before: what cannot be told of them is no worse
                 new = Counter({found: n for found, n in new.items() if not found[0].is_doubt})
@@ -341,7 +341,7 @@ def fails_of(text: str) -> Iterator[str]:
                 new = Counter({found: n for found, n in new.items() if found[0].phase == "text"})
                 new = Counter({at: n for at, n in new.items() if d.span.source.position(at[1])[0] != line})
             if new:
-                yield f"{mend.text}: new are {new}"
+                yield f"{fix.text}: new are {new}"
 
 
 @pytest.mark.parametrize("text", [text for text, _ in TABLE])
@@ -360,7 +360,7 @@ def test_the_helps_of_real_bugs_do_what_they_say() -> None:
         pytest.skip("the cases are not there")
     wrong = {name: found for name, text in programs if (found := list(fails_of(text)))}
     assert wrong == {}
-    assert sum(any(o.mends for o in offered(text)) for _, text in programs) > len(programs) * 0.75
+    assert sum(any(o.fixes for o in offered(text)) for _, text in programs) > len(programs) * 0.75
 
 
 TOKEN = re.compile(r"@?[A-Za-z_]\w*|\d+|[^\sA-Za-z_0-9]")
@@ -387,7 +387,7 @@ def test_the_helps_of_damaged_programs_do_what_they_say() -> None:
             random = Random(seed)
             text = damaged(random.choice(programs), random)
             assert list(fails_of(text)) == [], text
-            helps += any(o.mends for o in offered(text))
+            helps += any(o.fixes for o in offered(text))
     assert helps > 5
 
 
@@ -400,18 +400,18 @@ def test_the_helps_of_targets_that_are_no_shapes_do_what_they_say(shape: str) ->
 
 def test_the_same_program_gets_the_same_helps_again() -> None:
     for text, _ in TABLE[:10]:
-        first, second = ([[m.text for m in o.mends] for o in offered(text)] for _ in range(2))
+        first, second = ([[m.text for m in o.fixes] for o in offered(text)] for _ in range(2))
         assert first == second != []
 
 
 def test_operands_that_are_both_repeated_may_be_paired_and_nobody_but_the_user_does_it() -> None:
     text = f("p [b, 1]; y [b]", "@mean(@square(p - y))")
     offer = offered(text)[0]
-    assert [m.text for m in offer.mends] == [
+    assert [m.text for m in offer.fixes] == [
         "drop axis 1 of `p`: `@squeeze(p, axis=1) - y`",
         "add a last axis to `y`: `p - @expand_dims(y, axis=-1)`",
     ]
-    assert why_left(offer, Source("t.rx", text)).startswith("2 mends are possible: the help or ")
+    assert why_left(offer, Source("t.rx", text)).startswith("2 fixes are possible: the help or ")
 
 
 def test_where_nothing_of_an_annotation_fits_it_gives_way_first() -> None:
@@ -420,7 +420,7 @@ def test_where_nothing_of_an_annotation_fits_it_gives_way_first() -> None:
 
 
 def test_a_rank_is_declared_with_the_names_that_are_bound() -> None:
-    texts = [m.text for m in offered(f("x [1, 3]", "match_shape(x, [n], [n])\n  @zeros([n])"))[0].mends]
+    texts = [m.text for m in offered(f("x [1, 3]", "match_shape(x, [n], [n])\n  @zeros([n])"))[0].fixes]
     assert "declare the rank that it has: `[n, 3]`" in texts
 
 
@@ -436,12 +436,12 @@ def test_a_condition_is_not_offered_where_only_empty_tensors_would_satisfy_it() 
 
 def test_an_image_and_its_kernel_are_not_swapped_where_the_image_is_too_small() -> None:
     text = f("x [b, 16, 2, 2]; w [32, 16, 5, 5]", "@conv2d(x, w)")
-    assert not [m.text for o in offered(text) for m in o.mends if "swap" in m.text]
+    assert not [m.text for o in offered(text) for m in o.fixes if "swap" in m.text]
 
 
 def test_a_condition_that_nobody_can_read_is_not_offered() -> None:
     text = f("q [b, d]; k [b, t, d]", "@sum(k * q, axis=2)", "Tensor([b, t], float32)")
-    assert not [m.text for o in offered(text) for m in o.mends if "min(" in m.text]
+    assert not [m.text for o in offered(text) for m in o.fixes if "min(" in m.text]
 
 
 def test_a_condition_that_a_caller_does_not_meet_is_not_offered() -> None:
@@ -462,9 +462,9 @@ def test_a_function_whose_result_says_nothing_takes_a_condition() -> None:
     assert ") where n >= 6 {" in applied(text, helped(text)[0].edits)
 
 
-def test_one_name_for_two_sizes_is_the_same_mend_as_the_condition() -> None:
+def test_one_name_for_two_sizes_is_the_same_fix_as_the_condition() -> None:
     (offer,) = offered(f("x [n, m]; y [k, p]", "@matmul(x, y)"))
-    assert [m.meaning for m in offer.mends] == ["m == k"]
+    assert [m.meaning for m in offer.fixes] == ["m == k"]
 
 
 def test_line_ends_of_windows_stay() -> None:
@@ -477,7 +477,7 @@ def test_what_is_wrong_in_another_file_is_not_edited(tmp_path: Path) -> None:
     (tmp_path / "layer.rx").write_text(f("x [n, m]; y [k, p]", "@matmul(x, y)"))
     report = pipeline.check_text('import "layer.rx" as l\n', "main.rx", tmp_path)
     assert [d.code for d in report.diagnostics if d.severity != "note"] == ["W311"]
-    assert list(offers(report, tmp_path)) == []
+    assert list(ranked(report, tmp_path)) == []
 
 
 def test_a_call_of_another_file_s_function_gets_the_same_helps(tmp_path: Path) -> None:
@@ -508,9 +508,9 @@ def test_a_folder_has_the_helps_of_a_file_that_another_imports(rx: Callable[...,
 def test_a_program_that_cannot_be_read_is_offered_only_what_makes_it_readable() -> None:
     text = "@f = fn(x : Tensor) {\n  @sofmax(x\n}\n"
     [offer] = offered(text)
-    [mend] = offer.mends
-    assert applied(text, mend.edits) == text.replace("(x\n", "(x)\n")
-    assert why_left(offer, Source("t.rx", text)) == "the mend is a guess at what was meant"
+    [fix] = offer.fixes
+    assert applied(text, fix.edits) == text.replace("(x\n", "(x)\n")
+    assert why_left(offer, Source("t.rx", text)) == "the fix is a guess at what was meant"
 
 
 def test_a_large_program_costs_few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -523,7 +523,7 @@ def test_a_large_program_costs_few_checks(monkeypatch: pytest.MonkeyPatch) -> No
         count += 1
         return check(*args)
 
-    monkeypatch.setattr("rxlang.helps.offer.check_source", counting)
+    monkeypatch.setattr("rxlang.fixes.ranked.check_source", counting)
     assert len(offered(text)) == 150
     assert 10 < count <= 100
 
@@ -597,7 +597,7 @@ def test_fix_does_not_rewrite_what_is_declared_of_the_input(rx: Callable[..., Re
     path = tmp_path / "net.rx"
     text = f("x [b, 15]", "@reshape(x, [b, 4, 4])")
     path.write_text(text)
-    assert [m.text for m in offered(text)[0].mends] == ["write 16 for the 15 in line 1: `[b, 16]`"]
+    assert [m.text for m in offered(text)[0].fixes] == ["write 16 for the 15 in line 1: `[b, 16]`"]
     assert rx("check", "--fix", path)[0] == 1 and path.read_text() == text
 
 

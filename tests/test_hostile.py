@@ -455,7 +455,7 @@ REFUSED: dict[str, tuple[str, list[str]]] = {
         "@main = fn(x : Tensor([n, n // 0], float32)) : Tensor { x }",
         ["E311"],
     ),
-    "twice a size at one parameter's door works only on empty tensors": (
+    "twice a size at one parameter's entry check works only on empty tensors": (
         """
 @f = fn(x : Tensor([n, 4], float32), y : Tensor([n * 2, 4], float32)) : Tensor([n, 4], float32) { x }
 @main = fn(x : Tensor([_n, 4], float32)) : Tensor { @f(x, x) }

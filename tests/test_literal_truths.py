@@ -1,4 +1,4 @@
-"""Literal truths decide an `if` before the run, and a `let` of a size has the mend that names its sort."""
+"""Literal truths decide an `if` before the run, and a `let` of a size has the fix that names its sort."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang import pipeline
-from rxlang.helps.fix import fixed
+from rxlang.fixes.applied import fixed
 from rxlang.lang.source import Source
 
 RANKS = "@ranks = fn(x : Tensor([_n], float32), c : Tensor([], bool)) : Tensor { if (c) { x } else { @f2(x) } }\n"
@@ -24,14 +24,14 @@ def test_a_literal_truth_takes_one_arm(truth: str, body: str) -> None:
     assert report.ok and [d.code for d in report.diagnostics if d.severity == "warning"] == []
 
 
-def test_a_let_of_a_size_or_a_shape_is_mended_by_its_sort() -> None:
+def test_a_let_of_a_size_or_a_shape_is_fixed_by_its_sort() -> None:
     text = "@f = fn(x : Tensor([n, 4], float32)) : Tensor {\n  let k = n // 4\n  let s = [k, 4]\n  @ones(s)\n}\n"
     after, done = fixed(Source("p.rx", text), Path())
     assert after == text.replace("let k =", "let k : Size =").replace("let s =", "let s : Shape =")
     assert [d.text for d in done] == ["`let k : Size = n // 4` names it", "`let s : Shape = [k, 4]` names it"]
 
 
-def test_a_size_that_is_used_as_a_tensor_is_not_mended_by_its_sort() -> None:
+def test_a_size_that_is_used_as_a_tensor_is_not_fixed_by_its_sort() -> None:
     text = "@f = fn(x : Tensor([n], int64)) : Tensor([n], int64) {\n  let k = n // 4\n  x * k\n}\n"
     assert ": Size" not in fixed(Source("p.rx", text), Path())[0]
 

@@ -326,7 +326,7 @@ def test_a_name_that_a_carry_binds_and_nothing_uses_is_noted(body: str, unused: 
         ("while (true) with (a = x) { @foo(a) }", "E202", "@foo", None),
     ],
 )  # fmt: skip
-def test_a_mistake_in_a_loop_is_one_error_with_its_mend(body: str, code: str, message: str, help: str | None) -> None:
+def test_a_mistake_in_a_loop_is_one_error_with_its_fix(body: str, code: str, message: str, help: str | None) -> None:
     _, said = of_body(body)
     found = [d for d in said if d.severity == "error"]
     assert [d.code for d in found] == [code]

@@ -22,7 +22,7 @@ F = np.float32
 
 
 def loaded(name: str) -> rx.Module:
-    """A golden, without a doubt about it: every claim is proved or stands at the door, and no check is left inside."""
+    """A golden, without a doubt about it: every claim is proved or stands on entry, and no check is left inside."""
     text = (GOLDENS / f"{name}.rx").read_text(encoding="utf-8")
     return without_doubt(text)
 

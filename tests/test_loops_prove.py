@@ -11,8 +11,8 @@ import pytest
 import rxlang as rx
 import test_soundness as soundness
 from rxlang import pipeline
-from rxlang.helps.edits import applied
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.edits import applied
+from rxlang.fixes.ranked import with_helps
 from rxlang.interp.dps import pairs
 from rxlang.lang.diagnostics import Diagnostic
 from support import fuzz
@@ -166,8 +166,8 @@ GROWN = """@f = fn(x : Tensor([s, d], float32), n : Size) : {result} where n >= 
     ],
 )
 def test_a_carry_that_grows_takes_the_result_with_it(head: str, more: str, axis: int, wanted: list[str]) -> None:
-    mended = first_mend(GROWN.format(result="Tensor([s, d], float32)", head=head, more=more, axis=axis))
-    assert all(text in mended for text in wanted) and not said(mended)
+    fixed = first_fix(GROWN.format(result="Tensor([s, d], float32)", head=head, more=more, axis=axis))
+    assert all(text in fixed for text in wanted) and not said(fixed)
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_a_carry_that_grows_takes_the_result_with_it(head: str, more: str, axis:
         ("Tensor", ["Tensor([s + i, d]", "Tensor([s + i]"]),
     ],
 )
-def test_two_carries_that_grow_together_have_one_mend(result: str, wanted: list[str]) -> None:
-    mended = first_mend(f"""@f = fn(x : Tensor([s, d], float32), w : Tensor([s], float32), n : Size) : {result} where n >= 1 {{
+def test_two_carries_that_grow_together_have_one_fix(result: str, wanted: list[str]) -> None:
+    fixed = first_fix(f"""@f = fn(x : Tensor([s, d], float32), w : Tensor([s], float32), n : Size) : {result} where n >= 1 {{
   let (a, b) = for i in range(n) with (a : Tensor([s, d], float32) = x, b : Tensor([s], float32) = w) {{
     let h = @reshape(@matmul(b, a), [1, d])
     (@concat([a, h], axis=0), @concat([b, @ones([1], float32)], axis=0))
@@ -190,7 +190,7 @@ def test_two_carries_that_grow_together_have_one_mend(result: str, wanted: list[
   {"@matmul(b, a)" if result == "Tensor" else "(a, b)"}
 }}
 """)
-    assert all(text in mended for text in wanted) and not said(mended)
+    assert all(text in fixed for text in wanted) and not said(fixed)
 
 
 @pytest.mark.parametrize("more", ["y[0:1]", "y[:2]", "y[n - 1:]"])
@@ -205,11 +205,11 @@ def test_what_a_loop_gives_that_keeps_its_annotation_on_empty_tensors_alone_is_n
 
 
 def test_a_carry_that_grows_says_so_where_no_result_is_declared() -> None:
-    mended = first_mend(GROWN.format(result="Tensor", head="for i in range(n)", more="1, d", axis=0))
-    assert "acc : Tensor([s + i, d]" in mended and not said(mended)
+    fixed = first_fix(GROWN.format(result="Tensor", head="for i in range(n)", more="1, d", axis=0))
+    assert "acc : Tensor([s + i, d]" in fixed and not said(fixed)
 
 
-def first_mend(source: str) -> str:
+def first_fix(source: str) -> str:
     """The program with its first help, and no help empties a tensor."""
     report = with_helps(pipeline.check_text(source, "x.rx", Path(".")), Path("."))
     error = next(d for d in report.diagnostics if d.severity == "error")
@@ -277,16 +277,16 @@ def test_an_error_of_a_turn_says_which(loop: str, turn: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("loop", "mended"),
+    ("loop", "fixed"),
     [
         ("for i in range(n + 1) with (a = r) { a + y[i] }", "for i in range(n) with (a = r) { a + y[i] }"),
         ("for i in range(n) with (a = r) { a + y[i + 1] }", "for i in range(n) with (a = r) { a + y[i] }"),
         ("for i in range(9) with (a = r) { a + x[i] }", "for i in range(8) with (a = r) { a + x[i] }"),
     ],
 )
-def test_a_range_that_goes_one_too_far_has_its_mend(loop: str, mended: str) -> None:
+def test_a_range_that_goes_one_too_far_has_its_fix(loop: str, fixed: str) -> None:
     types = "x : Tensor([8, d], float32), y : Tensor([n, d], float32), r : Tensor([d], float32)"
-    assert mended in first_mend(f"@f = fn({types}) {{\n  {loop}\n}}\n")
+    assert fixed in first_fix(f"@f = fn({types}) {{\n  {loop}\n}}\n")
 
 
 def test_a_carry_that_would_have_less_than_nothing_is_told_of() -> None:

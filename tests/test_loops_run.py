@@ -468,11 +468,11 @@ def test_a_call_that_fails_inside_says_in_which_turn_it_was_made() -> None:
     with pytest.raises(ShapeError) as caught:
         made.f(X)
     assert "called from here, in @f, in turn 3 (i = 2)" in str(caught.value)
-    door = (
+    entry_check = (
         f"@g = fn(x : {V}, k : Size) : {V} where k < 2 {{ x }}\n"
         + f"@f = fn(x : {V}, t : int64) : {V} {{ for i in range(4) with (acc = x) {{ @g(acc, i + @item(t)) }} }}"
     )
-    assert message(door, X, np.array(1)) == "in turn 2 (i = 1), @g needs `k < 2` to hold, but k is 2"
+    assert message(entry_check, X, np.array(1)) == "in turn 2 (i = 1), @g needs `k < 2` to hold, but k is 2"
 
 
 def nested(depth: int, innermost: str) -> str:

@@ -116,7 +116,7 @@ async def test_a_diagnostic_has_its_place_its_page_and_its_reasons(client: Clien
     assert "3" in said.message and said.source == "rx"
 
 
-async def test_a_mend_takes_the_diagnostic_away(client: Client) -> None:
+async def test_a_fix_takes_the_diagnostic_away(client: Client) -> None:
     client.open("a1.rx", WRONG)
     [said] = await client.told("a1.rx", "E305")
     params = lsp.CodeActionParams(client.document("a1.rx"), said.range, lsp.CodeActionContext([said]))
@@ -195,7 +195,7 @@ async def test_hints_show_shapes_sizes_at_calls_and_what_stays_for_run_time(clie
     assert (1, " checked when it runs") in await hints(client, "open.rx")
 
 
-async def test_lenses_show_the_derived_signature_and_the_checks_at_the_door(client: Client) -> None:
+async def test_lenses_show_the_derived_signature_and_the_checks_on_entry(client: Client) -> None:
     client.open("open.rx", OPEN)
     lenses = await client.client.text_document_code_lens_async(lsp.CodeLensParams(client.document("open.rx")))
     titles = [x.command.title for x in lenses]

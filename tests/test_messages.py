@@ -8,7 +8,7 @@ import pytest
 from rxlang import pipeline
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.render import render_text
-from rxlang.simplify.voice.aligned import Row, aligned
+from rxlang.simplify.messages.aligned import Row, aligned
 
 
 def said(text: str, *codes: str) -> list[Diagnostic]:

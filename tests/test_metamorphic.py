@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rxlang.simplify.program import purse, shares
+from rxlang.simplify.program import budget, shares
 from support import fuzz, inlining, small_programs, tree_changes, weights
 from support import metamorphic as meta
 
@@ -24,7 +24,7 @@ LARGER = sorted([*(ROOT / "examples").rglob("*.rx"), *(ROOT / "tests" / "data" /
 # Of the programs that are drawn so many may be told something else, because reasoning about them met its allowance.
 AT_A_BUDGET = 0.005
 # More steps than these take a program to its allowance: a short one has no fewer.
-STEPS = purse(1) + shares({"main": 1})["main"]
+STEPS = budget(1) + shares({"main": 1})["main"]
 
 
 def pair(seed: int, change: meta.Change, folder: Path) -> tuple[str, meta.Said, meta.Said] | None:  # type: ignore[name-defined]
@@ -181,7 +181,7 @@ def known_otherwise(before: tree_changes.Told, after: tree_changes.Told, caller:
     found = [
         f"{n}: {s} {now.get(n)}"
         for n, s in known.items()
-        if not alike(s, now.get(n)) and not refused_at_the_door(before, s)
+        if not alike(s, now.get(n)) and not refused_on_entry(before, s)
     ]
     return found + ([f"ok: {before.ok} {after.ok}"] if before.ok != after.ok else [])
 
@@ -194,7 +194,7 @@ def alike(one: Any, other: Any) -> bool:
     return all(a == b or (a is not None and b is not None and a.isdigit() != b.isdigit()) for a, b in pairs)
 
 
-def refused_at_the_door(told: tree_changes.Told, shape: Any) -> bool:
+def refused_on_entry(told: tree_changes.Told, shape: Any) -> bool:
     """Whether nothing is known of a name because what it is bound to never works: a callee is not looked into then."""
     return not told.ok and shape[0] == "?"
 

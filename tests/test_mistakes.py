@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.helps.fix import fixed_and_left
+from rxlang.fixes.applied import fixed_and_left
 from rxlang.lang.source import Source
-from support.fuzz import cases, count
-from support.mend_grader import (
+from support.fix_grader import (
     Refused,
     arguments,
     assignments,
@@ -28,6 +27,7 @@ from support.mend_grader import (
     touched,
     types,
 )
+from support.fuzz import cases, count
 from support.mistakes import (
     CORPORA,
     MOST_OF_ONE_OPERATOR,
@@ -48,7 +48,7 @@ SAMPLE = 11  # every which mutant is checked here; `benchmarks/helps.py` checks 
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_architecture_is_accepted_and_leaves_nothing_to_check_but_at_the_doors(name: str) -> None:
+def test_an_architecture_is_accepted_and_leaves_nothing_to_check_but_on_entrys(name: str) -> None:
     report = rx.check_source(PROGRAMS[name])
     assert [d.message for d in report.diagnostics] == []
     assert report.counts.residual == 0
@@ -181,7 +181,7 @@ SCORES = """@scores = fn(q : Tensor([b, t, d], float32), k : Tensor([b, s, d], f
 """
 
 
-def mended(before: str, after: str) -> str:
+def fixed(before: str, after: str) -> str:
     assert before in SCORES
     return SCORES.replace(before, after)
 
@@ -190,30 +190,30 @@ def mended(before: str, after: str) -> str:
     "text, word",
     [
         (SCORES, "right"),
-        (mended("@matrix_transpose(k)", "@permute_dims(k, axes=[0, 2, 1])"), "right"),
-        (mended('@matmul(q, @matrix_transpose(k))', '@einsum("btd,bsd->bts", [q, k])'), "right"),
-        (mended("{\n  @softmax", "where s == d {\n  @softmax"), "narrower"),
-        (mended("{\n  @softmax", "{\n  assert t == s\n  @softmax"), "narrower"),
-        (mended("{\n  @softmax", "where s <= 4 {\n  @softmax"), "narrower"),
-        (mended("where t >= 1", "where t >= 2"), "narrower"),
-        (mended("x : Tensor([b, t, d], float32)", "x : Tensor([b, t, d * 2], float32)").replace("[b, d]", "[b, d * 2]"),
+        (fixed("@matrix_transpose(k)", "@permute_dims(k, axes=[0, 2, 1])"), "right"),
+        (fixed('@matmul(q, @matrix_transpose(k))', '@einsum("btd,bsd->bts", [q, k])'), "right"),
+        (fixed("{\n  @softmax", "where s == d {\n  @softmax"), "narrower"),
+        (fixed("{\n  @softmax", "{\n  assert t == s\n  @softmax"), "narrower"),
+        (fixed("{\n  @softmax", "where s <= 4 {\n  @softmax"), "narrower"),
+        (fixed("where t >= 1", "where t >= 2"), "narrower"),
+        (fixed("x : Tensor([b, t, d], float32)", "x : Tensor([b, t, d * 2], float32)").replace("[b, d]", "[b, d * 2]"),
          "narrower"),
-        (mended("{\n  @softmax", "where d >= 1 {\n  @softmax"), "empty"),
-        (mended(" where t >= 1", ""), "wider"),
-        (mended("k : Tensor([b, s, d]", "k : Tensor([_c, s, d]"), "wider"),
-        (mended("axis=2", "axis=1"), "numbers"),
-        (mended("@sum(x, axis=1)", "@sum(@abs(x) + x, axis=1)"), "numbers"),
-        (mended("Tensor([b, d], float32)", "Tensor([d], float32)").replace("axis=1) /", "axis=[0, 1]) /"), "shapes"),
-        (mended("@mean = ", "@average = "), "shapes"),
-        (mended("@softmax(", "@softmax(axis=3, x="), "refused"),
+        (fixed("{\n  @softmax", "where d >= 1 {\n  @softmax"), "empty"),
+        (fixed(" where t >= 1", ""), "wider"),
+        (fixed("k : Tensor([b, s, d]", "k : Tensor([_c, s, d]"), "wider"),
+        (fixed("axis=2", "axis=1"), "numbers"),
+        (fixed("@sum(x, axis=1)", "@sum(@abs(x) + x, axis=1)"), "numbers"),
+        (fixed("Tensor([b, d], float32)", "Tensor([d], float32)").replace("axis=1) /", "axis=[0, 1]) /"), "shapes"),
+        (fixed("@mean = ", "@average = "), "shapes"),
+        (fixed("@softmax(", "@softmax(axis=3, x="), "refused"),
     ],
 )  # fmt: skip
-def test_a_mend_gets_the_grade_that_it_deserves(text: str, word: str) -> None:
+def test_a_fix_gets_the_grade_that_it_deserves(text: str, word: str) -> None:
     assert grade(SCORES, text).word == word, grade(SCORES, text)
 
 
-def test_a_mend_that_is_narrower_and_something_else_is_known_to_be_both() -> None:
-    found = grade(SCORES, mended("where t >= 1", "where t >= 2").replace("@sum(x, axis=1)", "@max(x, axis=1)"))
+def test_a_fix_that_is_narrower_and_something_else_is_known_to_be_both() -> None:
+    found = grade(SCORES, fixed("where t >= 1", "where t >= 2").replace("@sum(x, axis=1)", "@max(x, axis=1)"))
     assert found.narrower
     assert found.numbers
 
@@ -226,7 +226,7 @@ def test_a_change_of_a_helper_is_seen_in_its_callers() -> None:
 
 def test_a_function_that_takes_other_parameters_is_not_right() -> None:
     assert not grade(
-        SCORES, mended("@mean = fn(x", "@mean = fn(n : Size, x").replace("where t", "where n >= 0, t")
+        SCORES, fixed("@mean = fn(x", "@mean = fn(n : Size, x").replace("where t", "where n >= 0, t")
     ).is_right
 
 
@@ -237,13 +237,13 @@ def test_sizes_that_the_signature_forbids_are_tried_as_well() -> None:
 
 
 def test_what_is_said_of_a_mistake_is_counted_blamed_and_graded() -> None:
-    mutant = mended("@sum(x, axis=1)", "@sum(x, axis=4)")
+    mutant = fixed("@sum(x, axis=1)", "@sum(x, axis=4)")
     verdict = judged(SCORES, mutant, 6)
     assert [d.severity for d in verdict.diagnostics] == ["error"]
     assert verdict.blamed
     assert not blames(verdict.diagnostics[0], 2)
-    assert verdict.mend is not None
-    assert verdict.mend_grade == grade(SCORES, verdict.mend)
+    assert verdict.help is not None
+    assert verdict.help_grade == grade(SCORES, verdict.help)
     assert (verdict.fix is None) == (verdict.fix_grade is None)
 
 
@@ -285,5 +285,5 @@ def test_of_two_mistakes_fix_makes_what_was_meant_or_leaves_it_to_the_author() -
             fixed = fixed_and_left(Source("a.rx", made[1]), Path()) if made else None
             if made is None or fixed is None or not fixed.done or fixed.left or not all(map(is_told, made[2])):
                 continue
-            count("two mistakes", "mended")
+            count("two mistakes", "fixed")
             assert fixed.text == made[0] or grade(made[0], fixed.text).is_right, fixed.done

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import rxlang as rx
 from rxlang import pipeline
-from rxlang.helps.fix import fixed_and_left
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.applied import fixed_and_left
+from rxlang.fixes.ranked import with_helps
 from rxlang.lang.diagnostics import RxError
 from rxlang.lang.render import render_text
 from rxlang.lang.source import Source

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from rxlang import pipeline
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.ranked import with_helps
 from rxlang.lang.diagnostics import Diagnostic
 
 HERE = Path(".")

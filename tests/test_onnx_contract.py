@@ -594,7 +594,7 @@ def test_a_model_keeps_its_contract_and_is_checked_against_it(
     assert "E250" in capsys.readouterr().err
 
 
-# At the door of a run
+# On entry to a run
 
 
 def test_a_run_is_refused_before_any_work_with_the_same_reason(
@@ -645,7 +645,7 @@ def test_inputs_are_given_by_the_names_that_the_model_has_for_them(
 
 
 @pytest.mark.parametrize(("element", "status"), [(-31, 3), (-30, 0), (0, 0), (29, 0), (30, 3)])
-def test_ids_beyond_their_table_are_refused_at_the_door(
+def test_ids_beyond_their_table_are_refused_on_entry(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], element: int, status: int
 ) -> None:
     path, ids = embedded(tmp_path / "m.onnx"), f"ids=[[1, {element}]]:int64"

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
 from rxlang.model.contract import Contract  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at, size_at  # noqa: E402
-from rxlang.simplify.solver.terms.steps import Purse  # noqa: E402
+from rxlang.simplify.solver.terms.steps import StepBudget  # noqa: E402
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 Shapes = Mapping[str, list[str | int]]
@@ -270,6 +270,6 @@ def test_lengths_are_looked_for_with_so_many_steps_and_no_more(tmp_path: Path) -
     )  # fmt: skip
     path = tmp_path / "squares.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
-    with Purse(10**9) as purse:
+    with StepBudget(10**9) as budget:
         found = contract(path)
-    assert found.undecided and purse.spent < 200_000, purse.spent
+    assert found.undecided and budget.spent < 200_000, budget.spent

@@ -13,12 +13,12 @@ ROOMS = "rxlang.simplify"
 # No steps for a rule, which is what asks for an outline; none for a program behind what is plain; none for a question.
 BUDGETS = {
     "rules": ((f"{ROOMS}.primitives._RULE", 0), (f"{ROOMS}.primitives._LEAST", 0)),
-    "programs": tuple((f"{ROOMS}.program.{n}", 0) for n in ("_PURSE", "_LEAST_PURSE", "_A_FUNCTION", "_ALL")),
+    "programs": tuple((f"{ROOMS}.program.{n}", 0) for n in ("_BUDGET", "_LEAST_BUDGET", "_A_FUNCTION", "_ALL")),
     "walks": tuple(
         (f"{ROOMS}.program.{n}", steps)
         for n, steps in (
-            ("_PURSE", 900),
-            ("_LEAST_PURSE", 900),
+            ("_BUDGET", 900),
+            ("_LEAST_BUDGET", 900),
             ("_WALKS", 900),
             ("_WALKS_OF_A_LINE", 0),
             ("_A_FUNCTION", 0),

@@ -1,4 +1,4 @@
-"""One program, many shapes: a plan for each class of shapes at the door, made once, holding nothing of the data."""
+"""One program, many shapes: a plan for each class of shapes on entry, made once, holding nothing of the data."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from rxlang.interp.plans import KEPT
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 LENGTHS = [4, 1, 8, 1, 16, 4]
-# Something of every kind that a plan has an answer for: a check, preconditions, a size, a list, a door, arms and a loop.
+# Something of every kind that a plan has an answer for: a check, preconditions, a size, a list, an entry check, arms and a
+# loop.
 MANY = """
 @small = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) where n <= 3 { x + 1.0 }
 @large = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) { x * 2.0 }
 @sized = [@small, @large]
-@door = fn(x : Tensor([n, 2 * k], float32)) : Tensor([n, k], float32) { let k2 : Size = k * 2; x[:, 0:k] + x[:, k:k2] }
+@entry_check = fn(x : Tensor([n, 2 * k], float32)) : Tensor([n, k], float32) { let k2 : Size = k * 2; x[:, 0:k] + x[:, k:k2] }
 @many = fn(x : Tensor([n, m], float32), y : Tensor([p, q], float32)) : Tensor {
   let a = x + y
   assert m % 2 == 0, "even"
   let b : Size = m // 2 + n
   let c = @sized(a)
-  let d = @door(c)
+  let d = @entry_check(c)
   let e = if (n > 3) { @concat([d, d], axis=0) } else { @sized(d) }
   for i in range(n) with (s = e) { @reshape(s, [e.dim(0), e.dim(1)]) + @size_to_tensor(b, float32) }
 }

@@ -1,5 +1,5 @@
-"""The plugin tells which checks of doors and inside programs no test reached, and which none saw fail; without its option
-nothing counts."""
+"""The plugin tells which checks of entry checks and inside programs no test reached, and which none saw fail; without its
+option nothing counts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.doors.counting import Counts, lines
 from rxlang.ops.registry import lookup, names
+from rxlang.python.counting import Counts, lines
 from support.listings import agrees
 
 pytest_plugins = "pytester"
@@ -95,12 +95,12 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
     def run_(files: dict[str, str], *options: str) -> str:
         gc.unfreeze()  # what an editor's session of another test kept from the collector
-        gc.collect()  # doors of other tests, which nothing holds any more
+        gc.collect()  # entry checks of other tests, which nothing holds any more
         for name, text in files.items():
             path = pytester.path / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
-        alone = ("-q", "-p", "no:cacheprovider", "-p", "rxlang.doors.pytest_plugin")
+        alone = ("-q", "-p", "no:cacheprovider", "-p", "rxlang.python.pytest_plugin")
         return pytester.runpytest_inprocess(*alone, *options).stdout.str()
 
     return run_
@@ -129,7 +129,7 @@ no test saw fail:
 
 def test_what_was_not_reached_stands_apart_from_what_did_not_fail(run: Callable[..., str]) -> None:
     said = run(FILES, "--rx-checks")
-    assert "13 checks at 2 doors: 6 reached, 1 seen to fail" in said and "2 passed" in said
+    assert "13 checks in 2 signatures: 6 reached, 1 seen to fail" in said and "2 passed" in said
     assert UNREACHED in said and UNFAILED in said
     assert "m * 4`, axis" not in said  # it was seen to fail
 
@@ -192,21 +192,21 @@ def _fails(function: Any, n: int, k: int) -> bool:
         return True
 
 
-def test_doors_count_only_while_they_are_asked_to() -> None:
+def test_entry_checks_count_only_while_they_are_asked_to() -> None:
     def third(x):
         return x[::3]
 
-    door = rx.checked("fn(x : Tensor([n * 3], float32)) : Tensor([n], float32)")(third)
-    before, x = door.__code__.co_code, np.ones(6, np.float32)
+    entry_check = rx.checked("fn(x : Tensor([n * 3], float32)) : Tensor([n], float32)")(third)
+    before, x = entry_check.__code__.co_code, np.ones(6, np.float32)
     counts = Counts(Path(__file__).parent)
     try:
-        assert door.__code__.co_code != before
+        assert entry_check.__code__.co_code != before
         later = rx.checked("fn(x : Tensor([n], float32)) : Tensor([n], float32)")(third)
-        row = rx.compose(door, rx.checked("fn(x : Tensor([n], float32))")(third))
-        door(x), row(x)
+        row = rx.compose(entry_check, rx.checked("fn(x : Tensor([n], float32))")(third))
+        entry_check(x), row(x)
         for wrong in (np.ones(7, np.float32), np.ones(6)):
             with pytest.raises(rx.ShapeError):
-                door(wrong)
+                entry_check(wrong)
         with pytest.raises(rx.ShapeError):
             later(x)
         own = {r: c for r, c in counts.rows().items() if r.function == "third" and r.text == "n * 3"}
@@ -215,5 +215,5 @@ def test_doors_count_only_while_they_are_asked_to() -> None:
         assert next(lines(counts.rows())).startswith(f"{len(counts.rows())} checks at ")
     finally:
         counts.end()
-    assert door.__code__.co_code == before
-    assert door(x).shape == (2,)
+    assert entry_check.__code__.co_code == before
+    assert entry_check(x).shape == (2,)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.ranked import with_helps
 from rxlang.interp.dtypes import numpy_dtype
 from rxlang.lang.dtypes import DTYPES
 from rxlang.lang.source import Source

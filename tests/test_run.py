@@ -272,7 +272,7 @@ def test_stats_tell_checks_proved_and_executed_weights_and_times(rx) -> None:
     ran = rx("run", "w.rx", "--call", "f", "--arg", "x=float32[3,2]:ones", "--stats")
     lines = ran.out.splitlines()[4:]
     assert ran.status == 0, ran.err
-    assert lines[0].endswith("at doors); 3 executed") and " proved, " in lines[0]
+    assert lines[0].endswith("on entry); 3 executed") and " proved, " in lines[0]
     assert lines[1] == "weights: 1 array read"
     assert lines[3].startswith("  @f: 1 call, ")
 

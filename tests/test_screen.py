@@ -1,17 +1,17 @@
-"""Looking at mends with numbers for sizes: what is right is never taken for wrong."""
+"""Looking at fixes with numbers for sizes: what is right is never taken for wrong."""
 
 from __future__ import annotations
 
 import pytest
 import rxlang as rx
-from rxlang.helps.edits import applied
-from rxlang.helps.numbers.screen import Screen
-from rxlang.helps.tree import Tree
+from rxlang.fixes.edits import applied
+from rxlang.fixes.numbers.screen import Screen
+from rxlang.fixes.tree import Tree
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Edit
 from rxlang.lang.source import Source, Span
 from rxlang.pipeline import check_text
-from support.mend_grader import functions
+from support.fix_grader import functions
 from support.mistakes import CORPORA, ROOT, mutated, read_mistakes, read_programs
 
 PROGRAMS = sorted(

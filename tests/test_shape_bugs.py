@@ -1,4 +1,4 @@
-"""Real shape bugs and their mends: the bug is found, at the place where it was made, and the mend is accepted."""
+"""Real shape bugs and their fixes: the bug is found, at the place where it was made, and the fix is accepted."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_what_may_fail_is_left_for_the_run_with_its_condition(name: str) -> None
 
 
 @pytest.mark.parametrize("name", of_kind("ok", "fixed", "correct"))
-def test_a_mended_program_is_accepted(name: str) -> None:
+def test_a_fixed_program_is_accepted(name: str) -> None:
     text, report = checked(name)
     assert not errors(report), text
 

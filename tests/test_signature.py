@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rxlang import pipeline
-from rxlang.helps.edits import applied
-from rxlang.helps.signatures import signatures
+from rxlang.fixes.edits import applied
+from rxlang.fixes.signatures import signatures
 from rxlang.interp.run import Machine
 from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.checked import Checked, Demands

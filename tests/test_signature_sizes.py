@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from rxlang import pipeline
-from rxlang.helps.signatures import signatures
+from rxlang.fixes.signatures import signatures
 from rxlang.interp.arguments import convert
 from rxlang.interp.compile import Options
 from rxlang.interp.run import Machine
@@ -33,7 +33,7 @@ UP_TO = (6, 6, 6, 6 if fuzz.FULL else 4, 6 if fuzz.FULL else 2)
 _WORDS = ("min", "max", "ceildiv", "dim", "rank", "shape", "dtype", "in")
 
 
-class Door:
+class EntryCheck:
     """A function that has a signature and does nothing."""
 
     def __init__(self, text: str, base: Path, demands: Demands) -> None:
@@ -55,14 +55,14 @@ class Door:
             c for c in demands.where if set(re.findall(r"[A-Za-z_]\w*", c)) <= known
         ]  # not of what the body chooses
         where = f" where {', '.join(asked)}" if asked else ""
-        made = "\n".join([*outside, f"@door = fn({params}){where} {{ @zeros([1], float32) }}", ""])
+        made = "\n".join([*outside, f"@entry_check = fn({params}){where} {{ @zeros([1], float32) }}", ""])
         report = pipeline.check_text(made, "door.rx", base)
         assert report.checked is not None, (made, report.diagnostics)
         self.ok = report.ok
         self.program = report.checked.before
         self.machine = Machine(self.program, Files(base), Options(guard_all=True))
-        assert "door" in {f.name for f in self.program.functions}, (made, report.diagnostics)
-        self.function = next(f for f in self.program.functions if f.name == "door")
+        assert "entry_check" in {f.name for f in self.program.functions}, (made, report.diagnostics)
+        self.function = next(f for f in self.program.functions if f.name == "entry_check")
 
     def opens(self, values: list[Any]) -> bool:
         return runs(self.machine, self.function, values) is True
@@ -92,7 +92,7 @@ def problems(text: str, base: Path, library: str = "") -> list[str]:
         function = next((f for f in player.program.functions if f"@{f.name}" == demands.name), None)
         if function is not None and demands.name not in known and (names := names_of(player, function)) is not None:
             try:
-                found += both_sides(player, function, demands, Door(text, base, demands), names)
+                found += both_sides(player, function, demands, EntryCheck(text, base, demands), names)
             except RxError:
                 continue  # what it calls is not there
     return found
@@ -131,11 +131,11 @@ def given(types: dict[str, replay.Type], draw: replay.Draw) -> list[Any]:  # typ
 
 
 def both_sides(
-    player: replay.Replay, function: core.Function, demands: Demands, door: Door, names: tuple[str, ...]
+    player: replay.Replay, function: core.Function, demands: Demands, entry_check: EntryCheck, names: tuple[str, ...]
 ) -> list[str]:
     found = []
     for sizes, draws in calls(player, function, names):
-        opens = [door.opens(values) for values in draws]
+        opens = [entry_check.opens(values) for values in draws]
         ends = [runs(player.machine(), function, values) for values in draws]
         shapes = [[getattr(v, "shape", v) for v in flat(values)] for values in draws]
         if demands.complete and any(o and e is False for o, e in zip(opens, ends, strict=True)):

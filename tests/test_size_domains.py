@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang import size_sympy
 from rxlang.cli.main import invoke
+from rxlang.fixes.numbers import values as numbers
 from rxlang.frontends.onnx import dims
-from rxlang.helps.numbers import values as numbers
 from rxlang.lang import core
 from rxlang.lang.core_printer import print_expr
 from rxlang.lang.source import NOWHERE
+from rxlang.python import size_sympy
 from rxlang.simplify.solver import terms
 from rxlang.simplify.solver.exprs import Scope, read_size
 from rxlang.simplify.solver.term_sizes import Terms

@@ -29,7 +29,7 @@ from rxlang.ops.model import Segment, TensorInfo
 from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.known.values import Poison, Unknown
 from rxlang.simplify.on_shapes import ArgumentShape
-from rxlang.simplify.solver.terms import Purse
+from rxlang.simplify.solver.terms import StepBudget
 from support import fuzz, hard_programs, metamorphic, weights
 from support import random_programs as programs
 from support.agreement import HERE, Args, Run, Ways, assert_same, assert_same_bits, refused, shown
@@ -63,14 +63,14 @@ def test_random_programs_agree_with_numpy(block: int, tmp_path: Path) -> None:
 
 def test_programs_whose_steps_end_on_the_way_agree_with_numpy(tmp_path: Path) -> None:
     for case in fuzz.cases("steps that end"):
-        with case as seed, a_purse(Random(seed)):
+        with case as seed, a_budget(Random(seed)):
             examine(seed, tmp_path)
             examine_nesting(seed)
 
 
-def a_purse(rng: Random) -> Purse:
+def a_budget(rng: Random) -> StepBudget:
     """Some steps, which end at once, on the way or not at all."""
-    return Purse(rng.choice((0, 300, 1_000, 2_000, 4_000)), rng.choice((0, 100, 300, 1_000, 1_000_000)))
+    return StepBudget(rng.choice((0, 300, 1_000, 2_000, 4_000)), rng.choice((0, 100, 300, 1_000, 1_000_000)))
 
 
 def examine(seed: int, folder: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_random_program_means_the_same_laid_out_printed_and_read_again(block: 
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_what_is_given_narrows_the_door_alone_and_a_hint_changes_nothing(block: int) -> None:
+def test_what_is_given_narrows_the_entry_check_alone_and_a_hint_changes_nothing(block: int) -> None:
     for case in fuzz.cases("given", block, 4):
         with case as seed:
             examine_given(seed)

@@ -252,7 +252,7 @@ def test_no_message_names_a_rule_of_the_grammar() -> None:
             assert not re.search(r"[A-Z]{4,}|__|_END|\$END", problem.message.split("found")[0]), problem.message
 
 
-def test_edit_mends_the_program() -> None:
+def test_edit_fixes_the_program() -> None:
     for text in (
         "let x 3",
         "let y = @f(a b)",
@@ -263,8 +263,8 @@ def test_edit_mends_the_program() -> None:
     ):
         (problem,) = problems_of(text)
         (edit,) = problem.edits
-        mended = text[: edit.span.start] + edit.text + text[edit.span.end :]
-        assert not problems_of(mended), mended
+        fixed = text[: edit.span.start] + edit.text + text[edit.span.end :]
+        assert not problems_of(fixed), fixed
 
 
 def mutated(text: str, rng: random.Random) -> bytes:

@@ -89,7 +89,7 @@ def test_what_needs_a_call_is_proved_by_the_first_one(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(HEAD + MODULE)
     calls = """
     import own, torch, rxlang as rx
-    from rxlang.doors.bodies import BODIES
+    from rxlang.python.bodies import BODIES
     def refused(call):
         try:
             call()
@@ -119,9 +119,9 @@ def test_pytest_proves_all_when_it_is_asked_to(workers: tuple[str, ...], tmp_pat
     )
     asked = ("-m", "pytest", "-q", "-p", "no:cacheprovider", *workers)
     if not workers:
-        done = in_python(tmp_path, *asked, "-p", "rxlang.doors.pytest_plugin")
+        done = in_python(tmp_path, *asked, "-p", "rxlang.python.pytest_plugin")
         assert done.returncode == 0 and "rx: bodies" not in done.stdout, done.stdout
-    done = in_python(tmp_path, *asked, "-p", "rxlang.doors.pytest_plugin", "--rx-trace")
+    done = in_python(tmp_path, *asked, "-p", "rxlang.python.pytest_plugin", "--rx-trace")
     out = done.stdout
     assert done.returncode == 1 and "2 passed" in out and "@later: wrong" in out and "own.py:14" in out, out
     assert "@forward: proved" in out and "@times: not proved: no test calls it" in out

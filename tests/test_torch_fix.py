@@ -64,7 +64,7 @@ FIXED: dict[str, Case] = {
     "cat, from behind": (24, (X, Y), "return self.out(torch.cat([x, y], «-2|-1»))"),
     "concat, axis=": (24, (X, Y), "return self.out(torch.concat([x, y], axis=«1|2»))"),
 }  # fmt: skip
-# These are told, and the code stays as it is: there is a choice, or the mend cannot be written.
+# These are told, and the code stays as it is: there is a choice, or the fix cannot be written.
 LEFT: dict[str, Case] = {
     "either operand": (16, ("q=float32[b, t, 16]", "k=float32[b, t, 16]"), f"return q @ «k|{K}»"),
     "the same line twice": (16, QKV, f"a = q @ «k|{K}» + q @ «k|{K}»\nreturn self.out(a @ v)"),

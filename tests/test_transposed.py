@@ -13,8 +13,8 @@ import pytest
 import rxlang as rx
 from onnx import TensorProto, helper, numpy_helper
 from rxlang.cli.main import invoke
-from rxlang.helps.edits import applied
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.edits import applied
+from rxlang.fixes.ranked import with_helps
 from rxlang.model.check import check_model
 from rxlang.pipeline import check_text
 from support import fuzz

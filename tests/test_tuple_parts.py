@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.desugar.desugar import desugar
-from rxlang.helps.edits import applied
+from rxlang.fixes.edits import applied
 from rxlang.lang.core_printer import print_program
 from rxlang.lang.files import Files
 from rxlang.lang.modules import load_program
@@ -133,17 +133,17 @@ def test_names_of_a_tuple_that_are_written_as_elsewhere_are_refused_once_and_in_
 
 
 @pytest.mark.parametrize(
-    ("target", "value", "mended"),
+    ("target", "value", "fixed"),
     [
         ("(a)", "@nonzero(@sum(x, axis=1))", "(a,)"),
         ("a, b", "@nonzero(x)", "(a, b)"),
         ("[a, b]", "@nonzero(x)", "(a, b)"),
     ],
 )
-def test_names_of_a_tuple_come_with_the_change_that_mends_them(target: str, value: str, mended: str) -> None:
+def test_names_of_a_tuple_come_with_the_change_that_fixes_them(target: str, value: str, fixed: str) -> None:
     text = f"@f = fn(x : Tensor([3, 4], float32)) : Tensor {{\n  let {target} = {value}\n  a\n}}\n"
     [found] = rx.check_source(text).diagnostics
-    assert (changed := applied(text, found.edits)) == text.replace(target, mended)
+    assert (changed := applied(text, found.edits)) == text.replace(target, fixed)
     assert rx.check_source(changed).ok
 
 

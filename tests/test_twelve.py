@@ -1,7 +1,7 @@
 """Twelve mistakes, one for each family of checks: what checking says, and what a run says where no size is known before.
 
 Both are goldens. A message names the operation and the operands, shows the shapes, says where the sizes come from and why they
-do not fit, and offers a mend; whether the mend is right is tried here: with it the program is accepted, or runs.
+do not fit, and offers a fix; whether the fix is right is tried here: with it the program is accepted, or runs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from rxlang.cli.main import invoke
-from rxlang.helps.edits import applied
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.edits import applied
+from rxlang.fixes.ranked import with_helps
 
 GOLDENS = Path(__file__).parent / "goldens"
 CHECKED, RUN = GOLDENS / "messages", GOLDENS / "messages_run"
@@ -66,7 +66,7 @@ def test_what_checking_says(name: str, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 @pytest.mark.parametrize("name", FIXED)
-def test_the_program_is_accepted_with_the_mend_that_is_offered(name: str) -> None:
+def test_the_program_is_accepted_with_the_fix_that_is_offered(name: str) -> None:
     text = (CHECKED / f"{name}.rx").read_text(encoding="utf-8")
     report = with_helps(pipeline.check_text(text, f"{name}.rx", CHECKED), CHECKED)
     (wrong,) = [d for d in report.diagnostics if d.severity != "note"]
@@ -86,7 +86,7 @@ def test_what_a_run_says(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 
 @pytest.mark.parametrize("name", FIXED)
-def test_a_run_goes_on_with_the_mend_that_it_offers(
+def test_a_run_goes_on_with_the_fix_that_it_offers(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An argument that is to be another one is passed as it is said; what is to be changed in the program is changed."""
@@ -106,7 +106,7 @@ def test_a_run_goes_on_with_the_mend_that_it_offers(
 
 
 def _changed(program: str, shown: str) -> str:
-    """The program with the expression that stands where the mended one belongs: the one that has the most in common."""
+    """The program with the expression that stands where the fixed one belongs: the one that has the most in common."""
     lines = program.split("\n")
     callee = re.match(r"@?\w+", shown)
     assert callee is not None
@@ -122,7 +122,7 @@ def _same_head(line: str, shown: str) -> bool:
     return expression[:8] == shown[:8]
 
 
-# Mends that say what was meant, in other programs than those above
+# Fixes that say what was meant, in other programs than those above
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def _same_head(line: str, shown: str) -> bool:
         ),
     ],
 )
-def test_a_mend_says_what_was_meant(params: str, result: str, body: str, wanted: str) -> None:
+def test_a_fix_says_what_was_meant(params: str, result: str, body: str, wanted: str) -> None:
     text = f"@f = fn({params}) : {result} {{\n  {body}\n}}\n"
     report = with_helps(pipeline.check_text(text, "case.rx", CHECKED), CHECKED)
     (wrong,) = [d for d in report.diagnostics if d.severity != "note"]

@@ -125,12 +125,15 @@ def test_beside_a_dtype_that_is_not_known_nothing_is_widened(kinds: str) -> None
                 try:
                     found = None if module is None else module.f(x, np.array([True, False, True]))
                 except rx.ShapeError:
-                    assert any(d.code == "W311" for d in report.diagnostics) or _door_refuses(kinds, x), (text, dtype)
+                    assert any(d.code == "W311" for d in report.diagnostics) or _entry_check_refuses(kinds, x), (
+                        text,
+                        dtype,
+                    )
                     continue
                 assert found is None or (x.dtype.kind in fitting and found.dtype in (x.dtype, np.bool_)), (text, dtype)
 
 
-def _door_refuses(kinds: str, x: np.ndarray) -> bool:
+def _entry_check_refuses(kinds: str, x: np.ndarray) -> bool:
     try:
         rx.loads(f"@f = fn(x : Tensor([n], d)) : Tensor {kinds} {{ x }}\n").f(x)
     except rx.ShapeError:

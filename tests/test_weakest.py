@@ -69,9 +69,9 @@ def test_products_of_quotients_are_said_of_each_and_nothing_is_said_twice() -> N
     h, w = state.size("h"), state.size("w")
     sizes = [only_var(h), only_var(w)]
 
-    def said(cond: Cond, *door: Cond) -> list[str]:
+    def said(cond: Cond, *entry_check: Cond) -> list[str]:
         assert not isinstance(cond, bool)
-        found = weakest(state, Inputs(set(sizes), (), door), [OpenCheck(cond, ())], _each_without_factors)
+        found = weakest(state, Inputs(set(sizes), (), entry_check), [OpenCheck(cond, ())], _each_without_factors)
         return [render_cond(c) for c in found.conds]
 
     windows = eq(floordiv(h, 14) * floordiv(w, 14), floordiv(h, 56) * floordiv(w, 56) * 16)
@@ -80,12 +80,12 @@ def test_products_of_quotients_are_said_of_each_and_nothing_is_said_twice() -> N
     assert said(eq(mod(h * w, 3), 0)) == ["h * w % 3 == 0"]
 
 
-def _compare(conds: list[Cond], door: tuple[Cond, ...], variables: list[Var], empties: list[Var]) -> None:
-    inputs = Inputs(set(variables), empties, door)
+def _compare(conds: list[Cond], entry_check: tuple[Cond, ...], variables: list[Var], empties: list[Var]) -> None:
+    inputs = Inputs(set(variables), empties, entry_check)
     found = weakest(State(), inputs, [OpenCheck(cond, ()) for cond in conds], _each_without_factors)
     for sizes in product(range(6), repeat=len(variables)):
         point = dict(zip(variables, sizes, strict=True))
-        if not all(evaluate_cond(c, point) for c in door):
+        if not all(evaluate_cond(c, point) for c in entry_check):
             continue
         asked, said = (all(evaluate_cond(c, point) for c in some) for some in (conds, found.conds))
         told = [render_cond(c) for c in (*conds, *found.conds)]

@@ -22,7 +22,7 @@ const ROWS = "@rows = fn(x : Tensor([n, m], float32)) : Tensor([n, m], float32) 
 
 const script = (...lines) => ["#!/bin/sh", ...lines, ""].join("\n");
 
-/** Colours, squiggle, hint and problem of a wrong program; its mend by the keyboard; the server again after a crash. */
+/** Colours, squiggle, hint and problem of a wrong program; its fix by the keyboard; the server again after a crash. */
 async function wrongProgram({ open, home }) {
   const starts = `${home}/starts`;
   const rx = open.script("rx", script(`echo $$ >> ${starts}`, `exec ${RX} "$@"`));
@@ -41,10 +41,10 @@ async function wrongProgram({ open, home }) {
   await page.keyboard.press("Control+.");
   await shown(page, "the quick fixes", () => document.querySelector(".action-widget")?.innerText.includes("ranspose"));
   await page.keyboard.press("Enter");
-  await shown(page, "the mend", hasText, "@matmul(y, @matrix_transpose(w))");
+  await shown(page, "the fix", hasText, "@matmul(y, @matrix_transpose(w))");
   await shown(page, "nothing wrong", () => document.querySelector(".squiggly-error") === null);
   await page.keyboard.press("Control+S");
-  await eventually("the mended file", () => fs.readFileSync(`${folder}/wrong.rx`, "utf8").includes("@matrix_transpose"));
+  await eventually("the fixed file", () => fs.readFileSync(`${folder}/wrong.rx`, "utf8").includes("@matrix_transpose"));
   execFileSync(RX, ["check", "--no-cache", `${folder}/wrong.rx`]);
 
   const pids = () => fs.readFileSync(starts, "utf8").trim().split("\n");

@@ -1,4 +1,4 @@
-"""Which images does a U-Net take? Derives it from draft.rx, which does not say it, and asks the door of unet.rx."""
+"""Which images does a U-Net take? Derives it from draft.rx, which does not say it, and asks the entry check of unet.rx."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ...lang.dtypes import DTYPES, DType
 from ...lang.node import Node
 from ...lang.source import Span
 from .. import partial_sizes
-from ..arguments import asked_at_the_door
+from ..arguments import asked_on_entry
 from ..compile import Code
 from ..lower import lower
 from ..steps import Bind, Block, Check, Compute, Match, Routine, Step, every
@@ -134,7 +134,7 @@ class _Export:
     # Inputs
 
     def _entered(self) -> Scope:
-        """The state behind the door: what it asks of sizes is known from there on."""
+        """The state behind the entry check: what it asks of sizes is known from there on."""
         names = [p.name for p in self.function.params]
         self.graph.names.taken.update(dict.fromkeys(names, 1))
         params = zip(self.routine.params, self.function.params, strict=True)
@@ -151,11 +151,11 @@ class _Export:
         return self._input(param, param.sort, param.name, param.name)
 
     def _input(self, param: core.Param, sort: core.Sort, name: str, spoken: str) -> Any:
-        """An input, or one for each part of a tuple; `spoken` is what the door calls it."""
-        door, place = asked_at_the_door(self.function), core.param_span(self.function, param.name)
+        """An input, or one for each part of a tuple; `spoken` is what the entry check calls it."""
+        entry_check, place = asked_on_entry(self.function), core.param_span(self.function, param.name)
         if isinstance(sort, core.TupleSort):
             parts = enumerate(sort.items)
-            return tuple(self._input(param, s, f"{name}_{i}", door.part(spoken, i)) for i, s in parts)
+            return tuple(self._input(param, s, f"{name}_{i}", entry_check.part(spoken, i)) for i, s in parts)
         if name != param.name:
             name = self.graph.names.new(name)
         if sort == core.SIZE:
@@ -163,7 +163,7 @@ class _Export:
             return self.graph.dims.atom("item", name)
         if sort != core.TENSOR:
             raise Untraced(f"ONNX has no input for `{param.name}`, which is no tensor and no Size", place)
-        rank, dtype = _rank(self.function, spoken), door.dtypes.get(spoken)
+        rank, dtype = _rank(self.function, spoken), entry_check.dtypes.get(spoken)
         if rank is None or dtype is None:
             what = "rank" if rank is None else "dtype"
             raise Untraced(f"the {what} of `{name}` is known at a call only, and ONNX has one for each input", place)
@@ -270,7 +270,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _rank(function: core.Function, name: str) -> int | None:
-    """The rank that the door asks of a tensor, where it is a number."""
+    """The rank that the entry check asks of a tensor, where it is a number."""
     for stmt in function.checks:
         match stmt:
             case core.Assert(cond=core.Compare(op="==", left=core.RankOf(tensor=t), right=core.SizeLit(value=rank))):

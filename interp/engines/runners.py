@@ -27,7 +27,7 @@ class Unavailable(ValueError):
 
 
 class Runner(ABC):
-    """A program on an engine. `machine` is the program over NumPy, whose doors decide."""
+    """A program on an engine. `machine` is the program over NumPy, whose entry checks decide."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -48,10 +48,10 @@ class Runner(ABC):
 
     @abstractmethod
     def run(self, name: str, args: Sequence[Any]) -> Any:
-        """A call with arguments that the door let in."""
+        """A call with arguments that the entry check let in."""
 
     def seen(self, value: Any) -> Any:
-        """An argument as the door sees it."""
+        """An argument as the entry check sees it."""
         return value
 
     def call(self, function: core.Function, values: Sequence[Any], *, copy: bool = False) -> Any:

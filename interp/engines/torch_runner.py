@@ -73,7 +73,7 @@ class TorchRunner(Runner):
     # Arguments
 
     def seen(self, value: Any) -> Any:
-        """What stands for a tensor at the door: its shape and its dtype."""
+        """What stands for a tensor on entry: its shape and its dtype."""
         if not isinstance(value, torch.Tensor):
             return value
         dtype = numpy_dtype(self.engine.dtype_of(value))

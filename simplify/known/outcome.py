@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # who only says again what was found before needs no more of 
 
 
 class Options(Node):
-    """`allow_empty` turns what works only on empty tensors from an error into a warning. What is `given` holds at doors. Of the
+    """`allow_empty` turns what works only on empty tensors from an error into a warning. What is `given` holds on entry. Of the
     functions that are `believed` nothing is told: their bodies, which no caller looks into, are as they were when they were
     checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed. Where
     `stopped` says so, between two statements, nobody wants to know any more, and GivenUp is raised. Where `errors_only` are
@@ -36,7 +36,7 @@ class GivenUp(Exception):
     """What is being checked has changed meanwhile."""
 
 
-# So many findings of a program are told with examples, conditions and mends; of more it is told what and where, and behind so
+# So many findings of a program are told with examples, conditions and fixes; of more it is told what and where, and behind so
 # many of each error that it is one and where, and of all doubts together how many they are.
 IN_FULL, IN_WORDS = 100, 300
 

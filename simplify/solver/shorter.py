@@ -94,13 +94,13 @@ def remainders(cond: Cond) -> list[Cond]:
     return [eq(mod(a.num, a.den), 0) for a in atoms if isinstance(a, Floor) and isinstance(a.den, int)]
 
 
-def needed(conds: Iterable[Cond], door: Iterable[Cond]) -> list[Cond]:
-    """The conditions without those that the others and the door entail."""
+def needed(conds: Iterable[Cond], entry_check: Iterable[Cond]) -> list[Cond]:
+    """The conditions without those that the others and the entry check entail."""
     kept = list(conds)
-    door = tuple(door)
+    entry_check = tuple(entry_check)
     for cond in tuple(kept):
         others = [c for c in kept if c is not cond]
-        if entails((*door, *others), cond):
+        if entails((*entry_check, *others), cond):
             kept = others
     return kept
 

@@ -79,7 +79,7 @@ FAMILIES: dict[str, Count] = {
     "reshapes that cross": Count(60, 4_000),
     "tables of the past": Count(60, 1_000),
     "scopes": Count(60, 1_000),
-    # What is told: witnesses, conditions, demands, mends.
+    # What is told: witnesses, conditions, demands, fixes.
     "witnesses, random": Count(10, 500),
     "witnesses, small": Count(20, 1_000),
     "witnesses, loops": Count(20, 1_000),
@@ -144,7 +144,7 @@ FAMILIES: dict[str, Count] = {
     "contracts beside runs": Count(5, 100),
     "dimensions of models": Count(300, 5_000),
     "node tests imported": Count(40, 2_000),
-    "mends of models": Count(10, 100),
+    "fixes of models": Count(10, 100),
     "baked sizes": Count(44, 2_000),
     "nodes of language models": Count(2, 40),
     "nodes of vision models": Count(24, 500),
@@ -162,7 +162,7 @@ FAMILIES: dict[str, Count] = {
     "sequences of models": Count(25, 500),
     "loops that count": Count(16, 400),
     "listed choices": Count(20, 500),
-    "doors": Count(60, 2_000),
+    "python": Count(60, 2_000),
     "compositions": Count(15, 400),
     # Annotations of Python functions, against all sizes and beside jaxtyping.
     "annotated functions": Count(25, 1_500),

@@ -1,7 +1,7 @@
 """Random programs of up to 40 full lines, each of a kind that has something nested, repeated or overlapping as far as it goes.
 
 A kind is a function of a source of chance and a number of lines to whole functions, of which the last is @main. Every third
-program has slips in it, so that mends are looked for.
+program has slips in it, so that fixes are looked for.
 """
 
 # ruff: noqa: E501
@@ -155,7 +155,7 @@ def functions_as_values(r, lines):
     return whole("x : Tensor([a], float32), w : Tensor([b], float32), z : Tensor([c, b], float32)", made, "y0", lines)
 
 
-def conditions_of_doors(r, lines):
+def conditions_of_entry_checks(r, lines):
     names = NAMES[: r.choice((3, 5, 8))]
     conditions = ", ".join(condition(r, names, r.choice((0, 1, 1, 2))) for _ in range(r.choice((5, 20, 40))))
     dims = [vector([n]) for n in names]
@@ -535,7 +535,7 @@ def sequences(r, lines):
 
 
 KINDS = (
-    loops_in_loops, loops_of_many_carries, functions_as_values, conditions_of_doors, arms, sizes_of_arms, recursion, types_with_parameters, einsums,
+    loops_in_loops, loops_of_many_carries, functions_as_values, conditions_of_entry_checks, arms, sizes_of_arms, recursion, types_with_parameters, einsums,
     joined_and_split, reshapes_of_products, quotients_and_extremes, powers, splices, overlapping_members, masks, patterns, shapes_as_data, windows,
     nested_tuples, calls_through_bodies, functions_over_one_another, sequences,
 )  # fmt: skip

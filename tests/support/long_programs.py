@@ -5,7 +5,7 @@ A kind is the text before, the statement of a number, and the text behind; `prog
 
 _TENSOR = "@f = fn(a0 : Tensor([n, m], float32), k : Size) : Tensor {"
 _ROW = "@f = fn(a0 : Tensor([n], float32), b : Size, c : Size) : Tensor {"
-_DOOR = (
+_ENTRY = (
     "@g = fn(x : Tensor([a, b * 4], float32), y : Tensor([a], float32)) : Tensor([a, b], float32) where a >= b "
     "{ @reshape(x, [a, b, 4])[:, :, 0] }\n"
     "@f = fn(a0 : Tensor([n, m], float32), y : Tensor([k], float32)) : Tensor {"
@@ -27,8 +27,8 @@ _ANY, _LAST = (
 )
 
 KINDS = {
-    "calls": (_DOOR, "let a{j} = @g(a{i}, y)", "a0"),
-    "calls of slices": (_DOOR, "let a{j} = @g(a0[{i}:], y[:{j}])", "a0"),
+    "calls": (_ENTRY, "let a{j} = @g(a{i}, y)", "a0"),
+    "calls of slices": (_ENTRY, "let a{j} = @g(a0[{i}:], y[:{j}])", "a0"),
     "reshapes": (_TENSOR, "let a{j} = @reshape(a0, [n * {j}, -1])", "a0"),
     "wrong reshapes": (_TENSOR, "let a{j} = @reshape(a0, [n * k, m + {j}])", "a0"),
     "slices": (_ROW, "let a{j} = a{i}[1:-1:2]", "a0"),

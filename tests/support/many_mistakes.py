@@ -2,7 +2,7 @@
 
     python -m support.many_mistakes [COUNT [KIND ...]]
 
-prints what checking such programs costs, mends apart: CPU seconds, steps, megabytes, and what was said how often.
+prints what checking such programs costs, fixes apart: CPU seconds, steps, megabytes, and what was said how often.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from rxlang import pipeline
-from rxlang.helps.offer import with_helps
+from rxlang.fixes.ranked import with_helps
 
 from .nested_sizes import megabytes
 
@@ -81,12 +81,12 @@ def program(kind, where, axes, count):
 
 
 def cost(kind, where, axes, count):
-    """What one program costs, mends apart, and what is said of it."""
+    """What one program costs, fixes apart, and what is said of it."""
     began = time.process_time()
     report = pipeline.check_text(program(kind, where, axes, count), "many.rx", Path("."))
     checked = time.process_time()
     with_helps(report, Path("."))
-    seconds = {"check": checked - began, "mends": time.process_time() - checked}
+    seconds = {"check": checked - began, "fixes": time.process_time() - checked}
     steps = report.checked.steps if report.checked is not None else 0
     return {**seconds, "steps": steps, "megabytes": megabytes(), "codes": Counter(d.code for d in report.diagnostics)}
 
@@ -98,7 +98,7 @@ def main(count=1_000, *kinds):
         one = f"from support import many_mistakes as m; import json; print(json.dumps(m.cost(*json.loads({asked!r}))))"
         ran = subprocess.run([sys.executable, "-c", one], capture_output=True, text=True, check=True)
         row = json.loads(ran.stdout)
-        costs = f"{row['check']:6.2f} s + {row['mends']:5.2f} s {row['steps']:8} {row['megabytes']:5.0f} MB"
+        costs = f"{row['check']:6.2f} s + {row['fixes']:5.2f} s {row['steps']:8} {row['megabytes']:5.0f} MB"
         print(f"{kind:26}{where:17}{axes} {costs} {row['codes']}", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Random programs of up to 40 lines whose sizes grow into each other, and what checking each of them costs, mends included.
+"""Random programs of up to 40 lines whose sizes grow into each other, and what checking each of them costs, fixes included.
 
     python nested_sizes.py FIRST COUNT [LINES [hard_programs]]
 
@@ -109,9 +109,9 @@ def program(seed, most=37):
 
 
 def cost(text):
-    """CPU seconds and steps of checking a program and looking for mends."""
+    """CPU seconds and steps of checking a program and looking for fixes."""
     from rxlang import pipeline
-    from rxlang.helps.offer import with_helps
+    from rxlang.fixes.ranked import with_helps
 
     began = time.process_time()
     report = pipeline.check_text(text, "nested.rx", Path("."))
@@ -127,7 +127,7 @@ def cost(text):
 
 
 def entered(text):
-    """How many functions of Python checking a program and looking for mends enters: what it costs, the same on any machine."""
+    """How many functions of Python checking a program and looking for fixes enters: what it costs, the same on any machine."""
     before = sys.getprofile()
     counted = cProfile.Profile(subcalls=False, builtins=False)
     try:

@@ -12,7 +12,7 @@ import numpy as np
 from . import random_turns
 
 SIZES = (0, 1, 2, 3, 4, 6)
-# What a program calls beside what is made for it: doors of all kinds, results of all kinds.
+# What a program calls beside what is made for it: entry checks of all kinds, results of all kinds.
 LIBRARY = """
 @flat = fn(x : Tensor([a, b * 2], float32)) : Tensor([a * b * 2], float32) { @reshape(x, [a * b * 2]) }
 @twice = fn(x : Tensor([_a], float32)) : Tensor { @concat([x, x], axis=0) }

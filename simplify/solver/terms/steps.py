@@ -1,6 +1,6 @@
 """Steps of reasoning, counted, never timed: where an allowance of them is used up, what was being worked out is given up.
 
-A purse holds the steps of a whole program, a share those that a function has for itself, an allowance those of one question:
+A budget holds the steps of a whole program, a share those that a function has for itself, an allowance those of one question:
 the same program takes the same ones everywhere.
 """
 
@@ -32,7 +32,7 @@ class _Here(threading.local):
 
     left = _ENDLESS
     inside = False
-    purse: Purse | None = None
+    budget: StepBudget | None = None
 
 
 _here = _Here()
@@ -52,22 +52,22 @@ def spend(steps: int) -> None:
 
 def stride(steps: int) -> None:
     """Counts steps that were no reasoning, but as long: those that a program may not walk are taken from its others."""
-    if _here.purse is not None:
-        _here.purse.walk(steps)
+    if _here.budget is not None:
+        _here.budget.walk(steps)
 
 
 def spent() -> bool:
     """Whether the program has no steps any more, not even for what is plain: then nothing is begun that might take some."""
-    purse = _here.purse
-    return purse is not None and purse.left + purse.reserve <= 0
+    budget = _here.budget
+    return budget is not None and budget.left + budget.reserve <= 0
 
 
 def over() -> bool:
     """Whether it may not even walk any more: what is left of it is read, and nothing is decided."""
-    purse = _here.purse
-    if purse is None or purse.walks > 0 or purse.left + purse.reserve > 0:
+    budget = _here.budget
+    if budget is None or budget.walks > 0 or budget.left + budget.reserve > 0:
         return False
-    purse.ended = True
+    budget.ended = True
     return True
 
 
@@ -76,8 +76,8 @@ def left() -> int:
     return max(_here.left, 0)
 
 
-class Purse:
-    """The steps of a program, and those that it may walk beside them: what is taken within counts, and within the purse around
+class StepBudget:
+    """The steps of a program, and those that it may walk beside them: what is taken within counts, and within the budget around
     it as well. `ended`: somebody found none of either left."""
 
     __slots__ = ("_around", "ended", "granted", "left", "reserve", "spent", "steps", "walked", "walks")
@@ -88,19 +88,19 @@ class Purse:
         self.spent = self.walked = 0
         self.ended = False
         self.reserve = steps // _RESERVE
-        self._around: Purse | None = None
+        self._around: StepBudget | None = None
 
-    def __enter__(self) -> Purse:
-        self._around = _here.purse
+    def __enter__(self) -> StepBudget:
+        self._around = _here.budget
         if self._around is not None:
             self.granted = self.left = min(self.left, max(self._around.left, 0))
             self.walks = min(self.walks, self._around.walks)
             self.reserve = min(self.reserve, max(self._around.left + self._around.reserve, 0))
-        _here.purse = self
+        _here.budget = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        _here.purse = self._around
+        _here.budget = self._around
         if self._around is not None:
             self._around.take(self.spent)
             self._around.walk(self.walked)
@@ -128,9 +128,9 @@ class Purse:
         return self.granted - self.left
 
 
-class Share(Purse):
+class Share(StepBudget):
     """Steps that a part of a program has for itself, fewer where the program does not have all of its own; behind them it takes
-    from the purse around."""
+    from the budget around."""
 
     __slots__ = ("own",)
 
@@ -139,17 +139,17 @@ class Share(Purse):
         self.own = own
 
     def __enter__(self) -> Share:
-        around = self._around = _here.purse
+        around = self._around = _here.budget
         if around is not None:
             self.own = self.own * around.granted // max(around.steps, 1)
             self.granted = self.left = self.own + max(around.left, 0)
             self.reserve = self.own // _RESERVE
             self.walks = around.walks
-        _here.purse = self
+        _here.budget = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        _here.purse = self._around
+        _here.budget = self._around
         if self._around is not None:
             self._around.left -= max(self.gone - self.own, 0)
             self._around.spent += self.spent
@@ -159,7 +159,7 @@ class Share(Purse):
 
 
 class Allowance:
-    """So many steps for what is done within, or what the purse has left; `least` there are even if it is empty, until its
+    """So many steps for what is done within, or what the budget has left; `least` there are even if it is empty, until its
     reserve is spent as well."""
 
     __slots__ = ("_granted", "_inside", "_left", "least", "most")
@@ -169,8 +169,8 @@ class Allowance:
         self.least = least
 
     def __enter__(self) -> Allowance:
-        purse = _here.purse
-        room = self.most if purse is None else min(self.most, purse.room(self.least))
+        budget = _here.budget
+        room = self.most if budget is None else min(self.most, budget.room(self.least))
         self._inside, self._left = _here.inside, _here.left
         _here.left = self._granted = min(room, _here.left)
         _here.inside = True
@@ -179,9 +179,9 @@ class Allowance:
     def __exit__(self, kind: type[BaseException] | None, value: object, trace: TracebackType | None) -> None:
         used = self._granted - _here.left
         _here.inside, _here.left = self._inside, self._left - used
-        purse = _here.purse
-        if not self._inside and purse is not None:  # what was taken elsewhere counts for no more than the program has
-            purse.take(min(used, max(purse.left, self._granted)))
+        budget = _here.budget
+        if not self._inside and budget is not None:  # what was taken elsewhere counts for no more than the program has
+            budget.take(min(used, max(budget.left, self._granted)))
 
 
 class Apart:

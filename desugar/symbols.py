@@ -1,0 +1,464 @@
+"""A program's files as tables: which function, const or type a name means in which file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar, assert_never
+
+from ..lang import codes, core, sweet
+from ..lang.diagnostics import Diagnostic, Edit, Label, RxError, error
+from ..lang.given import Given
+from ..lang.modules import Loaded, Modules
+from ..lang.node import Node
+from ..lang.source import Placed, Source, Span
+from ..lang.walk import walk
+from ..ops import elsewhere
+from ..ops.model import Primitive
+from ..ops.registry import names as primitive_names
+from .errors import Broken, fail, nearest, problem
+from .scope import Entry, Scope
+from .spelt import Spelt
+
+Lookup = Callable[[str], Primitive | None]
+R = TypeVar("R")
+
+
+class Kept:
+    """What was made of a source's item before, to be used for as long as all that the item rests on is the same; `words` are
+    the names in that."""
+
+    __slots__ = ("words", "made")
+
+    def __init__(self, words: frozenset[str]) -> None:
+        self.words = words
+        self.made: dict[object, Any] = {}
+
+
+class Part(Node):
+    """What is wanted of a program: the items that stand in some of its sources, and of others the functions' signatures, where
+    they say what a call gives. The names of all the others are known. What is wrong is told of its `own` sources. Of the
+    `kept` ones, which have one item each, nothing is told: what was made of it before will do."""
+
+    whole: frozenset[Source]
+    heads: frozenset[Source]
+    own: frozenset[Source]
+    kept: Mapping[Source, Kept] = {}
+
+    def has(self, item: Placed) -> bool:
+        return item.span.source in self.whole or item.span.source in self.heads
+
+
+class ParamInfo:
+    """One parameter of a function as its callers see it; `sort` None where its type is wrong."""
+
+    __slots__ = ("name", "sort", "default")
+
+    def __init__(self, name: str, sort: core.Sort | None, default: sweet.Expr | None) -> None:
+        self.name = name
+        self.sort = sort
+        self.default = default
+
+
+class FnInfo:
+    """A function of the program. `name` is its core name; `form` is sweet, inline, private or extern.
+
+    `result` is its result's sort: None until an unannotated body has been read. `state` is new, working, done or broken.
+    `is_choice` tells whether some list of implementations has it: what its body begins to assert says then whom it is for.
+    """
+
+    __slots__ = (
+        "decl", "unit", "name", "params", "result", "form", "state", "split", "impl", "functions", "is_choice"
+    )  # fmt: skip
+
+    def __init__(self, decl: sweet.FnDecl, unit: Unit, name: str, form: str) -> None:
+        self.decl = decl
+        self.unit = unit
+        self.name = name
+        self.form = form
+        self.params: tuple[ParamInfo, ...] = ()
+        self.result: core.Sort | None = None
+        self.state = "new"
+        self.split = False
+        self.impl = ""
+        self.functions: tuple[core.Function, ...] = ()
+        self.is_choice = False
+
+
+class PrimitiveInfo:
+    """A primitive, with the name that the core calls it by."""
+
+    __slots__ = ("row", "name")
+
+    def __init__(self, row: Primitive, name: str) -> None:
+        self.row = row
+        self.name = name
+
+
+class ImplsInfo:
+    """One name with several implementations; callers see the parameters and the result of `model`, which is the last function
+    of the program among them, or the last one where all are primitives."""
+
+    __slots__ = ("item", "name", "choices", "members", "model")
+
+    def __init__(self, item: sweet.Impls, name: str) -> None:
+        self.item = item
+        self.name = name
+        self.choices: tuple[str, ...] = ()
+        self.members: tuple[FnInfo | PrimitiveInfo, ...] = ()
+        self.model: FnInfo | PrimitiveInfo | None = None
+
+
+# Where a text defines names: `@f = fn`, `let (a, b)`, `const w`, `type T`, `as attn`.
+_DEFINES = re.compile(r"@([\w.']+)\s*=|\blet\s+(\([^)=]*\)|[\w']+)|\b(?:const|type|as)\s+([\w']+)")
+_NAME = re.compile(r"[A-Za-z_][\w.']*")
+
+
+def named(text: str) -> set[str]:
+    """The names that a text seems to define, broken or not."""
+    return {name for found in _DEFINES.findall(text) for part in found for name in _NAME.findall(part)}
+
+
+def bound(*trees: object) -> set[str]:
+    """The names that trees define."""
+    return {node.name for node in walk(*trees) if isinstance(node, sweet.Ident)}
+
+
+Target = FnInfo | ImplsInfo | PrimitiveInfo
+
+
+class Unit:
+    """One file: its functions, implementations, types and consts by name, and the statements of its script."""
+
+    def __init__(self, loaded: Loaded, symbols: SymbolTable) -> None:
+        self.alias = loaded.alias
+        self.folder = loaded.folder
+        self.module = loaded.module
+        self.links = dict(loaded.links)
+        self.symbols = symbols
+        self.fns: dict[str, FnInfo] = {}
+        self.impls: dict[str, ImplsInfo] = {}
+        self.types: dict[str, sweet.TypeDecl] = {}
+        self.consts: dict[str, sweet.Const] = {}
+        self.script: list[sweet.Stmt] = []
+        self.gradients: dict[str, sweet.Gradient] = {}
+        self.scope = Scope(symbols.scope)
+        self.broken = loaded.broken
+        self._lost: set[str] | None = set() if not loaded.broken else None
+
+    def is_lost(self, name: str) -> bool:
+        """Whether a name is defined in a part of the text that could not be read: its uses say nothing more."""
+        if self._lost is None:
+            self._lost = named(self.module.source.text) - bound(self.module)
+        return name in self._lost
+
+    def is_doubtful(self, span: Span) -> bool:
+        """Whether a place lies in an item that was fixed to be read: what is wrong there may follow from the fixing."""
+        broken = [b for b in self.broken if b.source is span.source]
+        if not broken:
+            return False
+        items = (i.span for i in self.module.items if i.span.source is span.source)
+        around = (i for i in items if i.start <= span.start < max(i.end, i.start + 1))
+        return any(item.start <= b.start <= item.end for item in around for b in broken)
+
+    def qualified(self, name: str) -> str:
+        return f"{self.alias}.{name}" if self.alias else name
+
+
+_ROOM, _LETTERS_OF_A_PART = 50_000, 2
+
+
+class SymbolTable:
+    """The whole program. `scope` holds the consts of all files under unambiguous names (`::attn.width`)."""
+
+    def __init__(self, modules: Modules, lookup: Lookup, given: Sequence[Given] = (), part: Part | None = None) -> None:
+        self.lookup = lookup
+        self.part = part
+        # What holds on entry to functions beside what the program says.
+        self.given = given
+        self.diagnostics: list[Diagnostic] = []
+        self.scope = Scope()
+        self.units = [Unit(loaded, self) for loaded in (*modules.imports, modules.entry)]
+        self.by_alias = {u.alias: u for u in self.units}
+        self.entry = self.units[-1]
+        self.names: set[str] = set()
+        # Where names stand of which an error says that they are misspelt.
+        self.misspelt: set[Span] = set()
+        self.rings: set[frozenset[str]] = set()
+        self.comparisons = 20_000
+        self.gradients: list[core.Gradient] = []
+        # The parts that all types together may still have, written out: more in a longer program.
+        self.room = _ROOM + sum(len(u.module.source.text) for u in self.units) // _LETTERS_OF_A_PART
+        self.parts = 0  # those of the one at hand
+        # By where it stands, a type, written out, and in how many parts.
+        self.expanded: dict[tuple[int, int], tuple[sweet.Type, sweet.Type, int]] = {}
+        self.const_names: dict[tuple[str, str], str] = {}
+        self._core_names: set[str] = set()
+        self._spelt: dict[int, tuple[Spelt, Spelt]] = {}
+        for unit in self.units:
+            self._gather(unit)
+        self._name_consts()
+
+    def wants(self, item: Placed) -> bool:
+        """Whether more than the name of an item matters."""
+        return self.part is None or self.part.has(item)
+
+    def spelt(self, item: sweet.Item) -> tuple[Spelt, Spelt]:
+        """What is spelt in an item: in its head, and in its body where it is a function's."""
+        if id(item) not in self._spelt:
+            if isinstance(item, sweet.FnDecl):
+                fn = item.fn
+                head = Spelt(item.name, fn.params, fn.result, fn.where, fn.checks)
+                self._spelt[id(item)] = head, Spelt(fn.body)
+            else:
+                self._spelt[id(item)] = Spelt(item), Spelt()
+        return self._spelt[id(item)]
+
+    def is_told(self, item: Placed) -> bool:
+        """Whether somebody wants to know what is wrong with an item."""
+        return self.part is None or item.span.source in self.part.own
+
+    def is_head(self, item: Placed) -> bool:
+        """Whether only the signature of a function matters."""
+        return self.part is not None and item.span.source not in self.part.whole
+
+    def kept(self, item: Placed, name: str, make: Callable[[], R]) -> R:
+        """What is made of an item that is called `name`: what was made of it before, if names come out the same."""
+        kept = self.part.kept.get(item.span.source) if self.part is not None else None
+        if kept is None:
+            return make()
+        taken = frozenset(n for n in self.const_names.values() if n in kept.words or n.endswith("'"))
+        if (name, taken) not in kept.made:
+            kept.made[name, taken] = make()
+        found: R = kept.made[name, taken]
+        return found
+
+    # Tables
+
+    def _gather(self, unit: Unit) -> None:
+        places: dict[str, sweet.Ident] = {}
+        for item in unit.module.items:
+            match item:
+                case sweet.FnDecl():
+                    self.function(unit, item, places)
+                case sweet.Impls():
+                    if self._is_new(item.name, f"@{item.name.name}", places):
+                        unit.impls[item.name.name] = ImplsInfo(item, unit.qualified(item.name.name))
+                        self.names.add(unit.qualified(item.name.name))
+                case sweet.Const():
+                    if self._is_new(item.name, item.name.name, places):
+                        unit.consts[item.name.name] = item
+                case sweet.TypeDecl():
+                    if self._is_new(item.name, item.name.name, places):
+                        unit.types[item.name.name] = item
+                case sweet.Gradient():
+                    if self._is_new(item.name, f"@{item.name.name}", places):
+                        unit.gradients[item.name.name] = item
+                case sweet.Import():
+                    pass
+                case sweet.Let() | sweet.Assert() | sweet.ExprStmt():
+                    unit.script.append(item)
+                case _:
+                    assert_never(item)
+        self._script_or_main(unit)
+
+    def function(self, unit: Unit, item: sweet.FnDecl, places: dict[str, sweet.Ident]) -> None:
+        if not self._is_new(item.name, f"@{item.name.name}", places):
+            return
+        form = next((p for p in ("private", "inline", "extern") if p in item.prefixes), "sweet")
+        unit.fns[item.name.name] = FnInfo(item, unit, unit.qualified(item.name.name), form)
+        self.names.add(unit.qualified(item.name.name))
+
+    def _is_new(self, name: sweet.Ident, key: str, places: dict[str, sweet.Ident]) -> bool:
+        first = places.setdefault(key, name)
+        if first is name:
+            return True
+        label = Label(first.span, "the first definition")
+        self.diagnostics.append(error(codes.E203, f"`{key}` is defined twice", name.span, labels=(label,)))
+        return False
+
+    def _script_or_main(self, unit: Unit) -> None:
+        main = unit.fns.get("main")
+        if main is None or not unit.script:
+            return
+        label = Label(main.decl.name.span, "@main is here")
+        self.diagnostics.append(
+            error(
+                codes.E213,
+                "a file has a script or @main, not both",
+                unit.script[0].span,
+                labels=(label,),
+                help="move these statements into @main",
+            )  # fmt: skip
+        )
+
+    def _name_consts(self) -> None:
+        """Core names of consts: those of imports are `attn_width`, primed where a file uses that name."""
+        taken: set[str] = set()
+        for unit in self.units:
+            for name in filter(lambda n: self.wants(unit.consts[n]), unit.consts):
+                core_name = unit.qualified(name).replace(".", "_")
+                while unit.alias and (core_name in taken or self._is_written(core_name)):
+                    core_name += "'"
+                taken.add(core_name)
+                self.const_names[unit.alias, name] = core_name
+                self._core_names.add(core_name)
+
+    def _is_written(self, name: str) -> bool:
+        """Whether some file uses a name."""
+        there = (u for u in self.units if name in u.module.source.text)
+        items = (item for unit in there for item in filter(self.wants, unit.module.items))
+        return any(name in part.identifiers for item in items for part in self.spelt(item))
+
+    # Consts
+
+    def bind_const(self, unit: Unit, entry: Entry) -> None:
+        """Make a const visible: in its file by its name, everywhere by its unambiguous one."""
+        unit.scope.bind(entry)
+        self.scope.entries[f"::{unit.qualified(entry.name)}"] = entry
+
+    def foreign_const(self, unit: Unit, alias: str, name: str) -> Entry | None:
+        """`attn.width` as this file writes it."""
+        target = self.by_alias.get(unit.links.get(alias, "?"))
+        return None if target is None else target.scope.entries.get(name)
+
+    def is_gone(self, unit: Unit, alias: str, name: str) -> bool:
+        """Whether a name of an import was lost with its file, or with the part of it that could not be read."""
+        other = self.by_alias.get(unit.links.get(alias, "?"))
+        return other is None or other.is_lost(name)
+
+    def is_foreign(self, unit: Unit, name: str) -> bool:
+        """Whether a core name belongs to a const that this file does not see: its own names have to avoid it."""
+        return name not in unit.consts and name in self._core_names
+
+    # Functions
+
+    def is_private(self, core_name: str) -> bool:
+        """Whether a core name is that of an implementation (or of an extern's callable), not of a wrapper or a primitive."""
+        for unit in self.units:
+            for name, info in unit.fns.items():
+                if unit.qualified(name) == core_name:
+                    return info.form == "private"
+                if info.impl == core_name:
+                    return True
+            if any(unit.qualified(name) == core_name for name in unit.impls):
+                return False
+        return self.lookup(core_name.removeprefix("prelude.")) is None
+
+    def primitive(self, name: str) -> PrimitiveInfo | None:
+        row = self.lookup(name)
+        if row is None:
+            return None
+        return PrimitiveInfo(row, f"prelude.{name}" if name in self.names else name)
+
+    def target(self, unit: Unit, name: str) -> Target | None:
+        """What `@name` means in a file."""
+        if name in unit.fns:
+            return unit.fns[name]
+        if name in unit.impls:
+            return unit.impls[name]
+        head, _, rest = name.partition(".")
+        if head == "prelude" and rest:
+            return self.primitive(rest)
+        if rest and head in unit.links:
+            other = self.by_alias.get(unit.links[head])
+            return None if other is None else other.fns.get(rest) or other.impls.get(rest)
+        return self.primitive(name)
+
+    def called(self, unit: Unit, callee: sweet.FnName) -> Target:
+        """What is called; an error that suggests the nearest name where there is nothing."""
+        found = self.target(unit, callee.name)
+        if found is not None:
+            return found
+        if unit.is_lost(callee.name):
+            raise Broken
+        head, _, rest = callee.name.partition(".")
+        other = self.by_alias.get(unit.links.get(head, "?"))
+        home, own = (unit, callee.name) if other is None else (other, rest)
+        wrapper = next((n for n, info in home.fns.items() if info.impl == home.qualified(own)), None)
+        if wrapper is not None:
+            raise _is_private(callee, f"{head}.{wrapper}" if other is not None else wrapper)
+        if rest and (unit.is_lost(head) or (other is not None and other.is_lost(rest))):
+            raise Broken
+        if rest and head in unit.links and unit.links[head] not in self.by_alias:
+            raise Broken
+        if rest and head != "prelude" and head not in unit.links:
+            known = nearest(head, unit.links)
+            help = f"`@{known}.{rest}`" if known else elsewhere.of_library(head, rest)
+            help = help or f'`import "{head}.rx"` at the top of the file'
+            fail(codes.E202, f"there is no import called `{head}`", callee.span, help=help)
+        help = elsewhere.otherwise(callee.name)
+        meant = () if help else self._meant(unit, callee.name)
+        raise problem(codes.E202, f"there is no function `@{callee.name}`", callee.span, help=help, meant=meant)
+
+    def refuse_private(self, info: FnInfo, callee: sweet.FnName, caller: str | None) -> None:
+        """A `private` function is called by its wrapper only: what the wrapper asserts is taken for granted in it."""
+        if info.form != "private":
+            return
+        wrappers = [w for w in info.unit.fns.values() if w.form == "inline" and _calls(w, info.decl.name.name)]
+        own = info.decl.name.name.rstrip("'").removesuffix("_impl")
+        wrapper = next((w for w in wrappers if w.decl.name.name == own), wrappers[0] if wrappers else None)
+        if wrapper is None or wrapper.name != caller:
+            head = callee.name.removesuffix(info.decl.name.name)
+            raise _is_private(callee, f"{head}{wrapper.decl.name.name}" if wrapper is not None else None)
+
+    def _meant(self, unit: Unit, name: str) -> Iterator[str]:
+        """What other libraries call so, else the nearest name."""
+        found = tuple(n for n in elsewhere.primitives(name) if self.lookup(n) is not None)
+        near = None if found or not self.may_compare() else self.nearest(name, list(self._known(unit)))
+        yield from (f"@{n}" for n in (found if near is None else (near,)))
+
+    def may_compare(self) -> bool:
+        """Whether another wrong name is compared with those that there are: of thousands not each has its suggestion."""
+        return self.comparisons > 0
+
+    def nearest(self, name: str, candidates: Sequence[str]) -> str | None:
+        """The name that is most likely meant."""
+        self.comparisons -= len(candidates)
+        return nearest(name, candidates)
+
+    def _known(self, unit: Unit) -> Iterator[str]:
+        yield from unit.fns
+        yield from unit.impls
+        for alias, canonical in unit.links.items():
+            for name in self.by_alias[canonical].fns if canonical in self.by_alias else ():
+                yield f"{alias}.{name}"
+        yield from (n for n in primitive_names() if self.lookup(n) is not None)
+
+    def once(self, ring: frozenset[str]) -> None:
+        """A ring of definitions is reported at one of them; raises if it was."""
+        if ring in self.rings:
+            raise Broken
+        self.rings.add(ring)
+
+    def report(self, problem: RxError) -> None:
+        self.diagnostics.extend(problem.diagnostics)
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """What goes wrong inside is told, and ends it."""
+        try:
+            yield
+        except RxError as problem:
+            self.report(problem)
+
+    def certain(self) -> list[Diagnostic]:
+        """What is said, without what may follow from a syntax error."""
+        return [d for d in self.diagnostics if not any(u.is_doubtful(d.span) for u in self.units)]
+
+
+def _calls(wrapper: FnInfo, name: str) -> bool:
+    return any(isinstance(n, sweet.FnName) and n.name == name for n in walk(wrapper.decl.fn.body))
+
+
+def _is_private(callee: sweet.FnName, wrapper: str | None) -> RxError:
+    """The error of a call that goes around a wrapper, with the fix."""
+    whose = f"@{wrapper}" if wrapper is not None else "its wrapper"
+    return RxError(
+        error(
+            codes.E224, f"@{callee.name} is private: only {whose} calls it", callee.span,
+            help=f"`@{wrapper}`, which checks the arguments first" if wrapper is not None else None,
+            edits=(Edit(callee.span, f"@{wrapper}"),) if wrapper is not None else (),
+        )
+    )  # fmt: skip

@@ -1,1 +1,0 @@
-"""People's own Python functions to the same functions behind a door: signatures read, doors written, composed, counted."""

@@ -1,0 +1,85 @@
+"""A file with something wrong in it to the changes that fix it, each checked before it is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ..fixes.applied import fixed_and_left, why_left
+from ..fixes.ranked import ranked, shortest
+from ..lang.formatter import format_source
+from ..lang.source import Source
+from ..pipeline import check_source
+from ..simplify.known.outcome import Options
+from .analysis import Analyst, Settings, Texts
+
+
+class Change(NamedTuple):
+    """Part of the file's text is replaced."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Action(NamedTuple):
+    """A fix of the diagnostic with this code at this place; `preferred` where nobody but the author has to choose."""
+
+    title: str
+    code: str
+    start: int
+    end: int
+    changes: tuple[Change, ...]
+    preferred: bool
+
+
+def actions(
+    analyst: Analyst, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None
+) -> tuple[Action, ...]:
+    """All fixes of a file. Raises GivenUp where `stopped` says so."""
+    source, files = _source(analyst, path, settings)
+    options = Options(strict=settings.strict, stopped=stopped)
+    report = check_source(source, files, (), options)
+    found: list[Action] = []
+    for offer in ranked(report, files, (), options):
+        said, leaves_no_choice = offer.diagnostic, not why_left(offer, source)
+        for i, fix in enumerate(offer.fixes):
+            changes = tuple(Change(e.span.start, e.span.end, e.text) for e in fix.edits)
+            preferred = leaves_no_choice and i == 0
+            found.append(Action(shortest(fix), said.code, said.span.start, said.span.end, changes, preferred))
+    return tuple(found)
+
+
+def fix_all(
+    analyst: Analyst, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None
+) -> tuple[Change, ...]:
+    """What `rx check --fix` would do, as one change of the whole text; none where there is nothing to do."""
+    source, files = _source(analyst, path, settings)
+    found = fixed_and_left(source, files, (), Options(strict=settings.strict, stopped=stopped))
+    return _whole(source.text, found.text)
+
+
+def formatted(name: str, text: str) -> tuple[Change, ...]:
+    """The canonical layout; none where the text has it, or cannot be read."""
+    laid_out, problems = format_source(Source(name, text))
+    return () if laid_out is None or problems else _whole(text, laid_out)
+
+
+def _source(analyst: Analyst, path: Path, settings: Settings) -> tuple[Source, Texts]:
+    files = Texts(path.parent, settings.roots, analyst)
+    text = analyst.edited[path] if path in analyst.edited else files.read_text(path.name)[1]
+    return Source(str(path), text), files
+
+
+def _whole(before: str, after: str) -> tuple[Change, ...]:
+    """The lines that differ: what is the same before and behind them stays."""
+    if before == after:
+        return ()
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    first = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    rest = min(len(old), len(new)) - first
+    last = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    start = sum(map(len, old[:first]))
+    kept = sum(map(len, old[len(old) - last :]))
+    return (Change(start, len(before) - kept, "".join(new[first : len(new) - last])),)

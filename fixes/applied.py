@@ -1,0 +1,150 @@
+"""A program to the same program with the helps applied that leave no choice, and why each other message was left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..lang import sweet
+from ..lang.diagnostics import Diagnostic
+from ..lang.files import Files
+from ..lang.node import Node
+from ..lang.parser import parse
+from ..lang.source import Source
+from ..lang.walk import walk
+from ..ops.requirements import AxisInRange
+from ..pipeline import Report, check_source
+from ..simplify.known.outcome import Options
+from .case import Fix
+from .edits import applied
+from .ranked import Ranked, ranked
+
+MOST_ROUNDS = 10
+# So many fixes of one message are named.
+_MOST_NAMED = 3
+_OF_SIGNATURE = "what a function takes and gives is for the author to say"
+
+
+class Applied(Node):
+    """A help that was applied: the line that it was about, as it was before, and what it did."""
+
+    line: int
+    text: str
+
+
+class Left(Node):
+    """An error or a warning that is still there: its line, its code, and why nothing was done about it."""
+
+    line: int
+    code: str
+    reason: str
+
+
+class Fixed(Node):
+    """What became of a program."""
+
+    text: str
+    done: tuple[Applied, ...]
+    left: tuple[Left, ...]
+
+
+def fixed(
+    source: Source, base: Path, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> tuple[str, tuple[Applied, ...]]:
+    """The text with each help applied that is the only one for its error or warning; and what was done, in order."""
+    found = fixed_and_left(source, base, roots, options)
+    return found.text, found.done
+
+
+def fixed_and_left(
+    source: Source, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Fixed:
+    done: list[Applied] = []
+    while True:
+        report = check_source(source, base, roots, options)
+        found = list(ranked(report, base, roots, options))
+        offer = next((o for o in found if not why_left(o, source)), None)
+        if offer is None or len(done) >= MOST_ROUNDS:
+            return Fixed(source.text, tuple(done), _left(report, found, source))
+        fix, span = offer.fixes[0], offer.span
+        done.append(Applied(source.position(span.start)[0], fix.text))
+        source = Source(source.name, applied(source.text, fix.edits))
+
+
+def _left(report: Report, found: list[Ranked], source: Source) -> tuple[Left, ...]:
+    offered = {id(o.diagnostic): o for o in found}
+    return tuple(_left_of(d, offered.get(id(d)), source) for d in report.diagnostics if d.is_wrong)
+
+
+def _left_of(diagnostic: Diagnostic, offer: Ranked | None, source: Source) -> Left:
+    span = diagnostic.span if offer is None else offer.span
+    reason = why_left(offer, source) or "enough was changed in one go" if offer else _unasked(diagnostic, source)
+    return Left(span.line, diagnostic.code, reason)
+
+
+def _unasked(diagnostic: Diagnostic, source: Source) -> str:
+    return "no fix is known" if diagnostic.span.source.name == source.name else "it is in another file"
+
+
+def why_left(offer: Ranked, source: Source) -> str:
+    """Why nobody but the author applies what is offered; empty where it leaves no choice."""
+    if not offer.fixes:
+        return "no fix is known"
+    fixes = {m.meaning: m for m in offer.fixes if m.is_of_operation}
+    if not fixes:
+        kinds = {m.kind for m in offer.fixes}
+        if "dimension" in kinds:
+            return _OF_SIGNATURE
+        return f"{'an assertion' if kinds == {'assert'} else 'a `where`'} is for the author to write"
+    if len(fixes) > 1:
+        others = " or ".join(m.text for m in list(fixes.values())[1:_MOST_NAMED])
+        return f"{len(fixes)} fixes are possible: the help or {others}"
+    (fix,) = fixes.values()
+    return _too_bold(offer, fix, source) or _unsure(offer, fix)
+
+
+def _unsure(offer: Ranked, fix: Fix) -> str:
+    if len(offer.fixes) > 1 and any(not m.is_of_operation for m in offer.fixes):
+        return "a `where` may be meant as well"
+    if offer.cut:
+        return "not all that may be meant was tried"
+    if fix.guess or fix.remote:
+        return "the fix is a guess at what was meant"
+    if fix.around and _is_of_axis(offer.diagnostic):
+        return "its axis may be what is wrong"
+    if offer.diagnostic.code.phase == "sizes" and not fix.settles:
+        return "the function is not right after the fix"
+    return ""
+
+
+def _is_of_axis(diagnostic: Diagnostic) -> bool:
+    """Whether an axis is asked for that an operand does not have: the axis may be the mistake, and another hide that."""
+    return diagnostic.subject is not None and isinstance(diagnostic.subject.asked, AxisInRange)
+
+
+def _too_bold(offer: Ranked, fix: Fix, source: Source) -> str:
+    """What a fix changes that is the author's: what a function takes and gives, or that something is done at all."""
+    after = Source(source.name, applied(source.text, fix.edits))
+    (before, unread), (now, problems) = parse(source), parse(after)
+    if unread:  # what a text says that cannot be read is not known before
+        return ""
+    if problems:
+        return "the fix is not understood"
+    if _signatures(before) != _signatures(now):
+        return _OF_SIGNATURE
+    if _operations(now) < _operations(before) and offer.diagnostic.code.phase != "names":  # what has no name is none
+        return "an operation is taken out by nobody but the author"
+    return ""
+
+
+def _signatures(module: sweet.Module) -> list[str]:
+    """The text of each function up to its body."""
+    found = []
+    for item in module.items:
+        if isinstance(item, sweet.FnDecl):
+            end = item.fn.body.span.start if item.fn.body is not None else item.fn.span.end
+            found.append(item.span.source.text[item.fn.span.start : end])
+    return found
+
+
+def _operations(module: sweet.Module) -> int:
+    return sum(isinstance(n, sweet.Call | sweet.Binary | sweet.Index) for n in walk(module))

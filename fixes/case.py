@@ -1,0 +1,203 @@
+"""What a family of fixes gets to see: a diagnostic, the call or annotation that it is about, and the program around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..lang import sweet
+from ..lang.diagnostics import Diagnostic, Edit, Operand, Subject, listed
+from ..lang.node import Node
+from ..lang.source import Span
+from ..ops.requirements import AtLeast, AxisInRange, OfRank, RankAtLeast, RankIs
+from .edits import applied
+from .tree import Tree, callee
+
+Dims = tuple[int | str, ...]
+_LONGEST = 70
+# From this rank on an annotation gives way to what there is, which may hide the mistake.
+GIVING_WAY = 60
+
+
+class Fix(Node):
+    """A change that may be the right one. `what` says it to the user, `shown` is how it reads then; of several
+    that work the one with the fewest edits and then the lowest `rank` is the best. Fixes of one `meaning` are the same fix
+    said differently. A `guess` may well not be what was meant, and is applied by nobody but the user."""
+
+    what: str
+    edits: tuple[Edit, ...]
+    rank: int
+    meaning: str
+    guess: bool = False
+    shown: str = ""
+    # The lines in which a number is written otherwise.
+    lines: tuple[int, ...] = ()
+    # Whether it asks what was meant.
+    asks: bool = False
+    # The size that it writes where several would do, for "the nearest legal sizes are 12 and 16".
+    legal: int | None = None
+    # Whether it is told in words alone: written into the program, it would make other values.
+    in_words: bool = False
+    # What that is the size of, as "of `heads`", where the message does not say it.
+    legal_for: str = ""
+    # What is changed: an operation, what is written in one by a `slip`, or what a condition says of sizes: a `bound`, `names`
+    # that are one, a `dimension` of a parameter, an `assert`.
+    kind: str = "operation"
+    # Whether it changes another operation than the one that is blamed.
+    remote: bool = False
+    # Whether nothing is wrong with the function any more after it: known where it was tried.
+    settles: bool = False
+    # Whether it takes an operation away.
+    drops: bool = False
+    # Whether it uses a tensor that the function is given, and that nothing uses.
+    recalls: bool = False
+    # Whether all fits after it where sizes are certain numbers; None where that was not found.
+    fits: bool | None = None
+    # Whether it forbids sizes that are nothing special, or leaves the mistake there.
+    narrows: bool = False
+    # Whether it writes a dtype, which a check of names does not look at.
+    of_dtype: bool = False
+    # What it puts before and behind an expression, where it does that and nothing else.
+    around: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """ "write 96 for the 100 in line 3: `[96, 100]`"."""
+        where = f" in line{'s' * (len(self.lines) > 1)} {listed([str(n) for n in self.lines])}" if self.lines else ""
+        words = f"did you mean {self.what}?" if self.asks else f"{self.what}{where}"
+        return f"{words}: {self.shown}" if self.shown else words
+
+    @property
+    def is_of_operation(self) -> bool:
+        return self.kind in ("operation", "typo")
+
+    @property
+    def gives_way(self) -> bool:
+        return self.is_of_operation and self.rank >= GIVING_WAY
+
+
+class Case:
+    def __init__(self, tree: Tree, diagnostic: Diagnostic) -> None:
+        self.tree = tree
+        self.diagnostic = diagnostic
+        self.subject = diagnostic.subject or Subject(diagnostic.span, "", ())
+        self.call = tree.call(self.subject.span)
+        self.arguments = tree.arguments(self.call) if self.call is not None else {}
+        self.function = tree.enclosing(diagnostic.span, sweet.FnDecl)
+
+    @property
+    def asked(self) -> object:
+        """What a primitive requires, if it is about that."""
+        return self.subject.asked
+
+    @property
+    def is_of_rank(self) -> bool:
+        return self.subject.what == "rank" or isinstance(self.asked, AxisInRange | OfRank | RankAtLeast | RankIs)
+
+    @property
+    def asks_for_entries(self) -> bool:
+        """Whether an axis that may be empty is asked to have entries: another axis is not meant by that."""
+        return self.diagnostic.code.is_doubt and isinstance(self.asked, AtLeast) and self.asked.least == 1
+
+    @property
+    def callee(self) -> str:
+        return self.subject.callee
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the function says what axes its result has, or the `let` around what axes its value has, so that a check can
+        tell more than that something runs: of a scalar most things are right."""
+        result = self.function.fn.result if self.function is not None else None
+        let = self.tree.enclosing(self.diagnostic.span, sweet.Let)
+        types = (*(result.items if isinstance(result, sweet.TupleType) else (result,)), let and let.type)
+        return any(
+            isinstance(t, sweet.TensorType)
+            and isinstance(t.shape, sweet.ListExpr)
+            and bool(t.shape.items)
+            or isinstance(t, sweet.NamedType)
+            and bool(t.args)
+            for t in types
+        )
+
+    def operand(self, name: str) -> Operand | None:
+        return next((o for o in self.subject.operands if o.name == name), None)
+
+    def shape(self, name: str) -> Dims | None:
+        found = self.operand(name)
+        return found.shape if found is not None else None
+
+    def size(self, name: str, axis: int | None) -> int | str | None:
+        """The size of an operand's axis, None where it is not known."""
+        dims = self.shape(name)
+        return dims[axis] if dims is not None and axis is not None and -len(dims) <= axis < len(dims) else None
+
+    def sizes(self) -> list[str]:
+        """The sizes that are spoken of: those that conflict, and what is wanted."""
+        own = [o.shape for o in self.subject.operands if o.shape is not None] if not self.callee else []
+        axes = [axis for _, axis in self.subject.at if axis is not None]
+        at = [dims[axis] for dims in own for axis in axes if -len(dims) <= axis < len(dims)]
+        found = [self.size(name, axis) for name, axis in self.subject.at]
+        return [str(size) for size in (*found, *at, *self.subject.wanted) if size not in (None, "?")]
+
+    def tensors(self) -> list[tuple[str, sweet.Expr, Dims | None]]:
+        """The tensors that the call was given, as the user wrote them; those whose sizes conflict come last one first."""
+        found = [(o.name, self.arguments[o.name], o.shape) for o in self.subject.operands if o.name in self.arguments]
+        involved = [name for name, _ in self.subject.at]
+        return sorted(
+            (t for t in found if not isinstance(t[1], sweet.ListExpr) and self.operand(t[0]).dtype),  # type: ignore[union-attr]
+            key=lambda t: t[0] not in involved,
+        )
+
+    def named(self, expr: sweet.Expr, otherwise: str = "") -> str:
+        if len(expr.span.text) <= 20 and "\n" not in expr.span.text:
+            return f"`{expr.span.text}`"
+        called = callee(expr)
+        return otherwise or (f"the result of @{called}" if called else "the operand")
+
+    def outcome(self, edits: Iterable[Edit], place: Span | None = None) -> str:
+        """The call (or another place) as it will read, in backquotes; empty where that is long."""
+        span = place or self.subject.span
+        inside = [e for e in edits if span.start <= e.span.start and e.span.end <= span.end]
+        moved = [Edit(Span(span.source, e.span.start - span.start, e.span.end - span.start), e.text) for e in inside]
+        text = applied(span.text, moved)
+        return f"`{text}`" if inside and len(text) <= _LONGEST and "\n" not in text else ""
+
+    def fix(self, what: str, edits: Iterable[Edit], rank: int, *, show: Span | None = None, guess: bool = False) -> Fix:
+        """`what` with the changed call behind it: "transpose `w`: `@matmul(x, @matrix_transpose(w))`"."""
+        edits = tuple(edits)
+        shown = self.outcome(edits, show)
+        if not shown and len(edits) == 1 and edits[0].text.startswith("@") and len(edits[0].text) <= _LONGEST:
+            shown = f"`{edits[0].text}`"
+        return Fix(what, edits, rank, f"{what} {edits}", guess, shown)
+
+
+def replaced(expr: Node, text: str) -> Edit:
+    span: Span = expr.span  # type: ignore[attr-defined]
+    return Edit(span, text)
+
+
+def appended(call: sweet.Call, text: str) -> Edit:
+    """One more argument, behind the others."""
+    end = call.span.end - 1
+    before = call.span.source.text[call.span.start : end].rstrip()
+    comma = "" if before.endswith((",", "(")) else ", "
+    return inserted(
+        call.span, call.span.start + len(before), f"{comma}{text}" if comma or not call.args else f" {text}"
+    )
+
+
+def inserted(source_span: Span, at: int, text: str) -> Edit:
+    return Edit(Span(source_span.source, at, at), text)
+
+
+def dims_text(dims: Iterable[int | str]) -> str:
+    return f"[{', '.join(map(str, dims))}]"
+
+
+def count(dims: Iterable[int | str]) -> int | None:
+    """The product of sizes, None if one is no number."""
+    product = 1
+    for d in dims:
+        if not isinstance(d, int):
+            return None
+        product *= d
+    return product

@@ -1,0 +1,46 @@
+"""Fixes that arrange the axes of a tensor otherwise where its sizes are known as numbers: axes added, dropped, merged or
+swapped in what the mistake may come from. They are many, and of use where nothing else fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, islice
+
+from ...lang import sweet
+from ...lang.node import replace
+from ..case import Case, Fix, dims_text
+from ..numbers.screen import Screen
+from . import shapes
+from .operands import wrap
+from .shapes import Change
+from .typos import later, suspects
+
+_MOST_NODES, _MOST_AXES = 8, 5
+_ADDED, _SWAPPED, _MERGED = 20, 21, 22
+
+
+def fixes(case: Case, screen: Screen) -> Iterator[Fix]:
+    operands = (s for s in suspects(case) if isinstance(s, sweet.Call | sweet.Name | sweet.Index))
+    tensors = ((node, dims) for node in operands if (dims := screen.shape(node)) is not None)
+    for position, (node, dims) in enumerate(islice(tensors, _MOST_NODES)):
+        for change in _changes(dims, screen) if len(dims) <= _MOST_AXES else ():
+            fix = wrap(case, node, change, change.rank + later(position))
+            yield replace(fix, kind="typo", guess=True)
+
+
+def _changes(dims: tuple[int, ...], screen: Screen) -> Iterator[Change]:
+    rank = len(dims)
+    for axis in (*range(rank), -1):
+        yield shapes.expanded(axis, _ADDED)
+    yield shapes.spread((rank, rank + 1), _ADDED)
+    for axis, size in enumerate(dims):
+        if size == 1:
+            yield shapes.squeezed(axis)
+    for one, other in combinations(range(rank), 2):
+        yield shapes.swapped(one, other, _SWAPPED)
+    texts = [screen.said(size) for size in dims]
+    for first in reversed(range(rank - 1)):
+        both = screen.said(dims[first] * dims[first + 1])
+        merged = [*texts[:first], both, *texts[first + 2 :]]
+        if None not in merged:
+            yield shapes.reshaped(dims_text(t for t in merged if t is not None), _MERGED)

@@ -1,0 +1,285 @@
+"""Conditions that make an open check hold: `where` on the function around, one name for two sizes, `!`, an `assert`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ...lang import sweet
+from ...lang.diagnostics import Edit, RxError
+from ...lang.node import replace
+from ...lang.parser import parse_expr
+from ...lang.source import Span
+from ...lang.walk import walk
+from ...simplify.solver.conditions import Compare, Ge0, render_cond, substitute_cond
+from ...simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
+from ...simplify.solver.sizes import only_var
+from ...simplify.solver.terms import TooLarge, substitute
+from ...sizes.operators import size_functions
+from ..case import Case, Fix, inserted, replaced
+
+# From here on nothing is fixed: the program only says what it needs.
+RANK = 100
+# From here on it is a guess at what was meant.
+FAR_FETCHED = 40
+
+
+def fixes(case: Case) -> Iterator[Fix]:
+    if case.diagnostic.code.only_empty:
+        return
+    stops = dict(_counted(case))
+    every = (*case.subject.conditions, *_of_cut_sizes(case, stops))
+    wanted = [tuple(_in_all_turns(_unless_empty(w), stops) for w in wordings) for wordings in every]
+    sayable = [tuple(text for text in wordings if _is_sayable(case, text)) for wordings in wanted]
+    own = signature_names(case.function.fn) if case.function is not None else set()
+    yield from _dimension(case)
+    for rank, wordings in enumerate(sayable):
+        for text in wordings:
+            if case.function is not None and _said_in(text, own):
+                yield from _where(case, case.function, text, wordings[0], RANK + rank)
+                yield from _one_name(case.function, text, RANK + 20 + rank)
+    if not case.subject.conditions or case.subject.what == "rank":
+        yield from _assertion(case)
+    for rank, wordings in enumerate(sayable):
+        for text in wordings:
+            if not _said_in(text, own):
+                yield from _assert_before(case, text, wordings[0], RANK + 60 + rank)
+
+
+# What an author says
+
+
+def _also(case: Case, text: str) -> tuple[str, ...]:
+    """What else the same call needs, where the condition is not one way to have it."""
+    return tuple(other for other in case.subject.also if text not in other.split(" || "))
+
+
+def _unless_empty(text: str) -> str:
+    """`h >= 2` for `h == 0 || h >= 2`: of empty tensors an author says nothing."""
+    try:
+        expr = parse_expr(text)
+    except RxError:
+        return text
+    match expr:
+        case sweet.Binary(op="||", left=sweet.Binary(op="==", right=sweet.IntLit(value=0)), right=right):
+            return right.span.text
+    return text
+
+
+def _counted(case: Case) -> Iterator[tuple[str, str]]:
+    """The indices that count from 0 by one, of the loops around, with what they count to."""
+    for loop in case.tree.around(case.diagnostic.span, sweet.For):
+        if isinstance(loop.iterable, sweet.Call) and len(loop.iterable.args) == 1:
+            yield loop.index.name, loop.iterable.args[0].value.span.text
+
+
+def _in_all_turns(text: str, stops: Mapping[str, str]) -> str:
+    """`n >= 1` for `n + i >= 1`, and `n <= t` for `t > i`: a bound on what changes from turn to turn is one on what the first
+    turn has, or the last."""
+    scope = Scope()
+    try:
+        cond = read_condition(text, scope) if stops else True
+        for name, stop in stops.items():
+            if name in scope.names and isinstance(cond, Ge0):
+                index = only_var(scope.name(name))
+                falls = substitute(cond.term, {index: scope.name(name) + 1}) - cond.term
+                first = not isinstance(falls, int) or falls >= 0
+                cond = substitute_cond(cond, {index: 0 if first else read_size(stop, scope) - 1})
+    except (ExpressionError, TooLarge):
+        return text
+    return render_cond(cond) if scope.names.keys() & stops.keys() and isinstance(cond, Compare) else text
+
+
+def _of_cut_sizes(case: Case, stops: Mapping[str, str]) -> Iterator[tuple[str]]:
+    """A slice that moves with a loop's index is as long as it says where nothing is cut off: `t - i >= 1`."""
+    for size in case.sizes() if stops else ():
+        try:
+            written = parse_expr(size)
+        except RxError:  # it has no name
+            continue
+        for call in walk(written):
+            cut = isinstance(call, sweet.Call) and isinstance(call.callee, sweet.Name) and call.callee.name == "min"
+            if isinstance(call, sweet.Call) and cut and len(call.args) == 2:
+                yield (" >= ".join(arg.value.span.text for arg in call.args),)
+
+
+def _is_sayable(case: Case, text: str) -> bool:
+    return all(_an_author_says(case, said) for said in (text, *map(_unless_empty, _also(case, text))))
+
+
+def _an_author_says(case: Case, text: str) -> bool:
+    """A divisibility, that a size is odd, a bound, or that two named sizes are one which the signature left apart; never
+    what pins a size to a number, nor an equation of formulas that nobody wrote."""
+    try:
+        return all(_is_usual(case, part) for part in _conjuncts(parse_expr(text)))
+    except RxError:
+        return False
+
+
+def _conjuncts(expr: sweet.Expr) -> Iterator[sweet.Expr]:
+    if isinstance(expr, sweet.Binary) and expr.op == "&&":
+        yield from (*_conjuncts(expr.left), *_conjuncts(expr.right))
+    else:
+        yield expr
+
+
+def _is_usual(case: Case, expr: sweet.Expr) -> bool:
+    match expr:
+        case sweet.Binary(op="==", left=sweet.Binary(op="%", right=by), right=sweet.IntLit(value=rest)):
+            return rest == 0 or (rest == 1 and by.span.text == "2")
+        case sweet.Binary(op="==", left=sweet.Name(name=one), right=sweet.Name(name=other)):
+            return _left_apart(case, one) or _left_apart(case, other)
+        case sweet.Binary(op=">=" | "<=" | ">" | "<"):
+            return True
+    return False
+
+
+def _left_apart(case: Case, name: str) -> bool:
+    """Whether a size stands once only in a signature, so that it may be meant to be another one."""
+    if case.function is None or any(p.name.name == name for p in case.function.fn.params):
+        return False
+    return _times_said(case.function.fn, name, case.function.fn.result) == 1
+
+
+def _times_said(fn: sweet.Fn, name: str, *more: sweet.Type | None) -> int:
+    """How often a size stands in what a function is given and asks."""
+    roots = [r for r in (*(p.type for p in fn.params), *fn.where, *more) if r is not None]
+    return sum(isinstance(n, sweet.Name) and n.name == name for n in walk(*roots))
+
+
+def _dimension(case: Case) -> Iterator[Fix]:
+    """A parameter is declared with the size of another axis: `b : Tensor([i])` for `[o]`. That asks less than for both sizes to
+    be one wherever they stand."""
+    fn = case.function.fn if case.function is not None else None
+    sizes = [size for size in dict.fromkeys(case.sizes()) if fn is not None and size in signature_names(fn)]
+    blamed = [expr.span.text for expr in (case.arguments.get(name) for name, _ in case.subject.at) if expr is not None]
+    for param in sorted(fn.params if fn is not None else (), key=lambda p: p.name.name not in blamed):
+        shape = param.type.shape if isinstance(param.type, sweet.TensorType) else None
+        for own in shape.items if isinstance(shape, sweet.ListExpr) else ():
+            assert fn is not None
+            if isinstance(own, sweet.Name) and own.name in sizes and _times_said(fn, own.name) > 1:
+                for size in [s for s in sizes if s != own.name]:
+                    what = f"declare `{param.name.name}` with the size `{size}`"
+                    yield replace(case.fix(what, [replaced(own, size)], RANK - 1, show=param.span), kind="dimension")
+
+
+def is_of_count(fix: Fix) -> bool:
+    """Whether it says of a number of turns that it is not negative, which no dimension is."""
+    last = _comparisons(fix.meaning)[-1:] if fix.kind == "bound" else ()
+    return any(c.op == ">=" and isinstance(c.right, sweet.IntLit) and c.right.value == 0 for c in last)
+
+
+def _kind(text: str) -> str:
+    """`bound` where it is what an operation needs of any sizes, else `names`."""
+    return "bound" if all(c.op != "==" or not isinstance(c.right, sweet.Name) for c in _comparisons(text)) else "names"
+
+
+def _is_said_otherwise(fn: sweet.Fn, text: str) -> bool:
+    """Whether the author has said already how small the same size may be."""
+    said = {c.left.span.text for c in fn.where if isinstance(c, sweet.Binary) and c.op == ">="}
+    return any(c.op == ">=" and c.left.span.text in said for c in _comparisons(text))
+
+
+def _comparisons(text: str) -> list[sweet.Binary]:
+    return [c for c in _conjuncts(parse_expr(text)) if isinstance(c, sweet.Binary)]
+
+
+def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Fix]:
+    fn, also = decl.fn, tuple(map(_unless_empty, _also(case, text)))
+    if not all(_said_in(other, signature_names(fn)) for other in also):
+        return
+    kind, text = "names" if _is_said_otherwise(fn, text) else _kind(text), ", ".join((text, *also))
+    if fn.where:
+        edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
+    else:
+        edit = inserted(fn.span, signature_end(fn), f" where {text}")
+    what = f"`where {text}` on @{decl.name.name} makes it hold"
+    yield Fix(what, (edit,), rank, meaning, kind=kind)
+
+
+def signature_end(fn: sweet.Fn) -> int:
+    """The end of the result type, or of the parameters."""
+    if fn.result is not None:
+        return _closing(fn, fn.result.span.end)
+    end = fn.params[-1].span.end if fn.params else fn.span.start
+    return fn.span.source.text.index(")", end) + 1
+
+
+def _closing(fn: sweet.Fn, at: int) -> int:
+    """Behind the brackets that close around a type."""
+    text, end = fn.span.source.text, fn.body.span.start if fn.body else fn.span.end
+    while at < end and text[at] == ")":
+        at += 1
+    return at
+
+
+def signature_names(fn: sweet.Fn) -> set[str]:
+    """The names of sizes that a signature binds, and its parameters."""
+    found = {p.name.name for p in fn.params}
+    for param in fn.params:
+        if isinstance(param.type, sweet.TensorType) and param.type.shape is not None:
+            found |= {n.name for n in walk(param.type.shape) if isinstance(n, sweet.Name)}
+    return found
+
+
+def _said_in(text: str, names: set[str]) -> bool:
+    try:
+        expr = parse_expr(text)
+    except RxError:
+        return False
+    used = {n.name for n in walk(expr) if isinstance(n, sweet.Name)}.difference(size_functions())
+    return used <= names
+
+
+def _one_name(decl: sweet.FnDecl, text: str, rank: int) -> Iterator[Fix]:
+    """`n == m`: write `n` for `m` wherever it stands."""
+    match parse_expr(text):
+        case sweet.Binary(op="==", left=sweet.Name(name=kept), right=sweet.Name(name=gone)):
+            edits = [
+                replaced(node, kept)
+                for node in walk(decl)
+                if isinstance(node, sweet.Name | sweet.Ident) and node.name == gone
+            ]
+            unique = {e.span: e for e in edits}
+            yield Fix(
+                f"call both sizes `{kept}` in @{decl.name.name}", tuple(unique.values()), rank, text, kind="names"
+            )  # fmt: skip
+
+
+def _assertion(case: Case) -> Iterator[Fix]:
+    """`!` for the `:` of a `let`."""
+    place = case.subject.declared or case.diagnostic.span
+    let = case.tree.enclosing(place, sweet.Let)
+    if let is None or let.asserting or let.type is None or not place.within(let.type.span):
+        return
+    colon = let.span.source.text.rfind(":", let.names[-1].span.end, let.type.span.start)
+    if colon >= 0:
+        name = f"`{let.names[0].name}`" if not let.is_tuple else "the names"
+        edit = Edit(Span(let.span.source, colon, colon + 1), "!")
+        yield Fix(f"`!` for `:` asserts the type of {name} at run time", (edit,), RANK + 40, "assert", kind="assert")
+
+
+def _assert_before(case: Case, text: str, meaning: str, rank: int) -> Iterator[Fix]:
+    """A condition on sizes that only the body knows."""
+    statement = case.tree.statement(case.diagnostic.span)
+    if case.function is not None and statement is None and case.function.fn.body is not None:
+        result = case.function.fn.body.result
+        span = result.span if result is not None else None
+    else:
+        span = statement.span if statement is not None else case.diagnostic.span
+    text = " && ".join((text, *_also(case, text)))
+    if span is None or not _said_in(text, case.tree.names()):
+        return
+    start, indent = _line_start(span)
+    edit = inserted(span, start, f"assert {text}; " if indent is None else f"assert {text}\n{indent}")
+    yield Fix(f"`assert {text}` before it, checked at run time", (edit,), rank, meaning, kind="assert")
+
+
+def _line_start(span: Span) -> tuple[int, str | None]:
+    """Where a statement begins, and the line's indentation if nothing else stands before it."""
+    text = span.source.text
+    start = span.start
+    while start > 0 and text[start - 1] == "(":
+        start -= 1
+    begin = text.rfind("\n", 0, start) + 1
+    before = text[begin:start]
+    return start, before if not before.strip() else None

@@ -1,0 +1,354 @@
+"""Fixes of an operation that is missing: a repeat along an axis, a broadcast to what is declared, a reshape that merges or
+splits axes; and of an operand that is changed where it was bound, as all that use it want it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.expressions import names_in
+from ...lang.node import replace
+from ...lang.walk import walk
+from ...ops.einsum import Equation, parse_equation
+from ...ops.elsewhere_args import integer
+from ...ops.model import Trait
+from ...ops.registry import lookup
+from ...ops.requirements import Equal
+from ..case import Case, Dims, Fix, dims_text, replaced
+from ..tree import callee, factors, has, is_reshape, summed
+from . import claims, elements, operands, shapes
+from .operands import wrap
+
+_MOST_SHAPES = 3
+
+
+def fixes(case: Case) -> Iterator[Fix]:
+    if not case.diagnostic.code.of_shapes:
+        return
+    yield from _repeated(case)
+    yield from _enlarged(case)
+    yield from _declared(case)
+    yield from _spread_out(case)
+    yield from _pooled(case)
+    yield from _merged(case)
+    yield from _split(case)
+    yield from _before_permutation(case)
+    yield from _as_elsewhere(case)
+    yield from _where_bound(case)
+
+
+# A repeat
+
+
+def _repeated(case: Case) -> Iterator[Fix]:
+    """One size is the other times something: heads of keys that several heads of queries share."""
+    for expr, axis, size, wanted in _conflicts(case):
+        times = (_quotient(wanted, size) or _told(case, wanted, size)) if not isinstance(wanted, int) else None
+        if times not in (None, "", "1") and _is_said(case, str(times)):
+            yield wrap(case, expr, shapes.repeated(axis, str(times), 18))
+        elif _is_shared(case, size, wanted):
+            yield wrap(case, expr, shapes.repeated(axis, str(int(wanted) // int(size)), 18))
+
+
+def _pooled(case: Case) -> Iterator[Fix]:
+    """`@flatten(y, start=1)` before a product that wants the channels alone: what is left of an image is its mean."""
+    for name, _ in case.subject.at if summed(case.callee) else ():
+        flat = case.tree.upstream([case.arguments[name]]) if name in case.arguments else ()
+        for call in [c for c in flat if isinstance(c, sweet.Call) and is_laid_out(case, c)][:1]:
+            image = case.tree.arguments(call)["x"]
+            mean = f"@global_average_pool({image.span.text})"
+            fix = case.fix(
+                f"take the mean of each channel of {case.named(image)}", [replaced(image, mean)], 30, guess=True
+            )
+            yield replace(fix, shown=f"`{mean}`")
+
+
+def is_laid_out(case: Case, call: sweet.Call) -> bool:
+    """Whether a call lays axes end to end and is told no sizes: a flattening."""
+    row = lookup(callee(call))
+    return row is not None and Trait.REGROUPS in row.traits and "x" in case.tree.arguments(call)
+
+
+def _is_shared(case: Case, size: int | str, wanted: int | str) -> bool:
+    """Whether it is a label of an equation that its result keeps: heads of keys that several heads of queries share."""
+    label = case.asked.label if isinstance(case.asked, Equal) else ""
+    if not label or not isinstance(size, int) or not isinstance(wanted, int) or size < 2:
+        return False
+    written = [e.value for e in case.arguments.values() if isinstance(e, sweet.StrLit)]
+    kept = [e.result for e in map(parse_equation, written) if isinstance(e, Equation)]
+    return any(label in term.head + term.tail for term in kept) and wanted % size == 0
+
+
+def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
+    """Tensors with an axis whose size is not the one that is wanted there."""
+    places = [(n, a) for n, a in case.subject.at if a is not None]
+    sizes = {place: case.size(*place) for place in places}
+    for (name, axis), size in sizes.items():
+        dims, expr = case.shape(name) or _own(case), case.arguments.get(name) or _annotated(case)
+        if size is None and dims is not None and -len(dims) <= axis < len(dims):
+            size = dims[axis]
+        others = [s for place, s in sizes.items() if place != (name, axis) and s is not None]
+        wanted = [*others, *case.subject.wanted]
+        if expr is None or dims is None or size is None or _is_summed(case, name, axis, len(dims)):
+            continue
+        for other in dict.fromkeys(wanted):
+            if other != size:
+                yield expr, axis % len(dims), size, other
+
+
+def _is_summed(case: Case, name: str, axis: int, rank: int) -> bool:
+    return (name, axis if axis < 0 else axis - rank) in summed(case.callee)
+
+
+def _own(case: Case) -> Dims | None:
+    """The shape of the value that an annotation is about."""
+    found = case.subject.operands
+    return found[0].shape if not case.callee and len(found) == 1 else None
+
+
+def _annotated(case: Case) -> sweet.Expr | None:
+    return claims.value_of(case) if case.subject.declared is not None and not case.callee else None
+
+
+def _quotient(whole: int | str, part: int | str) -> str | None:
+    """`g` for `g * n` and `n`; None where the one is no product of the other."""
+    top, below = shapes.product(whole), shapes.product(part)
+    if top is None or below is None:
+        return None
+    (number, names), (divisor, others) = top, below
+    if divisor == 0 or number % divisor or others - names:
+        return None
+    rest = sorted((names - others).elements())
+    factor = number // divisor
+    return " * ".join([*([str(factor)] if factor != 1 or not rest else []), *rest])
+
+
+def _told(case: Case, whole: str, part: int | str) -> str | None:
+    """`h // g` where the function says `h % g == 0`; None where it does not."""
+    for cond in case.function.fn.where if case.function is not None else ():
+        match cond:
+            case sweet.Binary(op="==", left=sweet.Binary(op="%", left=left, right=right), right=sweet.IntLit(value=0)):
+                if (left.span.text, right.span.text) == (whole, part):
+                    return f"{whole} // {part}"
+    return None
+
+
+def _is_said(case: Case, text: str) -> bool:
+    """Whether all names of a size are names of the program."""
+    return case.tree.names().issuperset(names_in(text))
+
+
+def _enlarged(case: Case) -> Iterator[Fix]:
+    """All spatial axes of one operand are those of another times a number."""
+    tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None and len(dims) > 2]
+    for expr, dims in tensors:
+        for _, other in tensors:
+            times = {_quotient(a, b) for a, b in zip(other[2:], dims[2:], strict=False)}
+            number = times.pop() if len(other) == len(dims) and len(times) == 1 else None
+            if number is not None and number.isdigit() and number not in "01":
+                yield wrap(case, expr, shapes.enlarged(int(number), "channels_first", 16))
+
+
+# A broadcast
+
+
+def _declared(case: Case) -> Iterator[Fix]:
+    """What a value is declared as is what it is to be broadcast or reshaped to."""
+    dims, value, asked = _own(case), _annotated(case), case.subject.declared
+    if dims is None or value is None or asked is None:
+        return
+    found = case.tree.of(asked.source).find(asked, sweet.TensorType, sweet.ListExpr)
+    shape = found.shape if isinstance(found, sweet.TensorType) else found
+    if not isinstance(shape, sweet.ListExpr) or any(isinstance(i, sweet.Splice | sweet.Dots) for i in shape.items):
+        return
+    text, sizes = shape.span.text, [item.span.text for item in shape.items]
+    if 1 in dims and len(dims) == len(sizes) or _lacks_the_first(dims, sizes):
+        yield replace(wrap(case, value, shapes.broadcast(text)), guess=len(dims) < len(sizes))
+    as_many = _quotient(_times(dims), _times(sizes)) == "1"
+    if len(dims) == len(sizes) and not (as_many and 1 in dims) or len(dims) < 2:
+        return
+    if as_many or [str(dims[0])] == sizes[:1]:
+        # An axis of one element is rather added or dropped.
+        rank = 14 if as_many and 1 not in dims and "1" not in sizes else 23
+        for change in shapes.laid_out(dims, sizes, _factors(shape.items), rank):
+            yield wrap(case, value, change)
+
+
+def _lacks_the_first(dims: Dims, sizes: list[str]) -> bool:
+    """Whether some sizes are the last of others, or 1."""
+    last = sizes[len(sizes) - len(dims) :]
+    return 0 < len(dims) < len(sizes) and all(d == 1 or str(d) == size for d, size in zip(dims, last, strict=True))
+
+
+def _factors(sizes: Iterable[sweet.Expr]) -> list[str]:
+    return [factor.span.text for size in sizes for factor in factors(size)]
+
+
+def _times(sizes: Iterable[int | str]) -> str:
+    return " * ".join(map(str, sizes)) or "1"
+
+
+def _spread_out(case: Case) -> Iterator[Fix]:
+    """Tensors that are joined have one rank: what lacks the first axes gets them from the others."""
+    axis = case.arguments.get("axis")
+    if not has(case.callee, Trait.JOINS) or not isinstance(axis, sweet.IntLit):
+        return
+    tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
+    for expr, dims in tensors:
+        for _, other in tensors:
+            missing = len(other) - len(dims)
+            if missing > 0 and axis.value >= missing and _is_sayable(case, (*other[:missing], *dims)):
+                text = dims_text((*other[:missing], *dims))
+                yield replace(wrap(case, expr, shapes.broadcast(text)), guess=True)
+
+
+def _is_sayable(case: Case, dims: Dims) -> bool:
+    return all(isinstance(d, int) or shapes.product(d) is not None and _is_said(case, d) for d in dims)
+
+
+# A reshape
+
+
+def _merged(case: Case) -> Iterator[Fix]:
+    """Axes beside each other whose product is the size that is wanted at the last of them."""
+    for expr, axis, _, wanted in [*_conflicts(case), *_of_products(case)]:
+        name = next((n for n, e in case.arguments.items() if e is expr), "")
+        dims = case.shape(name)
+        if dims is None or not _is_sayable(case, (*dims, wanted)):
+            continue
+        for first in range(axis):
+            if first < 2 and axis == len(dims) - 1:
+                continue  # that is a flatten
+            if _quotient(wanted, _times(dims[first : axis + 1])) == "1":
+                text = dims_text((*dims[:first], wanted, *dims[axis + 1 :]))
+                yield wrap(case, expr, shapes.reshaped(text, 19))
+
+
+def _of_products(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
+    """The axes that a product sums over, which `_conflicts` leaves out."""
+    places = [(n, a, case.size(n, a)) for n, a in case.subject.at if a is not None]
+    for name, axis, size in places if summed(case.callee) else ():
+        dims, expr = case.shape(name), case.arguments.get(name)
+        for other_name, _, wanted in places:
+            if name != other_name and dims and expr is not None and size is not None and wanted is not None:
+                yield expr, axis % len(dims), size, wanted
+
+
+def _split(case: Case) -> Iterator[Fix]:
+    """An axis that is declared as a product becomes two, where one more is asked for."""
+    x = case.arguments.get("x")
+    bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
+    type_ = bound.type if bound is not None else None
+    shape = type_.shape if isinstance(type_, sweet.TensorType) else None
+    if not isinstance(shape, sweet.ListExpr) or x is None or case.diagnostic.severity != "error":
+        return
+    for position, item in enumerate(shape.items):
+        if isinstance(item, sweet.Binary) and item.op == "*":
+            parts = [i.span.text for i in shape.items]
+            parts[position : position + 1] = [item.left.span.text, item.right.span.text]
+            text = f"[{', '.join(parts)}]"
+            yield wrap(case, x, shapes.reshaped(text, 22))
+
+
+def _before_permutation(case: Case) -> Iterator[Fix]:
+    """What has too few or too many axes for an order of axes, whose result is declared: the shape that it had before."""
+    x, axes = case.arguments.get("x"), case.arguments.get("axes")
+    asked = _declared_shape(case)
+    order = [i.value for i in axes.items if isinstance(i, sweet.IntLit)] if isinstance(axes, sweet.ListExpr) else []
+    if x is None or asked is None or not has(case.callee, Trait.MOVES_AXES):
+        return
+    if sorted(order) == list(range(len(asked.items))) and len(case.shape("x") or order) != len(order):
+        items = dict(zip(order, asked.items, strict=True))
+        before = [items[axis] for axis in range(len(order))]
+        is_mixed = elements.mixes(case.shape("x") or (), _factors(before))
+        text = dims_text(item.span.text for item in before)
+        is_idle = order == sorted(order)  # nobody means such an order: there is another mistake
+        yield wrap(case, x, shapes.reshaped(text, shapes.MIXED if is_mixed else 20, guess=is_mixed or is_idle))
+
+
+def _as_elsewhere(case: Case) -> Iterator[Fix]:
+    """What has too few axes for an order of them: the parts that the function makes of something else, or puts together."""
+    x, dims, rank = case.arguments.get("x"), case.shape("x"), _rank_of_order(case)
+    if x is None or dims is None or rank is None or rank <= len(dims) or case.function is None:
+        return
+    written = [list(parts) for parts in _shapes_written(case) if len(parts) == rank and _are_parts(parts, dims)]
+    for text in list(dict.fromkeys(map(dims_text, written)))[:_MOST_SHAPES]:
+        yield wrap(case, x, shapes.reshaped(text, 14))
+
+
+def _shapes_written(case: Case) -> Iterator[tuple[str, ...]]:
+    """The targets of all reshapes, and those of which the axes are ordered at once also in that order."""
+    for node in walk(case.function):
+        shape = case.tree.arguments(node).get("shape") if is_reshape(callee(node)) else None
+        if not isinstance(shape, sweet.ListExpr):
+            continue
+        parts = tuple(item.span.text for item in shape.items)
+        yield parts
+        above = case.tree.parent(node)
+        above = case.tree.parent(above) if isinstance(above, sweet.Arg) else above
+        moved = None if above is None else case.tree.arguments(above).get("axes")
+        order = [integer(i) for i in moved.items] if isinstance(moved, sweet.ListExpr) else []
+        if sorted(i for i in order if i is not None) == list(range(len(parts))):
+            yield tuple(parts[i] for i in order if i is not None)
+
+
+def _rank_of_order(case: Case) -> int | None:
+    """The rank that an order of axes asks for."""
+    axes = case.arguments.get("axes") if has(case.callee, Trait.MOVES_AXES) else None
+    return len(axes.items) if isinstance(axes, sweet.ListExpr) else None
+
+
+def _are_parts(parts: tuple[str, ...], dims: Dims) -> bool:
+    """Whether sizes, in their order, are the parts of which these dimensions are the products."""
+    left = list(parts)
+    for dim in dims:
+        taken = 1 if shapes.product(dim) != (1, Counter()) else 0
+        while _quotient(dim, _times(left[:taken])) != "1":
+            taken += 1
+            if taken > len(left):
+                return False
+        del left[:taken]
+    return not left
+
+
+def _declared_shape(case: Case) -> sweet.ListExpr | None:
+    """What the value that the call gives is declared as, where it is all of a `let` or of a result."""
+    above = case.tree.parent(case.call) if case.call is not None else None
+    fn = case.function.fn if case.function is not None else None
+    body = fn.body if fn is not None else None
+    type_ = above.type if isinstance(above, sweet.Let) else None
+    if fn is not None and body is not None and body.result is case.call and isinstance(fn.result, sweet.TensorType):
+        type_ = fn.result
+    shape = type_.shape if isinstance(type_, sweet.TensorType) else None
+    return shape if isinstance(shape, sweet.ListExpr) else None
+
+
+# Where a name is bound
+
+
+def _where_bound(case: Case) -> Iterator[Fix]:
+    """What would be put around a name is put around its value, if it is used more than once."""
+    for family in (operands.fixes, _repeated):
+        for fix in family(case):
+            name, let = _wrapped(case, fix)
+            if name is not None and let is not None:
+                before, after = fix.around
+                text = f"{before}{let.value.span.text}{after}"
+                edit = Edit(let.value.span, text)
+                what = f"{fix.what} where it is bound"
+                yield case.fix(what, [edit], fix.rank + 2, show=let.span, guess=fix.guess)
+
+
+def _wrapped(case: Case, fix: Fix) -> tuple[sweet.Name | None, sweet.Let | None]:
+    """The name that a fix puts something around, with the `let` that binds it."""
+    edit = fix.edits[0]
+    name = case.tree.find(edit.span, sweet.Name)
+    if len(fix.edits) != 1 or name is None or not fix.around:
+        return None, None
+    bound = case.tree.binding(name.name, name.span)
+    if not isinstance(bound, sweet.Let) or bound.is_tuple or case.function is None:
+        return None, None
+    uses = [n for n in walk(case.function) if isinstance(n, sweet.Name) and n.name == name.name]
+    return (name, bound) if len(uses) > 1 else (None, None)

@@ -1,0 +1,95 @@
+"""Fixes of names and dtypes: the nearest name that exists, a cast to the dtype that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.dtypes import DTYPES
+from ...ops import elsewhere
+from ...ops.model import Primitive
+from ...ops.registry import lookup
+from ...ops.requirements import DTypeIn, NumbersFit
+from ..case import Case, Fix
+from .foreign import is_called_otherwise
+from .operands import wrap
+from .shapes import Change
+
+# The dtype of a kind that is usual.
+_USUAL = (
+    ("integer", "int64"),
+    ("floating", "float32"),
+    ("inexact", "float32"),
+    ("numeric", "float32"),
+    ("boolean", "bool"),
+)
+# What holds all that the kinds before it do.
+_KINDS = ("bool", "uint", "int", "float", "complex")
+
+
+def fixes(case: Case) -> Iterator[Fix]:
+    yield from _nearest(case)
+    yield from _told(case)
+    yield from _casts(case)
+
+
+def _told(case: Case) -> Iterator[Fix]:
+    """The change that the diagnostic comes with: the function that checks its arguments, for its implementation; the sort of a
+    name."""
+    if case.diagnostic.edits:
+        what = case.diagnostic.change or case.diagnostic.help or ""
+        yield Fix(what, case.diagnostic.edits, 1, case.diagnostic.edits[0].text)
+
+
+def _nearest(case: Case) -> Iterator[Fix]:
+    """What is known already of the name that was meant."""
+    span = case.diagnostic.span
+    node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
+    is_told = node is None or is_called_otherwise(case, node)  # the whole call is written then
+    for rank, name in enumerate(() if is_told else case.diagnostic.meant):
+        text = f"@{name}" if span.text.startswith("@") and not name.startswith("@") else name
+        sure = not isinstance(node, sweet.FnName) or elsewhere.is_sure(node.name)
+        yield Fix(f"`{name}`", (Edit(span, text),), 1 + rank, text, guess=not sure, asks=True)
+
+
+def _casts(case: Case) -> Iterator[Fix]:
+    if not case.diagnostic.code.of_dtypes:
+        return
+    tensors = case.tensors()
+    dtypes = [o.dtype for o in case.subject.operands if o.dtype not in ("", "?")]
+    wanted = [str(name) for name in case.subject.wanted]
+    if isinstance(case.asked, DTypeIn) and not case.asked.attribute:
+        wanted += [dtype for dtype in case.asked.classes if dtype in DTYPES][:1]
+        wanted += [dtype for kind, dtype in _USUAL if case.asked.classes == (kind,)]
+    if isinstance(case.asked, NumbersFit) and not case.asked.number.lstrip("-").isdecimal():
+        wanted += [dict(_USUAL)["floating"]]
+    involved = {name for name, _ in case.subject.at}
+    ordered = sorted(tensors, key=lambda t: t[0] not in involved)
+    row, is_asked = lookup(case.callee), isinstance(case.asked, DTypeIn)
+    for rank, (name, expr, _) in enumerate(ordered):
+        own = case.operand(name)
+        is_mask = row is not None and own is not None and own.dtype == "bool" and row.refuses == name
+        if is_mask:  # its truths are no places
+            yield wrap(case, expr, Change("take the places where {} is true", "@nonzero(", ")[0]", 8))
+        for dtype in dict.fromkeys([*wanted, *dtypes]):
+            loses = own is not None and _loses(own.dtype, dtype)
+            if own is not None and own.dtype != dtype and (not loses or is_asked and _looks_up(row, name)):
+                yield wrap(case, expr, Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * loses, is_mask or loses))
+
+
+def _looks_up(row: Primitive | None, name: str) -> bool:
+    """Whether an operand is of places in the one behind it, or is an index: whole numbers, however they are kept. Labels of a
+    loss may be none."""
+    kinds = {p.name: p.kind for p in row.params} if row is not None else {}
+    return "tensor" in [kind for other, kind in kinds.items() if other != name] and (
+        kinds.get(name) == "index" or next(iter(kinds)) == name
+    )
+
+
+def _loses(own: str, dtype: str) -> bool:
+    """Whether a cast drops what the kind of number holds: fractions, signs."""
+    before, after = DTYPES.get(own), DTYPES.get(dtype)
+    if before is None or after is None or before.kind not in _KINDS or after.kind not in _KINDS:
+        return False
+    return _KINDS.index(before.kind) > _KINDS.index(after.kind)

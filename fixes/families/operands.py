@@ -1,0 +1,454 @@
+"""Fixes of a call's operands: two of them swapped, one transposed, an axis added or dropped, flattened, cast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.node import replace
+from ...lang.source import Span
+from ...ops.elsewhere_args import integer
+from ...ops.model import Trait
+from ...ops.registry import lookup
+from ...ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
+from ..case import Case, Dims, Fix, dims_text, inserted, replaced
+from ..tree import callee, has, is_reshape, keeps_shape, summed, turns
+from . import shapes
+from .shapes import Change
+
+# The other of the last two axes.
+_BESIDE = {-1: -2, -2: -1}
+# Sizes that are written otherwise are seldom one.
+_UNLIKE = 4
+# What only moves, adds or drops axes.
+_MOVING = (Trait.MOVES_AXES, Trait.UNIT_AXES)
+
+
+def fixes(case: Case) -> Iterator[Fix]:
+    if case.call is None:
+        return
+    if case.diagnostic.code.of_dtypes:
+        yield from _one_hot(case)
+        yield from _swap(case)
+        return
+    if case.diagnostic.code.spreads:
+        yield from _paired(case)
+        return
+    yield from _inlined(case)
+    yield from _all_turned(case)
+    if not has(case.callee, *_MOVING, Trait.BROADCASTS) and (case.callee or case.is_of_rank):
+        yield from _missing_flatten(case)
+    yield from _left_out(case)
+    yield from _one_size(case)
+    if summed(case.callee):
+        yield from _product(case, *summed(case.callee))
+    elif has(case.callee, Trait.BROADCASTS):
+        yield from _broadcast(case)
+    elif not is_reshape(case.callee) and (case.subject.declared is None or case.subject.what == "where"):
+        yield from _others(case)
+    yield from _swap(case)
+
+
+def _all_turned(case: Case) -> Iterator[Fix]:
+    """Batches that come first, for a function that takes the time first: all its tensors, and its result, turned."""
+    decl, call = case.tree.function(case.callee), case.call
+    given = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None and len(dims) > 2]
+    result = decl.fn.result if decl is not None else None
+    if len(given) < 2 or call is None or not isinstance(result, sweet.TensorType):
+        return
+    edits = [replaced(expr, f"@swapaxes({expr.span.text}, 0, 1)") for expr, _ in given]
+    if isinstance(result.shape, sweet.ListExpr) and len(result.shape.items) > 2:
+        edits += [inserted(call.span, call.span.start, "@swapaxes("), inserted(call.span, call.span.end, ", 0, 1)")]
+    yield case.fix(f"swap axes 0 and 1 of all that @{case.callee} takes and gives", edits, 18, guess=True)
+
+
+def _left_out(case: Case) -> Iterator[Fix]:
+    """The call itself, or one that made an operand, only moves axes, and there was no need to."""
+    assert case.call is not None
+    certain = not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty)
+    if has(case.callee, *_MOVING) and certain and "axes" not in case.arguments:
+        yield from _without(case, case.call, 23)
+    for name, expr, _ in case.tensors():
+        bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
+        made = bound.value if isinstance(bound, sweet.Let) and not bound.is_tuple else expr
+        fits = _meets_turned(case, name) if turns(made) else _meets_without(case, name, made)
+        yield from _without(case, made, 11 + _UNLIKE * (not fits))
+
+
+def _meets_turned(case: Case, turned: str) -> bool:
+    """Whether a product's operand has, before its last axis, the size that it is to sum over."""
+    axes = dict(summed(case.callee))
+    other = next((name for name in axes if name != turned), None)
+    if turned not in axes or other is None:
+        return True
+    return case.size(turned, _BESIDE[axes[turned]]) == case.size(other, axes[other])
+
+
+def _meets_without(case: Case, name: str, made: sweet.Expr) -> bool:
+    """Whether an operand broadcasts against the others without the axis of one element that it was given."""
+    now, dims = integer(case.tree.arguments(made).get("axis")), case.shape(name)
+    if not has(case.callee, Trait.BROADCASTS) or now is None or not dims or not -len(dims) <= now < len(dims):
+        return True
+    now %= len(dims)
+    others = [other for own, _, other in case.tensors() if own != name and other is not None]
+    return all(_broadcasts((*dims[:now], *dims[now + 1 :]), other) for other in others)
+
+
+def _fit_swapped(case: Case) -> bool:
+    """Whether the operands of a product fit the other way round."""
+    axes = summed(case.callee)
+    sizes = [case.size(name, axis) for name, (_, axis) in zip((n for n, _ in axes), reversed(axes), strict=True)]
+    return len(sizes) == 2 and sizes[0] is not None and sizes[0] == sizes[1]
+
+
+def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Fix]:
+    name, operand = callee(expr), case.tree.arguments(expr).get("x")
+    if has(name, *_MOVING) and operand is not None:
+        rank += 7 * ("axes" in case.tree.arguments(expr))  # seldom written for nothing
+        edit = replaced(expr, operand.span.text)
+        fix = case.fix(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
+        yield replace(fix, drops=True)
+
+
+def _inlined(case: Case) -> Iterator[Fix]:
+    """It fails in the body of a function that a call was seen through: what the call was given may be of the wrong rank."""
+    call = case.tree.call(case.diagnostic.span)
+    if call is None or call is case.call or not case.is_of_rank:
+        return
+    for expr in case.tree.arguments(call).values():
+        if isinstance(expr, sweet.Name | sweet.Call):
+            for change in (shapes.expanded(0, 22), shapes.expanded(-1, 23)):
+                yield wrap(case, expr, change)
+
+
+def _line(span: Span) -> Span:
+    """The line of a place, without what stands around; the place alone where the line has a function's head."""
+    text = span.source.text
+    start, end = text.rfind("\n", 0, span.start) + 1, text.find("\n", span.end)
+    line = text[start : end if end >= 0 else len(text)]
+    if "{" in line:
+        return span
+    return Span(span.source, start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
+
+
+def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) -> Fix:
+    """The change made to an expression, in place; an order of axes that is there already is written anew."""
+    axes = _axes_as_moved(case, expr, change)
+    if axes is not None:
+        given = case.tree.arguments(expr)["axes"]
+        rank = change.rank if rank is None else rank
+        return case.fix("order the axes otherwise", [replaced(given, dims_text(axes))], rank, show=expr.span)
+    bound = case.tree.binding(expr.name, expr.span) if change.enlarges and isinstance(expr, sweet.Name) else None
+    if isinstance(bound, sweet.Let) and not bound.is_tuple and case.tree.is_used_once(bound):
+        made = wrap(case, bound.value, change, rank)
+        what = f"{change.said(case.named(expr))} where it is bound"
+        return replace(made, what=what, around=(), shown=case.outcome(made.edits, bound.span) or made.shown)
+    edit = Edit(expr.span, f"{change.before}{expr.span.text}{change.after}")
+    if "\n" in expr.span.text or len(expr.span.text) > 200:
+        edits = [inserted(expr.span, expr.span.start, change.before), inserted(expr.span, expr.span.end, change.after)]
+    else:
+        edits = [edit]
+    made = case.fix(change.said(case.named(expr)), edits, change.rank if rank is None else rank, guess=change.guess)
+    return replace(made, around=(change.before, change.after))
+
+
+def _axes_as_moved(case: Case, expr: sweet.Expr, change: Change) -> tuple[int, ...] | None:
+    """The axes of a @permute_dims whose result is to have its axes moved once more."""
+    given = case.tree.arguments(expr).get("axes") if has(callee(expr), Trait.MOVES_AXES) else None
+    items = given.items if isinstance(given, sweet.ListExpr) else ()
+    order = [i.value for i in items if isinstance(i, sweet.IntLit)]
+    moved = shapes.order_of(change, len(order))
+    if len(order) < len(items) or sorted(order) != list(range(len(items))) or moved is None or not order:
+        return None
+    axes = tuple(order[i] for i in moved)
+    return axes if axes != tuple(range(len(axes))) else None
+
+
+def _swap(case: Case) -> Iterator[Fix]:
+    """Two operands next to each other, which is what gets mixed up."""
+    tensors = sorted(case.tensors(), key=lambda t: t[1].span.start)
+    if isinstance(case.call, sweet.Binary) or isinstance(case.asked, AtLeast):
+        return
+    if has(case.callee, Trait.WINDOWS) and not case.is_declared and not case.is_of_rank:
+        return  # nothing would tell that an image is taken for its kernel
+    if has(case.callee, Trait.BROADCASTS, Trait.JOINS) and not case.diagnostic.code.of_dtypes:
+        return  # they fit no better then
+    turned = any(turns(expr) and _meets_turned(case, name) for name, expr, _ in tensors)
+    rank = 10 if _fit_swapped(case) and not turned else 14
+    for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
+        involved = {name for name, _ in case.subject.at}
+        if not involved & {one, other} or a.span.end > b.span.start or a.span.text == b.span.text:
+            continue
+        ranks = {len(case.shape(name) or ()) for name in (one, other)}
+        if len(ranks) == 2 and case.tree.function(case.callee) is not None and not case.is_of_rank:
+            continue  # neither fits in the other's place
+        between = Span(a.span.source, a.span.end, b.span.start).text
+        if "=" in between:
+            continue
+        edit = Edit(a.span.to(b.span), f"{b.span.text}{between}{a.span.text}")
+        yield case.fix(f"swap {case.named(a)} and {case.named(b)}", [edit], rank)
+
+
+def _one_size(case: Case) -> Iterator[Fix]:
+    """Of two sizes that should be one, the smaller is repeated."""
+    found = [(name, axis) for name, axis in case.subject.at if case.size(name, axis) is not None]
+    if len(found) != 2 or not (case.diagnostic.code.of_sizes or case.diagnostic.code.is_doubt):
+        return
+    for (name, axis), (other_name, other_axis) in (found, found[::-1]):
+        dims, expr = case.shape(name), case.arguments.get(name)
+        other = case.size(other_name, other_axis)
+        speakable = isinstance(other, int) or (isinstance(other, str) and other.isidentifier())
+        if axis is not None and dims is not None and expr is not None and other is not None and speakable:
+            for change in _to_size(case, dims, axis % len(dims), other):
+                yield wrap(case, expr, change)
+
+
+def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[Change]:
+    size = dims[axis]
+    if size == wanted or (summed(case.callee) and axis >= len(dims) - 2) or len(dims) < 3:
+        return
+    if size == 1:
+        yield shapes.repeated(axis, wanted, 22 if has(case.callee, Trait.JOINS) else 37)
+    elif not isinstance(size, int) or not isinstance(wanted, int):
+        return
+    elif summed(case.callee) and 0 < size < wanted and wanted % size == 0:
+        yield shapes.repeated(axis, wanted // size, 31)
+    elif not case.is_declared:
+        return  # nothing says that more is wanted
+    elif 1 < size < wanted and wanted % size == 0 and has(case.callee, Trait.BROADCASTS, Trait.JOINS):
+        layouts = ("channels_last",) if axis == 1 else ("channels_first", "channels_last")
+        for layout in layouts[: 1 if axis == len(dims) - 1 else 2]:
+            yield shapes.enlarged(wanted // size, layout, 37)
+
+
+# Products
+
+
+def _product(case: Case, one: tuple[str, int], another: tuple[str, int]) -> Iterator[Fix]:
+    (first, first_axis), (second, second_axis) = one, another
+    x, y = case.arguments.get(first), case.arguments.get(second)
+    xs, ys = case.shape(first), case.shape(second)
+    if x is None or y is None or xs is None or ys is None:
+        return
+    if xs and len(ys) >= 2 and shapes.fits(xs[first_axis], turned := ys[_BESIDE[second_axis]]) and not turns(y):
+        yield wrap(case, y, shapes.transposed(), 11 + _UNLIKE * (xs[first_axis] != turned))
+    met = ys[max(second_axis, -len(ys))] if ys else None
+    if len(xs) >= 2 and ys and shapes.fits(turned := xs[_BESIDE[first_axis]], met) and not turns(x):
+        yield wrap(case, x, shapes.transposed(), 12 + _UNLIKE * (turned != met))
+    if len(ys) > 1 and xs and ys == (*xs[:-2], xs[first_axis]):  # a vector for each matrix
+        yield wrap(case, y, shapes.expanded(-1), 10)
+    if len(xs) > 1 and ys and xs == (*ys[:-2], met):
+        yield wrap(case, x, shapes.expanded(len(xs) - 1), 10)
+    yield from _of_unlike_ranks(case, (x, xs), (y, ys))
+    yield from _axis_brought(case, y, ys, second_axis, xs[first_axis] if xs else None)
+    yield from _axis_brought(case, x, xs, first_axis, ys[second_axis] if len(ys) > 1 else None)
+
+
+def _of_unlike_ranks(case: Case, one: tuple[sweet.Expr, Dims], another: tuple[sweet.Expr, Dims]) -> Iterator[Fix]:
+    """A vector beside a matrix is a matrix of one row or column; what has more axes than a matrix is flattened."""
+    (x, xs), (y, ys) = one, another
+    if len(xs) == 1 and len(ys) == 2:
+        yield wrap(case, x, shapes.expanded(0))
+    if len(ys) == 1 and len(xs) == 2:
+        yield wrap(case, y, shapes.expanded(-1))
+    if len(xs) > 2 and len(ys) >= 2:
+        yield wrap(case, x, shapes.flattened())
+
+
+def _axis_brought(
+    case: Case, expr: sweet.Expr, dims: Dims, axis: int | None, wanted: int | str | None
+) -> Iterator[Fix]:
+    """Another axis has the size that this one should have: swap the two."""
+    if axis is None or wanted is None or not -len(dims) <= axis < len(dims) or len(dims) < 3:
+        return
+    axis %= len(dims)
+    for other, size in enumerate(dims):
+        if other != axis and size == wanted and {axis, other} != {len(dims) - 1, len(dims) - 2}:
+            # An axis of size 1 is rather dropped than moved.
+            rank = 28 if dims[axis] == 1 else 17
+            yield wrap(case, expr, shapes.swapped(min(axis, other), max(axis, other), rank))
+
+
+# Elementwise
+
+
+def _broadcast(case: Case) -> Iterator[Fix]:
+    tensors = [(name, expr, dims) for name, expr, dims in case.tensors() if dims is not None]
+    for name, expr, dims in tensors:
+        for other_name, _, other in tensors:
+            if name != other_name:
+                yield from _made_broadcast(case, expr, dims, other)
+
+
+def _made_broadcast(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
+    """One operand changed so that it broadcasts with another, its axes with those of the same size if there are."""
+    alike = list(shapes.spreadings(dims, other))
+    # The last axis most likely stays the last.
+    for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
+        shown = axis if axis < len(dims) else -1
+        if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
+            yield wrap(case, expr, shapes.expanded(shown), 16 if alike else 14)
+    for change in alike:
+        yield wrap(case, expr, change, 15)
+    yield from _axis_elsewhere(case, expr, dims, other)
+    if len(dims) == len(other) == 1 and case.is_declared:
+        yield wrap(case, expr, shapes.expanded(-1, 21))
+    if len(dims) == len(other):
+        for change in shapes.moved(dims, other, broadcast=True):
+            yield wrap(case, expr, change)
+    if len(other) == 1 < len(dims) and other[0] not in dims:
+        yield wrap(case, expr, shapes.flattened(25, start=0))
+    for axis, size in enumerate(dims) if len(dims) > len(other) else ():
+        if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
+            yield wrap(case, expr, shapes.squeezed(axis))
+
+
+def _axis_elsewhere(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
+    """The new axis of an operand is another one, where that makes it broadcast."""
+    axis = case.tree.arguments(expr).get("axis") if has(callee(expr), Trait.NEW_AXIS) else None
+    now = integer(axis)
+    if axis is None or now is None or not -len(dims) <= now < len(dims) or dims[now] != 1:
+        return
+    now %= len(dims)
+    before = (*dims[:now], *dims[now + 1 :])
+    for new in range(len(dims)):
+        if new != now and _broadcasts((*before[:new], 1, *before[new:]), other):
+            yield case.fix(f"use axis {new}", [replaced(axis, str(new))], 11, show=expr.span)
+
+
+def _paired(case: Case) -> Iterator[Fix]:
+    """Both operands are repeated: one is given the shape of the other, so that each element meets one."""
+    tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
+    if len(tensors) != 2:
+        return
+    for (expr, dims), (_, other) in (tensors, tensors[::-1]):
+        for axis, size in enumerate(dims):
+            if size == 1 and (*dims[:axis], *dims[axis + 1 :]) == other:
+                yield _as_guess(wrap(case, expr, shapes.squeezed(axis)))
+        for axis, size in enumerate(other):
+            if size == 1 and (*other[:axis], *other[axis + 1 :]) == dims:
+                yield _as_guess(wrap(case, expr, shapes.expanded(axis if axis < len(dims) else -1)))
+        if len(dims) == len(other) == 2 and dims == other[::-1]:
+            yield _as_guess(wrap(case, expr, shapes.transposed()))
+
+
+def _as_guess(fix: Fix) -> Fix:
+    return replace(fix, guess=True)
+
+
+def _broadcasts(a: Dims, b: Dims) -> bool:
+    pairs = zip(reversed(a), reversed(b), strict=False)
+    return all(x == y or 1 in (x, y) or (isinstance(x, str) and isinstance(y, str) and x == y) for x, y in pairs)
+
+
+# Any other primitive
+
+
+def _others(case: Case) -> Iterator[Fix]:
+    if case.is_of_rank:
+        involved = {name for name, _ in case.subject.at if case.operand(name) is not None}
+        for name, expr, dims in case.tensors():
+            if dims is not None and (not involved or name in involved):
+                yield from _of_other_rank(case, expr, dims)
+    else:
+        yield from _reordered(case)
+
+
+def _of_other_rank(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
+    missing = _asked_rank(case) - len(dims)
+    if missing > 1:
+        for axes in _consecutive(len(dims), missing):
+            yield wrap(case, expr, shapes.spread(axes))
+    elif missing == 1:
+        along = case.arguments.get("axis")
+        if isinstance(along, sweet.IntLit) and "indices" in case.arguments:
+            yield wrap(case, expr, shapes.expanded(along.value, 19))
+        yield wrap(case, expr, shapes.expanded(0))
+        if dims:
+            yield wrap(case, expr, shapes.expanded(-1), 21)
+        for axis in range(1, len(dims)):
+            yield wrap(case, expr, shapes.expanded(axis, 22))
+    for axis, size in enumerate(dims):
+        if size == 1:
+            yield wrap(case, expr, shapes.squeezed(axis))
+    if len(dims) > 2:
+        yield wrap(case, expr, shapes.flattened())
+    if has(case.callee, Trait.LOSS):
+        yield from _labels(case, expr, dims)
+
+
+def _asked_rank(case: Case) -> int:
+    """The rank that is asked for, or the largest of the operands', or one more where all have the same."""
+    ranks = [len(shape) for _, _, shape in case.tensors() if shape is not None]
+    wanted = case.asked.rank if isinstance(case.asked, RankIs | OfRank) else None
+    wanted = case.asked.least if isinstance(case.asked, RankAtLeast) else wanted
+    return max(max(ranks), min(ranks) + 1) if wanted is None else wanted
+
+
+def _consecutive(rank: int, number: int) -> Iterator[tuple[int, ...]]:
+    """That many new axes beside each other: last, in the middle, first."""
+    for start in range(rank, -1, -1):
+        yield tuple(range(start, start + number))
+
+
+def _labels(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
+    """One-hot labels where probabilities are wanted, or the labels of rows that were laid end to end."""
+    if len(dims) > 1 and dims[-1:] != (case.shape("x") or ())[-1:]:  # which has a probability for each class
+        yield wrap(case, expr, shapes.flattened(26, start=0))
+    if expr is case.arguments.get("target"):
+        yield from _one_hot(case)
+
+
+def _one_hot(case: Case) -> Iterator[Fix]:
+    """Labels that are indices, for a loss that takes a probability for each class."""
+    expr, target, classes = case.arguments.get("target"), case.operand("target"), (case.shape("x") or ())[-1:]
+    if not has(case.callee, Trait.LOSS) or expr is None or target is None or not classes:
+        return
+    if target.shape is None or len(target.shape) != len(case.shape("x") or ()) - 1 or "int" not in target.dtype:
+        return
+    yield wrap(case, expr, shapes.Change("make one-hot rows of", "@one_hot(", f", {classes[0]})", 10))
+
+
+def _reordered(case: Case) -> Iterator[Fix]:
+    """An operand has the wanted size on another axis: the usual orders of axes, or two axes swapped."""
+    sizes: dict[tuple[str, int], int | str] = {}
+    for name, axis in case.subject.at:
+        dims = case.shape(name)
+        if axis is not None and dims is not None and -len(dims) <= axis < len(dims):
+            sizes[name, axis] = dims[axis]
+    for (name, axis), size in sizes.items():
+        expr, dims = case.arguments.get(name), case.shape(name)
+        others = [s for place, s in sizes.items() if place != (name, axis) and s != size]
+        operand = case.operand(name)
+        if expr is None or dims is None or operand is None or not operand.dtype:
+            continue
+        for axes, change in shapes.orders(len(dims)):
+            if dims[axes[axis]] in others:
+                yield wrap(case, expr, change)
+        for other in dict.fromkeys(others):
+            yield from _axis_brought(case, expr, dims, axis, other)
+
+
+# What went wrong earlier
+
+
+def _missing_flatten(case: Case) -> Iterator[Fix]:
+    """A tensor still has its spatial axes: flatten it before the first layer that takes rows."""
+    ranks = [len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype]
+    if not ranks or max(ranks) < 3 or _keeps_rank(case.callee) or (len(ranks) > 1 and min(ranks) > 2):
+        return
+    found = [expr for _, expr, shape in reversed(case.tensors()) if shape is not None and len(shape) > 2]
+    for call in case.tree.upstream(case.arguments.values()):
+        first = call.args[0].value if call.args else None
+        if isinstance(first, sweet.Name | sweet.Call) and not _keeps_rank(callee(call)):
+            found.append(first)
+    for distance, expr in enumerate(reversed(found)):
+        yield wrap(case, expr, shapes.flattened(), 25 + min(distance, 5))
+
+
+def _keeps_rank(name: str) -> bool:
+    """Whether a primitive wants the spatial axes, or takes what it is given: a mistake before it is one in a layer."""
+    row = lookup(name)
+    of_images = row is not None and any(p.name in ("strides", "layout", "pads") for p in row.params)
+    return of_images or keeps_shape(name) or has(name, *_MOVING)

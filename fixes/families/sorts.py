@@ -1,0 +1,107 @@
+"""Fixes of what is of another sort than its place asks for: a size where a tensor is needed, a mask where an index is, many
+truths where one is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ...lang import sweet
+from ...lang.dtypes import DTYPES
+from ...lang.node import replace
+from ...lang.walk import walk
+from ..case import Case, Fix, replaced
+
+_MOST_DTYPES = 4
+# What `@size_to_tensor` makes where no dtype is said, and what is usual otherwise.
+_INTEGERS, _USUAL = "int64", "float32"
+# Fewer bits than this do not hold every size that there may be.
+_WIDE = 32
+
+
+def fixes(case: Case) -> Iterator[Fix]:
+    if case.diagnostic.code.of_sorts:
+        yield from _as_tensor(case)
+    if case.diagnostic.code.of_dtypes and isinstance(case.call, sweet.Index):
+        yield from _selected(case, case.call)
+    yield from _decided(case)
+
+
+# A size where a tensor is needed
+
+
+def _as_tensor(case: Case) -> Iterator[Fix]:
+    """The size as a tensor, of each dtype that the function speaks of."""
+    span = case.diagnostic.span
+    expr = case.tree.find(span, sweet.Name, sweet.Binary, sweet.Unary, sweet.Call, sweet.Attr)
+    around = None if expr is None else case.tree.parent(expr)
+    if expr is None or "\n" in span.text:
+        return
+    show = around.span if isinstance(around, sweet.Call | sweet.Binary) else span
+    for rank, dtype in enumerate(_dtypes(case)):
+        text = f"@size_to_tensor({span.text}{f', {dtype}' if dtype != _INTEGERS else ''})"
+        fix = case.fix(f"make a tensor of `{span.text}`", [replaced(expr, text)], 10 + rank, show=show)
+        yield replace(fix, of_dtype=True, guess=DTYPES[dtype].bits < _WIDE)
+
+
+def _dtypes(case: Case) -> list[str]:
+    """Those that stand in the function, the most frequent first, and the usual ones."""
+    found = [n.name for n in walk(case.function or case.tree.module) if isinstance(n, sweet.Name) and n.name in DTYPES]
+    common = [
+        name for name, _ in Counter(found).most_common() if DTYPES[name].kind in ("int", "uint", "float", "complex")
+    ]
+    return list(dict.fromkeys([*common[:_MOST_DTYPES], _INTEGERS, _USUAL]))
+
+
+# A mask where an index is needed
+
+
+def _selected(case: Case, index: sweet.Index) -> Iterator[Fix]:
+    """`x[m]` where `m` is a mask: its rows, or the elements or the places along its axis where it is true."""
+    if "\n" in index.span.text:
+        return
+    of, masks = index.value.span.text, [i for i in index.items if not isinstance(i, sweet.SliceItem | sweet.Dots)]
+    for mask in masks:
+        shown = mask.span.text
+        if len(index.items) > 1:
+            text = f"@nonzero({shown})[0]"
+            yield case.fix("take the places where it is true", [replaced(mask, text)], 8, show=index.span)
+            continue
+        rows, elements = f"@filter({of}, {shown})", f"@filter(@flatten({of}), @flatten({shown}))"
+        for what, text, rank in (("rows", rows, 8), ("elements", elements, 9)):
+            fix = case.fix(f"keep the {what} where it is true", [replaced(index, text)], rank)
+            yield replace(fix, meaning="select")
+
+
+# Many truths where one is needed
+
+
+def _decided(case: Case) -> Iterator[Fix]:
+    """A condition with a truth for each element: each chooses for itself, or all of them decide, or any one does."""
+    found = _condition(case)
+    if found is None or "\n" in case.diagnostic.span.text:
+        return
+    around, cond = found
+    if isinstance(around, sweet.If):
+        yield from _chosen(case, around)
+    all_, any_ = (f"@{name}({cond.span.text})" for name in ("all", "any"))
+    yield Fix("let all elements decide, or one of them by `@any`", (replaced(cond, all_),), 12, all_, True, f"`{all_}`")
+    yield Fix("let one element decide", (replaced(cond, any_),), 13, any_, True, f"`{any_}`")
+
+
+def _condition(case: Case) -> tuple[sweet.If | sweet.For | sweet.While, sweet.Expr] | None:
+    """The `if` or the loop whose condition the diagnostic is about, and that condition."""
+    for kind in (sweet.If, sweet.For, sweet.While):
+        around = case.tree.enclosing(case.diagnostic.span, kind)
+        if isinstance(around, sweet.If | sweet.For | sweet.While):
+            cond = around.cond.result if isinstance(around.cond, sweet.Block) else around.cond
+            if cond is not None and cond.span == case.diagnostic.span:
+                return around, cond
+    return None
+
+
+def _chosen(case: Case, expr: sweet.If) -> Iterator[Fix]:
+    arms = [block.result for block in (expr.then, expr.orelse) if block is not None and not block.stmts]
+    texts = [e.span.text for e in (expr.cond, *arms) if e is not None]
+    if len(texts) == 3 and not any("\n" in text for text in texts):
+        yield case.fix("choose for each element", [replaced(expr, f"@where({', '.join(texts)})")], 11, guess=True)

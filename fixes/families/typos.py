@@ -1,0 +1,476 @@
+"""Fixes of slips of the pen in the operations that a wrong size comes from: another axis, operand, permutation, pad, stride,
+number or name of the same sort, in the call that is blamed or in what its operands were made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations, islice, permutations
+
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...lang.expressions import names_in
+from ...lang.node import Node, replace
+from ...lang.source import Span
+from ...lang.walk import children, walk
+from ...ops.elsewhere_args import integer
+from ...ops.model import Trait
+from ...ops.requirements import InRange
+from ..case import Case, Fix, appended, inserted, replaced
+from ..scope import Scope, scope_at
+from ..tree import callee, has, is_reshape, keeps_shape, reduces, summed, turns
+from . import loops, settings, windows
+from .exchanged import exchanged
+from .ranks import rank_of
+
+_AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
+# Numbers that have families of their own.
+_OTHERWISE = {*_AXES, "axes", "pads", "strides", "dilations", "groups"}
+_SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
+# So much likelier are the strides that a size is divided by.
+_DIVIDED = 6
+_MOST_NODES = 40
+_MOST_NAMES = 5
+_MOST_AXES = 4
+# The rank of a tensor that nothing uses, where another one is used twice: rather than that its axes are moved.
+_RECALLED = 10
+# The rank of a name that alone tells a size from the one that is wanted.
+_MIXED_UP = 13
+# And how much less likely other slips are where both have the same names.
+_UNMIXED = 6
+# Nobody miscounts by one above this.
+_LARGEST = 32
+# Far from the blame a slip is less likely; a fix of the next kind near it is tried first.
+_MOST_LATER = 8
+# Nor where the result may be anything.
+_UNSURE = 26
+# Nor in arguments of which nothing is said, or that fitted.
+_ASIDE, _TAKEN = 5, 6
+
+
+def fixes(case: Case) -> Iterator[Fix]:
+    if case.function is None or windows.may_be_too_small(case):
+        return
+    if case.diagnostic.code.of_dtypes:
+        yield from _of_other_dtype(case)
+    if not case.diagnostic.code.of_shapes:
+        return
+    moved_by = _differ_by_a_number(case)
+    scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
+    seen: set[Span] = set()
+    first = next(_roots(case), None)
+    for position, node in enumerate(islice(suspects(case), _MOST_NODES)):
+        behind = later(position)
+        meant = loops.is_of_turns(case, node)
+        for typo in (s for s in TYPOS if not (meant and s in _OF_NAMES)):
+            multiplies = typo is _axes and has(callee(node), Trait.JOINS)
+            unlikely = moved_by and position > 0 and typo not in _OF_NUMBERS and not multiplies
+            makes = typo is _windows or typo is _numbers and _is_range(node)
+            far = behind // 4 if moved_by and makes else behind + _UNMIXED * unlikely
+            for fix in typo(case, node, scope, far):
+                of_index = typo is _numbers and (node is case.call and isinstance(node, sweet.Index) or _is_range(node))
+                if node.span in seen or not (case.is_declared or fix.recalls or of_index or typo not in _OF_VALUES):
+                    continue
+                fix = replace(fix, kind="typo", remote=fix.remote or node is not first)
+                unsure = 0 if case.is_declared or fix.recalls else _UNSURE
+                yield replace(fix, rank=fix.rank + unsure, guess=fix.guess or bool(unsure))
+        seen.add(node.span)
+
+
+def later(position: int) -> int:
+    """How much less likely a slip is in a suspect that so many stand before."""
+    return min(position // 2, _MOST_LATER)
+
+
+def _of_other_dtype(case: Case) -> Iterator[Fix]:
+    """What has the wrong dtype was meant to be another tensor."""
+    assert case.function is not None
+    scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
+    for expr in case.arguments.values():
+        for fix in _tensor_names(case, expr, scope, 0):
+            yield replace(fix, kind="typo")
+
+
+def _differ_by_a_number(case: Case) -> bool:
+    """Whether the sizes that are spoken of have the same names in them: no other name was meant, nor another axis."""
+    sizes = _names_of_sizes(case)
+    return len(sizes) > 1 and bool(sizes[0]) and all(s == sizes[0] for s in sizes)
+
+
+def suspects(case: Case) -> Iterator[sweet.Expr]:
+    """The expressions that the size may come from, the nearest first; an annotation counts as the nearest."""
+    tree, seen, blamed = case.tree, set[int](), _blamed(case)
+    queue: list[Node] = list(_roots(case))
+    annotated = {id(n) for n in queue if isinstance(n, sweet.ListExpr)}
+    while queue:
+        node = queue.pop(0)
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, _SUSPECT) or isinstance(node, sweet.ListExpr) and id(node) in annotated:
+            yield node
+        if isinstance(node, sweet.Name):
+            bound = tree.binding(node.name, node.span)
+            loop = tree.enclosing(node.span, sweet.For)
+            queue += [bound.value] if isinstance(bound, sweet.Let) else []
+            queue += [loop.iterable] if loop is not None and loop.index.name == node.name else []
+        else:
+            below = [n for n in children(node) if not isinstance(n, sweet.FnName | sweet.Ident)]
+            queue += sorted(below, key=lambda n: not _holds_blamed(n, blamed))
+
+
+def _blamed(case: Case) -> list[sweet.Expr]:
+    """What the call that is blamed was given for the parameters that are spoken of."""
+    return [case.arguments[name] for name, _ in case.subject.at if name in case.arguments]
+
+
+def _holds_blamed(node: Node, blamed: list[sweet.Expr]) -> bool:
+    return any(node is expr or isinstance(node, sweet.Arg) and node.value is expr for expr in blamed)
+
+
+def _roots(case: Case) -> Iterator[sweet.Expr]:
+    """The call that is blamed, or the value that an annotation is about."""
+    declared = case.subject.declared
+    let = case.tree.enclosing(case.diagnostic.span, sweet.Let)
+    if case.call is not None:
+        yield case.call
+    elif let is not None:
+        yield let.value
+    elif (result := _result(case)) is not None:
+        yield result
+    if declared is not None and not case.callee and let is not None and isinstance(let.type, sweet.TensorType):
+        yield from [let.type.shape] if isinstance(let.type.shape, sweet.ListExpr) else []
+
+
+# Kinds of slips
+
+
+def _axes(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """An axis, or one of a list of them, is another one."""
+    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    if keeps_shape(callee(node)) and node is not case.call:
+        return  # its axis changes no size
+    if case.asks_for_entries and node is case.call:
+        return
+    operand = given.get("x") or given.get("xs[0]")
+    rank = rank_of(case.tree, operand)
+    beyond = (rank or 0) + has(callee(node), Trait.NEW_AXIS)
+    for name in _AXES:
+        expr = given.get(name)
+        items = expr.items if isinstance(expr, sweet.ListExpr) else (expr,) if expr is not None else ()
+        known = [integer(i) for i in items]
+        for item, now in zip(items, known, strict=True):
+            for other in _other_axes(now, None if rank is None else beyond) if now is not None else ():
+                if other not in known:
+                    yield _written(case, node, item, str(other), f"use axis {other}", 15 + later)
+
+
+def _other_axes(now: int, rank: int | None) -> list[int]:
+    """The axes that may be meant instead, counted from the same end, the nearest first; of unknown rank those near by."""
+    if rank is None:
+        return [n for n in (now - 1, now + 1, now + 2, now - 2, now + 3, now - 3) if (n < 0) == (now < 0)]
+    ends = range(rank) if now >= 0 else range(-rank, 0)
+    return sorted((n for n in ends if n != now), key=lambda n: (abs(n - now), n > now))[:_MOST_AXES]
+
+
+def _kept(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """A reduction is to keep its axis, or not to."""
+    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    if isinstance(node, sweet.Call) and reduces(callee(node)) and "axis" in given and "keepdims" not in given:
+        edit = appended(node, "keepdims=true")
+        yield case.fix("keep the reduced axis", [edit], 13 + later, show=node.span)
+    kept = (
+        next((a for a in node.args if a.name is not None and a.name.name == "keepdims"), None)
+        if isinstance(node, sweet.Call)
+        else None
+    )
+    if isinstance(node, sweet.Call) and kept is not None and kept is not node.args[0]:
+        before = node.args[node.args.index(kept) - 1].span.end
+        edit = Edit(Span(node.span.source, before, kept.span.end), "")
+        yield case.fix("drop the reduced axis", [edit], 14 + later, show=node.span)
+
+
+def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """Two arguments changed places."""
+    if not isinstance(node, sweet.Call) or len(node.args) > 8:
+        return
+    if has(callee(node), Trait.WINDOWS) and not case.is_declared or has(callee(node), Trait.BROADCASTS):
+        return
+    # A function took its arguments as they are.
+    later += _TAKEN * (node is not case.call and case.tree.function(callee(node)) is not None)
+    given = [a.value for a in node.args if a.name is None and _is_tensor(a.value, scope)]
+    blamed = _blamed(case) if node is case.call else []
+    for first, second in combinations(given, 2):
+        if first.span.text != second.span.text and not (node is case.call and _of_other_ranks(case, first, second)):
+            far = 0 if second is given[given.index(first) + 1] else 1
+            far += 0 if not blamed or first in blamed or second in blamed else _ASIDE
+            edits = [replaced(first, second.span.text), replaced(second, first.span.text)]
+            between = Span(first.span.source, first.span.end, second.span.start).text
+            edit = Edit(first.span.to(second.span), f"{second.span.text}{between}{first.span.text}")
+            what = f"swap {case.named(first)} and {case.named(second)}"
+            shown = case.outcome(edits, node.span)
+            yield Fix(what, (edit,), 15 + later + far, f"swap {edits}", shown=shown)
+
+
+def _of_other_ranks(case: Case, first: sweet.Expr, second: sweet.Expr) -> bool:
+    """Whether both have the ranks that a function asks for, and these differ."""
+    ranks = [len(dims) for _, expr, dims in case.tensors() if dims is not None and expr in (first, second)]
+    return case.tree.function(case.callee) is not None and not case.is_of_rank and len(set(ranks)) == 2
+
+
+def _turned(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """A product's operand is to be transposed."""
+    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    for name, _ in summed(callee(node)):
+        expr = given.get(name)
+        if expr is not None and not turns(expr):
+            text = f"@matrix_transpose({expr.span.text})"
+            yield _written(case, node, expr, text, f"transpose {case.named(expr)}", 17 + later)
+
+
+def _outer(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """Each element of one operand was to meet each of the other, which takes one more axis."""
+    if not isinstance(node, sweet.Binary) or not case.is_of_rank:
+        return
+    for expr in (node.right, node.left):
+        if _is_tensor(expr, scope):
+            text = f"@expand_dims({expr.span.text}, axis=-1)"
+            yield _written(case, node, expr, text, f"add a last axis to {case.named(expr)}", 20 + later)
+
+
+def _untransposed(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    operand = case.tree.arguments(node).get("x")
+    if (turns(node) or has(callee(node), Trait.UNIT_AXES)) and operand is not None:
+        yield _written(case, node, node, operand.span.text, f"leave out `@{callee(node)}`", 16 + later)
+
+
+def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """Two entries of a permutation changed places."""
+    axes = case.tree.arguments(node).get("axes") if has(callee(node), Trait.MOVES_AXES) else None
+    rank = len(axes.items) if isinstance(axes, sweet.ListExpr) else 0
+    if node is case.call and len(case.shape("x") or range(rank)) != rank:
+        return  # in no order
+    if isinstance(axes, sweet.ListExpr) and rank <= 5:
+        texts = [i.span.text for i in axes.items]
+        for i, j in combinations(range(len(texts)), 2):
+            order = list(texts)
+            order[i], order[j] = texts[j], texts[i]
+            yield _written(case, node, axes, f"[{', '.join(order)}]", "order the axes otherwise", 13 + later // 4)
+
+
+def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """Pads, strides and dilations of a window."""
+    if not isinstance(node, sweet.Call) or not has(callee(node), Trait.WINDOWS) or not case.is_declared:
+        return
+    given = case.tree.arguments(node)
+    divided = f"// {settings.common(given.get('strides'))}" in " ".join(case.sizes())
+    for what, text, expr, rank in (*settings.pads(given, scope), *settings.strides(given, scope)):
+        guess = rank > 16
+        rank -= _DIVIDED * (divided and what == "strides")
+        if expr is not None:
+            yield _written(case, node, expr, text, f"use {what}={text}", rank + later, guess=guess)
+        else:
+            edit = appended(node, f"{what}={text}")
+            yield case.fix(f"use {what}={text}", [edit], rank + later, show=node.span, guess=guess)
+
+
+def _indices(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """An index is of the axis before, or of the one behind."""
+    if not isinstance(node, sweet.Index) or not _is_tensor(node.value, scope):
+        return
+    items = node.items
+    for size in [i for i in items if isinstance(i, sweet.Binary) and isinstance(case.asked, InRange)]:
+        if size.op == "+" and integer(size.right) == 1:
+            continue  # it goes without it
+        last = f"{size.span.text} - 1"
+        yield _written(case, node, size, last, f"write `{last}` for `{size.span.text}`", 12, guess=True)
+    for before, item in zip((None, *items), items, strict=False):
+        if isinstance(item, sweet.SliceItem | sweet.Dots) or sweet.is_none(item):
+            continue
+        moved = [inserted(node.span, item.span.start, ":, ")]
+        if before is not None and before.span.text == ":":
+            moved.insert(0, Edit(Span(node.span.source, before.span.start, item.span.start), ""))
+        for edit in moved:
+            yield case.fix(f"index another axis of {case.named(node.value)}", [edit], 16 + later, show=node.span)
+
+
+def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """A number of an argument, a shape or an index is one too large or too small, or a size lacks its `- 1`."""
+    for expr in _numbered(case, node):
+        if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
+            around = case.tree.parent(expr)
+            least = 1 if isinstance(around, sweet.Binary) else 0
+            # Nobody divides by one.
+            rank = 17 if expr.value == 1 and isinstance(around, sweet.Binary) and around.op == "//" else 18
+            for number in (expr.value + 1, expr.value - 1):
+                if number >= least:
+                    what = f"write {number} for {expr.value}"
+                    yield _written(case, node, expr, str(number), what, rank + later, guess=True)
+        elif isinstance(expr, sweet.Unary):
+            back = integer(expr)
+            for number in (back - 1, back + 1) if back is not None else ():
+                if number < 0:
+                    what = f"write {number} for {back}"
+                    yield _written(case, node, expr, str(number), what, 18 + later, guess=True)
+        elif isinstance(expr, sweet.Binary):
+            what = f"write `{expr.left.span.text}` for `{expr.span.text}`"
+            yield _written(case, node, expr, expr.left.span.text, what, 18 + later, guess=True)
+        elif isinstance(expr, sweet.Name) and expr.name in scope.sizes:
+            for moved in (f"{expr.name} - 1", *([f"{expr.name} + 1"] if _is_range(node) else [])):
+                rank = 14 if _is_range(node) and {moved, expr.name} <= {*case.sizes()} else 22 + later
+                yield _written(case, node, expr, moved, f"write `{moved}` for `{expr.name}`", rank, guess=True)
+
+
+def _is_range(node: sweet.Expr) -> bool:
+    return isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name)
+
+
+def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
+    """The sizes that a call or an index says itself; not those of the calls in it."""
+    given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
+    stack: list[object] = [e for name, e in given.items() if name not in _OTHERWISE and "[" not in name]
+    if not has(callee(node), Trait.WINDOWS):
+        stack += [given["pads"]] if "pads" in given else []
+    if isinstance(node, sweet.Index | sweet.ListExpr):
+        stack += node.items
+    if isinstance(node, sweet.Call) and _is_range(node):
+        stack += [arg.value for arg in node.args]
+    while stack:
+        found = stack.pop(0)
+        if isinstance(found, sweet.IntLit | sweet.Name | sweet.Unary):
+            yield found
+        elif isinstance(found, sweet.Binary) and found.op in "+-" and integer(found.right) == 1:
+            yield found
+            stack[:0] = children(found)
+        elif isinstance(found, sweet.ListExpr | sweet.TupleExpr | sweet.SliceItem | sweet.Binary):
+            stack[:0] = children(found)
+
+
+def _size_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """Another size was meant: first those of which the body says nothing, then those of the operand."""
+    named = [n for n in _numbered(case, node) if isinstance(n, sweet.Name) and n.name in scope.sizes]
+    said = {n.name for n in named}
+    own = {name for o in case.subject.operands for name in _names(o.shape or ())} if node is case.call else set()
+    others = sorted((s for s in scope.sizes if s not in said), key=lambda s: (s not in own, scope.used[s]))
+    twice = sorted(named, key=lambda n: -sum(n.name == m.name for m in named))
+    mixed_up = _mixed_up(case)
+    for name in twice:
+        for other in dict.fromkeys([*(b for a, b in mixed_up if a == name.name), *others[:_MOST_NAMES]]):
+            what = f"write `{other}` for `{name.name}`"
+            rank = _MIXED_UP + later // 4 if (name.name, other) in mixed_up else 18 + later
+            yield _written(case, node, name, other, what, rank, guess=True)
+
+
+def _mixed_up(case: Case) -> set[tuple[str, str]]:
+    """Two names that are all that tells one size that is spoken of from another: `t + k` and `t + s`."""
+    sizes = _names_of_sizes(case) if not isinstance(case.call, sweet.Index) else []
+    pairs = [(one - other, other - one) for one, other in permutations(sizes, 2)]
+    return {(x, y) for a, b in pairs if len(a) == len(b) == 1 for x in a for y in b}
+
+
+def _names_of_sizes(case: Case) -> list[set[str]]:
+    """The names in each of the sizes that are spoken of, or in all that one shape has and another should."""
+    if is_reshape(case.callee):
+        return [_names(case.shape(name) or ()) for name in ("x", "shape")]
+    return [_names((size,)) for size in case.sizes()]
+
+
+def _names(dims: tuple[int | str, ...]) -> set[str]:
+    return set(names_in(*dims))
+
+
+def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """Another tensor was meant, first one that is not used at all, or is declared alike. What is used here alone is meant."""
+    if not isinstance(node, sweet.Name) or node.name not in scope.tensors or scope.used[node.name] == 1:
+        return
+    own, statement = scope.tensors[node.name], case.tree.statement(node.span)
+    around = statement if statement is not None else _result(case)
+    here = {n.name for n in walk(around) if isinstance(n, sweet.Name)} if around is not None else set()
+    beside = _beside(case, node)
+    found = [name for name in scope.tensors if name not in beside and _is_before(case, name, node)]
+    if not case.is_declared:
+        found = [name for name in found if not scope.used[name]]
+    found.sort(key=lambda name: (scope.used[name] > 0, name in here, not _alike(own, scope.tensors[name])))
+    for name in found[:_MOST_NAMES]:
+        alike, is_used = _alike(own, scope.tensors[name]), scope.used[name] > 0
+        recalls = alike and not is_used and scope.used[node.name] > 1 and _is_blamed(case, node)
+        rank = _RECALLED if recalls else (24 if is_used else 17) + 4 * (not alike) + later + 2 * (name in here)
+        fix = _written(case, node, node, name, f"write `{name}` for `{node.name}`", rank, guess=True)
+        yield replace(fix, recalls=recalls)
+
+
+def _recalled(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+    """A tensor that nothing uses was meant for `x[i]`, perhaps as the first operand: `@matmul(u, s)` for `@matmul(s, x[i])`."""
+    if not isinstance(node, sweet.Index) or case.call is None or not _is_blamed(case, node):
+        return
+    unused = [name for name in scope.tensors if not scope.used[name] and _is_before(case, name, node)]
+    others = [expr for expr in _blamed(case) if expr is not node]
+    for name in unused[:_MOST_NAMES]:
+        fixes = [_written(case, node, node, name, f"write `{name}` for `{node.span.text}`", _RECALLED, guess=True)]
+        if len(others) == 1 and summed(case.callee) and others[0].span.end < node.span.start:
+            text, both = f"{name}, {others[0].span.text}", others[0].span.to(node.span)
+            what = f"multiply by `{name}` instead of `{node.span.text}`"
+            first = case.fix(what, [Edit(both, text)], _RECALLED - 1, show=case.call.span, guess=True)
+            fixes.insert(0, first)
+        yield from (replace(fix, recalls=True) for fix in fixes)
+
+
+def _is_blamed(case: Case, node: Node) -> bool:
+    """Whether the call that is blamed is given it."""
+    return any(node is expr for expr in _blamed(case))
+
+
+def _result(case: Case) -> sweet.Expr | None:
+    body = case.function.fn.body if case.function is not None else None
+    return body.result if body is not None else None
+
+
+def _is_before(case: Case, name: str, node: sweet.Expr) -> bool:
+    return case.tree.binding(name, node.span) is not None
+
+
+def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
+    return one is not None and other is not None and len(one.items) == len(other.items)
+
+
+TYPOS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Fix]], ...] = (
+    _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _indices, _numbers, _size_names, _tensor_names,
+    _recalled, exchanged,
+)  # fmt: skip
+# Those that make a size larger or smaller.
+_OF_NUMBERS = (_windows, _numbers, _indices)
+# Those that write another number or size.
+_OF_NAMES = (_numbers, _size_names)
+# Those that make other values, or ask along another axis, which only a declared result shows to be right.
+_OF_VALUES = (_axes, _windows, *_OF_NAMES, _tensor_names)
+
+
+# Parts
+
+
+def _written(
+    case: Case, node: sweet.Expr, expr: sweet.Expr, text: str, what: str, rank: int, *, guess: bool = False
+) -> Fix:
+    around = case.tree.parent(node) if node is expr else node
+    around = case.tree.parent(around) if isinstance(around, sweet.Arg) else around
+    show = around.span if isinstance(around, sweet.Call | sweet.Binary | sweet.Index) else node.span
+    return case.fix(what, [replaced(expr, text)], rank, show=show, guess=guess)
+
+
+def _beside(case: Case, node: sweet.Name) -> set[str]:
+    """The names that operators combine with it: what is combined with itself was seldom meant."""
+    around: Node = node
+    while isinstance(parent := case.tree.parent(around), sweet.Binary):
+        around = parent
+    operands: list[Node] = [around]
+    for operand in operands:
+        operands += (operand.left, operand.right) if isinstance(operand, sweet.Binary) else ()
+    return {operand.name for operand in operands if isinstance(operand, sweet.Name)}
+
+
+def _is_tensor(expr: sweet.Expr, scope: Scope) -> bool:
+    if isinstance(expr, sweet.Name):
+        return expr.name in scope.tensors
+    return isinstance(expr, sweet.Call | sweet.Index) or (
+        isinstance(expr, sweet.Binary)
+        and any(isinstance(n, sweet.Call) or isinstance(n, sweet.Name) and n.name in scope.tensors for n in walk(expr))
+    )

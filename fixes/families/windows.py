@@ -1,0 +1,113 @@
+"""Fixes of convolutions and pooling, and of what came before them: the layout of the input, output sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...lang import sweet
+from ...lang.diagnostics import Edit
+from ...ops.model import Trait
+from ...ops.requirements import AtLeast, AtMost
+from ..case import Case, Fix, dims_text, replaced
+from ..tree import has
+from . import shapes
+from .operands import wrap
+
+
+def fixes(case: Case) -> Iterator[Fix]:
+    if case.call is None or may_be_too_small(case):
+        return
+    yield from _resized(case)
+    if not has(case.callee, Trait.WINDOWS):
+        return
+    yield from _layout_of_input(case)
+    yield from _output_shape(case)
+
+
+def may_be_too_small(case: Case) -> bool:
+    """Whether some inputs are too small for a window: how small they get the author says, and the operation is right."""
+    return (
+        case.diagnostic.code.is_doubt and has(case.callee, Trait.WINDOWS) and isinstance(case.asked, AtLeast | AtMost)
+    )
+
+
+def _is_of_sizes(case: Case) -> bool:
+    """Sizes disagree, or there is too little for a window."""
+    code = case.diagnostic.code
+    return code.of_sizes or code.of_elements or code.only_empty or code.is_doubt
+
+
+def _resized(case: Case) -> Iterator[Fix]:
+    """What was made larger by a whole number is made as large as the tensor that it meets."""
+    if not _is_of_sizes(case):
+        return
+    for name, expr, dims in case.tensors():
+        made = next((c for c in case.tree.upstream([expr]) if "scales" in case.tree.arguments(c)), None)
+        given = case.tree.arguments(made) if made is not None else {}
+        if made is None or dims is None:
+            continue
+        layout = given.get("layout")
+        last = isinstance(layout, sweet.StrLit) and layout.value == "channels_last"
+        for other_name, _, other in case.tensors():
+            if other_name == name or other is None or len(other) != len(dims):
+                continue
+            sizes = other[1:-1] if last else other[2:]
+            if all(isinstance(s, int) or s.isidentifier() for s in sizes):
+                edits = [replaced(made.callee, "@resize"), replaced(given["scales"], dims_text(sizes))]
+                yield case.fix(
+                    f"make it as large as {case.named(case.arguments[other_name])}", edits, 26, show=made.span
+                )
+
+
+def _layout_of_input(case: Case) -> Iterator[Fix]:
+    """Channels stand first in what comes in and last in what the layers take, or the other way round."""
+    assert case.call is not None
+    inputs: dict[str, sweet.Name] = {}
+    for call in case.tree.upstream([case.call]):
+        expr = case.tree.arguments(call).get("x")
+        if isinstance(expr, sweet.Name):
+            bound = case.tree.binding(expr.name, expr.span)
+            if isinstance(bound, sweet.Param) and isinstance(bound.type, sweet.TensorType):
+                items = bound.type.shape.items if isinstance(bound.type.shape, sweet.ListExpr) else ()
+                if 3 <= len(items) <= 5:
+                    inputs[expr.name] = expr
+    for expr in list(inputs.values())[:1]:
+        bound = case.tree.binding(expr.name, expr.span)
+        assert bound is not None and isinstance(bound.type, sweet.TensorType)
+        assert isinstance(bound.type.shape, sweet.ListExpr)
+        for _, change in list(shapes.orders(len(bound.type.shape.items)))[:2]:
+            yield wrap(case, expr, change, 18)
+
+
+def _output_shape(case: Case) -> Iterator[Fix]:
+    """A transposed convolution makes of each size one that is `strides` times as large."""
+    given, strides = case.arguments.get("output_shape"), case.arguments.get("strides")
+    dims = case.shape("x")
+    layout = case.arguments.get("layout")
+    if not isinstance(given, sweet.ListExpr) or dims is None or len(dims) != len(given.items) + 2:
+        return
+    last = isinstance(layout, sweet.StrLit) and layout.value == "channels_last"
+    first_axis = 1 if last else 2
+    factor = strides.value if isinstance(strides, sweet.IntLit) else 1
+    spatial = dims[first_axis : first_axis + len(given.items)]
+    if all(isinstance(d, int) for d in spatial):
+        text = dims_text(int(d) * factor for d in spatial)
+        yield case.fix("give the size that it makes", [Edit(given.span, text)], 16)
+    yield from _input_of(case, given, first_axis, factor)
+
+
+def _input_of(case: Case, given: sweet.ListExpr, first_axis: int, factor: int) -> Iterator[Fix]:
+    """The input that would give the output that is asked for."""
+    x = case.arguments.get("x")
+    bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
+    type_ = bound.type if bound is not None else None
+    own = type_.shape if isinstance(type_, sweet.TensorType) else None
+    if not isinstance(own, sweet.ListExpr) or len(own.items) != len(given.items) + 2:
+        return
+    edits = []
+    for position, asked in enumerate(given.items):
+        item = own.items[first_axis + position]
+        if isinstance(asked, sweet.IntLit) and isinstance(item, sweet.IntLit):
+            edits.append(replaced(item, str(-(-asked.value // factor))))
+    if len(edits) == len(given.items):
+        yield case.fix("declare the input that gives this output", edits, 35, show=own.span)

@@ -1,0 +1,156 @@
+"""A report to the same report with helps: each fix is applied in memory, checked, and offered only if it does some good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ..lang.diagnostics import Diagnostic, Help, Label, in_order
+from ..lang.files import Files, is_model
+from ..lang.node import Node, replace
+from ..lang.source import Source, Span
+from ..pipeline import Report, check_source
+from ..simplify.known.outcome import GivenUp, Options
+from ..simplify.solver.terms import over
+from . import unread
+from .case import Fix
+from .place import place, told_at
+from .tree import Tree
+from .trials import Trials
+
+# What fits into a line behind "= help: " and before " (checked)".
+_LINE = 81
+
+
+class Ranked(Node):
+    """The fixes of one diagnostic that work, the best first, and where it is told then; `cut`: there were no steps to try the
+    others."""
+
+    diagnostic: Diagnostic
+    fixes: tuple[Fix, ...]
+    span: Span
+    cut: bool = False
+
+
+def with_helps(
+    report: Report, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Report:
+    """The report with a help, and its edits, on each diagnostic for which some fix works; the rest is as for checking. What
+    the same edits settle is one mistake, which is told once. The text of a model is nobody's to edit."""
+    if is_model(report.files[0]):
+        return report
+    found = (o for o in ranked(report, base, roots, options) if o.diagnostic.code.phase != "text")
+    helped: dict[int, Diagnostic | None] = {}
+    for mistake in mistakes(found):
+        helped |= dict.fromkeys((id(o.diagnostic) for o in mistake), None)
+        helped[id(mistake[0].diagnostic)] = told_once(mistake)
+    said = (helped.get(id(d), d) for d in report.diagnostics)
+    return replace(report, diagnostics=tuple(in_order([d for d in said if d is not None])))
+
+
+def mistakes(found: Iterable[Ranked]) -> Iterable[list[Ranked]]:
+    """The offers of each mistake: those whose best fix is the same, if nothing is wrong with the function after it, and of
+    calls in other words those inside of one that is written anew."""
+    together: dict[object, list[Ranked]] = {}
+    found = sorted(found, key=lambda o: -_breadth(o))
+    for offer in found:
+        around = next((o for o in found if _holds(o, offer)), None)
+        if around is not None:
+            together[id(around.diagnostic)].append(offer)
+            continue
+        best, own = next(iter(offer.fixes), None), offer.diagnostic
+        is_settled = best is not None and best.settles and own.is_wrong
+        together.setdefault((best.edits, own.function) if best and is_settled else id(own), []).append(offer)
+    return together.values()
+
+
+def _breadth(offer: Ranked) -> int:
+    edits = offer.fixes[0].edits if offer.fixes and offer.diagnostic.code.phase == "names" else ()
+    return edits[0].span.end - edits[0].span.start if len(edits) == 1 else 0
+
+
+def _holds(outer: Ranked, inner: Ranked) -> bool:
+    """Whether one call is written anew with the other one in it."""
+    if not 0 < _breadth(inner) < _breadth(outer):
+        return False
+    ((around,), (inside,)) = outer.fixes[0].edits, inner.fixes[0].edits
+    within = around.span.start <= inside.span.start and inside.span.end <= around.span.end
+    return around.span.source is inside.span.source and within and inside.text in around.text
+
+
+def told_once(mistake: Sequence[Ranked]) -> Diagnostic:
+    """The first diagnostic of a mistake, with the places of the others."""
+    said = told(mistake[0])
+    shown = {said.span, *(label.span for label in said.labels)}
+    others = {o.diagnostic.span: o.diagnostic for o in mistake[1:]}
+    more = tuple(Label(d.span, _either(d)) for d in others.values() if d.span not in shown)
+    return replace(said, labels=(*said.labels, *more)) if more else said
+
+
+def _either(diagnostic: Diagnostic) -> str:
+    return diagnostic.message if diagnostic.code.phase == "names" else "this does not fit either"
+
+
+def told(offer: Ranked) -> Diagnostic:
+    """The diagnostic with its helps, at the operation to edit."""
+    texts = zip(offer.fixes, _texts(offer.fixes), strict=True)
+    helps = tuple(Help(f"{text} (checked)", () if m.in_words else m.edits) for m, text in texts)
+    said = told_at(offer.diagnostic, offer.span)
+    return replace(said, help=helps[0].text, edits=helps[0].edits, helps=helps) if helps else said
+
+
+def _texts(fixes: tuple[Fix, ...]) -> Iterator[str]:
+    """What each says; of sizes that would do at one place the first names them all."""
+    if not fixes:
+        return
+    best = fixes[0]
+    legal = sorted(m.legal for m in fixes if m.legal is not None and m.edits[0].span == best.edits[0].span)
+    nearest = f"the nearest legal sizes{' ' * bool(best.legal_for)}{best.legal_for} are {' and '.join(map(str, legal))}"
+    yield nearest if best.legal and len(legal) > 1 else shortest(best)
+    yield from (m.text for m in fixes[1:])
+
+
+def shortest(fix: Fix) -> str:
+    """What it says, in one line if the new operand alone makes it that: "move the axes of `x`: `@permute_dims(...)`"."""
+    operand = fix.edits[0].text if len(fix.edits) == 1 else ""
+    is_long = fix.shown and len(fix.text) > _LINE
+    return replace(fix, shown=f"`{operand}`").text if is_long and operand.startswith("@") else fix.text
+
+
+def ranked(
+    report: Report, base: Path | Files, roots: tuple[Path, ...] = (), options: Options | None = None
+) -> Iterator[Ranked]:
+    """For each error and warning in the program's own file, and for notes that say what they are about, the fixes that work.
+    Where the text cannot be read those are only of what keeps it from that."""
+    asking = [d for d in report.diagnostics if d.is_wrong or d.subject is not None]
+    wrong = [d for d in asking if d.span.source.name == report.files[0]]
+    if not wrong:
+        return
+    tree = Tree(wrong[0].span.source, _imported(report, wrong[0].span.source))
+    if tree.broken:
+        of_text = [d for d in wrong if d.code.phase == "text"]
+        yield from (Ranked(d, tuple(unread.fixes(d, of_text)), d.span) for d in of_text[: unread.MOST])
+        return
+
+    asked = options or Options()
+    stopped = asked.stopped or (lambda: False)
+
+    def recheck(part: Source, believed: frozenset[str]) -> Report | None:
+        until = replace(asked, believed=believed, stopped=lambda: over() or stopped())
+        try:
+            return check_source(part, base, roots, until)
+        except GivenUp:
+            if stopped():
+                raise
+            return None
+
+    trials = Trials(report, recheck, tree)
+    for diagnostic in sorted(wrong, key=lambda d: d.severity != "error"):  # doubts have what errors leave of the steps
+        found = trials.fixes(diagnostic, tree)
+        yield Ranked(diagnostic, found, place(diagnostic, found, tree), trials.cut)
+
+
+def _imported(report: Report, own: Source) -> dict[str, Source]:
+    """The files that the program's other functions stand in."""
+    functions = report.checked.program.functions if report.checked is not None else ()
+    return {f.name: f.span.source for f in functions if f.span.source is not own}

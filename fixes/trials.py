@@ -1,0 +1,435 @@
+"""Fixes to those that work: each is applied in memory, and what is checked then tells how the program fares with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Set
+from functools import cached_property
+
+from ..lang import sweet
+from ..lang.diagnostics import Diagnostic, Edit
+from ..lang.node import Node, replace
+from ..lang.source import Source, Span
+from ..pipeline import Report
+from ..simplify.solver.terms import StepBudget
+from .candidates import candidates
+from .case import GIVING_WAY, Case, Fix
+from .edits import Places, applied, followed, overlap
+from .families import arranged, conditions
+from .numbers.screen import Screen
+from .open_checks import OpenChecks
+from .parts import Parts
+from .tree import Tree
+
+# What becomes of a program of whose functions some are believed; None where the steps do not last for it.
+Recheck = Callable[[Source, frozenset[str]], Report | None]
+# A diagnostic as it is known again after an edit: code, kind, file, place, and which sizes conflict.
+Key = tuple[str, str, str, int, object]
+
+MOST_PER_DIAGNOSTIC = 30
+MOST_UNDECLARED = 14
+# From this rank on an operation is no likelier changed than a slip was made.
+UNLIKELY = 30
+# So many fixes after which nothing is wrong with the function any more are enough to choose from.
+MOST_CLEAN = 3
+MOST_IN_TWO_STEPS = 18
+# Such a part of the steps there is for looking at fixes with numbers.
+SCREENED = 2
+# What looking for fixes may cost, in steps of reasoning: this, or as much as the check did; of a long program less, for both
+# have an end together.
+LEAST_STEPS, BOTH = 50_000, 240_000
+# What may be walked for that beside them.
+WALKS = 100_000
+# What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
+STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
+LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
+_REMAIN = ("remains", "remain")
+_FIRST_STEPS = 4
+_SECOND_STEPS = 5
+
+
+class Trial(Node):
+    """How a program fares with a fix: whether the diagnostic is gone, what is new, how many more there are, how many errors in
+    all, whether nothing is wrong with the function now (`clean`); `uncovered` are warnings that the program had before, but
+    silenced by the error; `doubtful`: all that is new are warnings of the very call that the error was about;
+    `elsewhere`: it changes a function that the blamed call leads into, and that may be right for others."""
+
+    fix: Fix
+    gone: bool
+    new: tuple[Diagnostic, ...]
+    left: int
+    errors: int
+    notes: int
+    uncovered: tuple[str, ...]
+    doubtful: bool
+    elsewhere: bool
+    clean: bool
+    source: Source
+    # Whether the function was not checked any further than its names.
+    unread: bool = False
+
+    @property
+    def order(self) -> tuple[int, int, int, int, bool, int]:
+        return (
+            self.left + len(self.uncovered),
+            self.notes,
+            self.tier,
+            len(self.fix.edits),
+            self.elsewhere,
+            self.fix.rank,
+        )
+
+    @property
+    def tier(self) -> int:
+        """An operation is fixed, or given what nothing else uses; what it needs of any sizes is said; a slip is guessed at;
+        names of sizes are one; and last an annotation gives way."""
+        if self.fix.gives_way:
+            return 4
+        if self.fix.recalls:
+            return 0
+        bound = 3 if self.fix.narrows else 1
+        operation = 2 * (self.fix.rank >= UNLIKELY)
+        return {"operation": operation, "bound": bound, "typo": 2 * self.fix.guess}.get(self.fix.kind, 3)
+
+
+class Trials:
+    """Checks programs with fixes applied, within the budget of one program; functions that a fix cannot matter to are left
+    out of what is checked."""
+
+    def __init__(self, report: Report, recheck: Recheck, tree: Tree) -> None:
+        self.report = report
+        self.recheck = recheck
+        self.source = tree.source
+        self.imported = tree.imported
+        self._opaque = _opaque(report)
+        self.parts = Parts(tree, self._opaque)
+        checked = report.checked
+        length, steps, walked = (checked.length, checked.steps, checked.walked) if checked is not None else (0, 0, 0)
+        # Where statements are short there are more of them in as many letters.
+        self.dense = max(1.0, LETTERS_OF_A_STATEMENT * length / max(self.parts.letters, 1))
+        taken = int(self.dense * STEPS_OF_A_LETTER * self.parts.letters) + steps
+        self.steps = max(LEAST_STEPS, min(taken, BOTH - taken - walked))
+        self.walks = WALKS
+        if checked is not None and checked.ended:  # nothing ends soon in such a program
+            self.steps, self.walks = LEAST_STEPS // PARTS, WALKS // PARTS
+        # One fix may take some more steps than the check did, which an error may have ended early.
+        self.a_fix = max(LEAST_STEPS // PARTS, steps + steps // PARTS)
+        # Whether the steps did not last for the fixes of the last diagnostic.
+        self.cut = False
+        self._screens: dict[str, Screen] = {}
+
+    @cached_property
+    def _open(self) -> OpenChecks:
+        """How many checks stay in each function without a fix."""
+        return OpenChecks(self.report)
+
+    @cached_property
+    def _silenced(self) -> set[Key]:
+        """The warnings that an error takes the place of."""
+        checked = self.report.checked
+        return {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
+
+    def fixes(self, diagnostic: Diagnostic, tree: Tree) -> tuple[Fix, ...]:
+        """Those of one diagnostic that work, as long as there are steps left."""
+        self.cut = False
+        if self.steps <= 0:
+            return ()
+        if self.steps < self._reading(diagnostic, ()):
+            self.cut = True
+            return ()
+        self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
+        case = Case(tree, diagnostic)
+        return self.working(diagnostic, self._screened(case, candidates(case)), case.is_declared)
+
+    def _screened(self, case: Case, fixes: list[Fix]) -> list[Fix]:
+        """Those first after which all fits at one set of sizes, and last those after which it does not."""
+        has_shapes = case.function is not None and case.diagnostic.code.of_shapes
+        screen = self._screen(case.tree, case.function) if has_shapes and case.function is not None else None
+        if screen is None or screen.sizes is None:
+            return fixes
+        found = self._looked_at(screen, fixes)
+        if case.is_declared and not any(m.fits and m.is_of_operation for m in found):
+            found += [m for m in self._looked_at(screen, arranged.fixes(case, screen)) if m.fits is not False]
+        return sorted(found, key=lambda m: (m.fits is not True and (m.kind != "bound" or m.narrows), m.fits is False))
+
+    def _looked_at(self, screen: Screen, fixes: Iterable[Fix]) -> list[Fix]:
+        before, room = screen.steps, self.steps // SCREENED
+        found = []
+        for fix in fixes:
+            self.cut |= screen.steps - before >= room
+            fits = None if self.cut else screen.fits(fix.edits)
+            found.append(replace(fix, fits=fits, narrows=screen.everywhere and not fix.is_of_operation))
+        self.steps -= screen.steps - before
+        return found
+
+    def _screen(self, tree: Tree, function: sweet.FnDecl) -> Screen:
+        name = function.name.name
+        if name not in self._screens:
+            self._screens[name] = Screen(tree, function)
+            self.steps -= self._screens[name].steps
+        return self._screens[name]
+
+    def working(self, diagnostic: Diagnostic, fixes: list[Fix], declared: bool = True) -> tuple[Fix, ...]:
+        most = MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED
+        tried = self._tried(diagnostic, [m for m in fixes if m.fits is not False], most)
+        if not any(_works(t) and not t.fix.gives_way and not _equates(t.fix) for t in tried):
+            tried += self._tried(diagnostic, [m for m in fixes if m.fits is False], most - len(tried))
+        good = [t for t in tried if _works(t)]
+        if not any(_is_enough(t) for t in good):
+            alike = any(t.errors == 0 and not t.fix.is_of_operation for t in good)
+            steps = self._two_steps([t for t in tried if _is_step_to(t)], alike)
+            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+        if not good:
+            steps = self._two_steps([t for t in tried if _is_step_to(t, "typo")])
+            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+        good = good or [
+            replace(t, uncovered=_remaining_of(t.new, diagnostic, Places(t.fix.edits)))
+            for t in tried
+            if t.gone and (t.doubtful and t.fix.kind != "typo" or _asks_callers(t, diagnostic.function))
+        ]
+        if diagnostic.code.phase == "names":
+            good = [t for t in tried if _is_readable(t)] or good
+        if any(t.fix.kind == "dimension" for t in good):  # which asks for less
+            good = [t for t in good if t.fix.kind != "names"]
+        return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
+
+    def _tried(self, diagnostic: Diagnostic, fixes: Iterable[Fix], most: int) -> list[Trial]:
+        """Of fixes that mean the same only the first that works is of interest."""
+        found: list[Trial] = []
+        for fix in fixes:
+            clean = {t.fix.meaning for t in found if t.clean and _works(t) and t.fix.is_of_operation}
+            if len(found) >= most or len(clean) >= MOST_CLEAN:
+                break
+            if self.steps < self._reading(diagnostic, fix.edits):
+                self.cut = True
+                break
+            if not any(_works(t) and t.fix.meaning == fix.meaning for t in found):
+                found.append(self._trial(diagnostic, fix))
+        return found
+
+    def _reading(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> int:
+        """The steps that it takes to read what there is to read for a fix."""
+        concerned = self._concerned(diagnostic, edits)
+        more = STEPS_OF_A_LETTER - STEPS_OF_A_BELIEVED
+        kept = self.parts.kept(concerned, edits)
+        read = STEPS_OF_A_BELIEVED * self.parts.letters_of(kept) + more * self.parts.letters_of(concerned)
+        return int(self.dense * read)
+
+    def _concerned(self, diagnostic: Diagnostic, edits: tuple[Edit, ...]) -> frozenset[str]:
+        return self.parts.concerned(diagnostic.span, [e.span for e in edits])
+
+    def _two_steps(self, near: list[Trial], alike: bool = False) -> Iterator[Fix]:
+        """Fixes that bring one other mistake to light, together with a fix for that one: the same twice, if they have to be
+        `alike`."""
+        for trial in near[:_FIRST_STEPS]:
+            tree = Tree(trial.source, self.imported)
+            if tree.broken or trial.new[0].span.source is not trial.source:
+                continue
+            after = candidates(Case(tree, trial.new[0]))
+            made = Places(trial.fix.edits).regions()
+            fit = (m for m in after if _is_step(m, trial.fix) and not _undoes(m, made))
+            for second in [m for m in fit if not alike or m.what == trial.fix.what][:_SECOND_STEPS]:
+                edits = followed(trial.fix.edits, second.edits)
+                if edits and not overlap(edits):
+                    yield together(trial.fix, second, edits)
+
+    def _trial(self, diagnostic: Diagnostic, fix: Fix) -> Trial:
+        concerned = self._concerned(diagnostic, fix.edits)
+        kept = self.parts.kept(concerned, fix.edits)
+        believed = frozenset((kept - concerned) & self._opaque)
+        blanked = self.parts.blanked(self.source.text, kept)
+        source = Source(self.source.name, applied(blanked, fix.edits))
+        self.steps -= self._reading(diagnostic, fix.edits)
+        # The likeliest may take more: what was broken early is checked to its end then. What was begun is ended, if need be
+        # beyond what there is.
+        room = min(max(self.steps, 0) + LEAST_STEPS // 2, max(self.a_fix, self.steps // 2))
+        with StepBudget(room, self.walks) as budget:
+            after = self.recheck(source, believed)
+        self.steps -= budget.gone
+        self.walks = budget.walks
+        if after is None or budget.ended:
+            return Trial(fix, False, (), 0, 0, 0, (), False, False, False, source)
+        places, told_of = Places(fix.edits), kept - believed
+        before = [d for d in self.report.diagnostics if self._is_about(d, told_of, places.normal)]
+        now_told = [d for d in self._said(after, places) if self._is_about(d, told_of, places.before)]
+        had = Counter(self._key(d, places.normal) for d in before)
+        now: dict[Key, list[Diagnostic]] = {}
+        for d in now_told:
+            now.setdefault(self._key(d, places.before), []).append(d)
+        new = [d for key, found in now.items() for d in found[had[key] :]]
+        uncovered = [d for d in new if self._key(d, places.before) in self._silenced]
+        new = [d for d in new if d not in uncovered]
+        key = self._key(diagnostic, places.normal)
+        gone = len(now.get(key, ())) < had[key]
+        others = tuple(d for d in new if not d.code.is_quiet)
+        # What a function says that it needs, its callers are told.
+        told = {d.function for d in others} if fix.kind == "bound" else set()
+        if not self._is_read(after, diagnostic) or self._opens(after, diagnostic, believed, told):
+            gone = False
+        left = _wrong(now_told) - _wrong(before) - len(uncovered)
+        errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
+        at = places.normal(diagnostic.span.start)
+        decided = diagnostic.severity == "error" and budget.left > 0  # without steps an error is a doubt
+        doubtful = decided and bool(others) and all(
+            d.code.is_doubt and places.before(d.span.start) == at and _called(d) == _called(diagnostic) for d in others
+        )  # fmt: skip
+        return Trial(
+            fix, gone, others, left, errors, len(new) - len(others), _remaining_of(uncovered, diagnostic, places), doubtful,
+            self._is_elsewhere(diagnostic, fix), self._is_clean(diagnostic, fix, after), source,
+            any(d.severity == "error" and d.code.phase == "names" for d in now_told),
+        )  # fmt: skip
+
+    def _said(self, after: Report, places: Places) -> list[Diagnostic]:
+        """What is told after a fix, and the warnings that it brings where an error takes their place."""
+        silenced = after.checked.silenced if after.checked is not None else ()
+        return [*after.diagnostics, *(d for d in silenced if self._key(d, places.before) not in self._silenced)]
+
+    def _is_about(self, diagnostic: Diagnostic, functions: Set[str], place: Callable[[int], int]) -> bool:
+        """Whether something is said of some functions; what is outside of functions, or in another file, always is."""
+        if diagnostic.span.source.name != self.source.name:
+            return True
+        start = place(diagnostic.span.start)
+        at = self.parts.at(Span(self.source, start, start))
+        return not at or at in functions
+
+    def _key(self, diagnostic: Diagnostic, place: Callable[[int], int]) -> Key:
+        """`place` finds where something in this file stands in the text without the edits; other files are not edited."""
+        span, subject = diagnostic.span, diagnostic.subject
+        kind = "wrong" if diagnostic.is_wrong else "note"
+        start = place(span.start) if span.source.name == self.source.name else span.start
+        return diagnostic.code, kind, span.source.name, start, subject.at if subject is not None else None
+
+    def _is_elsewhere(self, diagnostic: Diagnostic, fix: Fix) -> bool:
+        """Whether what failed is a call in another function than the one whose call is blamed, and the fix is there."""
+        subject = diagnostic.subject
+        if subject is None or subject.span.source is not self.source:
+            return False
+        home, there = self.parts.at(diagnostic.span), self.parts.at(subject.span)
+        return home != there and any(self.parts.at(e.span) == there for e in fix.edits)
+
+    def _is_clean(self, diagnostic: Diagnostic, fix: Fix, after: Report) -> bool:
+        """Whether no error or warning is left in the functions that the diagnostic and the edits are in."""
+        places = Places(fix.edits)
+        names = {self.parts.at(span) for span in (diagnostic.span, *(e.span for e in fix.edits))}
+        wrong = [d.span.start for d in after.diagnostics if d.is_wrong and d.span.source.name == self.source.name]
+        at = [places.before(start) for start in wrong]
+        return not any(self.parts.at(Span(self.source, start, start)) in names for start in at)
+
+    def _is_read(self, after: Report, diagnostic: Diagnostic) -> bool:
+        """Whether what was checked is checked with a fix too: what names hide is not gone."""
+        if self.report.checked is None or after.checked is None:
+            return after.checked is not None or self.report.checked is None
+        before, now = self.report.checked.before, after.checked.before
+        name = (diagnostic.function or "").removeprefix("@")
+        read = [any(f.name == name and f.kind != "extern" for f in p.functions) for p in (before, now)]
+        return read != [True, False]
+
+    def _opens(self, after: Report, diagnostic: Diagnostic, believed: Set[str], told: Set[str | None]) -> bool:
+        """Whether a check that was proved in another function stays for run time, and nobody is told."""
+        now = OpenChecks(after)
+        own = {diagnostic.function, f"@{self.parts.at(diagnostic.span)}", *(f"@{name}" for name in believed), *told}
+        return any(now.of(name) > self._open.of(name) for name in now.functions if f"@{name}" not in own)
+
+
+def together(first: Fix, second: Fix, edits: tuple[Edit, ...]) -> Fix:
+    """Two steps as one fix, said in one sentence."""
+    rank = min(first.rank + second.rank, GIVING_WAY - 1)
+    if first.what == second.what and first.lines and second.lines and first.lines != second.lines:
+        shown = first.shown if first.shown == second.shown else ""
+        return replace(first, lines=first.lines + second.lines, shown=shown, edits=edits, rank=rank, guess=True)
+    if first.what == second.what and first.gives_way and second.gives_way:
+        return Fix(f"{first.what}, twice", edits, rank, second.text, guess=True)
+    if first.asks and second.asks:
+        return Fix(f"{first.what} and {second.what}", edits, rank, second.text, guess=True, asks=True)
+    shown_again = first.shown.strip("`") in second.shown
+    said = replace(first, shown="").text if first.shown and shown_again else first.text.rstrip("?")
+    after = "and the same once more" if said == second.text else f"and {second.text}"
+    return Fix(f"{said}, {after}", edits, rank, f"{said}, {after}", guess=True)
+
+
+def _called(diagnostic: Diagnostic) -> str:
+    return diagnostic.subject.callee if diagnostic.subject is not None else ""
+
+
+def _is_step(second: Fix, first: Fix) -> bool:
+    """Whether it may follow another fix: a guess far from the text is not added to what is there already, and to a slip only
+    what it needs of any sizes."""
+    if first.kind == "typo":
+        return second.kind == "bound"
+    likely = second.rank < conditions.FAR_FETCHED or GIVING_WAY <= second.rank < conditions.RANK
+    return likely and second.kind != "typo" or conditions.is_of_count(second)
+
+
+def _undoes(second: Fix, made: list[tuple[int, int, Edit]]) -> bool:
+    """Whether it changes again what was just changed, other than by putting something around it."""
+    return any(
+        s <= e.span.start and e.span.end <= end and first.text not in e.text
+        for e in second.edits
+        for s, end, first in made
+    )
+
+
+def _is_enough(trial: Trial) -> bool:
+    """Whether nothing better need be looked for: it fixes, or it says what is needed of any sizes and no error is left."""
+    if not trial.fix.is_of_operation:
+        return trial.errors == 0 and not _equates(trial.fix)
+    return trial.fix.rank < conditions.FAR_FETCHED
+
+
+def _equates(fix: Fix) -> bool:
+    """Whether it makes sizes one that the signature left apart, or forbids some that are nothing special."""
+    return not fix.is_of_operation and (fix.narrows or fix.kind != "bound")
+
+
+def _remaining(trial: Trial) -> Fix:
+    """The fix; it says which warnings were there before, and still are, and is no more than a guess then."""
+    fix, left = replace(trial.fix, settles=trial.clean), trial.uncovered
+    if not left:
+        return fix
+    return replace(
+        fix, shown="", lines=(), what=f"{fix.text}; then {' and '.join(left)} {_REMAIN[len(left) > 1]}", guess=True
+    )
+
+
+def _is_step_to(trial: Trial, kind: str = "operation") -> bool:
+    """Whether it fixes an operation and brings one other mistake to light."""
+    return trial.fix.kind == kind and not trial.fix.drops and trial.gone and len(trial.new) == 1 and not trial.doubtful
+
+
+def _works(trial: Trial) -> bool:
+    return trial.gone and not trial.new and not (trial.unread and trial.fix.of_dtype)
+
+
+def _is_readable(trial: Trial) -> bool:
+    """Whether all names mean something after it, and sizes, at which nobody looked before, fit as far as can be told."""
+    of_sizes = all(d.code.is_doubt for d in trial.new)
+    return trial.gone and of_sizes and not (trial.unread and trial.fix.of_dtype)
+
+
+def _asks_callers(trial: Trial, function: str | None) -> bool:
+    """Whether a function says now what it needs, and doubts at calls of it are all that is new."""
+    asked = all(d.code.is_doubt and f"@{_called(d)}" == function for d in trial.new)
+    return trial.fix.kind == "bound" and asked
+
+
+def _remaining_of(left: Iterable[Diagnostic], about: Diagnostic, places: Places) -> tuple[str, ...]:
+    """Their codes, with the line where that is another one than that of what they remain after."""
+    own, found = about.span.source, set[str]()
+    for d in left:
+        line = own.position(places.before(d.span.start))[0] if d.span.source.name == own.name else about.span.line
+        found.add(d.code if line == about.span.line else f"{d.code} in line {line}")
+    return tuple(sorted(found))
+
+
+def _wrong(diagnostics: Iterable[Diagnostic]) -> int:
+    return sum(d.is_wrong for d in diagnostics)
+
+
+def _errors(diagnostics: Iterable[Diagnostic]) -> int:
+    return sum(d.severity == "error" for d in diagnostics)
+
+
+def _opaque(report: Report) -> frozenset[str]:
+    """The functions of which callers know no more than the signature."""
+    functions = report.checked.before.functions if report.checked is not None else ()
+    return frozenset(f.name for f in functions if f.impl is not None)

@@ -1,0 +1,32 @@
+"""Fixes of a text that cannot be read: what the parser would change, where it can be read better then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..lang.diagnostics import Diagnostic
+from ..lang.parser import parse
+from ..lang.source import Source
+from .case import Fix
+from .edits import Places, applied
+
+# For so many something is looked for: each is read once more.
+MOST = 8
+
+
+def fixes(diagnostic: Diagnostic, problems: Sequence[Diagnostic]) -> Iterator[Fix]:
+    """The change that a diagnostic comes with, if it leaves no more of the `problems` of its text than the others, and what
+    comes to light later in its line. One that is not certain is a guess."""
+    if diagnostic.edits and _is_better(diagnostic, problems):
+        what = diagnostic.change or diagnostic.help or ""
+        yield Fix(what, diagnostic.edits, 1, diagnostic.edits[0].text, guess=not diagnostic.certain)
+
+
+def _is_better(diagnostic: Diagnostic, problems: Sequence[Diagnostic]) -> bool:
+    source, places = diagnostic.span.source, Places(diagnostic.edits)
+    _, after = parse(Source(source.name, applied(source.text, diagnostic.edits)))
+    had = {places.normal(d.span.start) for d in problems if d is not diagnostic}
+    new = {places.before(d.span.start) for d in after} - had
+    start = diagnostic.span.start
+    lines = {source.position(at)[0] for at in (start, *(e.span.start for e in diagnostic.edits))}
+    return len(new) < 2 and all(at > start and source.position(at)[0] in lines for at in new)

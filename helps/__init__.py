@@ -1,1 +1,0 @@
-"""Helps: mends of a program that were applied in memory and checked before anybody is told of them."""

@@ -1,0 +1,217 @@
+"""Rx from Python: load a program, call its functions with NumPy arrays, ask for shapes without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import pipeline
+from ..fixes.ranked import with_helps
+from ..interp.shape_error import ShapeError
+from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.display import Displayed
+from ..lang.files import CALLED, Files, is_model
+from ..lang.given import Given, read_given
+from ..lang.node import replace
+from ..lang.parser import unread
+from ..lang.render import diagnostics_lines, render_text
+from ..lang.styled import Line
+from ..pipeline import Report
+from ..simplify.known.outcome import Options as CheckOptions
+from .module import Function, Module
+from .residual import Check
+from .size import Size
+
+if TYPE_CHECKING:
+    from ..model.index_checks import IndexChecks  # few programs are models
+
+PathText = str | PathLike[str]
+
+
+class CheckError(Displayed, Exception):
+    """A program was rejected. `diagnostics` has everything that was found; `str` is what `rx check` prints."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], helped: Callable[[], Report] | None = None) -> None:
+        super().__init__("; ".join(d.message for d in diagnostics if d.severity == "error"))
+        self._diagnostics = tuple(diagnostics)
+        self._helped = helped
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything that was found, with the helps, which are looked for when somebody asks."""
+        if self._helped is not None:
+            self._diagnostics, self._helped = self._helped().diagnostics, None
+        return self._diagnostics
+
+    def __str__(self) -> str:
+        return "\n".join(render_text(d) for d in self.diagnostics).rstrip("\n")
+
+    def _lines(self) -> list[Line]:
+        return diagnostics_lines(self.diagnostics)
+
+
+def load(
+    path: PathText,
+    *,
+    roots: Sequence[PathText] = (),
+    strict: bool = False,
+    allow_empty: bool = False,
+    allow_extern: bool = False,
+    given: Sequence[str] = (),
+    data_checks: bool = True,
+    like: Any = None,
+    copy: bool = False,
+    engine: str = "numpy",
+    device: str | None = None,
+) -> Module:
+    """Check a program and make its functions callable; raises CheckError where it is rejected.
+
+    Imports and weights are read below the program's own folder and `roots`. `strict` and `allow_empty` are those of
+    `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. What is `given`, like
+    `"@f: 1 <= n, n <= 64"`, holds on entry to functions beside what the program says; `@*` are all that have such sizes.
+    A model's (`.onnx`) function is `main`; where `data_checks` are made, a call looks once at what it is given as indices.
+
+    Functions take arrays of NumPy, and of any library that speaks DLPack, without a copy where that can be; `copy` lets them
+    come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of. A call whose
+    arguments do not fit raises ShapeError. With `engine="onnxruntime"` or `"torch"` functions run there (docs/engines.md); what
+    an engine has no way for is told here, with its line, by CheckError.
+
+    >>> import numpy as np, rxlang as rx
+    >>> module = rx.load("ff.rx")  # doctest: +SKIP
+    >>> module.ff(np.ones((2, 8), np.int8))  # doctest: +SKIP
+    array([4, 4, 4, 4], dtype=int32)
+    """
+    __tracebackhide__ = True
+    place = Path(path)
+    data = _data(place)
+    files = Files(place.parent, _paths(roots))
+    options = CheckOptions(strict, allow_empty, _conditions(given))
+    report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
+    entry_check = _entry_check(place) if data_checks and report.ok else None
+    return module_of(report, files, allow_extern, options, entry_check, like, copy, engine, device)
+
+
+def _data(place: Path) -> bytes:
+    """A program's text, a model's own reader opens it; raises OSError, and CheckError with one diagnostic where what is not
+    called a program cannot be read as one."""
+    if is_model(place.name):
+        place.stat()
+        return b""
+    data = place.read_bytes()
+    wrong = None if place.suffix == ".rx" else unread(data, str(place))
+    if wrong is not None:
+        raise CheckError([replace(wrong, help=CALLED, edits=())])
+    return data
+
+
+def _entry_check(place: Path) -> IndexChecks | None:
+    """What a model's arguments are held to; None for what is no model, or has no indices."""
+    if not is_model(place.name):
+        return None
+    from ..model.index_checks import IndexChecks  # few programs are models
+
+    entry_check = IndexChecks(place)
+    return entry_check if entry_check.ranges else None
+
+
+def loads(
+    text: str,
+    *,
+    filename: str = "<text>",
+    roots: Sequence[PathText] = (),
+    strict: bool = False,
+    allow_empty: bool = False,
+    allow_extern: bool = False,
+    given: Sequence[str] = (),
+    like: Any = None,
+    copy: bool = False,
+    engine: str = "numpy",
+    device: str | None = None,
+) -> Module:
+    """What `rx.load` does, for a program's text: CheckError is raised where it is rejected. Files are looked for in the
+    folder of `filename`.
+
+    >>> import numpy as np, rxlang as rx
+    >>> module = rx.loads("@half = fn(x : Tensor([n * 2, d], float32)) : Tensor([n, d], float32) { x[::2] }")
+    >>> module.half(np.ones((6, 5), np.float32)).shape
+    (3, 5)
+    """
+    __tracebackhide__ = True
+    base = Path(filename).parent
+    options = CheckOptions(strict, allow_empty, _conditions(given))
+    report = pipeline.check_text(text, filename, base, _paths(roots), options)
+    return module_of(report, Files(base, _paths(roots)), allow_extern, options, None, like, copy, engine, device)
+
+
+def check_source(
+    text: str,
+    filename: str = "<text>",
+    *,
+    roots: Sequence[PathText] = (),
+    strict: bool = False,
+    allow_empty: bool = False,
+    given: Sequence[str] = (),
+) -> Report:
+    """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run, and
+    nothing is raised where the program is wrong: `ok` tells, and `str` is what `rx check` prints.
+
+    >>> import rxlang as rx
+    >>> rx.check_source("@f = fn(x : Tensor([n, 4], int8)) : Tensor([n, 2, 2], int8) { @reshape(x, [n, 2, 2]) }").ok
+    True
+    """
+    options, base = CheckOptions(strict, allow_empty, _conditions(given)), Path(filename).parent
+    report = pipeline.check_text(text, filename, base, _paths(roots), options)
+    return replace(report, helped=lambda: with_helps(report, base, _paths(roots), options))
+
+
+def _paths(roots: Sequence[PathText]) -> tuple[Path, ...]:
+    if isinstance(roots, str | PathLike):
+        raise TypeError("roots is a list of folders")
+    return tuple(Path(r) for r in roots)
+
+
+def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
+    try:
+        return tuple(map(read_given, [texts] if isinstance(texts, str) else texts))
+    except RxError as problem:
+        raise ValueError(str(problem)) from None
+
+
+def module_of(
+    report: Report,
+    files: Files,
+    allow_extern: bool,
+    options: CheckOptions,
+    entry_check: IndexChecks | None = None,
+    like: Any = None,
+    copy: bool = False,
+    engine: str = "numpy",
+    device: str | None = None,
+) -> Module:
+    """What was checked, made callable; raises CheckError where it was rejected."""
+    __tracebackhide__ = True
+    if not report.ok or report.checked is None:
+        raise CheckError(report.diagnostics, lambda: with_helps(report, files.base, files.roots, options))
+    if report.unmet:
+        raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
+    try:
+        return Module(report.checked, files, allow_extern, entry_check, like, copy, engine, device)
+    except RxError as problem:  # weights that are not there, or what an engine has no way for
+        raise CheckError(problem.diagnostics) from None
+
+
+__all__ = [
+    "Check",
+    "CheckError",
+    "Diagnostic",
+    "Function",
+    "Module",
+    "Report",
+    "ShapeError",
+    "Size",
+    "check_source",
+    "load",
+    "loads",
+]

@@ -1,0 +1,245 @@
+"""`rx.checked(..., body=True)`: the signature of a function of PyTorch, proved of its body, once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import update_wrapper
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..frontends.torch.arguments import Declared as Input
+from ..lang import codes, sweet
+from ..lang.diagnostics import Diagnostic, error
+from ..lang.dtypes import DTYPES
+from ..lang.expressions import names_in
+from ..lang.given import Given, read_given
+from ..lang.node import replace
+from ..lang.source import Source, Span
+from .api import CheckError
+from .declared import Declared, Unfit
+
+if TYPE_CHECKING:
+    from ..model.contract import Clause
+    from ..model.python import Answered
+    from ..model.traced import CheckedPython
+
+# Of a class of dtypes the one that PyTorch makes unless told otherwise.
+_USUAL = {"float": "float32", "int": "int64", "uint": "uint8", "complex": "complex64"}
+_OF_AN_OBJECT = ("self", "cls")
+BODIES: list[Body] = []
+"""The functions whose bodies are to be proved, in the order of decoration."""
+
+
+class Later:
+    """Whether bodies wait for pytest to collect all tests."""
+
+    is_asked = False
+
+
+class Body:
+    """A function whose signature is proved of its body: as it is decorated, if all is there by then that it needs, else by
+    the first call."""
+
+    def __init__(self, function: Callable[..., Any], said: object, entry_check: Callable[..., Any]) -> None:
+        if not isinstance(said, Declared):
+            raise Unfit("body=True needs one signature: sizes and dtypes of tensors, each a parameter of its own")
+        self.function, self.said, self.entry_check = function, said, entry_check
+        self.parameters = inspect.signature(function)
+        self.inputs = dict(_inputs(said))
+        self.proved: dict[object, tuple[str, ...]] = {}
+        self.wrong: str | None = None
+        BODIES.append(self)
+
+    @property
+    def needs_a_call(self) -> bool:
+        """Whether it has other parameters than tensors, of which only a call says what they are."""
+        others = [p for n, p in self.parameters.parameters.items() if n not in self.inputs]
+        return any(p.default is p.empty for p in others)
+
+    @property
+    def entered(self) -> Callable[..., Any]:
+        """The function, which its first call proves if nothing else did."""
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            others = self._others(args, kwargs)
+            if _key(others) not in self.proved:
+                self.prove(others)
+            return self.entry_check(*args, **kwargs)
+
+        return update_wrapper(function, self.entry_check)
+
+    def begin(self) -> None:
+        """To be called as it is decorated; raises CheckError for a signature that the body contradicts."""
+        if not Later.is_asked and not self.needs_a_call:
+            self.prove({}, is_whole=False)
+
+    def prove(self, others: Mapping[str, Any], *, is_whole: bool = True) -> None:
+        """Raises CheckError; a module that is not whole yet may stop a trace."""
+        left: list[str] = []
+        for absent in _choices(self.said.optional):
+            found = self._answered(others, absent)
+            checked = found.found
+            if checked.trace is not None and checked.trace.stopped is not None and not is_whole:
+                return
+            wrong = [self._placed(d) for d in checked.report.diagnostics if d.severity == "error"]
+            wrong = wrong or list(self._refused(checked))
+            if wrong:
+                problem = CheckError(wrong)
+                self.wrong = str(problem)
+                raise problem
+            left += _left(found, self.said)
+        self.proved[_key(others)] = tuple(dict.fromkeys(left))
+
+    def _others(self, args: Any, kwargs: Any) -> dict[str, Any]:
+        """The arguments that are none of the inputs."""
+        try:
+            given = self.parameters.bind(*args, **kwargs).arguments
+        except TypeError:
+            return {}  # the entry check says what is wrong
+        return {n: v for n, v in given.items() if n not in self.inputs}
+
+    def _answered(self, others: Mapping[str, Any], absent: frozenset[str]) -> Answered:
+        from ..frontends.torch import target as targets  # these load torch
+        from ..model.asked import AskedOfPython
+        from ..model.python import answer
+        from ..simplify.known.outcome import Options
+
+        values = {n: None if n in absent else i for n, i in self.inputs.items()}
+        values = {n: {**values, **others}[n] for n in self.parameters.parameters if n in values or n in others}
+        target = targets.targeted(self.said.name, self.function, values)
+        target = replace(target, promise=tuple(_promise(self.said)), ahead=tuple(self._ahead(values)))
+        given = tuple(_given(self.said, target.sizes))
+        return answer(target, AskedOfPython(), Path.cwd(), Options(given=given))
+
+    def _ahead(self, values: Mapping[str, Any]) -> Iterator[str]:
+        """What goes by position, so that a parameter may be called like one of ours."""
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for name, param in self.parameters.parameters.items():
+            if param.kind not in kinds or name not in values:
+                return
+            yield name
+
+    def _refused(self, checked: CheckedPython) -> Iterator[Diagnostic]:
+        """What the signature lets in, and the body refuses."""
+        assert checked.contract is not None
+        kept = _own_conditions(self.said)
+        promised = len(list(_promise(self.said)))
+        if promised and len(checked.contract.outputs) != promised:
+            said = f"@{self.said.name} gives {len(checked.contract.outputs)} tensors, and its signature {promised}"
+            yield error(codes.E302, said, self._span())
+        for clause in checked.contract.conditions:
+            if clause.condition not in kept:
+                yield self._refusal(clause)
+
+    def _refusal(self, clause: Clause) -> Diagnostic:
+        reason = clause.demands[0] if clause.demands else None
+        why = f": {reason.needs}" if reason is not None else ""
+        said = f"the signature of @{self.said.name} lets in what its body refuses: {clause.condition} is not said{why}"
+        sizes = None if clause.witness is None else dict(clause.witness)
+        span = _line(reason.trace) if reason is not None and reason.trace else self._span()
+        return error(codes.E302, said, span, witness=sizes)
+
+    def _placed(self, said: Diagnostic) -> Diagnostic:
+        """What no line of the body makes, such as a parameter that is given back, is said of the function."""
+        return said if said.span.source.text else replace(said, span=self._span(), labels=())
+
+    def _span(self) -> Span:
+        code = getattr(inspect.unwrap(self.function), "__code__", None)
+        return _line(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else Span(Source("", ""), 0, 0)
+
+    def __str__(self) -> str:
+        return f"{self._span().source.name}:{self._span().line}: @{self.said.name}"
+
+
+def _key(others: Mapping[str, Any]) -> object:
+    """The same for other arguments with which the body is the same."""
+    plain = (bool, int, float, str, type(None))
+    return tuple((n, v if isinstance(v, plain) else id(v)) for n, v in others.items())
+
+
+def _line(place: str) -> Span:
+    """`FILE:LINE` as a place."""
+    file, _, number = place.rpartition(":")
+    try:
+        source = Source(file, Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return Span(Source(file, ""), 0, 0)
+    start = source.line_starts()[int(number) - 1]
+    text = source.line(int(number))
+    return Span(source, start + len(text) - len(text.lstrip()), start + len(text))
+
+
+def _left(found: Answered, said: Declared) -> Iterator[str]:
+    """What is not proved, though nothing is wrong with it."""
+    contract = found.found.contract
+    assert contract is not None
+    yield from (f"{d.node}: {d.needs}" for d in contract.undecided)
+    yield from (f"known where {text} only" for text in contract.given if text not in _own_conditions(said))
+    yield from (str(d.message) for d in found.found.known_for)
+
+
+def _choices(optional: tuple[str, ...]) -> Iterator[frozenset[str]]:
+    for count in range(len(optional) + 1):
+        yield from map(frozenset, combinations(optional, count))
+
+
+# What the signature says
+
+
+def _inputs(said: Declared) -> Iterator[tuple[str, Any]]:
+    for param in said.fn.params:
+        match param.type:
+            case sweet.TensorType(shape=sweet.ListExpr(items=items), dtype=dtype):
+                dims = [_dim(d, f"{param.name.name}_{n}") for n, d in enumerate(items)]
+                yield param.name.name, Input(_dtype(said, dtype), tuple(dims))
+            case sweet.NamedType(name="Size"):
+                yield param.name.name, Input(None, (param.name.name,))
+            case _:
+                raise Unfit(f"body=True needs the rank and the sizes of `{param.name.name}`")
+
+
+def _dim(dim: Any, name: str) -> int | str:
+    match dim:
+        case sweet.IntLit(value=value):
+            return value
+        case sweet.Unknown():
+            return name
+        case sweet.Splice() | sweet.Dots():
+            raise Unfit("body=True needs the number of axes: `*` and `...` are any number")
+        case _:
+            return str(dim.span.text)
+
+
+def _dtype(said: Declared, dtype: Any) -> str:
+    name = dtype.name if isinstance(dtype, sweet.Name) else "float32"
+    if name in DTYPES:
+        return name
+    for item in said.fn.where:
+        if isinstance(item, sweet.InClass) and item.item.span.text == name:
+            first = item.choices[0].name
+            return first if first in DTYPES else _USUAL.get(first, "float32")
+    return "float32"
+
+
+def _promise(said: Declared) -> Iterator[str]:
+    """The types of the results."""
+    result = said.fn.result
+    if said.maybe or result is None:
+        return
+    for one in result.items if isinstance(result, sweet.TupleType) else (result,):
+        if isinstance(one, sweet.TensorType) and one.shape is not None:
+            yield f"Tensor({' '.join(one.shape.span.text.split())}, {_dtype(said, one.dtype)})"
+
+
+def _own_conditions(said: Declared) -> set[str]:
+    return {" ".join(e.span.text.split()) for e in said.fn.where}
+
+
+def _given(said: Declared, sizes: tuple[str, ...]) -> Iterator[Given]:
+    """The conditions on sizes that stand behind `where`."""
+    for item in said.fn.where:
+        text = " ".join(item.span.text.split())
+        if not isinstance(item, sweet.InClass) and set(names_in(text)) <= set(sizes):
+            yield read_given(f"@main: {text}")

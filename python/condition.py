@@ -1,0 +1,49 @@
+"""Conditions over sizes for Python users: what a comparison of two sizes gives, and whether it holds for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..simplify.solver.conditions import Cond, ge
+from ..simplify.solver.facts import Facts
+from ..simplify.solver.terms import Size, TooLarge
+
+
+class Condition:
+    """What `Size("n") < 3` and `Size("n").equals(3)` give. `str` is Rx syntax. Its names are sizes of at least 0.
+
+    `bool` of it is refused while some sizes satisfy it and some do not, or nobody could tell: `proved()` always has an answer.
+    """
+
+    __slots__ = ("_cond", "_divisors", "_text")
+
+    def __init__(self, text: str, cond: Cond, divisors: Iterable[Size]) -> None:
+        self._text = text
+        self._cond = cond
+        self._divisors = tuple(divisors)
+
+    def proved(self) -> bool:
+        """Whether it holds for all sizes."""
+        return self._answer() == "proved"
+
+    def _answer(self) -> str:
+        """`proved`, `refuted`, `open` or `unknown`; where something may divide by 0, it has no value to judge."""
+        facts = Facts()
+        try:
+            if any(facts.decide(ge(divisor, 1)).kind != "proved" for divisor in self._divisors):
+                return "open"
+            return facts.decide(self._cond).kind
+        except TooLarge:
+            return "unknown"
+
+    def __bool__(self) -> bool:
+        answer = self._answer()
+        if answer not in ("proved", "refuted"):
+            raise TypeError(f"`{self}` depends on sizes that are not known: ask for .proved()")
+        return answer == "proved"
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<condition {self._text}>"

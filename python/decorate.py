@@ -1,0 +1,84 @@
+"""`@rx.checked`: a Python function whose calls are checked against its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar, overload
+
+from ..lang.diagnostics import RxError
+from .api import CheckError
+from .declared import Declared, Unfit, declared
+from .entry_check import EntryCheck
+from .forms import Forms
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def checked(signature: F, /) -> F: ...
+@overload
+def checked(signature: str | None = None, /, *, body: bool = False) -> Callable[[F], F]: ...
+def checked(signature: str | Callable[..., Any] | None = None, /, *, body: bool = False) -> Any:
+    """Give a function of your own a signature in Rx, which each call is checked against, and each result.
+
+    The types are Rx's: a name stands for a size, the first argument that has it alone binds it, and all others have to agree;
+    `m * 4` is any multiple of 4, `*b` any number of axes, `?` any size; conditions stand behind `where`. Without a text the
+    function's annotations are read, in jaxtyping's notation. Arrays are those of NumPy, PyTorch, JAX and of the array API; they
+    are handed on as they are. A parameter that the signature leaves out is not looked at.
+
+    With `body=True` the signature of PyTorch code is also proved of the body, for all sizes, once: as the function is
+    decorated, or by its first call where the body needs what is not there before: the object of a method, arguments that are no
+    tensors, names that are defined below. With `--rx-trace` pytest proves all of them when it has collected the tests.
+
+    Raises CheckError where the signature itself is wrong or the body contradicts it, as the function is decorated; a call that
+    does not fit raises ShapeError, before the function runs or behind it.
+
+    >>> import numpy as np, rxlang as rx
+    >>> @rx.checked("fn(x : Tensor([n, m * 4], float32), y : Tensor([n], float32)) : Tensor([n], float32)")
+    ... def first(x, y):
+    ...     return x[:, 0] + y
+    >>> first(np.ones((3, 8), np.float32), np.ones(3, np.float32)).tolist()
+    [2.0, 2.0, 2.0]
+    >>> try:
+    ...     first(np.ones((3, 8), np.float32), np.ones(2, np.float32))
+    ... except rx.ShapeError as refused:
+    ...     print(refused.diagnostic.message)
+    @first needs axis 0 of `y` to be 3 (`n`), but it is 2
+    >>> str(rx.signature(first))
+    '@first = fn(x : Tensor([n, m * 4], float32), y : Tensor([n], float32)) : Tensor([n], float32)'
+    """
+    if signature is None or isinstance(signature, str):
+        return partial(_checked, signature=signature, body=body)
+    try:
+        return _checked(signature, body=body)
+    except (CheckError, Unfit) as problem:
+        problem.__traceback__ = None
+        raise
+
+
+def _checked(function: Any, signature: str | None = None, body: bool = False) -> Any:
+    try:
+        return _entry_check(function, signature, body)
+    except (CheckError, Unfit) as problem:
+        problem.__traceback__ = None  # it ends where the user decorates
+        raise
+
+
+def _entry_check(function: Any, signature: str | None, body: bool) -> Any:
+    if isinstance(function, classmethod | staticmethod):
+        return type(function)(_entry_check(function.__func__, signature, body))
+    try:
+        said = declared(function, signature)
+        made = (EntryCheck(function, said) if isinstance(said, Declared) else Forms(function, said)).function
+        return _proved(function, said, made) if body else made
+    except RxError as problem:
+        raise CheckError(problem.diagnostics) from None
+
+
+def _proved(function: Any, said: object, made: Any) -> Any:
+    from .bodies import Body  # few functions ask for it
+
+    found = Body(function, said, made)
+    found.begin()
+    return found.entered

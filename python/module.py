@@ -1,0 +1,346 @@
+"""A checked program from Python: its functions to call, and to ask for shapes without data."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
+from keyword import iskeyword
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakSet
+
+from numpy import ndarray
+
+from .. import pipeline
+from ..fixes.run_failures import explained
+from ..interp.arguments import ArgumentProblem, arrange, convert, defaults
+from ..interp.blame import RUNTIME_ERRORS
+from ..interp.dlpack import giver
+from ..interp.dps import Pair, pairs
+from ..interp.plans import PlanCounts, quick_class
+from ..interp.results import is_apart, outward, own
+from ..interp.run import cause_of, deeply
+from ..interp.shape_error import ShapeError
+from ..interp.shape_program import result_shape
+from ..interp.tally import Tally
+from ..interp.uncompiled import uncompiled
+from ..lang import core
+from ..lang.checked import Checked
+from ..lang.display import Displayed
+from ..lang.files import Files
+from ..lang.styled import Line, said
+from ..lang.summary import plural
+from ..simplify.on_shapes import ArgumentShape
+from .residual import Check, residual_checks
+from .shapes import Dims, Shapes, given_shapes, shapes_of
+from .size import Size
+
+if TYPE_CHECKING:
+    from ..model.index_checks import IndexChecks
+
+T = TypeVar("T")
+# How many functions a module shows in a notebook.
+_MOST_SHOWN = 50
+
+
+class Registry(Generic[T]):
+    """All of a kind that there are, as long as anybody else has them; `told` hears of each new one."""
+
+    def __init__(self) -> None:
+        self.all: WeakSet[T] = WeakSet()
+        self.told: Callable[[T], None] = _ignored
+
+    def add(self, one: T) -> None:
+        self.all.add(one)
+        self.told(one)
+
+    def tell(self, told: Callable[[T], None]) -> None:
+        """From here on `told` hears of those that there are, and of each new one."""
+        self.told = told
+        for one in list(self.all):
+            told(one)
+
+    def end(self) -> None:
+        self.told = _ignored
+
+
+def _ignored(_: object) -> None:
+    """Nobody asked."""
+
+
+class Function(Displayed):
+    """A function of a program. Calling it takes NumPy arrays (ints for Sizes), by position or by name, and gives arrays; it
+    raises ShapeError where they do not fit, and where a check inside fails."""
+
+    def __init__(self, module: Module, name: str) -> None:
+        function = module._machine.function(name)
+        assert function is not None
+        self._module = module
+        self._core = function
+        self._plans = module._machine.plans(name)
+        self._entry_check = module._entry_check if name == "main" else None
+        # Where results are another library's, or indices are looked at, no call takes the short way.
+        is_quick = module._give is None and self._entry_check is None and module._runner is None
+        self._table = self._plans.table if is_quick else {}
+        self._class = quick_class([p.sort for p in function.params])
+        self._recursive = module._machine.recursive
+        self.__name__ = name
+        self.__doc__ = function.signature
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named:
+            __tracebackhide__ = True
+            return self._call_with(args, named)
+        try:
+            plan = self._table[self._class(*args)]
+        except (KeyError, TypeError, AttributeError, IndexError, RuntimeError, ValueError):  # new, or no plain arrays
+            pass
+        else:
+            next(plan.taken)
+            if plan is not self._plans.last:
+                self._plans.changed(plan, "used again")
+            try:
+                result = plan.run(*args) if not self._recursive else deeply(plan.run, *args)
+            except RUNTIME_ERRORS as problem:
+                __tracebackhide__ = True
+                raise self._module._machine.explained(problem) from cause_of(problem)
+            if type(result) is ndarray and result.dtype.names is None and is_apart(result, args):
+                return result
+            return own(outward(result), args)
+        __tracebackhide__ = True
+        return self._call_with(args, named)
+
+    def _call_with(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
+        __tracebackhide__ = True
+        return uncompiled(Function._called)(self, positional, named)
+
+    def _called(self, positional: tuple[object, ...], named: dict[str, object]) -> Any:
+        """A call whose arguments are not all plain arrays in order. `like` and `copy` are those of `rx.load`, for this call,
+        where no parameter is called so."""
+        __tracebackhide__ = True
+        own = {p.name for p in self._core.params}
+        options = {n: named.pop(n) for n in ("like", "copy") if n in named and n not in own}
+        like = options.get("like")
+        give = self._module._give if like is None else giver(like)
+        try:
+            args = arrange(self._core, positional, named)
+        except ArgumentProblem as problem:
+            raise TypeError(str(problem)) from None
+        copy = bool(options.get("copy", self._module._copy))
+        if self._module._runner is not None:
+            return self._module._runner.call(self._core, args, copy=copy)
+        values = convert(self._core, args, copy=copy)
+        refused = None if self._entry_check is None else self._entry_check.refusal(values)
+        if refused is not None:
+            raise ShapeError(refused)
+        result = self._module._machine.call(self.__name__, values)
+        return result if give is None else _given(result, give)
+
+    def export(self, path: str | PathLike[str], *, checks: str = "refuse", opset: int = 20) -> None:
+        """Write the function as an ONNX model, for all sizes, with its contract in the metadata. Raises RxError with all that
+        ONNX has no way for, and, where `checks` is `refuse`, with the checks inside that are left for the run; with `drop`
+        the model does not make them."""
+        from ..interp.engines.onnx_export import export  # it loads onnx
+
+        machine = self._module._machine
+        made = export(machine.program, self._core, machine.code, checks=checks, opset=opset)
+        Path(path).write_bytes(made.model.SerializeToString(deterministic=True))
+
+    def __repr__(self) -> str:
+        return f"<rx function {self.signature or '@' + self.__name__}>"
+
+    def _lines(self) -> list[Line]:
+        """Its signature, and what is left to check inside it."""
+        checks = [f"  checked at run time: {c.text} (line {c.line}, {c.message})" for c in self.residual]
+        return [
+            *said(self.signature or f"@{self.__name__}", "title"),
+            *(line for text in checks for line in said(text)),
+        ]
+
+    @property
+    def signature(self) -> str:
+        """The signature as the program has it."""
+        return self._core.signature
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What `inspect.signature` gives: the types are those of the program, as text."""
+        declared = self._core.declaration
+        types = (
+            {p.name: p.annotation.span.text for p in declared.params if p.annotation} if declared is not None else {}
+        )
+        fallback = defaults(self._core)
+        params = [_parameter(p.name, types.get(p.name), fallback) for p in self._core.params]
+        result = (
+            declared.result.span.text
+            if declared is not None and declared.result is not None
+            else inspect.Signature.empty
+        )
+        return inspect.Signature(params, return_annotation=result)
+
+    @property
+    def plans(self) -> PlanCounts:
+        """The plans that there are, by shape class, with how often each was used again."""
+        return self._plans.counts()
+
+    @property
+    def residual(self) -> tuple[Check, ...]:
+        """The checks inside the function that could not be decided before running, in the order of the source."""
+        owned = {self.__name__, self._core.impl}
+        functions = [f for f in self._module._machine.program.functions if f.name in owned]
+        found = [c for f in functions for c in residual_checks(f)]
+        return tuple(sorted(found, key=lambda c: (c.span.source.name, c.span.start)))
+
+    def shapes(self, *positional: Dims | int | str | Size, **arguments: Dims | int | str | Size) -> Any:
+        """The result's shape for given shapes of the arguments, by position or by name; no data is touched.
+
+        A tensor's argument is a tuple of ints, Sizes and Rx text (`("k", 16)`), a Size's is one of them. The result is a
+        tuple of ints and Sizes; a tuple of them where the function returns a tuple; None where the rank is not known. Its
+        `conditions` are what has to hold of the given sizes so that the call works, in Rx. Raises ShapeError where the shapes
+        do not fit.
+        """
+        given = given_shapes(self._core, arguments, positional)
+        told = self._of_shape_program(given)
+        return Shapes(told, ()) if told is not None else shapes_of(self._module._checked, self._core, given)
+
+    def _of_shape_program(self, given: dict[str, Any]) -> tuple[int, ...] | None:
+        """What the shape program says, where all sizes are numbers and it alone tells."""
+        pair = self._module._pairs.get(self.__name__)
+        sizes: dict[str, Any] = {name: a.dims if isinstance(a, ArgumentShape) else a for name, a in given.items()}
+        numbers = [n for a in sizes.values() for n in (a if isinstance(a, tuple) else (a,))]
+        params = self._core.params
+        if pair is None or len(sizes) < len(params) or not all(isinstance(n, int) for n in numbers):
+            return None
+        slots = {slot: sizes[p.name] for slot, p in zip(pair.data.params, params, strict=True)}
+        return result_shape(pair, slots)
+
+
+def _parameter(name: str, type_: str | None, fallback: Mapping[str, Any]) -> inspect.Parameter:
+    """A parameter under a name that Python has, too."""
+    own = name.replace("'", "_")
+    annotation, default = type_ or inspect.Parameter.empty, fallback.get(name, inspect.Parameter.empty)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(own + "_" * iskeyword(own), kind, annotation=annotation, default=default)
+
+
+class Module(Displayed):
+    """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
+
+    def __init__(
+        self,
+        checked: Checked,
+        files: Files,
+        allow_extern: bool,
+        entry_check: IndexChecks | None = None,
+        like: Any = None,
+        copy: bool = False,
+        engine: str = "numpy",
+        device: str | None = None,
+    ) -> None:
+        self._checked = checked
+        self._entry_check = entry_check
+        self._give = None if like is None else giver(like)
+        self._copy = copy
+        self._machine = pipeline.ready(
+            checked, files, allow_extern=allow_extern, explain=partial(explained, base=files.base, roots=files.roots)
+        )
+        program = checked.program
+        self._names = tuple(
+            [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
+        )
+        self._made: dict[str, Function] = {}
+        self._runner: Any = None
+        if engine != "numpy":
+            self._runner = self._on(engine, device)
+        self.__doc__ = self._help()
+        MODULES.add(self)
+
+    def _on(self, engine: str, device: str | None) -> Any:
+        """What calls functions on another engine; raises RxError with all that it has no way for."""
+        from ..interp.engines.runners import runner  # few programs run on another engine
+
+        found = runner(engine, self._machine, device)
+        assert found is not None
+        found.prepare(self._names)
+        return found
+
+    def _help(self) -> str:
+        """What `help` shows: what a module is, and its functions."""
+        main = "main() runs the script, and gives what it prints by name"
+        heads = [*map(self._head, self._names), *([main] if self._checked.program.main is not None else ())]
+        return "\n\n".join((type(self).__doc__ or "", *heads))
+
+    def _head(self, name: str) -> str:
+        """A function's signature under the name that it is called by."""
+        function = self._machine.function(name)
+        _, _, type_ = (function.signature if function is not None else "").partition(" = ")
+        return f"@{name} = {type_}" if type_ else f"@{name}"
+
+    def _checks(self) -> Iterator[tuple[str, Check]]:
+        """What is left to check in its functions and its script, each with the name of the function."""
+        program = self._machine.program
+        owners = core.owners(program)
+        for function in (*program.functions, *((program.main,) if program.main is not None else ())):
+            for check in residual_checks(function):
+                yield owners.get(function.name, function.name), check
+
+    def _count(self, tally: Tally | None) -> None:
+        """From here on its checks are counted, or are not any more."""
+        self._machine.count(tally)
+
+    @cached_property
+    def _pairs(self) -> dict[str, Pair]:
+        return pairs(self._checked.program)
+
+    def __getitem__(self, name: str) -> Function:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = Function(self, name)
+        return self._made[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._names:
+            return self[name]
+        if name == "main" and self._checked.program.main is not None:
+            return self._run_script
+        known = ", ".join(n for n in self._names if "." not in n) or "none"
+        raise AttributeError(f"the program has no function @{name}; its functions are {known}")
+
+    def _run_script(self, *, like: Any = None) -> dict[str, Any]:
+        """Run the script; what it prints, by name, in order."""
+        __tracebackhide__ = True
+        give = self._give if like is None else giver(like)
+        values = self._machine.script()
+        return values if give is None else {name: _given(value, give) for name, value in values.items()}
+
+    def __dir__(self) -> list[str]:
+        return sorted((*super().__dir__(), *(n for n in self._names if n.isidentifier())))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __repr__(self) -> str:
+        return f"<rx module with {', '.join('@' + n for n in self._names) or 'a script'}>"
+
+    def _lines(self) -> list[Line]:
+        """The signatures of its functions; those of a large program up to a number."""
+        names, left = self._names[:_MOST_SHOWN], len(self._names) - _MOST_SHOWN
+        lines = [line for name in names for line in said(self._head(name), "title")]
+        return [*(lines or said("a script")), *(said(f"and {plural(left, 'function')} more") if left > 0 else ())]
+
+
+MODULES: Registry[Module] = Registry()
+
+
+def _given(result: Any, give: Callable[[Any], Any]) -> Any:
+    """A result in the caller's library; sizes are ints in any."""
+    if isinstance(result, tuple | list):
+        return type(result)(_given(part, give) for part in result)
+    if isinstance(result, dict):
+        return {key: _given(part, give) for key, part in result.items()}
+    return give(result) if isinstance(result, ndarray) else result

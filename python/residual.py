@@ -1,0 +1,53 @@
+"""The checks of a checked program that are left for run time, as they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..interp.core_uses import nodes_of
+from ..lang import core
+from ..lang.node import Node
+from ..lang.source import Span
+
+
+class Check(Node):
+    """A check that is left for run time: its condition as the user wrote it, where, and what it means."""
+
+    text: str
+    span: Span
+    message: str
+
+    @property
+    def line(self) -> int:
+        """Its line in the program, from 1."""
+        return self.span.line
+
+
+def residual_checks(function: core.Function) -> Iterator[Check]:
+    """What is left to check inside a function of a checked program."""
+    for node in nodes_of(function):
+        match node:
+            case core.Assert(status=core.Status.RESIDUAL) | core.MatchShape(status=core.Status.RESIDUAL):
+                yield check_of(node)
+            case core.Call(callee=core.FnRef(), guard=True):
+                yield check_of(node)
+
+
+def check_of(assertion: core.Assert | core.MatchShape | core.Call) -> Check:
+    """An assertion, or a call whose arguments are checked, as it is told."""
+    if isinstance(assertion, core.Call):
+        needs = f"what @{assertion.callee.name} needs of its arguments"
+        return Check(assertion.span.text, assertion.span, needs)
+    origin = assertion.origin
+    message = assertion.message if isinstance(assertion, core.Assert) and assertion.message else _purpose(origin)
+    return Check(origin.text or origin.span.text, origin.span, message)
+
+
+def _purpose(origin: core.Origin) -> str:
+    declared = origin.declared
+    if origin.what == "where" and declared is not None and declared.function:
+        return f"what @{declared.function} requires"
+    if declared is None or origin.what in ("assert", "where", "obligation"):
+        return "a condition of the program"
+    part = f"axis {origin.axis}" if origin.what == "dim" else origin.what
+    return f"{part} of {declared.subject.quoted}"

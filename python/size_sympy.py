@@ -1,0 +1,158 @@
+"""Sizes to expressions of SymPy, and back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from functools import partial, reduce
+from math import lcm
+from typing import Any
+
+import sympy
+
+from ..simplify.solver import terms
+from ..simplify.solver.alone import HIGHEST_POWER, power, variable
+from ..simplify.solver.terms import Floor, Max, Var
+from ..sizes.operators import SIZE_OPERATORS
+
+# A name that ends in primes, and what stands for a prime while Python reads it.
+_QUOTED = re.compile(r"\w+'+")
+_PRIME = "__prime"
+
+
+def of_text(text: str) -> Any:
+    """The expression of a size's text. What is rounded or chosen is left as it is written, so that it can be read back."""
+    plain = _QUOTED.sub(lambda m: m[0].replace("'", _PRIME), text)
+    return _of_tree(ast.parse(plain, mode="eval").body)
+
+
+def _of_tree(tree: ast.expr) -> Any:
+    match tree:
+        case ast.Constant(value=value):
+            return sympy.Integer(value)
+        case ast.Name(id=name):
+            return sympy.Symbol(name.replace(_PRIME, "'"), integer=True, nonnegative=True)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_of_tree(operand)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _operation(op, _of_tree(left), _of_tree(right))
+        case ast.Call(func=ast.Name(id=name), args=args):
+            parts = [_of_tree(a) for a in args]
+            return reduce(partial(SIZE_OPERATORS[name].meaning, _AsWritten), parts)
+    raise ValueError(f"{ast.unparse(tree)} is not a size")
+
+
+class _AsWritten:
+    min, max = partial(sympy.Min, evaluate=False), partial(sympy.Max, evaluate=False)
+
+
+def _operation(op: ast.operator, a: Any, b: Any) -> Any:
+    match op:
+        case ast.Add():
+            return a + b
+        case ast.Sub():
+            return a - b
+        case ast.Mult():
+            return a * b
+        case ast.Mod():
+            return sympy.Mod(a, b, evaluate=False)
+    quotient = a / b if b.is_Integer else sympy.Mul(a, sympy.Pow(b, -1, evaluate=False), evaluate=False)
+    return sympy.floor(quotient, evaluate=False)
+
+
+def of_term(term: terms.Size) -> Any:
+    """The normal form itself as an expression, for sizes whose text has another one."""
+    if isinstance(term, int):
+        return sympy.Integer(term)
+    return sympy.Add(*(sympy.Mul(k, *(_atom(a) for a in mono)) for mono, k in term.mons.items()))
+
+
+def _atom(atom: Var | Floor | Max) -> Any:
+    match atom:
+        case Var():
+            return sympy.Symbol(atom.name, integer=True, nonnegative=True)
+        case Floor():
+            return _operation(ast.FloorDiv(), of_term(atom.num), of_term(atom.den))
+        case Max():
+            return sympy.Max(0, *(of_term(a) for a in atom.args), evaluate=False)
+
+
+def read(expr: object) -> Any:
+    """What SymPy makes of a value."""
+    return sympy.sympify(expr)
+
+
+def size_of(expr: object) -> terms.Size:
+    """The normal form of an expression; ValueError where it is no size."""
+    match expr:
+        case sympy.Integer():
+            return int(expr)
+        case sympy.Symbol():
+            return variable(expr.name)
+        case sympy.Add():
+            return _from_sum(expr)
+        case sympy.Mul():
+            return _from_product(expr)
+        case sympy.Pow() if expr.exp.is_Integer and 0 <= int(expr.exp) <= HIGHEST_POWER:
+            return power(size_of(expr.base), int(expr.exp))
+        case sympy.floor():
+            return terms.floordiv(*_fraction(expr.args[0]))
+        case sympy.ceiling():
+            top, bottom = _fraction(expr.args[0])
+            return -terms.floordiv(-top, bottom)
+        case sympy.Mod():
+            return terms.mod(size_of(expr.args[0]), size_of(expr.args[1]))
+        case sympy.Max():
+            return terms.smax(*(size_of(a) for a in expr.args))
+        case sympy.Min():
+            return terms.smin(*(size_of(a) for a in expr.args))
+    raise ValueError(f"{expr} is not a size")
+
+
+def _from_sum(expr: Any) -> terms.Size:
+    result: terms.Size = 0
+    for part in expr.args:
+        result = result + size_of(part)
+    return result
+
+
+def _from_product(expr: Any) -> terms.Size:
+    result: terms.Size = 1
+    for part in expr.args:
+        result = result * size_of(part)
+    return result
+
+
+def _fraction(expr: Any) -> tuple[terms.Size, terms.Size]:
+    """What is rounded, as numerator and denominator."""
+    if expr.is_Rational:
+        return int(expr.p), int(expr.q)
+    if isinstance(expr, sympy.Mul):
+        parts = [_fraction(a) for a in expr.args]
+    elif isinstance(expr, sympy.Pow) and expr.exp.is_Integer and int(expr.exp) < 0:
+        return 1, size_of(expr.base ** -int(expr.exp))
+    elif isinstance(expr, sympy.Add):
+        return _common([_fraction(a) for a in expr.args])
+    else:
+        return size_of(expr), 1
+    above: terms.Size = 1
+    below: terms.Size = 1
+    for numerator, denominator in parts:
+        above, below = above * numerator, below * denominator
+    return above, below
+
+
+def _common(parts: Sequence[tuple[terms.Size, terms.Size]]) -> tuple[terms.Size, terms.Size]:
+    """A sum of fractions as one."""
+    above: terms.Size = 0
+    below: terms.Size = 1
+    for numerator, denominator in parts:
+        if isinstance(below, int) and isinstance(denominator, int):
+            shared = lcm(below, denominator)
+            above, below = above * (shared // below) + numerator * (shared // denominator), shared
+        elif below == denominator:
+            above = above + numerator
+        else:
+            above, below = above * denominator + numerator * below, below * denominator
+    return above, below

@@ -1,0 +1,175 @@
+"""`rx.trace`: PyTorch code, traced and checked in this process; and the signature of a function, proved of its body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..frontends.torch.arguments import DTYPES, Unread, written
+from ..lang.expressions import renamed
+from ..lang.listing import shape_text
+from ..model.block import block
+from ..model.contract import Contract, Demand, Typed
+from ..pipeline import Report
+from ..simplify.solver.numbers import holds_at, size_at
+from ..simplify.solver.prove import prove
+from .api import CheckError
+from .inputs import annotated
+from .size import Size
+
+if TYPE_CHECKING:
+    from ..model.python import Answered
+
+Dims = Sequence[int | str]
+
+
+class NotExpected(AssertionError):
+    """Code that does not accept all sizes that it was expected to, for pytest."""
+
+
+class Traced:
+    """PyTorch code that was traced: the `report` of checking it, its `contract` (None where an error stands in its way), its
+    `signature`, and the `text` of the Rx program that was read. `str` is what `rx check` prints."""
+
+    def __init__(self, name: str, args: Mapping[str, Any], found: Answered) -> None:
+        self._name, self._args, self._found = name, args, found
+
+    @property
+    def report(self) -> Report:
+        return self._found.found.report
+
+    @property
+    def contract(self) -> Contract | None:
+        return self._found.found.contract
+
+    @property
+    def text(self) -> str:
+        trace = self._found.found.trace
+        return trace.text if trace is not None else ""
+
+    @property
+    def signature(self) -> str:
+        """In Rx; raises CheckError where there is none."""
+        contract = self._accepted()
+        params = ", ".join(f"{i.name} : {_type(i)}" for i in contract.inputs)
+        results = [_type(o) for o in contract.outputs]
+        result = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        where = ", ".join(_conditions(contract))
+        return f"@{self._name} = fn({params}) : {result}" + (f" where {where}" if where else "")
+
+    def shapes(self, **inputs: Dims) -> Any:
+        """The shapes of the results for shapes of the inputs, which are numbers or names; raises ValueError for what does not
+        fit."""
+        contract = self._accepted()
+        sizes = _bound(contract, inputs)
+        if all(isinstance(size, int) for size in sizes.values()):
+            numbers = {name: size for name, size in sizes.items() if isinstance(size, int)}
+            for text in _conditions(contract):
+                if holds_at(text, numbers) is False:
+                    raise ValueError(f"{self._name} needs {text}, and the sizes are {_said(numbers)}")
+        found = [tuple(_size(size, sizes) for size in o.shape or ()) for o in contract.outputs]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def expect(self, *conditions: str) -> Traced:
+        """That all sizes with these conditions are accepted; raises CheckError for code that never works, else NotExpected."""
+        contract = self._accepted()
+        reasons = {c.condition: c.demands for c in contract.conditions}
+        for text in _conditions(contract):
+            said = prove(list(conditions), text)
+            if said["result"] == "error":
+                raise ValueError(f"{', '.join(conditions)}: {said['message']}")
+            if said["result"] not in ("valid", "vacuous"):
+                raise NotExpected(_narrower(self._name, text, reasons.get(text, ()), said))
+        return self
+
+    def _accepted(self) -> Contract:
+        if self.contract is None or not self.report.ok:
+            raise CheckError(self.report.diagnostics)
+        return self.contract
+
+    def __str__(self) -> str:
+        lines = [] if self.contract is None else block(self._name, self.contract)
+        return "\n".join((*lines, str(self.report)))
+
+    def __repr__(self) -> str:
+        return f"<rx trace {self.report.summary}>"
+
+
+def trace(code: Callable[..., Any], /, **inputs: Any) -> Traced:
+    """Trace a function or a module with symbolic sizes, and check it for all of them. Inputs are described as `--arg` of `rx
+    check` has it, in texts, tuples, lists and dictionaries; all other arguments are handed on as they are. What annotations
+    declare may be left out. Raises ValueError for arguments that the code does not take.
+
+    >>> import torch, rxlang as rx  # doctest: +SKIP
+    >>> rx.trace(lambda x: x.flatten(1), x="float32[b, 3, h, w]").signature  # doctest: +SKIP
+    """
+    from ..frontends.torch import target as targets  # these load torch
+    from ..model.asked import AskedOfPython
+    from ..model.python import answer
+
+    name = getattr(code, "__name__", type(code).__name__).strip("<>")
+    try:
+        target = targets.targeted(name, code, {n: _value(n, v) for n, v in inputs.items()}, annotated)
+    except (targets.Unloadable, Unread) as wrong:
+        raise ValueError(str(wrong)) from None
+    return Traced(name, target.args, answer(target, AskedOfPython(), Path.cwd()))
+
+
+def _value(name: str, value: Any) -> Any:
+    """A description as the input that it is of."""
+    match value:
+        case str() if value == "Size" or value.lstrip("([{").startswith(tuple(f"{d}[" for d in DTYPES)):
+            [one] = written("--arg", f"{name}={value}")
+            return one.value({})
+        case dict():
+            return {k: _value(name, v) for k, v in value.items()}
+        case list() | tuple() if not hasattr(value, "_fields"):
+            return type(value)(_value(name, v) for v in value)
+    return value
+
+
+def _conditions(contract: Contract) -> list[str]:
+    """What is demanded, and what the way that was taken is for."""
+    return [*(c.condition for c in contract.conditions), *contract.given]
+
+
+def _type(value: Typed) -> str:
+    return f"Tensor({shape_text(value.shape)}, {value.dtype or '?'})"
+
+
+def _bound(contract: Contract, inputs: Mapping[str, Dims]) -> dict[str, int | str]:
+    found: dict[str, int | str] = {}
+    for value in contract.inputs:
+        if value.name not in inputs:
+            raise ValueError(f"the shape of `{value.name}` is not given")
+        dims, shape = tuple(inputs[value.name]), value.shape or ()
+        if len(dims) != len(shape):
+            raise ValueError(f"`{value.name}` has {len(shape)} axes, and {len(dims)} sizes are given")
+        for axis, (size, given) in enumerate(zip(shape, dims, strict=True)):
+            wanted = size if isinstance(size, int) else found.setdefault(size, given)
+            if wanted != given:
+                raise ValueError(f"axis {axis} of `{value.name}` is {wanted}, and {given} is given")
+    return found
+
+
+def _size(size: int | str, sizes: Mapping[str, int | str]) -> int | Size:
+    numbers = {name: value for name, value in sizes.items() if isinstance(value, int)}
+    number = size_at(size, numbers)
+    if number is not None:
+        return number
+    return Size(renamed(str(size), {name: f"({value})" for name, value in sizes.items()}))
+
+
+def _said(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {n}" for name, n in sizes.items())
+
+
+def _narrower(name: str, text: str, demands: Sequence[Demand], said: Mapping[str, Any]) -> str:
+    why = f" ({demands[0].node}: {demands[0].needs})" if demands else ""
+    witness = said.get("witness")
+    fails = f": it fails at {_said(witness)}" if witness else ""
+    return f"{name} needs {text}{why}{fails}"
+
+
+__all__ = ["NotExpected", "Traced", "trace"]

@@ -1,0 +1,313 @@
+"""What a function asks of its arguments, and a list of implementations of a call: the diagnostics of the call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ...lang import codes, core
+from ...lang.codes import Code
+from ...lang.diagnostics import Diagnostic, Label, Subject, error, listed, note
+from ...lang.node import replace
+from ...lang.source import Placed, Span
+from ...lang.walk import walk
+from ...ops.model import TensorInfo
+from ...ops.spelling import ORDINALS
+from ..known.finding import About, Asked, Finding
+from ..known.shape_level import Poisoned, ShapeLevel
+from ..known.state import State
+from ..known.values import Entry, Env, plain
+from . import equations
+from .aligned import Row, aligned
+from .describe import size_text, type_text
+from .origins import place_of
+from .subject import of_call, of_check
+from .telling import distinct, finish, told
+from .wording import Ranges, compared, filled_type, ranges_of, size_label, values_text, why, wording
+
+
+class Site(Placed):
+    """A call of a function: where it stands, the function, what its arguments are and where they stand. Where the function is
+    only `passed` on there, as the parameter that is called so, it stands for `every` call of that, as it does where it is about
+    what such calls give; both are the words for that parameter."""
+
+    function: core.Function
+    entries: tuple[Entry, ...]
+    arguments: tuple[Span, ...]
+    passed: str = ""
+    every: str = ""
+
+    @property
+    def fails(self) -> str:
+        """The verdict where what is asked never holds: nobody need call a function that is passed on."""
+        return f"every call of {self.every} fails" if self.every else "this always fails"
+
+    @property
+    def given(self) -> dict[str, Entry]:
+        """The arguments by the parameters' names."""
+        return dict(zip((p.name for p in self.function.params), self.entries, strict=False))
+
+
+class Entrance(Asked):
+    """What a function asks of its arguments, at a call; `env` has the function's names, `ranges` those of the sizes."""
+
+    stmt: core.Assert | core.MatchShape
+    env: Env
+    site: Site
+    ranges: Ranges = {}
+
+    @property
+    def span(self) -> Span:
+        return self.site.span
+
+    @property
+    def about(self) -> About:
+        origin, site = self.stmt.origin, self.site
+        return About(site.span, site.function.name, origin.asked, origin.what, None, site.entries)
+
+    @property
+    def fails_as(self) -> Code:
+        origin = self.stmt.origin
+        if origin.declared is None or origin.what == "where":
+            return codes.E309
+        return codes.E313 if origin.what == "dtype" else codes.E301
+
+    def kept(self, state: State) -> Entrance:
+        return replace(self, env=dict(self.env), ranges=ranges_of(state, self.stmt, self.env))
+
+    def sizes(self) -> Iterable[tuple[Entry, int]]:
+        return _sizes_of(self.stmt, self.site)
+
+    def subject(self, state: State) -> Subject:
+        span = self.site.span
+        if self.site.passed:
+            return replace(of_check(state, self.stmt, self.env), span=span, operands=())
+        return of_check(
+            state, self.stmt, self.env, of_call(state, span, self.site.function.name, self.site.given.items())
+        )
+
+    def said(self, finding: Finding) -> Diagnostic:
+        """`@ff needs axis 1 of `x` to be a multiple of 4, but it is 15`."""
+        stmt, env, site, state = self.stmt, self.env, self.site, finding.state
+        origin, declared = stmt.origin, stmt.origin.declared
+        if declared is None or origin.what == "where":
+            return _condition_at_call(self, finding)
+        position = _position(site.function, declared)
+        called = declared.subject
+        subject = called.as_its_own if core.is_signature(site.function) else called.quoted
+        if called.of is None and len(site.function.params) > 1 and position is not None and position < len(ORDINALS):
+            subject += f" ({ORDINALS[position]} argument)"
+        needs, found = wording(state, stmt, env, subject, self.ranges, _called(site))
+        entry = site.entries[position] if position is not None and position < len(site.entries) else None
+        caption, labels = "", [Label(origin.span, why(state, stmt, env))]
+        tensor = env.get(declared.tensor)
+        if entry is not None and tensor is not None:
+            wanted, name = filled_type(state, declared, env), _argument_name(site, position)
+            caption = f"{name} is {type_text(tensor.value, state)}, the parameter is {wanted}"
+            if origin.axis is not None:
+                place = place_of(state, entry, origin.axis).span
+                labels.append(Label(place, size_label(state, tensor, origin.axis)))
+        asks = f"{_asking(site, called.of)} needs {needs}"
+        return finish(finding, self.fails_as, asks, found, caption, tuple(labels), fails=site.fails)
+
+
+def _called(site: Site) -> str:
+    """`@ff`; a function that has no name of its own, or is a parameter, by the name that stands in the call."""
+    name = None if site.passed else re.match(r"\w+", site.span.text)
+    if core.is_signature(site.function):
+        return f"`{name[0] if name else site.function.name}`"
+    if site.function.name == "fn":
+        return f"`{name[0]}`" if name else "the function value"
+    return f"@{site.function.name}"
+
+
+def _asking(site: Site, function: core.Called | None = None) -> str:
+    """Who asks; of a function that is passed on as what. A parameter that is passed on is called what its signature says."""
+    if not site.passed:
+        return _called(site)
+    who = function.speaking if function is not None and core.is_signature(site.function) else _called(site)
+    return f"{who} passed as {site.passed}"
+
+
+def parameter(function: core.Function, param: core.Param) -> str:
+    """A parameter by its name; those of a signature have none, and are told by their places."""
+    if not core.is_signature(function):
+        return f"`{param.name}`"
+    place = function.params.index(param)
+    which = f"the {ORDINALS[place]} argument" if place < len(ORDINALS) else f"argument {place + 1}"
+    return f"{which} of `{function.name}`"
+
+
+def _position(function: core.Function, declared: core.Declared) -> int | None:
+    if declared.position is not None:
+        return declared.position
+    return next((i for i, p in enumerate(function.params) if p.name == declared.tensor), None)
+
+
+def _sizes_of(stmt: core.Assert | core.MatchShape, site: Site) -> Iterable[tuple[Entry, int]]:
+    """The sizes that a check on entry speaks of; of a whole shape, those of all arguments."""
+    names = {param.name: entry for param, entry in zip(site.function.params, site.entries, strict=True)}
+    whole = isinstance(stmt, core.MatchShape) or (
+        isinstance(stmt.cond, core.Compare) and isinstance(stmt.cond.left, core.ShapeExpr)
+    )
+    if whole:
+        for entry in names.values():
+            if isinstance(entry.value, TensorInfo):
+                yield from ((entry, axis) for axis in range(len(entry.value.shape)))
+    elif isinstance(stmt, core.Assert):
+        dims = [node for node in compared(stmt.cond, core.Logic) if isinstance(node, core.DimOf)]
+        yield from ((names[node.tensor], node.axis) for node in dims if node.tensor in names)
+
+
+def _argument_name(site: Site, position: int | None) -> str:
+    if site.passed and position is not None:
+        return f"argument {position + 1} of {site.passed}"
+    if position is None or position >= len(site.arguments) or not site.arguments[position].text.isidentifier():
+        return "the argument"
+    place, entry = site.arguments[position], site.entries[position]
+    is_row = (
+        entry.origin is not None and entry.span == place
+    )  # what made it stands where only the name of the rows is written
+    return f"a row of `{place.text}`" if is_row else f"`{place.text}`"
+
+
+def _condition_at_call(asked: Entrance, finding: Finding) -> Diagnostic:
+    stmt, site, state = asked.stmt, asked.site, finding.state
+    needs = f"{_asking(site)} needs `{stmt.origin.text or stmt.span.text}` to hold"
+    needs += f" ({stmt.message})" if isinstance(stmt, core.Assert) and stmt.message else ""
+    label = Label(stmt.origin.span, f"{_called(site)} asks for this{_remainder(state, stmt, asked.env)}")
+    found = values_text(state, stmt, asked.env, asked.ranges)
+    types = ", ".join(type_text(e.value, state) for e in site.entries)
+    rows = _beside_parameter(state, stmt, site)
+    caption = "" if rows or not types else f"called with {types}"
+    labels = (label, *_sizes_from(state, stmt, site))
+    return finish(finding, asked.fails_as, needs, found, caption, labels, remarks=(rows,), fails=site.fails)
+
+
+def _remainder(state: State, stmt: core.Assert | core.MatchShape, env: Env) -> str:
+    """` (100 mod 12 = 4)`, of a size that a number has to divide."""
+    if not isinstance(stmt, core.Assert):
+        return ""
+    match stmt.cond:
+        case core.Compare(op="==", left=core.SizeOp(op="%", left=left, right=right), right=core.SizeLit(value=0)):
+            level = ShapeLevel(state, env)
+            try:
+                sizes = [state.settled(level.size(part)) for part in (left, right)]
+            except Poisoned:
+                return ""
+            reason = equations.remainder(state, *sizes)
+            return f" ({reason})" if reason else ""
+    return ""
+
+
+def _dimensions(stmt: core.Assert | core.MatchShape, site: Site) -> list[tuple[int, int]]:
+    """The parameters, by position, and their axes whose sizes a condition speaks of."""
+    names = [param.name for param in site.function.params]
+    found = [n for n in walk(stmt.cond) if isinstance(n, core.DimOf)] if isinstance(stmt, core.Assert) else []
+    return list(dict.fromkeys((names.index(n.tensor), n.axis) for n in found if n.tensor in names))
+
+
+def _sizes_from(state: State, stmt: core.Assert | core.MatchShape, site: Site) -> list[Label]:
+    """Where the sizes come from that a condition speaks of; of a tensor of which nothing is known, its type."""
+    labels: list[Label] = []
+    dimensions = _dimensions(stmt, site)
+    for position, axis in dimensions:
+        entry = site.entries[position]
+        text = size_label(state, entry, axis)
+        known = text and "?" not in text
+        labels.append(Label(place_of(state, entry, axis).span, text) if known else _type_of(state, entry))
+    nodes = compared(stmt.cond, core.Logic, core.Not) if isinstance(stmt, core.Assert) else ()
+    spoken = {node.tensor for node in nodes if not isinstance(node, core.SizeVar)}
+    told = {site.function.params[position].name for position, _ in dimensions}
+    return labels + [_type_of(state, e) for name, e in site.given.items() if name in spoken - told]
+
+
+def _type_of(state: State, entry: Entry) -> Label:
+    return Label(entry.span, f"this is {type_text(entry.value, state)}")
+
+
+def _beside_parameter(state: State, stmt: core.Assert | core.MatchShape, site: Site) -> str:
+    """An argument's shape above the parameter's, with the axes marked that a condition speaks of, if it is of one tensor."""
+    axes = _dimensions(stmt, site)
+    if len({position for position, _ in axes}) != 1 or site.function.declaration is None:
+        return ""
+    position = axes[0][0]
+    name, value = site.function.params[position].name, site.entries[position].value
+    declared = next((p for p in site.function.declaration.params if p.name == name), None)
+    dims = declared.annotation.dims if declared is not None and declared.annotation is not None else None
+    shape = state.resolve(value.shape) if isinstance(value, TensorInfo) else ()
+    if dims is None or not plain(shape) or len(shape) != len(dims) or len(shape) < 2:
+        return ""
+    bad = tuple(sorted({axis % len(shape) for _, axis in axes}))
+    own = Row(_argument_name(site, position), tuple(size_text(d, state) for d in shape), bad)
+    return aligned((own, Row("parameter", tuple(d.span.text for d in dims), bad)), from_the_end=False)
+
+
+def impossible_signature(function: core.Function, conditions: list[core.Assert]) -> Diagnostic:
+    """No sizes satisfy what a function asks of its parameters: these conditions exclude each other."""
+    span = conditions[-1].origin.span if conditions else function.span
+    labels = tuple(Label(c.origin.span, "together with this") for c in conditions[:-1])
+    message = f"no sizes satisfy the signature of @{function.name}"
+    if conditions:
+        message += f": {listed([_asked(c) for c in conditions])}" + (
+            " exclude each other" if labels else " never holds"
+        )
+    help = _ANY if any(_is_below_0(c.cond) for c in conditions) else None
+    return error(codes.E311, message, span, labels=labels, function=f"@{function.name}", help=help)
+
+
+_ANY = "any size is written `?`, or a name that stands for it"
+
+
+def _is_below_0(asked: core.BoolExpr) -> bool:
+    """Whether a dimension has to be a number below 0: `Tensor([-1, d])`."""
+    match asked:
+        case core.Compare(op="==", left=core.DimOf(), right=core.SizeLit(value=value)):
+            return value < 0
+    return False
+
+
+def _asked(stmt: core.Assert) -> str:
+    """A condition as it is written; of a dimension with its axis."""
+    text, declared = stmt.origin.text or stmt.span.text, stmt.origin.declared
+    if declared is None or stmt.origin.axis is None:
+        return f"`{text}`"
+    return f"`{text}` as axis {stmt.origin.axis} of `{declared.subject}`"
+
+
+class Chosen(Asked):
+    """That a member of a list fits a call; `reasons` has what is wrong with each."""
+
+    span: Span
+    name: str
+    entries: tuple[Entry, ...]
+    reasons: list[tuple[str, Finding | None]]
+
+    def said(self, finding: Finding) -> Diagnostic:
+        """One error; of each member a line: below its own annotation where it has one, else on its own."""
+        labels: list[Label] = []
+        notes: list[str] = []
+        for member, reason in self.reasons:
+            said = told(reason) if reason is not None else None
+            text = f"@{member} does not take this"
+            if said is not None:
+                text = said.message if said.sentence is None else said.sentence.claim
+            place = next((label.span for label in said.labels), None) if said is not None else None
+            if place is None or any(label.span == place for label in labels) or place.within(self.span):
+                notes.append(text)
+            else:
+                labels.append(Label(place, text))
+        types = ", ".join(type_text(e.value, finding.state) for e in self.entries)
+        return error(
+            codes.E316, f"no implementation of @{self.name} fits this call: this always fails", self.span,
+            caption=f"called with {types}" if types else "", labels=distinct(self.span, tuple(labels)),
+            notes=tuple(notes), function=finding.function,
+        )  # fmt: skip
+
+
+def never_chosen(name: str, place: Span, before: str, its_place: Span) -> Diagnostic:
+    return note(
+        codes.N302, f"@{name} is never chosen: whatever fits it fits @{before} before it", place,
+        labels=(Label(its_place, "this one is taken"),),
+        help="the most specific one stands first",
+    )  # fmt: skip
