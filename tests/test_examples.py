@@ -45,7 +45,7 @@ def test_the_example_is_accepted_or_rejected_as_it_says(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [p for p in PROGRAMS if p.name not in WRONG], ids=name)
-def test_nothing_of_the_example_is_left_to_check_but_on_entrys(path: Path) -> None:
+def test_nothing_of_the_example_is_left_to_check_but_on_entry(path: Path) -> None:
     counts = checked(path).counts
     assert (counts.refuted, counts.residual) == (0, 0)
     assert counts.proved > 0

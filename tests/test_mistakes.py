@@ -48,7 +48,7 @@ SAMPLE = 11  # every which mutant is checked here; `benchmarks/helps.py` checks 
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_an_architecture_is_accepted_and_leaves_nothing_to_check_but_on_entrys(name: str) -> None:
+def test_an_architecture_is_accepted_and_leaves_nothing_to_check_but_on_entry(name: str) -> None:
     report = rx.check_source(PROGRAMS[name])
     assert [d.message for d in report.diagnostics] == []
     assert report.counts.residual == 0
