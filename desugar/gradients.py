@@ -48,8 +48,9 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
         )  # fmt: skip
     asked = [_parameter(unit, info, name) for name in item.wrt]
     types = [p.type for p in asked if p.type is not None]
+    leaves = [leaf for type_ in types for leaf in _leaves(unit, type_)]
     taken = {p.name.name for p in of.params} | Spelt(of.params, result, of.where).identifiers
-    params, where = of.params, (*of.where, *_floating(item, types))
+    params, where = of.params, (*of.where, *_floating(item, leaves))
     g = _free("g", taken)
     if item.kind == "vjp":
         params = (*params, sweet.Param(item.span, sweet.Ident(item.span, g), result, None))
@@ -101,17 +102,27 @@ def _parameter(unit: Unit, info: FnInfo, name: sweet.Ident) -> sweet.Param:
         own = ", ".join(f"`{p.name.name}`" for p in info.decl.fn.params) or "none"
         fail(codes.E231, f"@{info.decl.name.name} has no parameter `{name.name}`: its parameters are {own}", name.span)
     label = (Label(found.span, "declared here"),)
-    type_ = None if found.type is None else expand(unit, found.type)
-    if type_ is not None and sort_of(type_) != core.TENSOR:
-        kind = type_.name if isinstance(type_, sweet.NamedType) else "no tensor"
-        fail(codes.E231, f"`{name.name}` is {kind}: only a tensor has a gradient", name.span, labels=label)
-    dtype = _dtype(type_)
-    if dtype is None:
-        fail(codes.E231, f"the dtype of `{name.name}` is not declared, so that it is not known whether it has a gradient",
-             name.span, labels=label, help="`Tensor([n], float32)` says it")  # fmt: skip
-    if dtype in DTYPES and DTYPES[dtype].kind != "float":
-        fail(codes.E231, f"`{name.name}` is {dtype}: only a tensor of floats has a gradient", name.span, labels=label)
+    for type_ in _leaves(unit, found.type):
+        if type_ is not None and sort_of(type_) != core.TENSOR:
+            kind = type_.name if isinstance(type_, sweet.NamedType) else "no tensor"
+            fail(codes.E231, f"`{name.name}` is {kind}: only a tensor has a gradient", name.span, labels=label)
+        dtype = _dtype(type_)
+        if dtype is None:
+            fail(codes.E231, f"the dtype of `{name.name}` is not declared, so that it is not known whether it has a gradient",
+                 name.span, labels=label, help="`Tensor([n], float32)` says it")  # fmt: skip
+        if dtype in DTYPES and DTYPES[dtype].kind != "float":
+            fail(
+                codes.E231, f"`{name.name}` is {dtype}: only a tensor of floats has a gradient", name.span, labels=label
+            )
     return found
+
+
+def _leaves(unit: Unit, type_: sweet.Type | None) -> list[sweet.Type | None]:
+    """What a tuple is made of, tuples in it too."""
+    type_ = None if type_ is None else expand(unit, type_)
+    if isinstance(type_, sweet.TupleType):
+        return [leaf for item in type_.items for leaf in _leaves(unit, item)]
+    return [type_]
 
 
 def _dtype(type_: sweet.Type | None) -> str | None:
@@ -121,7 +132,7 @@ def _dtype(type_: sweet.Type | None) -> str | None:
     return None
 
 
-def _floating(item: sweet.Gradient, types: list[sweet.Type]) -> list[sweet.Expr]:
+def _floating(item: sweet.Gradient, types: list[sweet.Type | None]) -> list[sweet.Expr]:
     """That a dtype which only its name says is one of floats."""
     names = dict.fromkeys(n for n in map(_dtype, types) if n is not None and n not in DTYPES)
     return [

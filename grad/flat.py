@@ -1,7 +1,9 @@
-"""A function of the program as one list of statements: its calls written out, each value with a name of its own."""
+"""A function of the program as one list of statements: its calls written out, each value with a name of its own. The
+blocks of an `if` and of a loop are lists of the same kind."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain, count
 from typing import assert_never
 
@@ -10,9 +12,17 @@ from ..lang.node import Node, replace
 from ..lang.renaming import renamed
 from ..lang.source import Placed
 from ..lang.walk import walk
+from ..ops.registry import lookup
 
-_LEVEL = {"Size", "Shape", "DType", "Bool"}
-Names = dict[str, core.Value]
+
+class Closure(Node):
+    """A function value: a lambda with what its names stand for, or what a parameter's signature says of the function given."""
+
+    fn: core.Lambda | core.Function
+    names: Names
+
+
+Names = dict[str, "core.Value | Closure"]
 
 
 class Flat:
@@ -21,9 +31,19 @@ class Flat:
     def __init__(self, functions: dict[str, core.Function], taken: set[str]) -> None:
         self.functions = functions
         self.stmts: list[core.Stmt] = []
-        self.sorts: dict[str, str] = {}
+        self.sorts: dict[str, core.Sort] = {}
         self.taken = taken
         self.open: list[str] = []
+        # What is called as it is: it has a rule of its own.
+        self.closed: frozenset[str] = frozenset()
+        # Names of several implementations, of which a call takes one.
+        self.lists: frozenset[str] = frozenset()
+
+    def inside(self) -> Flat:
+        """What writes the statements of a block."""
+        inner = Flat(self.functions, self.taken)
+        inner.sorts, inner.open, inner.closed = self.sorts, self.open, self.closed
+        return inner
 
     def fresh(self, name: str) -> str:
         """The name, with a number where something has it."""
@@ -32,36 +52,74 @@ class Flat:
         self.taken.add(found)
         return found
 
-    def bind(self, name: str, sort: str) -> str:
+    def bind(self, name: str, sort: core.Sort = core.TENSOR) -> str:
         made = self.fresh(name)
         self.sorts[made] = sort
         return made
 
-    def call(self, function: core.Function, args: tuple[core.Value, ...], at: Placed) -> core.Value:
+    # Functions
+
+    def call(self, function: core.Function, args: tuple[core.Value | Closure, ...], at: Placed) -> core.Value:
         """What a function gives for its arguments, its statements written out."""
+        if function.target is not None:
+            raise Unsupported(f"the extern `@{function.name}`", at)
         if function.name in self.open:
             raise Unsupported("a function that calls itself", at)
         self.open.append(function.name)
-        names: Names = {}
-        for param, arg in zip(function.params, args, strict=True):
-            names[param.name] = self._given(param, arg, at)
-        for stmt in core.statements(function):
-            self.stmt(stmt, names)
-        result = self.value(function.body.result, names)
+        result = self._inlined(function.params, core.statements(function), function.body.result, args, {}, at)
         self.open.pop()
         return result
 
-    def _given(self, param: core.Param, arg: core.Value, at: Placed) -> core.Value:
+    def _inlined(
+        self,
+        params: tuple[core.Param, ...],
+        stmts: tuple[core.Stmt, ...],
+        result: core.Value,
+        args: tuple[core.Value | Closure, ...],
+        names: Names,
+        at: Placed,
+    ) -> core.Value:
+        names = dict(names)
+        for param, arg in zip(params, args, strict=True):
+            names[param.name] = self._given(param, arg, at)
+        for stmt in stmts:
+            self.stmt(stmt, names)
+        return self._plain(self.value(result, names), at)
+
+    def _plain(self, value: core.Value | Closure, at: Placed) -> core.Value:
+        if isinstance(value, Closure):
+            raise Unsupported("a function as a value", at)
+        return value
+
+    def _given(self, param: core.Param, arg: core.Value | Closure, at: Placed) -> core.Value | Closure:
         if isinstance(param.sort, core.FnSort):
-            raise Unsupported("a function as an argument", at)
-        if isinstance(param.sort, core.BaseSort) and param.sort.name in _LEVEL:
+            signature = param.sort.signature
+            return Closure(signature, {signature.name: arg})
+        if isinstance(arg, Closure):
+            raise Unsupported("a function as a value", at)
+        if param.sort in _LEVELS:
             return self._level(param.name, param.sort, arg, at)
         if isinstance(arg, core.Number):
             return self.name(arg, at, param.name)
         return arg
 
-    def _level(self, name: str, sort: core.BaseSort, value: core.Value, at: Placed) -> core.Value:
-        made = self.bind(name, sort.name)
+    def _applied(self, found: core.Value | Closure, call: core.Call, names: Names, name: str, parts: int) -> core.Value:
+        """What a function value gives."""
+        if isinstance(found, core.FnRef):
+            return self._plain(self.value(replace(call, callee=found), names, name, parts), call)
+        if not isinstance(found, Closure):
+            raise Unsupported("a call of a function value", call)
+        fn = found.fn
+        stmts = (*fn.checks, *fn.body.stmts) if isinstance(fn, core.Lambda) else core.statements(fn)
+        return self._inlined(fn.params, stmts, fn.body.result, self._values(call, names), found.names, call)
+
+    def _values(self, call: core.Call, names: Names) -> tuple[core.Value | Closure, ...]:
+        return tuple(self.value(a.value, names) for a in call.args)
+
+    # Statements
+
+    def _level(self, name: str, sort: core.Sort, value: core.Value, at: Placed) -> core.Value:
+        made = self.bind(name, sort)
         self.stmts.append(core.Let(at.span, (made,), False, sort, value))
         return core.variable(at.span, made, sort)
 
@@ -69,29 +127,36 @@ class Flat:
         """A value under a name of its own."""
         if isinstance(value, core.Var):
             return value
-        made = self.bind(name, "Tensor")
+        made = self.bind(name)
         self.stmts.append(core.Let(at.span, (made,), False, None, value))
         return core.Var(at.span, made)
 
+    def opened(self, name: str, sort: core.Sort, at: Placed) -> core.Value:
+        """A parameter; the parts of one that is a tuple, each under a name."""
+        if not isinstance(sort, core.TupleSort):
+            self.sorts[name] = sort
+            return core.variable(at.span, name, sort)
+        names = tuple(self.bind(name, s) for s in sort.items)
+        self.stmts.append(core.Let(at.span, names, True, sort, core.Var(at.span, name)))
+        items = tuple(self.opened(n, s, at) for n, s in zip(names, sort.items, strict=True))
+        return core.TupleValue(at.span, items)
+
     def stmt(self, stmt: core.Stmt, names: Names) -> None:
         match stmt:
-            case core.Let(sort=core.BaseSort() as sort, names=(name,)) if sort.name in _LEVEL:
-                names[name] = self._level(name, sort, renamed(stmt.value, names), stmt)
+            case core.Let(sort=core.BaseSort() as sort, names=(name,)) if sort in _LEVELS:
+                names[name] = self._level(name, sort, renamed(stmt.value, _plain(names)), stmt)
             case core.Let(is_tuple=True):
                 self._parts(stmt, names)
             case core.Let():
                 names[stmt.names[0]] = self.value(stmt.value, names, stmt.names[0])
             case core.MatchShape():
                 for bound in stmt.binds:
-                    sort = (
-                        core.SHAPE
-                        if any(isinstance(d, core.Splice) and d.name == bound for d in stmt.dims)
-                        else core.SIZE
-                    )
-                    names[bound] = core.variable(stmt.span, self.bind(bound, sort.name), sort)
-                self.stmts.append(renamed(stmt, names))
+                    spliced = any(isinstance(d, core.Splice) and d.name == bound for d in stmt.dims)
+                    sort = core.SHAPE if spliced else core.SIZE
+                    names[bound] = core.variable(stmt.span, self.bind(bound, sort), sort)
+                self.stmts.append(renamed(stmt, _plain(names)))
             case core.Assert():
-                self.stmts.append(renamed(stmt, names))
+                self.stmts.append(renamed(stmt, _plain(names)))
             case core.ExprStmt():
                 self.value(stmt.value, names)
             case _:
@@ -99,46 +164,192 @@ class Flat:
 
     def _parts(self, stmt: core.Let, names: Names) -> None:
         value = self.value(stmt.value, names, parts=len(stmt.names))
+        if isinstance(value, core.Var) and isinstance(sort := self.sorts.get(value.name), core.TupleSort):
+            value = self.opened(value.name, sort, stmt)
         if not isinstance(value, core.TupleValue):
             raise Unsupported("a tuple that is not taken apart at once", stmt)
         for name, item in zip(stmt.names, value.items, strict=True):
             names[name] = item
 
-    def value(self, value: core.Value, names: Names, name: str = "t", parts: int = 0) -> core.Value:
+    # Values
+
+    def value(self, value: core.Value, names: Names, name: str = "t", parts: int = 0) -> core.Value | Closure:
         """A value whose parts have names; a call of the program's functions is written out."""
         match value:
             case core.Var():
                 return names.get(value.name, value)
-            case core.Call(callee=core.FnRef(name=called)) if called in self.functions:
-                values = tuple(self.value(a.value, names) for a in value.args)
-                return self.call(self.functions[called], values, value)
-            case core.Call(callee=core.FnRef()):
-                given = [core.Arg(a.span, a.name, self._operand(a.value, names)) for a in value.args]
-                return self._made(replace(value, args=tuple(given)), name, parts)
+            case core.Call(callee=core.Var(name=called)):
+                return self._applied(names.get(called, value.callee), value, names, name, parts)
+            case core.Call(callee=core.FnRef(name=called)) if called in self.functions and called not in self.closed:
+                return self.call(self.functions[called], self._values(value, names), value)
+            case core.Call(callee=core.FnRef(name="part")):
+                return self._part(value, names)
+            case core.Call():
+                given = [core.Arg(a.span, a.name, self.operand(a.value, names)) for a in value.args]
+                return self._made(replace(value, args=tuple(given)), name, parts or _results(value))
             case core.TupleValue() | core.ListValue():
-                return self._items(value, names)
-            case core.If() | core.Loop() | core.Call() | core.Lambda():
-                return self._made(renamed(value, names), name, parts)
+                return replace(value, items=tuple(self.operand(item, names) for item in value.items))
+            case core.If():
+                return self._if(value, names)
+            case core.Loop():
+                return self._loop(value, names)
+            case core.Lambda():
+                return Closure(value, dict(names))
             case core.TensorLit() | core.Load():
                 return self.name(value, value, name)
             case core.Number() | core.FnRef() | core.Text():
                 return value
-        return renamed(value, names)
+        return renamed(value, _plain(names))
 
-    def _items(self, value: core.TupleValue | core.ListValue, names: Names) -> core.Value:
-        return replace(value, items=tuple(self._operand(item, names) for item in value.items))
+    def operand(self, value: core.Value, names: Names) -> core.Value:
+        assert isinstance(value, Placed)
+        return self._plain(self.value(value, names), value)
 
-    def _operand(self, value: core.Value, names: Names) -> core.Value:
-        return self.value(value, names)
+    def _part(self, call: core.Call, names: Names) -> core.Value:
+        """One part of a tuple, which is taken apart."""
+        of, position = (a.value for a in call.args)
+        assert isinstance(position, core.SizeLit | core.Number)
+        if isinstance(of, core.Call) and of.callee == replace(of.callee, name="unstack"):
+            args = (of.args[0], core.Arg(call.span, "indices", position), *of.args[1:])
+            return self.operand(replace(of, callee=replace(of.callee, name="take"), args=_with_axis(args)), names)
+        value = self.operand(of, names)
+        if not isinstance(value, core.TupleValue | core.ListValue):
+            raise Unsupported("a tuple of which only a part is taken", call)
+        return value.items[int(position.value)]
 
     def _made(self, value: core.Value, name: str, parts: int) -> core.Value:
         """The name, or the names of the parts, of what is computed."""
         assert isinstance(value, Placed)
         if not parts:
             return self.name(value, value, name)
-        made = tuple(self.bind("part", "Tensor") for _ in range(parts))
+        made = tuple(self.bind("part") for _ in range(parts))
         self.stmts.append(core.Let(value.span, made, True, None, value))
         return core.TupleValue(value.span, tuple(core.Var(value.span, n) for n in made))
+
+    # Blocks
+
+    def _block(self, block: core.Block, names: Names) -> tuple[core.Value, core.Block]:
+        """What a block gives, and the block that gives the leaves of it."""
+        inner, names = self.inside(), dict(names)
+        for stmt in block.stmts:
+            inner.stmt(stmt, names)
+        result = inner.operand(block.result, names)
+        return result, replace(block, stmts=tuple(inner.stmts), result=joined(block, tuple(leaves(result))))
+
+    def _if(self, value: core.If, names: Names) -> core.Value:
+        cond = self.operand(value.cond, names)
+        result, then = self._block(value.then, names)
+        _, orelse = self._block(value.orelse, names)
+        return self._several(replace(value, cond=cond, then=then, orelse=orelse), result)
+
+    def _several(self, value: core.Value, like: core.Value) -> core.Value:
+        """What an `if` or a loop gives, of the form of `like`, each leaf under a name."""
+        assert isinstance(value, Placed)
+        sorts = [_sort(v) for v in leaves(like)]
+        made = tuple(self.bind("part" if len(sorts) > 1 else "t", s) for s in sorts)
+        is_tuple = len(made) != 1
+        told = is_tuple and any(s in _LEVELS for s in sorts)
+        sort = core.TupleSort(tuple(sorts)) if told else sorts[0] if not is_tuple and sorts[0] in _LEVELS else None
+        self.stmts.append(core.Let(value.span, made, is_tuple, sort, value))
+        return _formed(like, iter([core.variable(value.span, n, s) for n, s in zip(made, sorts, strict=True)]))
+
+    def _loop(self, loop: core.Loop, names: Names) -> core.Value:
+        outer, names, carries = names, dict(names), []
+        forms: list[core.Value] = []
+        for carry in loop.carries:
+            init = self.operand(carry.init, outer)
+            form = self._carried(carry.name, carry.sort, carry)
+            for leaf, value in zip(leaves(form), leaves(init), strict=True):
+                assert isinstance(leaf, core.Variable)
+                carries.append(core.Carry(carry.span, leaf.name, _sort(leaf), value))
+            names[carry.name] = form
+            forms.append(form)
+        index = None
+        if loop.index is not None:
+            index = self.bind(loop.index, core.SIZE)
+            names[loop.index] = core.SizeVar(loop.span, index)
+        cond = None if loop.cond is None else self._block(loop.cond, names)[1]
+        stacked = [replace(s, name=self.bind(s.name)) for s in renamed(loop.stacked, _plain(outer))]
+        made = replace(
+            loop,
+            index=index,
+            range=renamed(loop.range, _plain(outer)),
+            carries=tuple(carries),
+            invariant=renamed(loop.invariant, _plain(names)),
+            cond=cond,
+            stacked=tuple(stacked),
+            body=self._block(loop.body, names)[1],
+        )
+        forms += (core.Var(s.span, s.name) for s in stacked)
+        return self._several(made, joined(loop, tuple(forms)))
+
+    def _carried(self, name: str, sort: core.Sort, at: Placed) -> core.Value:
+        """What a carry is called in a turn, each leaf of one that is a tuple on its own."""
+        if isinstance(sort, core.TupleSort):
+            return core.TupleValue(at.span, tuple(self._carried(name, s, at) for s in sort.items))
+        return core.variable(at.span, self.bind(name, sort), sort)
+
+
+_LEVELS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
+
+
+def leaves(value: core.Value) -> Iterator[core.Value]:
+    """What a tuple is made of, tuples in it too."""
+    if isinstance(value, core.TupleValue):
+        for item in value.items:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def _formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
+    if isinstance(like, core.TupleValue):
+        return replace(like, items=tuple(_formed(item, values) for item in like.items))
+    return next(values)
+
+
+def joined(at: Placed, values: tuple[core.Value, ...]) -> core.Value:
+    return values[0] if len(values) == 1 else core.TupleValue(at.span, values)
+
+
+def _sort(value: core.Value) -> core.Sort:
+    """The sort of a leaf."""
+    if isinstance(value, core.SizeExpr):
+        return core.SIZE
+    if isinstance(value, core.ShapeExpr):
+        return core.SHAPE
+    if isinstance(value, core.DTypeExpr):
+        return core.DTYPE
+    return core.BOOL if isinstance(value, core.BoolExpr) else core.TENSOR
+
+
+def _plain(names: Names) -> dict[str, core.Value]:
+    return {n: v for n, v in names.items() if not isinstance(v, Closure)}
+
+
+def _with_axis(args: tuple[core.Arg, ...]) -> tuple[core.Arg, ...]:
+    """The arguments of `@unstack` with a place, as those of `@take`, which wants an axis."""
+    if len(args) > 2:
+        return (*args[:2], replace(args[2], name="axis"))
+    return (*args, core.Arg(args[0].span, "axis", core.SizeLit(args[0].span, 0)))
+
+
+def _results(call: core.Call) -> int:
+    """How many results a call of a primitive has that gives several; 0 where it gives one, or the call does not say it."""
+    row = lookup(call.callee.name.removeprefix("prelude."))
+    if row is None or row.results != "tuple":
+        return 0
+    results = row.dtypes.partition("->")[2]
+    if "..." not in results:
+        return results.count(",") + 1
+    given = {a.name or row.params[i].name: a.value for i, a in enumerate(call.args)}
+    for name, more in (("sizes", 0), ("xs", 0), ("indices", 1)):
+        if name in given:
+            said = given[name]
+            items = said.dims if isinstance(said, core.ShapeLit) else getattr(said, "items", None)
+            return 0 if items is None else len(items) + more
+    sections = given.get("sections")
+    return int(sections.value) if isinstance(sections, core.SizeLit | core.Number) else 0
 
 
 class Broken(Exception):
@@ -163,7 +374,7 @@ def spelt(*roots: Node) -> set[str]:
     """All names that stand in some trees."""
     found: set[str] = set()
     for node in walk(*roots):
-        for field in ("name", "tensor"):
+        for field in ("name", "tensor", "index"):
             if isinstance(name := getattr(node, field, None), str):
                 found.add(name)
         for field in ("names", "binds"):

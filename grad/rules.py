@@ -1,110 +1,44 @@
-"""What a primitive hands back to its operands, as Rx: by rules.txt, or by how the call is written."""
+"""What a primitive hands back to its operands, as Rx: by rules.txt, or by how the call is written (written.py)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from ..lang import core
 from ..lang.core_printer import print_expr
+from ..ops.dtypes_column import parse_dtypes
+from ..ops.model import TENSORS, Param, Primitive
+from .texts import Texts, items_of
+from .written import COMPOSED, LISTS, WRITTEN
 
-# The operands and attributes of a call by the names of their parameters, as text; absent ones are left out.
-Texts = dict[str, str]
-Rule = Callable[[Texts, core.Call], str | None]
+_WORD = re.compile(r"(?<![@.\w'])[A-Za-z_][\w']*(?!\s*=[^=])")
+_MAYBE = re.compile(r"<<(.*?)>>")
+_LOCAL = re.compile(r"let (?:\(([\w, ]+)\)|(\w+))|match_shape\(\w+, \[([\w, ]+)\]")
+# The conditions under which a row holds (attributes and their texts), and what it says.
+Row = tuple[tuple[tuple[str, str], ...], str]
 
 
 @cache
-def table() -> tuple[dict[str, dict[str, str]], frozenset[str]]:
-    """The expressions of rules.txt by primitive and operand, and the primitives that hand nothing back."""
-    rules: dict[str, dict[str, str]] = {}
+def table() -> tuple[dict[str, list[Row]], frozenset[str]]:
+    """The rows of rules.txt by `primitive.operand`, or by primitive where it is made of others; and the primitives that hand
+    nothing back."""
+    rows: dict[str, list[Row]] = {}
     still: set[str] = set()
-    for line in Path(__file__).with_name("rules.txt").read_text(encoding="utf-8").splitlines():
-        head, _, text = line.partition(" = ")
+    text = Path(__file__).with_name("rules.txt").read_text(encoding="utf-8")
+    for line in re.sub(r"\n +", "\0", re.sub(r" =\n +", " = ", text)).splitlines():
+        head, _, said = line.partition(" = ")
         if not line or line.startswith("#"):
             continue
-        name, _, operand = head.partition(".")
-        if operand:
-            rules.setdefault(name, {})[operand] = text
-        else:
-            still.add(name)
-    return rules, frozenset(still)
-
-
-def _kept(texts: Texts, what: str) -> str:
-    """What a reduction gives, with the axes that it left out as axes of one element."""
-    if texts.get("keepdims") == "true" or "axis" not in texts:
-        return what
-    return f"@expand_dims({what}, axis={texts['axis']})"
-
-
-def _axes(texts: Texts) -> str:
-    """The axes of a reduction, as its arguments say them."""
-    return f", axis={texts['axis']}" if "axis" in texts else ""
-
-
-def _sum(texts: Texts, call: core.Call) -> str:
-    return "@broadcast_to(" + _kept(texts, "g") + ", x.shape)"
-
-
-def _mean(texts: Texts, call: core.Call) -> str:
-    return f"@broadcast_to({_kept(texts, 'g')} / @sum(@ones_like(x){_axes(texts)}, keepdims=true), x.shape)"
-
-
-def _extreme(texts: Texts, call: core.Call) -> str:
-    """Those that are equal share."""
-    hit = f"@cast(x == {_kept(texts, 'out')}, g.dtype)"
-    return f"{hit} * ({_kept(texts, 'g')} / @sum({hit}{_axes(texts)}, keepdims=true))"
-
-
-def _logsumexp(texts: Texts, call: core.Call) -> str:
-    return f"{_kept(texts, 'g')} * @exp(x - {_kept(texts, 'out')})"
-
-
-def _var(texts: Texts, call: core.Call) -> str:
-    count = f"(@sum(@ones_like(x){_axes(texts)}, keepdims=true) - {texts.get('correction', '0.0')})"
-    return f"{_kept(texts, 'g')} * 2.0 * (x - @mean(x{_axes(texts)}, keepdims=true)) / {count}"
-
-
-def _permuted(texts: Texts, call: core.Call) -> str:
-    if "axes" not in texts:
-        return "@permute_dims(g)"
-    axes = [int(a) for a in texts["axes"].strip("[]").split(",")]
-    places = [a % len(axes) for a in axes]
-    return f"@permute_dims(g, axes={[places.index(i) for i in range(len(axes))]})"
-
-
-def _gelu(texts: Texts, call: core.Call) -> str | None:
-    if texts.get("approximate", '"none"') != '"none"':
-        return None
-    return "g * (0.5 * (1.0 + @erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * @exp(-0.5 * x * x))"
-
-
-def _cast(texts: Texts, call: core.Call) -> str:
-    return "@cast(g, x.dtype)"
-
-
-def _take(texts: Texts, call: core.Call) -> str | None:
-    """Rows by index: what was taken more than once is added up."""
-    if texts.get("axis") != "0":
-        return None
-    places = f"@size_to_tensor({texts['indices']})" if texts.get("indices kind") == "size" else texts["indices"]
-    if texts.get("indices kind") == "number":
-        return f"@put(@zeros_like(x), tensor([{texts['indices']}], int64), @expand_dims(g, axis=0), axis=0)"
-    if texts.get("indices kind") == "size":
-        return f"@put(@zeros_like(x), @expand_dims({places}, axis=0), @expand_dims(g, axis=0), axis=0)"
-    return f'@scatter_nd(@zeros_like(x), @expand_dims({places}, axis=-1), g, reduction="add")'
-
-
-def _embedding(texts: Texts, call: core.Call) -> str:
-    return f'@scatter_nd(@zeros_like(table), @expand_dims({texts["ids"]}, axis=-1), g, reduction="add")'
-
-
-WRITTEN: dict[tuple[str, str], Rule] = {
-    ("sum", "x"): _sum, ("mean", "x"): _mean, ("max", "x"): _extreme, ("min", "x"): _extreme, ("var", "x"): _var,
-    ("logsumexp", "x"): _logsumexp, ("permute_dims", "x"): _permuted, ("gelu", "x"): _gelu, ("cast", "x"): _cast,
-    ("take", "x"): _take, ("embedding", "table"): _embedding,
-}  # fmt: skip
+        names, *guards = re.split(r"(?<!,) ", head)
+        if not said:
+            still.add(line)
+        for name in names.split(", "):
+            held = tuple((a, b) for a, _, b in (g.partition("=") for g in guards))
+            rows.setdefault(name, []).append((held, said.replace("\0", "\n").strip()))
+    return rows, frozenset(still)
 
 
 def is_still(name: str) -> bool:
@@ -112,12 +46,119 @@ def is_still(name: str) -> bool:
     return name in table()[1]
 
 
-def expression(name: str, operand: str, texts: Texts, call: core.Call) -> str | None:
-    """What is handed back to an operand, or None where there is no rule."""
-    written = WRITTEN.get((name, operand))
-    return written(texts, call) if written is not None else table()[0].get(name, {}).get(operand)
+def _row(key: str, texts: Texts) -> str | None:
+    """What rules.txt says of a call."""
+    rows = table()[0].get(key, [])
+    return next((said for held, said in rows if said and all(texts.get(a) == b for a, b in held)), None)
 
 
-def printed(value: core.Value) -> str:
-    """A value of a call as text."""
-    return print_expr(value)
+def composition(name: str, texts: Texts, fresh: Callable[[str], str]) -> str | None:
+    """What a primitive is made of, for a call."""
+    written = COMPOSED.get(name)
+    text = (written(texts) if written is not None else None) or _row(name, texts)
+    return None if text is None else "\n".join(locals_apart(text, texts, fresh))
+
+
+def rule_of(name: str, operand: str, texts: Texts, items: tuple[core.Value, ...], place: int) -> str | None:
+    """What is handed back to an operand, or to one of a list, or None where there is no rule."""
+    if (name, operand) in LISTS:
+        return LISTS[name, operand](texts, [print_expr(i) for i in items], place)
+    written: Callable[[Texts], str | None] | None = WRITTEN.get(f"{name}.{operand}")
+    return written(texts) if written is not None else _row(f"{name}.{operand}", texts)
+
+
+def takes_floats(row: Primitive, operand: str) -> bool:
+    """Whether an operand may be of floats."""
+    places = [p.name for p in row.params if p.kind in TENSORS]
+    word = parse_dtypes(row.dtypes).inputs[places.index(operand)] if operand in places else None
+    return word is not None and (not word.classes or bool(_FLOATS & set(word.classes)))
+
+
+_FLOATS = frozenset({
+    "any", "numeric", "inexact", "floating", "real", "ordered", "float16", "bfloat16", "float32", "float64",
+})  # fmt: skip
+
+
+def texts_of(row: Primitive, call: core.Call) -> tuple[Texts, dict[str, core.Value]]:
+    """The words of a rule for a call, and its arguments by the names of their parameters."""
+    given = {a.name or row.params[i].name: a.value for i, a in enumerate(call.args)}
+    texts: Texts = {}
+    for param in row.params:
+        value = given.get(param.name)
+        if value is not None:
+            texts |= _said(param, value)
+        else:
+            texts[param.name] = _default(param.default)
+    if "keepdims" in texts:
+        is_kept = texts["keepdims"] == "true" or texts.get("axis", "none") == "none"
+        for name in ("g", "out"):
+            texts[f"{name}'"] = name if is_kept else f"@expand_dims({name}, axis={texts['axis']})"
+    return texts, given
+
+
+def _said(param: Param, value: core.Value) -> Texts:
+    """The word for a parameter, those for the items of a list, and what kind of value it is."""
+    texts = {param.name: print_expr(value), f"{param.name} kind": _kind(value)}
+    if param.kind == "float" and isinstance(value, core.Number):
+        texts[param.name] = _default(float(value.value))
+    for i, item in enumerate(items_of(texts[param.name]) or ()):
+        texts[f"{param.name}_{i}"] = item
+        if item.startswith("("):
+            texts |= {f"{param.name}_{i}_{j}": t for j, t in enumerate(items_of(f"[{item[1:-1]}]") or ())}
+    return texts
+
+
+def _kind(value: core.Value) -> str:
+    if isinstance(value, core.SizeLit | core.Number):
+        return "number"
+    return "tensor" if isinstance(value, core.Var | core.TensorLit) else "size"
+
+
+def _default(default: object) -> str:
+    match default:
+        case None:
+            return "none"
+        case bool():
+            return str(default).lower()
+        case str():
+            return f'"{default}"'
+    return str(default).replace("inf", "1e999")
+
+
+def words_of(text: str) -> set[str]:
+    """The names that stand in a text."""
+    return set(_WORD.findall(text))
+
+
+def filled(text: str, words: Texts) -> str:
+    """A text with the words put into the places of names; what stands in << >> is left out where part of it is not given."""
+
+    def part(found: re.Match[str]) -> str:
+        return "" if any(words.get(w) == "none" for w in words_of(found[1])) else found[1]
+
+    return _WORD.sub(lambda found: words.get(found.group(), found.group()), _MAYBE.sub(part, text))
+
+
+def locals_apart(text: str, words: Texts, fresh: Callable[[str], str]) -> list[str]:
+    """A text filled in, each statement of its own and the result last; what it binds gets names of its own."""
+    *stmts, last = _split(text)
+    words, made = dict(words), []
+    for stmt in stmts:
+        found = _LOCAL.match(stmt)
+        assert found is not None
+        new = [n for group in found.groups() if group for n in re.split(r",\s*", group) if n not in ("_", "")]
+        before, words = words, words | {n: fresh(n) for n in new}
+        head = filled(found.group(), words if stmt.startswith("let") else before | {n: words[n] for n in new})
+        made.append(
+            head + filled(stmt[found.end() :], before | ({n: words[n] for n in new} if "match" in head else {}))
+        )
+    return [*made, filled(last, words)]
+
+
+def _split(text: str) -> list[str]:
+    """The statements of a text, and its result."""
+    parts = []
+    while text.startswith(("let ", "match_shape", "assert ")):
+        stmt, _, text = text.partition("\n")
+        parts.append(stmt)
+    return [*parts, text]

@@ -50,7 +50,7 @@ VIEWS: dict[str, str] = {
     **dict.fromkeys(
         ("permute_dims", "matrix_transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze", "broadcast_to", "slice",
          "split", "broadcast_arrays", "meshgrid", "unstack", "flip", "diagonal", "truncate", "frame", "identity", "dropout",
-         "real", "imag", "positive", "part"),
+         "stop_gradient", "real", "imag", "positive", "part"),
         "always",
     ),
     **dict.fromkeys(

@@ -17,6 +17,7 @@ from ..lang.given import Given, read_given
 from ..lang.node import replace
 from ..lang.parser import unread
 from ..lang.render import diagnostics_lines, render_text
+from ..lang.source import Source
 from ..lang.styled import Line
 from ..pipeline import Report
 from ..simplify.known.outcome import Options as CheckOptions
@@ -197,9 +198,17 @@ def module_of(
     if report.unmet:
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
-        return Module(report.checked, files, allow_extern, entry_check, like, copy, engine, device)
+        module = Module(report.checked, files, allow_extern, entry_check, like, copy, engine, device)
     except RxError as problem:  # weights that are not there, or what an engine has no way for
         raise CheckError(problem.diagnostics) from None
+
+    def further(source: Source, text: str) -> Module:
+        whole = Source(source.name, f"{source.text.rstrip()}\n{text}\n")
+        checked = pipeline.check_source(whole, files, files.roots, options)
+        return module_of(checked, files, allow_extern, options, None, like, copy, engine, device)
+
+    module._further = further
+    return module
 
 
 __all__ = [

@@ -30,6 +30,7 @@ from ..lang import core
 from ..lang.checked import Checked
 from ..lang.display import Displayed
 from ..lang.files import Files
+from ..lang.source import Source
 from ..lang.styled import Line, said
 from ..lang.summary import plural
 from ..simplify.on_shapes import ArgumentShape
@@ -148,6 +149,30 @@ class Function(Displayed):
         made = export(machine.program, self._core, machine.code, checks=checks, opset=opset)
         Path(path).write_bytes(made.model.SerializeToString(deterministic=True))
 
+    def grad(self, *names: str) -> Function:
+        """Its gradient in the parameters that are named: a function with the same parameters, checked like any other, as
+        `grad @f wrt ...` in the program is. Raises CheckError where there is none."""
+        return self._derived("grad", names)
+
+    def value_and_grad(self, *names: str) -> Function:
+        """The same, which gives its value first."""
+        return self._derived("value_and_grad", names)
+
+    def vjp(self, *names: str) -> Function:
+        """The same of a function whose result is no scalar: its last parameter is what is handed back to the result."""
+        return self._derived("vjp", names)
+
+    def _derived(self, kind: str, names: tuple[str, ...]) -> Function:
+        __tracebackhide__ = True
+        key = f"{kind} @{self.__name__} wrt {', '.join(names)}"
+        made = self._module._gradients
+        if key not in made:
+            name = f"{kind}_{self.__name__}".replace(".", "_")
+            while name in self._module:
+                name += "_"
+            made[key] = self._module._further(self._core.span.source, f"@{name} = {key}")[name]
+        return made[key]
+
     def __repr__(self) -> str:
         return f"<rx function {self.signature or '@' + self.__name__}>"
 
@@ -251,6 +276,9 @@ class Module(Displayed):
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
         )
         self._made: dict[str, Function] = {}
+        self._gradients: dict[str, Function] = {}
+        # The program with more text in one of its files, as a module.
+        self._further: Callable[[Source, str], Module]
         self._runner: Any = None
         if engine != "numpy":
             self._runner = self._on(engine, device)

@@ -85,7 +85,9 @@ class Branches(Part):
     def _taken(self, frame: Frame, expr: core.If, known: bool, env: Env) -> tuple[Entry, core.Value]:
         """The condition is decided: the other arm is dropped, with a note."""
         arm, dropped = (expr.then, expr.orelse) if known else (expr.orelse, expr.then)
-        if not frame.quiet and (dropped.stmts or isinstance(dropped.result, core.Call)):
+        # That of a gradient stands where its condition does: nobody wrote it.
+        written = dropped.span != expr.cond.span and (dropped.stmts or isinstance(dropped.result, core.Call))
+        if not frame.quiet and written:
             self.prover.log.remark(claims.dropped(self.prover.function, dropped, expr.cond.span, known))
         inner = dict(env)
         since = self.bindings.mark()

@@ -264,7 +264,7 @@ class Loops(Part):
         self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, older: int, scope: Sayable
     ) -> tuple[list[Status], tuple[Shared, ...], core.Block, tuple[core.Stacked, ...]]:
         """The same of a loop without a turn: nothing in it fails, and it is read for the types alone that only a turn tells."""
-        if not frame.quiet:
+        if not frame.quiet and loop.body.span != loop.span:
             self.prover.log.remark(never_run(self.prover.function, loop))
         stacked = loop.stacked
         if any(s.dtype is None for s in stacked):

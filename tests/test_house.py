@@ -210,7 +210,7 @@ OTHER_WORDS = {
 PATTERNS = {
     "source text": "lang/lexer lang/rows lang/build lang/given lang/weights lang/walk lang/no_rule desugar/symbols "
     "desugar/binding ops/registry ops/dtypes_column ops/spelling ops/rules/onnx_strings simplify/bindings simplify/program "
-    "simplify/messages/entry_checks grad/differentiate editor/completion editor/pieces editor/positions python/declared "
+    "simplify/messages/entry_checks grad/rules editor/completion editor/pieces editor/positions python/declared "
     "python/notation python/reading python/lookup python/places cli/annotated lang/python_def "
     "interp/values interp/kernels/onnx_strings frontends/onnx/operators/strings",
     "sizes and conditions": "lang/expressions simplify/solver/exprs frontends/onnx/dims frontends/onnx/dynamic",

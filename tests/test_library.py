@@ -103,6 +103,7 @@ DEFINED: dict[str, tuple[dict[str, Any], Any, Callable[..., Any]]] = {
     "size_to_tensor": ({"n": 7}, 7, same),
     "item": ({"t": np.array(7)}, 7, same),
     "identity": ({"x": X}, X, same),
+    "stop_gradient": ({"x": X}, X, same),
     "matrix_transpose": ({"x": X}, X.T, same),
     "outer": ({"x": X[0], "y": X[1]}, np.outer(X[0], X[1]), same),
     "sum_to": ({"x": X, "shape": (1, 3)}, X.sum(0, keepdims=True), same),

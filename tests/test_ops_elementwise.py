@@ -66,6 +66,7 @@ UNARY: dict[str, tuple[Any, tuple[str, ...]]] = {
     "round": (np.round, NUMERIC),
     "trunc": (np.trunc, REAL),
     "identity": (lambda x: x, ops.EVERY),
+    "stop_gradient": (lambda x: x, ops.EVERY),
     "logical_not": (lambda x: x == 0, ("bool",)),
     "bitwise_invert": (np.invert, ops.BITS),
     "isnan": (lambda x: x != x, NUMERIC),

@@ -20,6 +20,11 @@ def positive(ops: Ops, x: Array) -> Array:
     return ops.identity(x)
 
 
+@composed("stop_gradient")
+def stop_gradient(ops: Ops, x: Array) -> Array:
+    return ops.identity(x)
+
+
 @composed("dropout")
 def dropout(ops: Ops, x: Array, ratio: float) -> Array:
     return ops.identity(x)

@@ -298,6 +298,7 @@ _OWN: dict[str, Any] = {
     "conv_transpose1d": _conv_transpose(F.conv_transpose1d, 1), "conv_transpose2d": _conv_transpose(F.conv_transpose2d, 2),
     "linear": _linear, "layer_norm": _layer_norm, "gelu": _gelu, "relu": torch.relu, "sigmoid": torch.sigmoid,
     "silu": F.silu, "erf": torch.erf, "rsqrt": torch.rsqrt, "topk": _topk, "put": _put,
+    "stop_gradient": torch.detach,
     "take_along_axis": _take_along_axis, "cumulative_sum": _cumulative_sum, "tril": torch.tril, "triu": torch.triu,
     "softmax": lambda x, axis: torch.softmax(x, axis), "log_softmax": lambda x, axis: torch.log_softmax(x, axis),
     "einsum": lambda equation, xs: torch.einsum(equation, *xs),

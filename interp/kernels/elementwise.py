@@ -149,6 +149,11 @@ def identity(x: Array) -> Array:
     return np.asarray(x)
 
 
+@kernel("stop_gradient")
+def stop_gradient(x: Array) -> Array:
+    return np.asarray(x)
+
+
 @kernel("pow")
 @quiet
 def pow_(x: Array, y: Array) -> Array:

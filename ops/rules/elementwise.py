@@ -251,6 +251,14 @@ register(
     )
 )  # fmt: skip
 
+register(
+    Primitive(
+        "stop_gradient", parse_params("x: tensor"), "T:any -> T", _itself,
+        "x itself, which a gradient takes for a constant. JAX's `stop_gradient`, PyTorch's `detach`.\n\n" + _SAME,
+        elementwise=True, selects="x",
+    )
+)  # fmt: skip
+
 for _name, _dtypes, _onnx, _track, _doc in _UNARY:
     _doc = f"{_doc}\n\n{_SAME}"
     _rule = _unary(_track, DTYPES["bool"] if _dtypes.endswith("bool") else None, _ENDS.get(_name))

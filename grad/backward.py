@@ -1,0 +1,272 @@
+"""What comes after a function in its gradient: lines of Rx that hand back to each operand what its result was handed."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+
+from ..lang import core
+from ..lang.core_printer import print_expr, print_stmt
+from ..lang.node import Node, replace
+from ..lang.source import Placed
+from ..lang.walk import rewrite
+from ..ops.registry import lookup
+from .flat import Broken, Flat, Names, Unsupported, leaves, spelt, tensors
+from .loops import Kept, changed_by_turns, kept
+from .rules import composition, filled, is_still, locals_apart, rule_of, takes_floats, texts_of, words_of
+
+Translate = Callable[[str], core.Program]
+# What was handed to a name, by names of cotangents.
+Handed = dict[str, list[str]]
+
+
+class Backward:
+    """What comes after the statements of `flat`: lines of Rx, each with the call that it belongs to."""
+
+    def __init__(self, flat: Flat, translate: Translate, params: frozenset[str]) -> None:
+        self.flat = flat
+        self.translate = translate
+        self.params = params
+        self.lines: list[tuple[str, Placed]] = []
+        self.kept: dict[str, Kept] = {}
+
+    def write(
+        self, gradient: core.Gradient, out: list[core.Var], seeds: list[core.Var], wanted: list[str]
+    ) -> tuple[str, ...]:
+        """The names of the gradients that are asked for; `seeds` are the cotangents that a caller gives."""
+        active = set(wanted)
+        self.flat.stmts[:], steps = self.steps(self.flat.stmts, active, keep=True)
+        handed: Handed = {}
+        for made, seed in zip(out, seeds, strict=bool(seeds)):
+            self.say(f"assert {seed.name}.shape == {made.name}.shape", gradient)
+            self.say(f"assert {seed.name}.dtype == {made.name}.dtype", gradient)
+            handed.setdefault(made.name, []).append(seed.name)
+        if not seeds:
+            handed[out[0].name] = [self.let(f"@ones_like({out[0].name})", gradient)]
+        self._back(steps, handed, active)
+        return tuple(self.whole(handed, name, gradient) for name in wanted)
+
+    # Which statements the gradient goes through
+
+    def steps(
+        self, stmts: Iterable[core.Stmt], active: set[str], keep: bool = False
+    ) -> tuple[list[core.Stmt], list[core.Let]]:
+        """The statements, and those of them that what is `active` goes through, to which they add. With `keep` loops are made
+        to keep what their turns begin with."""
+        found, every = [], []
+        for stmt in stmts:
+            made = stmt
+            if isinstance(stmt, core.Let) and tensors(stmt.value) & active and (changed := self.changed(stmt, active)):
+                if keep and isinstance(stmt.value, core.Loop):
+                    made, plan = kept(self, stmt, stmt.value, active)
+                    self.kept[made.names[0]] = plan
+                assert isinstance(made, core.Let)
+                found.append(made)
+                active |= changed
+            every.append(made)
+        return every, found
+
+    def changed(self, let: core.Let, active: set[str]) -> set[str]:
+        """The names of a statement that change with what is active."""
+        value = let.value
+        if isinstance(value, core.Call):
+            return set() if is_still(_primitive(value)) or not _reaches(value) else set(let.names)
+        if isinstance(value, core.If):
+            arms = [self._ends(arm, active) for arm in (value.then, value.orelse)]
+            return {n for n, *ends in zip(let.names, *arms, strict=True) if any(ends)}
+        if isinstance(value, core.Loop):
+            inner, ends = changed_by_turns(self, value, active)
+            starts = [c.name in inner for c in value.carries] + [False] * len(value.stacked)
+            return {n for n, first, end in zip(let.names, starts, ends, strict=True) if first or end}
+        return set(let.names) if let.sort is None else set()
+
+    def _ends(self, block: core.Block, active: set[str]) -> list[bool]:
+        """Which of the results of a block change."""
+        inner = set(active)
+        self.steps(block.stmts, inner)
+        return [isinstance(v, core.Var) and v.name in inner for v in leaves(block.result)]
+
+    def reached(self, stmts: Iterable[core.Stmt], ends: Iterable[core.Value], active: set[str]) -> set[str]:
+        """The active names that the given ones are made of."""
+        inner = set(active)
+        _, steps = self.steps(stmts, inner)
+        live = {v.name for v in ends if isinstance(v, core.Var)} & inner
+        for let in reversed(steps):
+            if live & set(let.names):
+                live |= tensors(let.value) & inner
+        return live
+
+    # What is handed back
+
+    def _back(self, steps: list[core.Let], handed: Handed, active: set[str]) -> None:
+        for let in reversed(steps):
+            if not any(n in handed for n in let.names):
+                continue
+            if isinstance(let.value, core.Call):
+                self._call(let, let.value, handed, active)
+            elif isinstance(let.value, core.If):
+                self._choice(let, let.value, handed, active)
+            elif isinstance(let.value, core.Loop):
+                self.kept[let.names[0]].back(self, let, handed, active)
+            elif isinstance(let.value, core.Var):
+                handed.setdefault(let.value.name, []).append(self.whole(handed, let.names[0], let))
+            else:
+                raise Unsupported("this", let)
+
+    def _call(self, let: core.Let, call: core.Call, handed: Handed, active: set[str]) -> None:
+        name = _primitive(call)
+        row = lookup(name)
+        if row is None:
+            if name in self.flat.functions or name in self.flat.lists:
+                raise Unsupported(f"`@{name}`", call)
+            raise Broken
+        texts, given = texts_of(row, call)
+        texts |= {"out": let.names[0], **{f"out{i}": n for i, n in enumerate(let.names)}}
+        if row.results == "tuple" and not let.is_tuple:
+            raise Unsupported(f"`@{name}` of which it is not known how many results it has", call)
+        made = composition(name, texts, self.flat.fresh)
+        if made is not None:
+            self._composed(let, call, made, handed, active)
+            return
+        for operand, value in given.items():
+            items = value.items if isinstance(value, core.ListValue) else (value,)
+            for i, item in enumerate(items):
+                if not isinstance(item, core.Var) or item.name not in active or not takes_floats(row, operand):
+                    continue
+                rule = rule_of(name, operand, texts, items, i)
+                if rule is None:
+                    raise Unsupported(f"`@{name}`", call)
+                got = self._ruled(rule, let, call, texts, handed)
+                handed.setdefault(item.name, []).append(got)
+
+    def _ruled(self, rule: str, let: core.Let, call: core.Call, texts: dict[str, str], handed: Handed) -> str:
+        """What a rule gives, under a name."""
+        words = dict(texts)
+        for i, name in enumerate(let.names):
+            used = {"g", "g'"} if not let.is_tuple else {f"g{i}"}
+            if used & words_of(rule):
+                words[min(used)] = self.whole(handed, name, call)
+        words |= {f"{n}'": filled(texts[f"{n}'"], words) for n in ("g", "out") if f"{n}'" in texts}
+        *stmts, last = locals_apart(rule, words, self.flat.fresh)
+        for text in stmts:
+            self.say(text, call)
+        return last if last.isidentifier() else self.let(last, call)
+
+    def _composed(self, let: core.Let, call: core.Call, text: str, handed: Handed, active: set[str]) -> None:
+        """A call whose primitive is made of others: these are written out."""
+        words = words_of(text)
+        params = {n: s for n, s in self.flat.sorts.items() if n in words}
+        head = ", ".join(f"{n} : {_sort(s)}" for n, s in params.items())
+        made = self.translate(f"@back = fn({head}) {{\n{text}\n}}")
+        inner = self.flat.inside()
+        args = tuple(core.variable(call.span, n, s) for n, s in params.items())
+        [function] = (f for f in made.functions if f.name == "back")
+        result = inner.call(rewrite(function, lambda node: _placed(node, call)), args, call)
+        given: Handed = {}
+        for name, leaf in zip(let.names, leaves(result), strict=True):
+            if name in handed and isinstance(leaf, core.Var):
+                given.setdefault(leaf.name, []).append(self.whole(handed, name, call))
+        inside = set(active)
+        got = self.region(inner.stmts, given, inside)
+        for name in active & set(got):
+            handed.setdefault(name, []).extend(got[name])
+
+    def region(self, stmts: Iterable[core.Stmt], handed: Handed, active: set[str]) -> Handed:
+        """Statements once more, and then what they hand back, where something was handed to their results."""
+        again, steps = self.steps(stmts, active, keep=True)
+        for stmt in again:
+            self.say(print_stmt(stmt), stmt)
+        self._back(steps, handed, active)
+        return handed
+
+    def _choice(self, let: core.Let, choice: core.If, handed: Handed, active: set[str]) -> None:
+        """An arm is run again, and what it is made of backwards, where it was taken."""
+        arms = choice.then, choice.orelse
+        asked = [i for i, n in enumerate(let.names) if n in handed]
+        given = {i: self.whole(handed, let.names[i], choice) for i in asked}
+        ends = [tuple(leaves(arm.result)) for arm in arms]
+        reached = [self.reached(arm.stmts, [e[i] for i in asked], active) for arm, e in zip(arms, ends, strict=True)]
+        wanted = [n for n in self.flat.sorts if n in active and any(n in r for r in reached)]
+        names = [self.flat.bind("g") for _ in wanted]
+        if not names:
+            return
+        head = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        self.say(f"let {head} = if ({print_expr(choice.cond)}) {{", choice)
+        for arm, end in zip(arms, ends, strict=True):
+            inner: Handed = {}
+            for i in asked:
+                if isinstance(leaf := end[i], core.Var):
+                    inner.setdefault(leaf.name, []).append(given[i])
+            got = self.region(arm.stmts, inner, set(active))
+            results = [self.whole(got, n, choice) for n in wanted]
+            self.say(results[0] if len(names) == 1 else f"({', '.join(results)})", choice)
+            self.say("} else {" if arm is choice.then else "}", choice)
+        for name, made in zip(wanted, names, strict=True):
+            handed.setdefault(name, []).append(made)
+
+    def whole(self, handed: Handed, name: str, at: Placed) -> str:
+        """The sum of all that was handed to a name."""
+        parts = handed.get(name, [])
+        if not parts:
+            return self.let(f"@zeros_like({name})", at)
+        total = parts[0]
+        for part in parts[1:]:
+            total = self.let(f"{total} + {part}", at)
+        handed[name] = [total]
+        return total
+
+    # Lines
+
+    def let(self, text: str, at: Placed) -> str:
+        name = self.flat.bind("g")
+        self.say(f"let {name} = {text}", at)
+        return name
+
+    def say(self, text: str, at: Placed) -> None:
+        self.lines.append((text, at))
+
+    def core(self, gradient: core.Gradient) -> tuple[tuple[core.Stmt, ...], Names]:
+        """The lines as statements, each at the place of the call that it belongs to, and what their names stand for."""
+        text = "\n".join(t for t, _ in self.lines)
+        words = words_of(text)
+        bound = {n for s in self.flat.stmts for n in core.bound_names(s)}
+        outer = {n: s for n, s in self.flat.sorts.items() if n in words and (n in bound or n in self.params)}
+        head = ", ".join(f"{n} : {_sort(s)}" for n, s in outer.items())
+        start = f"@back = fn({head}) {{\n"
+        made = self.translate(f"{start}{text}\n0.0\n}}")
+        [function] = (f for f in made.functions if f.name == "back")
+        ends = list(accumulate((len(t) + 1 for t, _ in self.lines), initial=len(start)))
+        places = [gradient, *(at for _, at in self.lines), gradient]
+
+        def placed(node: Node) -> Node:
+            return _placed(node, places[bisect(ends, node.span.start)]) if isinstance(node, Placed) else node
+
+        stmts = rewrite((*function.checks, *function.body.stmts), placed)
+        inner = Flat({}, self.flat.taken - spelt(*stmts) | set(outer))
+        names: Names = {}
+        for stmt in stmts:
+            inner.stmt(stmt, names)
+        return tuple(inner.stmts), names
+
+
+def _placed(node: Node, at: Placed) -> Node:
+    return replace(node, span=at.span) if isinstance(node, Placed) else node
+
+
+def _sort(sort: core.Sort) -> str:
+    assert isinstance(sort, core.BaseSort)
+    return sort.name
+
+
+def _primitive(call: core.Call) -> str:
+    return call.callee.name.removeprefix("prelude.")
+
+
+def _reaches(call: core.Call) -> bool:
+    """Whether the result is one of floats as far as the call itself says."""
+    for arg in call.args:
+        if isinstance(arg.value, core.DTypeLit) and arg.value.dtype.kind == "complex":
+            raise Unsupported("a tensor of complex numbers", call)
+    dtype = next((a.value for a in call.args if isinstance(a.value, core.DTypeLit)), None)
+    return dtype is None or dtype.dtype.kind == "float"

@@ -1,0 +1,416 @@
+"""Rules that depend on how a call is written: on how many axes it names, or in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import windows
+from .texts import Texts, Written, args_of, axes_of, items_of, list_of, moved
+
+_MOVED = ("tile", "repeat_each", "diagonal", "gather_nd")
+
+
+def _permuted(texts: Texts) -> str | None:
+    axes = axes_of(texts["axes"])
+    if axes is None:
+        return "@permute_dims(g)" if texts["axes"] == "none" else None
+    places = [a % len(axes) for a in axes]
+    return f"@permute_dims(g, axes={[places.index(i) for i in range(len(axes))]})"
+
+
+def _rolled(texts: Texts) -> str | None:
+    shifts = items_of(texts["shift"])
+    back = ", ".join(f"0 - (shift_{i})" for i in range(len(shifts or ())))
+    return None if shifts is None else f"@roll(g, [{back}]<<, axis=axis>>)"
+
+
+def _around(axis: int, middle: str) -> tuple[str, str, str]:
+    """The sizes of x around an axis: names that a pattern binds, the pattern, and the sizes with others in the middle."""
+    names = [f"d{i}" for i in range(axis if axis >= 0 else -axis - 1)]
+    sides = [*names, "n", "*rest"] if axis >= 0 else ["*rest", "n", *names]
+    made = [middle if s == "n" else s for s in sides]
+    return ", ".join([*names, "n", "rest"]), ", ".join(sides), ", ".join(m for m in made if m)
+
+
+def _taken(texts: Texts) -> str | None:
+    """Rows by index: what was taken more than once is added up."""
+    axis = 0 if texts["axis"] == "none" else int(texts["axis"])
+    kind = texts["indices kind"]
+    if kind == "tensor":
+        bound, sides, made = _around(axis, "places.dim(0)")
+        return (
+            "let places = @reshape(indices, [-1])\n"
+            f"match_shape(x, [{bound}], [{sides}])\n"
+            f"let rows = @moveaxis(@reshape(g, [{made}]), {axis}, 0)\n"
+            f"let whole = @zeros_like(@moveaxis(x, {axis}, 0))\n"
+            f'@moveaxis(@scatter_nd(whole, @expand_dims(places, axis=-1), rows, reduction="add"), 0, {axis})'
+        )
+    index = texts["indices"]
+    place = f"tensor([{index}], int64)" if kind == "number" else "@expand_dims(@size_to_tensor(indices), axis=0)"
+    return f"@put(@zeros_like(x), {place}, @expand_dims(g, axis={axis}), axis={axis})"
+
+
+def _put_updates(texts: Texts) -> str:
+    """Of several updates of one place the last one counts."""
+    axis = int(texts["axis"])
+    return (
+        "let place = @arange(indices.dim(0))\n"
+        f"let last = @take(@put(@zeros([x.dim({axis})], int64), indices, place), indices, axis=0)\n"
+        f"let rows = @moveaxis(@take(g, indices, axis={axis}), {axis}, -1)\n"
+        f"@moveaxis(@where(last == place, rows, 0.0), -1, {axis})"
+    )
+
+
+def _sliced(texts: Texts) -> str | None:
+    """Of one axis: the entries stand where they were taken from."""
+    axes = [0] if texts["axes"] == "none" else axes_of(texts["axes"])
+    if axes is None or len(axes) != 1 or not {"starts_0", "stops_0"} <= texts.keys():
+        return None
+    cut = f"@slice(@arange(x.dim({axes[0]})), starts=starts, stops=stops<<, steps=steps>>, forward=forward)"
+    return f"@put(@zeros_like(x), {cut}, g, axis={axes[0]})"
+
+
+def _sliced_by_axes(texts: Texts) -> str | None:
+    """Several axes one after the other."""
+    starts, stops, steps = (items_of(texts[n]) for n in ("starts", "stops", "steps"))
+    if starts is None or stops is None or len(starts) < 2 or (steps is None and texts["steps"] != "none"):
+        return None
+    axes = list(range(len(starts))) if texts["axes"] == "none" else axes_of(texts["axes"])
+    made = "x"
+    for i, axis in enumerate(axes or ()):
+        step = "" if steps is None else f", steps=[steps_{i}]"
+        made = f"@slice({made}, starts=[starts_{i}], stops=[stops_{i}], axes=[{axis}]{step}, forward=forward)"
+    return made
+
+
+def _padded(texts: Texts) -> str | None:
+    pads = items_of(texts["pads"])
+    if pads is None:
+        return None
+    if texts["mode"] != '"constant"':
+        return moved("pad")(texts)
+    axes = list(range(len(pads))) if texts["axes"] == "none" else axes_of(texts["axes"])
+    befores = [f"pads_{i}_0" for i in range(len(pads))]
+    if axes is None or not texts.keys() >= set(befores) or len(axes) != len(pads):
+        return None
+    ends = [f"{b} + x.dim({a})" for b, a in zip(befores, axes, strict=True)]
+    return f"@slice(g, starts={list_of(befores)}, stops={list_of(ends)}, axes={axes})"
+
+
+def _padding(texts: Texts) -> str | None:
+    """What is put around is handed what the middle is not."""
+    middle = _padded(texts)
+    return None if middle is None else f"@sum_to(@sum(g) - @sum({middle}), value.shape)"
+
+
+def _repeated(texts: Texts) -> str | None:
+    if texts["axis"] == "none":
+        return moved("repeat")(texts)
+    axis = int(texts["axis"])
+    bound, sides, made = _around(axis, "n, repeats")
+    summed = axis + 1 if axis >= 0 else axis
+    return f"match_shape(x, [{bound}], [{sides}])\n@sum(@reshape(g, [{made}]), axis={summed})"
+
+
+def _parts(join: str) -> Written:
+    """The parts as one again."""
+
+    def rule(texts: Texts) -> str:
+        handed = [n.replace("out", "g") for n in texts if n[:3] == "out" and n[3:].isdigit()]
+        return f"@{join}({list_of(handed)}, axis=axis)"
+
+    return rule
+
+
+def _windows_written(texts: Texts) -> str | None:
+    """What stands in the windows, by the rank of x; of several updates of one place the last one counts."""
+    if texts["reduction"] not in ('"none"', '"add"'):
+        return None
+    gone = [] if texts["collapse"] == "none" else axes_of(texts["collapse"]) or []
+    made = ""
+    for rank in range(4, 0, -1):
+        kept = [a for a in range(rank) if a not in [c % rank for c in gone]]
+        sizes = list_of(f"updates.dim({kept.index(a) - len(kept)})" if a in kept else "1" for a in range(rank))
+        read = f"@gather_slices({{}}, starts, {sizes}<<, collapse=collapse>>)"
+        one = read.format("g")
+        if texts["reduction"] == '"none"':
+            one = f"@where({read.format('last')} == place, {one}, 0.0)"
+        made = f"if (x.rank == {rank}) {{ {one} }} else {{ {made} }}" if made else one
+    return (
+        "let flat = @reshape(updates, [-1])\n"
+        "let place = @reshape(@arange(flat.dim(0)), updates.shape)\n"
+        f"let last = @scatter_slices(@zeros_like(x, int64), starts, place<<, collapse=collapse>>)\n{made}"
+    )
+
+
+def _updated(texts: Texts) -> str | None:
+    starts = items_of(texts["starts"])
+    if starts is None:
+        return None
+    stops = [f"starts_{i} + update.dim({i})" for i in range(len(starts))]
+    return f"@slice(g, starts=starts, stops={list_of(stops)})"
+
+
+def _multiplied(texts: Texts) -> str | None:
+    """All other elements multiplied, those before by those behind: there may be zeros."""
+    axes = axes_of(texts["axis"])
+    if axes is None or len(axes) != 1:
+        return None
+    others = [f"@cumulative_prod(x, axis={axes[0]}, exclusive=true, reverse={r})" for r in ("false", "true")]
+    return f"g' * {others[0]} * {others[1]}"
+
+
+def _multiplied_by_axes(texts: Texts) -> str | None:
+    if texts["dtype"] != "none":
+        return _in_dtype("prod")(texts)
+    axes = axes_of(texts["axis"])
+    if axes is None:
+        made = "@prod(@reshape(x, [-1]), axis=0)"
+        return f"@reshape({made}, @sum(x, keepdims=true).shape)" if texts["keepdims"] == "true" else made
+    if len(axes) == 1:
+        return None
+    made = "x"
+    for axis in axes:
+        made = f"@prod({made}, axis={axis}, keepdims=true)"
+    return made if texts["keepdims"] == "true" else f"@squeeze({made}, axis={axes})"
+
+
+def _in_dtype(name: str) -> Written:
+    def rule(texts: Texts) -> str | None:
+        if texts["dtype"] == "none":
+            return None
+        return f"@{name}({args_of(texts, x='@cast(x, dtype)', dtype='none')})"
+
+    return rule
+
+
+def _running(name: str, step: str, first: str) -> Written:
+    """One after the other, as a loop."""
+
+    def rule(texts: Texts) -> str | None:
+        if texts.get("dtype", "none") != "none":
+            return _in_dtype(f"cumulative_{name}")(texts)
+        if texts.get("include_initial", "false") == "true":
+            return None
+        axis = texts["axis"] if texts["axis"] != "none" else "0"
+        rows = f"@moveaxis(x, {axis}, 0)"
+        rows = f"@flip({rows}, axis=0)" if texts["reverse"] == "true" else rows
+        gives = "(@{0}(c', r'), c')" if texts.get("exclusive") == "true" else "(@{0}(c', r'), @{0}(c', r'))"
+        made = "@flip(made, axis=0)" if texts["reverse"] == "true" else "made"
+        return (
+            f"let rows = {rows}\n"
+            f"let first = @full_like(@sum(rows, axis=0), {first})\n"
+            f"let (_, made) = @scan(fn(c', r') {{ {gives.format(step)} }}, first, rows)\n"
+            f"@moveaxis({made}, 0, {axis})"
+        )
+
+    return rule
+
+
+# Losses, and what is normalised
+
+
+def _reduced(name: str) -> Written:
+    """The mean or the sum of what there is element by element."""
+
+    def rule(texts: Texts) -> str | None:
+        bare = '"none"'
+        each = f"@{name}({args_of(texts, reduction=bare)})"
+        match texts["reduction"]:
+            case '"mean"':
+                return f"@mean({each})"
+            case '"sum"':
+                return f"@sum({each})"
+            case '"batchmean"':
+                return f"@sum({each}) / @size_to_tensor(x.dim(0), x.dtype)"
+        return None
+
+    return rule
+
+
+def _by_class(texts: Texts) -> str:
+    """Minus the logarithm at each target, times the weight of its class; those that are ignored are 0."""
+    axis, smoothing = texts["axis"], texts.get("label_smoothing", "0.0")
+    logs = f"let logs = @log_softmax(x, axis={axis})\n" if "label_smoothing" in texts else "let logs = @identity(x)\n"
+    is_used = texts["ignore_index"] != "none"
+    used = (
+        f"let used = target != {texts['ignore_index']}\nlet at = @where(used, target, 0)\n"
+        if is_used
+        else "let at = target\n"
+    )
+    weights = (
+        "let w = @take(weight, at, axis=0)\n"
+        if texts["weight"] != "none"
+        else "let w = @ones_like(@sum(x, axis=AXIS))\n"
+    )
+    weights += "let w = @where(used, w, 0.0)\n" if is_used else ""
+    each = (
+        f"let each = -(@squeeze(@take_along_axis(logs, @expand_dims(at, axis={axis}), axis={axis}), axis={axis}) * w)\n"
+    )
+    if smoothing not in ("0.0", "0"):
+        share = f"@moveaxis(logs, {axis}, -1)" + (" * weight" if texts["weight"] != "none" else "")
+        whole = f"-@sum({share}, axis=-1)"
+        whole = f"@where(used, {whole}, 0.0)" if is_used else whole
+        each += f"let each = each * (1.0 - {smoothing}) + {whole} * ({smoothing} / @size_to_tensor(x.dim({axis}), x.dtype))\n"
+    last = {'"mean"': "@sum(each) / @sum(w)", '"sum"': "@sum(each)"}.get(texts["reduction"], "each")
+    return logs + used + weights.replace("AXIS", axis) + each + last
+
+
+def _normalised(name: str) -> Written:
+    """Over several axes: these as one."""
+
+    def rule(texts: Texts) -> str | None:
+        axis = int(texts["axis"])
+        if axis == -1:
+            return None
+        names = [f"d{i}" for i in range(axis if axis >= 0 else -axis)]
+        bound, sides = [*names, "rest"], [*names, "*rest"] if axis >= 0 else ["*rest", *names]
+        made = [*names, "-1"] if axis >= 0 else ["*rest", "-1"]
+        bias = "let flat_bias = @reshape(bias, [-1])\n" if texts.get("bias", "none") != "none" else ""
+        return (
+            f"match_shape(x, {list_of(bound)}, {list_of(sides)})\n"
+            f"let flat_scale = @reshape(scale, [-1])\n{bias}"
+            f"let flat = @{name}(@reshape(x, {list_of(made)}), flat_scale{', flat_bias' if bias else ''}, epsilon=epsilon)\n"
+            "@reshape(flat, x.shape)"
+        )
+
+    return rule
+
+
+# Of each layer what it carries, and the other attributes of its cell.
+_CELLS = {"rnn": ("h", "activation"), "lstm": ("hc", ""), "gru": ("h", "linear_before_reset")}
+
+
+def _recurrent(name: str) -> Written:
+    """One cell after the other."""
+
+    def rule(texts: Texts) -> str | None:
+        if texts["layout"] != '"time_first"' or texts["direction"] == '"bidirectional"':
+            return None
+        state, attribute = _CELLS[name]
+        first, said = "@zeros([x.dim(1), r.dim(-1)], x.dtype)", f", {attribute}={attribute}" if attribute else ""
+        starts = [f"initial_{s}[0]" if texts[f"initial_{s}"] != "none" else first for s in state]
+        held = ", ".join(
+            f"{s}' : Tensor([x.dim(1), r.dim(-1)], x.dtype) = {i}" for s, i in zip(state, starts, strict=True)
+        )
+        made, ends = ", ".join(f"{s}''" for s in state), ", ".join(f"last_{s}" for s in state)
+        cell = f"@{name}_cell(rows[i'], {', '.join(f'{s}{chr(39)}' for s in state)}, w[0], r[0]<<, b=b[0]>>{said})"
+        turn = f"let {f'({made})' if len(state) > 1 else made} = {cell}; ({made}, h'')"
+        is_back = texts["direction"] == '"reverse"'
+        results = ", ".join(f"@expand_dims(last_{s}, axis=0)" for s in state)
+        return (
+            f"let rows = {'@flip(x, axis=0)' if is_back else '@identity(x)'}\n"
+            f"let ({ends}, every) = for i' in range(x.dim(0)) with ({held}) stack (y' : Tensor(?, ?)) {{ {turn} }}\n"
+            f"(@expand_dims({'@flip(every, axis=0)' if is_back else 'every'}, axis=1), {results})"
+        )
+
+    return rule
+
+
+def _attended(texts: Texts) -> str:
+    """Where no position counts the result is 0."""
+    scale = texts["scale"] if texts["scale"] != "none" else "(1.0 / @sqrt(@size_to_tensor(q.dim(-1), q.dtype)))"
+    text = f"let s = @matmul(q, @matrix_transpose(k)) * {scale}\n"
+    if texts["mask"] != "none":
+        text += "let s = if (mask.dtype == bool) { @where(mask, s, -1e999) } else { s + mask }\n"
+    if texts["causal"] == "true":
+        text += f"let s = @where(@tril(@ones([q.dim(-2), k.dim(-2)], bool), {'past' if 'past' in texts else '0'}), s, -1e999)\n"
+    if texts["mask"] == "none" and texts["causal"] == "false":
+        return f"{text}@matmul(@softmax(s), v)"
+    return (
+        f"{text}let counts = s > -1e999\nlet p = @where(counts, @softmax(@where(counts, s, -1e30)), 0.0)\n@matmul(p, v)"
+    )
+
+
+def _grouped(texts: Texts) -> str:
+    heads = "let k = @repeat(k, q.dim(-3) // k.dim(-3), axis=-3)\nlet v = @repeat(v, q.dim(-3) // v.dim(-3), axis=-3)\n"
+    return heads + _attended(texts)
+
+
+# Products of matrices, and lists of operands
+
+
+def _dotted(which: str) -> Written:
+    """The last axes of x with the first of y, as one product of matrices."""
+
+    def rule(texts: Texts) -> str | None:
+        if texts["x_axes"] != "none" or not texts["axes"].isdigit():
+            return None
+        n = int(texts["axes"])
+        x_size = " * ".join(f"x.dim({i - n})" for i in range(n)) or "1"
+        text = (
+            f"let rows = @reshape(x, [-1, {x_size}])\n"
+            f"let columns = @reshape(y, [{x_size}, -1])\n"
+            "let handed = @reshape(g, [rows.dim(0), columns.dim(1)])\n"
+        )
+        made = (
+            "@matmul(handed, @matrix_transpose(columns))"
+            if which == "x"
+            else "@matmul(@matrix_transpose(rows), handed)"
+        )
+        return f"{text}@reshape({made}, {which}.shape)"
+
+    return rule
+
+
+def _dotted_apart(texts: Texts) -> str | None:
+    """Axes that are named go to the end and to the front."""
+    x, y = axes_of(texts["x_axes"]), axes_of(texts["y_axes"])
+    if x is None or y is None:
+        return None
+    n = len(x)
+    return f"@tensordot(@moveaxis(x, {x}, {list(range(-n, 0))}), @moveaxis(y, {y}, {list(range(n))}), axes={n})"
+
+
+def _concatenated(texts: Texts, items: list[str], place: int) -> str:
+    sizes = ", ".join(f"{n}.dim({texts['axis']})" for n in items)
+    return f"@split(g, sizes=[{sizes}], axis={texts['axis']})[{place}]"
+
+
+def _stacked(texts: Texts, items: list[str], place: int) -> str:
+    return f"@take(g, {place}, axis={texts['axis']})"
+
+
+def _broadcast(texts: Texts, items: list[str], place: int) -> str:
+    return f"@sum_to(g{place}, {items[place]}.shape)"
+
+
+def _summed(texts: Texts, items: list[str], place: int) -> str | None:
+    """The same product with what was handed back in the place of the operand."""
+    said, arrow, made = texts["equation"].strip('"').replace(" ", "").partition("->")
+    terms = said.split(",")
+    if not arrow:
+        letters = "".join(terms).replace(".", "")
+        made = ("..." if "..." in said else "") + "".join(sorted(c for c in letters if letters.count(c) == 1))
+    own = terms[place]
+    if any(own.replace(".", "").count(c) > 1 for c in own if c != "."):
+        return None
+    others = [(t, n) for i, (t, n) in enumerate(zip(terms, items, strict=True)) if i != place]
+    gets = own if "..." in own or "..." not in said else "..." + own
+    left = ",".join([made, *(t for t, _ in others), own])
+    operands = ", ".join(["g", *(n for _, n in others), f"@ones_like({items[place]})"])
+    return f'@sum_to(@einsum("{left}->{gets}", [{operands}]), {items[place]}.shape)'
+
+
+WRITTEN: dict[str, Written] = {
+    **{f"{n}.x": moved(n) for n in _MOVED}, "permute_dims.x": _permuted, "split.x": _parts("concat"),
+    "unstack.x": _parts("stack"), "pad.x": _padded, "pad.value": _padding, "roll.x": _rolled, "take.x": _taken,
+    "put.updates": _put_updates, "slice.x": _sliced, "repeat.x": _repeated, "prod.x": _multiplied,
+    "update_slice.update": _updated, "scatter_slices.updates": _windows_written, "tensordot.x": _dotted("x"),
+    "tensordot.y": _dotted("y"), **windows.WRITTEN,
+}  # fmt: skip
+_LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "kl_div",
+           "binary_cross_entropy_with_logits", "softmax_cross_entropy")  # fmt: skip
+COMPOSED: dict[str, Written] = {
+    "slice": _sliced_by_axes, "prod": _multiplied_by_axes, "sum": _in_dtype("sum"),
+    "cumulative_sum": _in_dtype("cumulative_sum"), "cumulative_prod": _running("prod", "multiply", "1.0"),
+    "cumulative_max": _running("max", "maximum", "-1e999"), "cumulative_min": _running("min", "minimum", "1e999"),
+    "cumulative_logsumexp": _running("logsumexp", "logaddexp", "-1e999"), "tensordot": _dotted_apart,
+    "layer_norm": _normalised("layer_norm"), "rms_norm": _normalised("rms_norm"), "nll_loss": _by_class,
+    "cross_entropy_loss": _by_class, "attention": _attended, "grouped_query_attention": _grouped,
+    **{n: _reduced(n) for n in _LOSSES}, **{n: _recurrent(n) for n in ("rnn", "lstm", "gru")}, **windows.COMPOSED,
+}  # fmt: skip
+LISTS: dict[tuple[str, str], Callable[[Texts, list[str], int], str | None]] = {
+    ("concat", "xs"): _concatenated, ("stack", "xs"): _stacked, ("broadcast_arrays", "xs"): _broadcast,
+    ("einsum", "xs"): _summed,
+}  # fmt: skip
