@@ -73,12 +73,15 @@ class _Reasons:
         self.said: dict[tuple[str, str], str] = {}
 
     def of_set(self, one: Accepted) -> Row:
-        fails, name = _first_outside(one), _short(one.name)
-        broken = [c for c in one.clauses if holds_at(c.condition, {one.name: fails}) is False]
+        name, least = _short(one.name), one.sizes.parts[0].first - 1 if one.sizes.parts else 0
+        outside = (n for n in (_first_outside(one), least) if any(_may_break(c, one.name, n) for c in one.clauses))
+        fails = next(outside, None)  # what is given alone refuses nothing
+        broken = [c for c in one.clauses if fails is not None and holds_at(c.condition, {one.name: fails}) is False]
         reason = self.text(_demands([*broken, *one.clauses]), one.name)
         count = len({d.node for c in one.clauses for d in c.demands})
         others = f" ({plural(count, 'reason')})" if count > 1 else ""
-        return Row(one.name, one.sizes.said(name), reason + others, f"fails at {_equal(one.name, fails)}")
+        text = "" if fails is None else f"fails at {_equal(one.name, fails)}"
+        return Row(one.name, one.sizes.said(name), reason + others, text)
 
     def of_tied(self, tied: Tied) -> Row:
         witness = tied.clause.witness or {}
@@ -101,6 +104,10 @@ class _Reasons:
         """How far a reason is from being about a size."""
         names = self.names.intersection(names_in(demand.gist))
         return 0 if name in names or (demand.gist and not names) else 2 if demand.gist else 1
+
+
+def _may_break(clause: Clause, name: str, size: int) -> bool:
+    return size >= 0 and holds_at(clause.condition, {name: size}) is not True
 
 
 def _demands(clauses: Iterable[Clause]) -> list[Demand]:

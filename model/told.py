@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import linecache
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.run import Step, Trace
 from ..lang.diagnostics import Diagnostic, Label
+from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import Made, Source, Span
 from ..pipeline import Report
@@ -82,3 +84,29 @@ class Read(Node):
 
     report: Report
     told: Told
+
+
+_WAYS = ("branch", "operation", "number")
+
+
+def causes(run: Trace, said: Sequence[Diagnostic], wrong: Sequence[int] = ()) -> list[Diagnostic]:
+    """What is said of a program without the errors that may follow from others, of lines with what these make, or of the
+    way that is taken. The lines `wrong` have errors beside."""
+    lines = {d.span.line for d in said if d.severity == "error"}
+    own = {n for n in lines if n not in run.steps or run.steps[n].kind not in _WAYS} if len(lines) > 1 else lines
+    after = _using(run, {*own, *wrong})
+    return [d for d in said if d.severity != "error" or d.span.line in (own or lines) and d.span.line not in after]
+
+
+def _using(run: Trace, wrong: set[int]) -> set[int]:
+    """The lines of a program that use what some lines make."""
+    found, names, spoilt = set[int](), set[str](), ""
+    for number, line in enumerate(run.text.splitlines(), 1):
+        made, _, call = line.partition(" = ")
+        place = run.steps[number].place.key if number in run.steps else ""
+        if names.intersection(names_in(call or line)):
+            found.add(number)
+        spoilt = place if number in wrong else spoilt if place == spoilt else ""
+        if number in found or spoilt:
+            names.update(names_in(made.partition(" :")[0].replace("let ", "")) if call else ())
+    return found

@@ -28,7 +28,7 @@ from .arms_by_data import Arms, is_way, outputs_of
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
 from .replay import Parameter, Unanswered, failure_at
-from .told import Read, Told
+from .told import Read, Told, causes
 from .verdicts import Verdicts
 from .ways import Other, Ways, branches, program, ways
 
@@ -73,7 +73,9 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
     first, report, told = found.first, read.report, read.told
     second = _run(target, 1, _hints_within(first, targets.hints(target, 1)), found.otherwise)
     known_for = tuple(_known_for(first, second, told))
-    said = [*known_for, *(told.of(d) for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt)]
+    before, wrong = ([], []) if report.ok else _before(told, report, folder, given)
+    own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt]
+    said = [*known_for, *before, *(told.of(d) for d in causes(told.trace, own, wrong))]
     remarks = [d for d in said if d.severity != "error" and d not in known_for]
     contract = None
     if report.ok and report.checked is not None:
@@ -83,11 +85,9 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
         contract = _contract(told, report.checked, sides, found.uncrossed)
         arms = Arms(told, first.open_data, [(o, r) for o, r in results if o.place is not None])
         contract = with_short_outputs(arms.joined(contract))
-        wrong = {d.span for d in said if d.severity == "error"}
-        said += [d for d in Verdicts(told).of(report.checked, given.strict) if d.span not in wrong]
+        places = {d.span for d in said if d.severity == "error"}
+        said += [d for d in Verdicts(told).of(report.checked, given.strict) if d.span not in places]
         said += arms.said()
-    else:
-        said += _before(first, report, folder, given)
     if not report.ok and not any(d.severity == "error" for d in said):
         said += [told.of(d) for d in report.diagnostics if d.severity == "error"]
     if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
@@ -163,18 +163,19 @@ def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
     return replace(report.counts, proved=proved, residual=report.counts.residual + report.counts.proved - proved)
 
 
-def _before(run: Trace, report: Report, folder: Path, options: Options) -> Iterator[Diagnostic]:
-    """What is wrong in the lines before the first one that never works."""
+def _before(told: Told, report: Report, folder: Path, options: Options) -> tuple[list[Diagnostic], list[int]]:
+    """What is wrong in the lines of the program before the first one that never works, and these lines."""
+    run = told.trace
     lines = [d.span.line for d in report.diagnostics if d.severity == "error" and d.span.line in run.steps]
     if not lines or not run.inputs:
-        return
+        return [], []
     end = min(lines) - 1
     steps = {n: step for n, step in run.steps.items() if n <= end}
     text = "\n".join([*run.text.splitlines()[:end], f"  {run.inputs[0].name}", "}"]) + "\n"
-    told = Told(report.files[0], replace(run, text=text, steps=steps), folder)
-    before = _checked(told, options)
-    if before.ok and before.checked is not None:
-        yield from (d for d in Verdicts(told).of(before.checked, strict=False) if d.severity == "error")
+    verdicts = Verdicts(Told(told.name, replace(run, text=text, steps=steps), folder))
+    before = _checked(verdicts.told, options)
+    said = verdicts.of(before.checked, strict=False) if before.ok and before.checked is not None else ()
+    return [d for d in said if d.severity == "error"], verdicts.wrong
 
 
 def _result(other: Other, name: str, folder: Path, options: Options) -> Read | None:
@@ -280,14 +281,21 @@ class _Sides:
         self, told: Told, checked: Checked, others: Sequence[tuple[Other, Read | None]], given: Sequence[str]
     ) -> None:
         self.told, self.others, self.given = told, others, given
-        self.demanded = [c.text for c in conditions_of(checked).conditions if not self.is_way(c)]
+        self.demanded = [c.text for c in conditions_of(checked).conditions if not self._is_only_way(c)]
+        self.left = set(_open_in(told, conditions_of(checked)))
 
     def is_way(self, condition: Condition) -> bool:
         return is_way(self.told, condition)
 
+    def _is_only_way(self, condition: Condition) -> bool:
+        """Whether a condition says no more than which way is taken."""
+        return self.is_way(condition) and _follow(self._facts(condition), [condition.text])
+
     def of(self, condition: Condition) -> bool | None:
         """Whether the other side of a way is refused; None where it is another case, or was not run."""
-        facts = {self._fact(a.place.line) for a in condition.asked}
+        if not self._is_only_way(condition):
+            return None
+        facts = set(self._facts(condition))
         verdicts = {self._is_refused(o, r) for o, r in self.others if o.broken & facts}
         found = verdicts.pop() if len(verdicts) == 1 else None
         return None if found and any(self._is_free_of(condition, o, r) for o, r in self.others) else found
@@ -297,15 +305,26 @@ class _Sides:
         region = [*branches(other.run), *self.given]
         return self._is_refused(other, read) is not True and not _follow(region, [condition.text])
 
-    def _fact(self, line: int) -> str:
-        return self.told.trace.text.splitlines()[line - 1].strip().removeprefix("assert ")
+    def way(self, condition: Condition) -> list[str]:
+        """The condition of a way: in full, where the conditions on this way have made it shorter."""
+        facts = self._facts(condition)
+        is_whole = not set(names_in(*facts)) <= set(self.told.trace.hints) or _follow([condition.text], facts)
+        return [condition.text] if is_whole else facts
+
+    def _facts(self, condition: Condition) -> list[str]:
+        lines = self.told.trace.text.splitlines()
+        asked = (lines[a.place.line - 1].strip().removeprefix("assert ") for a in condition.asked)
+        return list(dict.fromkeys(asked))
 
     def _is_refused(self, other: Other, read: Read | None) -> bool | None:
         if other.same:
             return False
         if read is None or not read.report.ok or read.report.checked is None:
             return None if other.run.stopped is not None and other.run.stopped.is_unread else True
-        theirs = [c.text for c in conditions_of(read.report.checked).conditions if not self.is_own(read.told, c)]
+        said = conditions_of(read.report.checked)
+        if not self.left.issuperset(_open_in(read.told, said)):
+            return None
+        theirs = [c.text for c in said.conditions]
         region = [*branches(other.run), *self.given]
         is_same = _follow([*self.demanded, *region], theirs) and _follow([*theirs, *region], self.demanded)
         return False if is_same and self._are_same(other.run.shapes, region) else None
@@ -318,9 +337,11 @@ class _Sides:
         pairs = [p for a, b in zip(shapes, own, strict=True) for p in zip(a, b, strict=True)]
         return _follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
 
-    def is_own(self, told: Told, condition: Condition) -> bool:
-        steps = [told.step(a.place.line) for a in condition.asked]
-        return bool(steps) and all(s is not None and s.kind in ("branch", "operation") for s in steps)
+
+def _open_in(told: Told, said: Conditions) -> Iterator[str]:
+    """The lines with checks that sizes do not decide."""
+    steps = (told.step(asked.place.line) for asked in said.left)
+    yield from (step.place.key for step in steps if step is not None)
 
 
 def _follow(facts: Sequence[str], texts: Iterable[str]) -> bool:
@@ -331,7 +352,8 @@ def _contract(told: Told, checked: Checked, sides: _Sides, uncrossed: Mapping[st
     trace, said = told.trace, conditions_of(checked)
     params = tuple(_params(trace))
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
-    ways = tuple(text for text, is_demanded in kept.items() if is_demanded is None)
+    others = (c for c in said.conditions if kept[c.text] is None)
+    ways = tuple(dict.fromkeys(text for c in others for text in sides.way(c)))
     clauses = tuple(_clause(c, told, checked, params) for c in said.conditions if kept[c.text])
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     undecided = [_demand(asked, told) for asked in said.left]

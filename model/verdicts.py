@@ -26,6 +26,7 @@ class Verdicts:
 
     def __init__(self, told: Told) -> None:
         self.told, self.trace = told, told.trace
+        self.wrong: list[int] = []  # the lines of the program with errors that were told
 
     def of(self, checked: Checked, strict: bool) -> Iterator[Diagnostic]:
         """What is wrong although some sizes fit: sizes of one input that are tied, and sizes that are pinned. What follows from
@@ -45,6 +46,7 @@ class Verdicts:
                 if strict or (*line, True) not in lines and (*line, found is error) not in lines:
                     yield said
                 lines.add((*line, found is error))
+                self.wrong += [condition.asked[0].place.line] if found is error else []
 
     def _diagnostic(
         self, found: Callable[..., Diagnostic], condition: Condition, view: Step | None = None
@@ -92,7 +94,7 @@ class Verdicts:
         if step is None or not is_view(step) or not is_product(condition.text):
             return False
         sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
-        return bool(sizes & set(numbers_in(self.trace.text.splitlines()[line - 1])))
+        return bool(sizes & set(numbers_in(self._lines[line - 1])))
 
     def _of_bound(self, condition: Condition) -> Callable[..., Diagnostic] | None:
         """An upper bound that two activations make, with no table that has so many rows: it fits where one of them is 1, or
@@ -106,14 +108,21 @@ class Verdicts:
 
     def _operands(self, line: int) -> list[str]:
         """The tensors that a line of the program names."""
-        _, _, call = self.trace.text.splitlines()[line - 1].partition(" = ")
+        _, _, call = self._lines[line - 1].partition(" = ")
+        step, after = self.told.step(line), self.told.step(line + 1)
+        if step is not None and step.op.endswith("__setitem__") and after is not None and after.place == step.place:
+            call += self._lines[line].partition(" = ")[2]  # what is written into
         return [name for name in names_in(call) if name in self.trace.types]
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.trace.text.splitlines()
 
     @cached_property
     def _made(self) -> set[str]:
         """What is made of parameters, buffers and constants alone, cut to sizes or not."""
         found = set(self.trace.fixed)
-        for number, line in enumerate(self.trace.text.splitlines(), 1):
+        for number, line in enumerate(self._lines, 1):
             name, operands = line.partition(" = ")[0].strip().removeprefix("let "), self._operands(number)
             if operands and found.issuperset(operands):
                 found.add(name.partition(" :")[0])
@@ -134,7 +143,7 @@ class Verdicts:
     def _is_moved(self, name: str) -> bool:
         """Whether the code has moved the axes of a tensor, just before: then they are meant as they are."""
         starts = (f"let {name} =", f"let {name} :")
-        lines = (n for n, text in enumerate(self.trace.text.splitlines(), 1) if text.strip().startswith(starts))
+        lines = (n for n, text in enumerate(self._lines, 1) if text.strip().startswith(starts))
         step = self.told.step(next(lines, 0))
         return step is not None and step.op.endswith(_MOVING)
 
@@ -158,7 +167,7 @@ class Verdicts:
 
     def _view(self, line: int) -> tuple[str, list[str]]:
         """What a line views, and the sizes that it writes."""
-        _, _, call = self.trace.text.splitlines()[line - 1].partition("@reshape(")
+        _, _, call = self._lines[line - 1].partition("@reshape(")
         viewed, _, target = call.partition(", [")
         return viewed.strip(), [size.strip() for size in target.rpartition("]")[0].split(",")]
 

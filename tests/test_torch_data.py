@@ -77,6 +77,11 @@ def cut(x, n):
 
 def counted(x):
     return torch.zeros(int((x > 0).sum()), 3)
+
+def looped(x):
+    for _ in range(int((x > 0).sum())):
+        x = x.relu()
+    return x
 """
 X = "x=float32[b, t]"
 
@@ -92,7 +97,7 @@ def _checked(folder: Path, name: str, *more: str) -> object:
     [
         ("same_shapes", ("b", "t")), ("same_by_item", ("b", "b")), ("other_ranks", None), ("other_sizes", ("b", "?")),
         ("refuses", ("b", "max(t - 1, 0)")), ("states", ("b", "t")), ("until", ("b", "t")), ("until_number", ("b", "t")),
-        ("stops", ("b", "t")), ("counted", ("?", "?")),
+        ("stops", ("b", "t")), ("counted", ("?", 3)),
     ],
 )  # fmt: skip
 def test_a_result_is_what_every_way_gives(name: str, shape: object, tmp_path: Path) -> None:
@@ -124,4 +129,4 @@ def test_what_only_the_other_way_needs_is_listed(tmp_path: Path) -> None:
 
 @needs_torch
 def test_a_number_that_data_decides_is_told(tmp_path: Path) -> None:
-    assert lines(_checked(tmp_path, "counted"), "warning") == [70]
+    assert lines(_checked(tmp_path, "looped"), "warning") == [73]

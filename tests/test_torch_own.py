@@ -97,13 +97,13 @@ def _checked(folder: Path, name: str, text: str = TEXT) -> tuple[Any, Any]:
 
     import torch
     from rxlang.frontends.torch.arguments import written
-    from rxlang.frontends.torch.places import _test_at, _tree, is_in_while
+    from rxlang.frontends.torch.places import _test_at, is_in_while, parsed
     from rxlang.frontends.torch.target import Target
     from rxlang.model.traced import check_target
 
     code = eval(name, vars(_module(folder, text)))
     module = code.eval() if isinstance(code, torch.nn.Module) else None
-    for cached in (_tree, _test_at, is_in_while):
+    for cached in (parsed, _test_at, is_in_while):
         cached.cache_clear()
     linecache.checkcache()
     args = {one.name: one.value({}) for given in MODELS[name].split(" | ") for one in written("--arg", given)}

@@ -61,7 +61,7 @@ def frames() -> list[FrameType]:
         if not frame.f_code.co_filename.startswith((_OWN, *_TORCH)):
             found.append(frame)
         frame = frame.f_back
-    return [f for f in found if not _is_library(f.f_code.co_filename)] or found
+    return [f for f in found if not is_library(f.f_code.co_filename)] or found
 
 
 def is_stating() -> bool:
@@ -75,7 +75,8 @@ def is_stating() -> bool:
 
 
 @cache
-def _is_library(file: str) -> bool:
+def is_library(file: str) -> bool:
+    """Whether a file is of an installed package or of Python."""
     return file.startswith(_LIBRARY)
 
 
@@ -126,7 +127,8 @@ def unpacked(frame: FrameType | None) -> int | None:
 
 
 @cache
-def _tree(file: str) -> ast.AST | None:
+def parsed(file: str) -> ast.AST | None:
+    """What a file says, where it is Python."""
     try:
         return ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:
@@ -155,7 +157,7 @@ def wanted(place: PythonPlace, asked: Iterable[PythonPlace] = ()) -> bool | None
 @cache
 def is_in_while(file: str, line: int) -> bool:
     """Whether the innermost loop around a line is one that a condition ends."""
-    tree = _tree(file)
+    tree = parsed(file)
     loops = [n for n in ast.walk(tree) if isinstance(n, (ast.While, ast.For))] if tree is not None else []
     around = [n for n in loops if n.lineno <= line <= (n.end_lineno or 0)]
     return bool(around) and isinstance(max(around, key=lambda n: n.lineno), ast.While)
@@ -164,7 +166,7 @@ def is_in_while(file: str, line: int) -> bool:
 @cache
 def _test_at(file: str, line: int, start: int) -> tuple[ast.expr, bool] | None:
     """The test around a place, and the truth of it with which the code raises."""
-    tree = _tree(file)
+    tree = parsed(file)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, (ast.Assert, ast.If)) and _holds(node.test, (line, start)):
             if isinstance(node, ast.Assert):
@@ -177,7 +179,7 @@ def _test_at(file: str, line: int, start: int) -> tuple[ast.expr, bool] | None:
 @cache
 def expression(place: PythonPlace) -> ast.expr | None:
     """The expression at a place; a call of a method on several lines may be placed where the method's name stands."""
-    tree = _tree(place.file)
+    tree = parsed(place.file)
     found = [n for n in ast.walk(tree) if isinstance(n, ast.expr)] if tree is not None else []
     ends = [n for n in found if (n.end_lineno, n.end_col_offset) == (place.last or place.line, place.end)]
     whole = next((n for n in ends if (n.lineno, n.col_offset) == (place.line, place.start)), None)
@@ -187,7 +189,7 @@ def expression(place: PythonPlace) -> ast.expr | None:
 
 def function(place: PythonPlace) -> tuple[str, Spot]:
     """The innermost function around a place: its file and where it begins."""
-    tree, at = _tree(place.file), (place.line, place.start)
+    tree, at = parsed(place.file), (place.line, place.start)
     nodes = ast.walk(tree) if tree is not None else ()
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     begins = [(n.lineno, n.col_offset) for n in nodes if isinstance(n, kinds) and _holds(n, at)]
@@ -229,7 +231,7 @@ def of_traceback(problem: BaseException) -> PythonPlace:
         if not code.co_filename.startswith((_OWN, *_TORCH)):
             found.append((code, at.tb_lasti, at.tb_lineno))
         at = at.tb_next
-    found = [f for f in found if not _is_library(f[0].co_filename)] or found
+    found = [f for f in found if not is_library(f[0].co_filename)] or found
     if not found:
         return NO_PLACE
     code, lasti, lineno = found[-1]

@@ -12,7 +12,7 @@ from ...ops import registry
 from ...ops.axes import total
 from ...ops.model import TensorInfo
 from ...ops.slices import SENTINEL, slice_length
-from .sizes import Symbolic, expr_of, is_same
+from .sizes import Symbolic, difference, expr_of, is_same
 from .tensors import Traced
 from .trace import NoRow, Tracer
 from .values import Value, is_static
@@ -408,6 +408,17 @@ def _masked(tracer: Tracer, x: Value, mask: Value, axis: int) -> Value:
     return call("moveaxis", found, 0, axis) if axis else found
 
 
+def _ahead(tracer: Tracer, end: Any, n: Any) -> Any:
+    """An end of a slice that larger sizes make negative, as it counts ahead: that is another way."""
+    expr = expr_of(end) if isinstance(end, torch.SymInt) else None
+    if expr is None or not expr.subs(dict.fromkeys(expr.free_symbols, 0)).is_positive or expr.is_nonnegative:
+        return end
+    if end < 0:
+        return torch.sym_max(n + end, 0)
+    tracer.calls.reading.nonnegative.add(difference(end, 0))
+    return end
+
+
 def sliced(tracer: Tracer, x: Value, at: list[Any]) -> Value:
     """A subscript of slices, numbers and None."""
     reading: Any = tracer.calls.reading
@@ -423,8 +434,9 @@ def sliced(tracer: Tracer, x: Value, at: list[Any]) -> Value:
             continue
         if isinstance(one, slice):
             start, stop, step = one.start, one.stop, one.step
-            begin, end = (0 if start is None else start), (SENTINEL if stop is None else stop)
             n = x.shape[axis] if axis < x.rank else 1
+            start, stop = _ahead(tracer, start, n), _ahead(tracer, stop, n)
+            begin, end = (0 if start is None else start), (SENTINEL if stop is None else stop)
             sizes.append(slice_length(reading, n, begin, end, 1 if step is None else step))
             parts = ["" if p is None else tracer.sizes.text(p) for p in (start, stop)]
             texts.append(":".join(parts if step in (None, 1) else [*parts, tracer.sizes.text(step)]))

@@ -106,6 +106,17 @@ class Sizes:
         return bool(self.evaluate_expr(orig_expr, hint))
 
 
+def is_symbolic(value: Any) -> bool:
+    """Whether there is a symbolic number in an argument."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_symbolic, value))
+    if isinstance(value, dict):
+        return any(map(is_symbolic, value.values()))
+    if isinstance(value, slice):
+        return any(map(is_symbolic, (value.start, value.stop, value.step)))
+    return isinstance(value, Symbolic)
+
+
 def expr_of(size: Any) -> Any:
     return size.node.expr if isinstance(size, Symbolic) else sympy.Integer(size)
 
@@ -118,7 +129,7 @@ def _decided(expr: Any) -> bool | None:
     """What is so for all sizes, which are not negative."""
     if not isinstance(expr, sympy.core.relational.Relational):
         return None
-    difference = sympy.expand(expr.lhs - expr.rhs)
+    difference = sympy.expand((expr.lhs - expr.rhs).replace(functions.ToFloat, lambda size: size))
     found = expr.func(difference, 0)
     return bool(found) if found in (sympy.true, sympy.false) else None
 
@@ -130,17 +141,22 @@ def is_same(a: Any, b: Any) -> bool | None:
     left, right = expr_of(a), expr_of(b)
     if left == right:
         return True
-    zero = sympy.expand(left - right).is_zero
+    zero = difference(a, b).is_zero
     return None if zero is None else bool(zero)
 
 
 def is_at_most(a: Any, b: Any) -> bool | None:
     if isinstance(a, int) and isinstance(b, int):
         return a <= b
-    difference = sympy.expand(expr_of(b) - expr_of(a))
-    if difference.is_nonnegative:
+    more = difference(b, a)
+    if more.is_nonnegative:
         return True
-    return False if difference.is_negative else None
+    return False if more.is_negative else None
+
+
+def difference(a: Any, b: Any) -> Any:
+    """How much larger a is than b."""
+    return sympy.expand(expr_of(a) - expr_of(b))
 
 
 def is_cut(a: Any, b: Any) -> bool:

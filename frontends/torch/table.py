@@ -285,7 +285,7 @@ torch.view_as_real | input | stack((part_of("real", input), part_of("imag", inpu
 .masked_select | input, mask | filter(flatten(broadcast_to(input, mask.shape)), flatten(mask))
 torch.broadcast_tensors torch.functional.broadcast_tensors | *tensors | broadcast_arrays(listed(tensors))
 torch._C._VariableFunctions.meshgrid | *tensors, indexing="ij" | meshgrid(listed(tensors), indexing=indexing)
-torch.hstack | tensors | concat(same_all(tensors), axis=min(1, tensors[0].rank - 1))
+torch.hstack | tensors | concat(same_all(tensors), axis=1 if tensors[0].rank > 1 else 0)
 torch.vstack | tensors | concat(same_all(tensors), axis=0) if tensors[0].rank > 1 else stack(same_all(tensors), axis=0)
 F.one_hot | tensor, num_classes | one_hot(tensor, num_classes, dtype=int64)
 F.pixel_shuffle .pixel_shuffle | input, upscale_factor | pixel_shuffle(of_rank(4, input), upscale_factor)

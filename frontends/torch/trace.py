@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,9 +28,10 @@ from .places import NO_PLACE, PythonPlace
 from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
-from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of
+from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of, is_symbolic
 from .tensors import VIEWS, NotTraced, Traced, all_traced, paths, results, tensor_names
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
+from .wholes import standing
 
 _FEW = 64  # constants of so many elements stand in the program, since shapes may be made of them
 
@@ -195,18 +195,24 @@ class Tracer(TorchFunctionMode):
             self.open_data.append(place)
             way = self.decided.way(bool(question.answer), place, frame)
             question = Question(question.expr, sympy.sympify(way), True)
-        kind = self._kind(question, place)
         before, self.place = self.place, place if not self.inside else self.place
-        try:
-            text = self._fact(question)
+        for kind, text in self._facts(self._kind(question, place), question):
             step = replace(self.step(kind), op=self.op if self.inside else "")
             self.body.lines.append((f"assert {text}", step))
             self.facts.append((text, step))
-        except Unwritable:
-            self.open_data.append(self.place)
-        finally:
-            self.place = before
+        self.place = before
         return question.answer
+
+    def _facts(self, kind: str, question: Question) -> list[tuple[str, str]]:
+        """What a question says; where Rx has no words for it, which numbers its sizes are."""
+        try:
+            return [(kind, self._fact(question))]
+        except Unwritable:
+            own = sorted({str(s) for s in question.expr.free_symbols})
+            if set(own) <= set(self.hints):
+                return [("number", f"{name} == {self.hints[name]}") for name in own]
+            self.open_data.append(self.place)
+            return []
 
     def _kind(self, question: Question, place: PythonPlace) -> str:
         if not question.is_truth:
@@ -262,7 +268,7 @@ class Tracer(TorchFunctionMode):
             with torch._C.DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
         is_of_sizes = getattr(func, "__name__", "").startswith(("sym_", "_sym_"))
-        if is_of_sizes or not _is_symbolic((args, kwargs)) and not any(True for _ in all_traced((args, kwargs))):
+        if is_of_sizes or not is_symbolic((args, kwargs)) and not any(True for _ in all_traced((args, kwargs))):
             return func(*args, **kwargs)  # of sizes, or of the model's own data alone
         if id(func) in self.rules:
             return self.by_rule(self.rules[id(func)], args, kwargs)
@@ -403,8 +409,8 @@ class Tracer(TorchFunctionMode):
         with ExitStack() as during:
             for name, value in PATCHES.items():
                 during.enter_context(patch.object(torch.SymInt, name, value, create=True))
-            during.enter_context(patch.object(math, "sqrt", _sqrt))
             during.enter_context(opened(self.rows))
+            during.enter_context(standing())
             during.enter_context(replaced(self.by_rule, is_traced))
             for hook in (
                 hooks.register_module_forward_pre_hook(self.entered),
@@ -472,10 +478,6 @@ def _type(dims: Iterable[str], dtype: object) -> str:
     return f"Tensor([{', '.join(dims)}], {dtype})"
 
 
-def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:
-    return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else own(x)
-
-
 def _identity(tensor: torch.Tensor) -> tuple[int, int]:
     """The same for a tensor until something is written into it."""
     return id(tensor), tensor._version
@@ -485,16 +487,6 @@ def _name(func: Any) -> str:
     """What a torch function is called: `torch.cat`."""
     found = torch.overrides.resolve_name(func) if callable(func) else None
     return str(found or getattr(func, "__name__", func))
-
-
-def _is_symbolic(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(map(_is_symbolic, value))
-    if isinstance(value, dict):
-        return any(map(_is_symbolic, value.values()))
-    if isinstance(value, slice):
-        return any(map(_is_symbolic, (value.start, value.stop, value.step)))
-    return isinstance(value, Symbolic)
 
 
 __all__ = ["Step", "Trace", "Tracer", "Unruled", "hint_of"]

@@ -15,7 +15,7 @@ from ...ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from ...ops.model import WILDCARD, Primitive, RankUnknown, TensorInfo
 from ...ops.requirements import Requirement
 from ..onnx.literals import number, quoted
-from .sizes import Sizes, expr_of, hint_of, is_at_most, is_cut, is_same
+from .sizes import Sizes, difference, expr_of, hint_of, is_at_most, is_cut, is_same
 
 TORCH_DTYPES: dict[torch.dtype, str] = {
     found: name for name in DTYPES if isinstance(found := getattr(torch, name, None), torch.dtype)
@@ -63,6 +63,7 @@ class Reading(GroundCtx):
     def __init__(self, sizes: Sizes, fresh: Callable[[int], Any]) -> None:
         self.sizes = sizes
         self.made = fresh
+        self.nonnegative: set[Any] = set()  # on the way that is taken
 
     def require(self, asked: Requirement, cond: bool | None = None) -> None:
         pass  # the checker asks
@@ -81,10 +82,11 @@ class Reading(GroundCtx):
         return None if found is None else not found
 
     def le(self, a: Any, b: Any) -> Any:
-        return is_at_most(a, b)
+        found = is_at_most(a, b)
+        return True if found is None and difference(b, a) in self.nonnegative else found
 
     def lt(self, a: Any, b: Any) -> Any:
-        found = is_at_most(b, a)
+        found = self.le(b, a)
         return None if found is None else not found
 
     def any_of(self, *conds: Any) -> Any:

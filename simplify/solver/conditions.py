@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import Union, final
 
-from .rendering import render_remainder, render_sides
+from .rendering import render_product, render_remainder, render_sides
 from .terms import (
     Max,
     Mono,
@@ -355,9 +355,9 @@ def render_cond(cond: Cond) -> str:
     if isinstance(cond, Ge0):
         return _render_at_least(cond.term)
     sign = "==" if isinstance(cond, Eq0) else "!="
-    remainder = render_remainder(cond.term)
-    if remainder is not None:
-        return f"{remainder[0]} {sign} {remainder[1]}"
+    whole = render_remainder(cond.term) or render_product(cond.term)
+    if whole is not None:
+        return f"{whole[0]} {sign} {whole[1]}"
     more, less, constant, older = render_sides(cond.term)
     if not more or not less:
         return f"{more or less} {sign} {-constant if more else constant}"

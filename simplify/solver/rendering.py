@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import gcd
 from typing import Any
 
+from .products import product_modulo, product_of
 from .terms import (
     Atom,
     Floor,
@@ -62,6 +63,12 @@ def render_sides(term: Term) -> tuple[str, str, int, bool]:
     return _join(more)[0] if more else "", _join(less)[0] if less else "", constant, older
 
 
+def render_product(term: Term) -> tuple[str, int] | None:
+    """A product of two sums and what it is, where that is all that a term says by being 0."""
+    found = product_of(term)
+    return None if found is None else (f"{render_factor(found[0])} * {render_factor(found[1])}", found[2])
+
+
 def render_remainder(term: Term) -> tuple[str, int] | None:
     """A remainder by a number and what it is, where all that a term says by being 0 is that: without a constant in what is
     divided, nor a factor that leaves no remainder where the rest leaves none.
@@ -83,7 +90,9 @@ def render_remainder(term: Term) -> tuple[str, int] | None:
             plain = atom.num - shift
             shared = gcd(*plain.mons.values()) if type(plain) is Term else 1
             plain = shrink(plain, shared, ()) if rest == 0 and gcd(shared, atom.den) == 1 else plain
-            return f"{_wrap(_render(plain), _PRODUCT)} % {atom.den}", rest
+            factors = product_modulo(plain, atom.den) if rest == 0 and type(plain) is Term else []
+            text = (" * ".join(map(render_factor, factors)), _SUM) if factors else _render(plain)
+            return f"{_wrap(text, _PRODUCT)} % {atom.den}", rest
     return None
 
 

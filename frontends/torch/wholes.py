@@ -1,0 +1,129 @@
+"""`int`, `float` and `len` in the user's modules, and `math.sqrt`, during a trace: of sizes they give no number."""
+
+from __future__ import annotations
+
+import ast
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch.utils._sympy import functions
+
+from .places import is_library, parsed
+from .tensors import Traced
+
+_PACKAGE = str(Path(__file__).parents[2])
+# A float by which a size is multiplied, as a fraction with so large a divisor at most: it is exact then.
+_MOST = 2**10
+
+
+_INSTANCES: dict[str, tuple[type, ...]] = {"Whole": (int, torch.SymInt), "Real": (float, torch.SymFloat)}
+
+
+class _Kind(type):
+    """The class of what stands for `int` or `float`: an instance of it is one of that, and so is a symbolic one."""
+
+    def __instancecheck__(cls, one: Any) -> bool:
+        return isinstance(one, _INSTANCES[cls.__name__])
+
+
+class Whole(int, metaclass=_Kind):
+    """What stands for `int`."""
+
+    def __new__(cls, value: Any = 0, *more: Any) -> Any:
+        if isinstance(value, torch.SymInt):
+            return value
+        if isinstance(value, torch.SymFloat):
+            return _cut(value)
+        is_whole = isinstance(value, Traced) and not (value.dtype.is_floating_point or value.dtype is torch.bool)
+        return value.item() if is_whole else int(value, *more)
+
+
+class Real(float, metaclass=_Kind):
+    """What stands for `float`."""
+
+    def __new__(cls, value: Any = 0.0) -> Any:
+        return torch.sym_float(value) if isinstance(value, (torch.SymInt, torch.SymFloat)) else float(value)
+
+
+def _cut(value: torch.SymFloat) -> Any:
+    """A float made of a size as an integer, exactly; the number that it is now, where that cannot be written."""
+    factor, rest = value.node.expr.as_coeff_Mul()
+    above, below = float(factor).as_integer_ratio()
+    match rest:
+        case functions.ToFloat() if 0 <= above < _MOST and below < _MOST:
+            size = rest.args[0]
+        case functions.IntTrueDiv() if above == 1 and below < _MOST and rest.args[1].is_positive:
+            size, below = rest.args[0], rest.args[1] * below
+        case _:
+            return int(value)
+    if not size.is_nonnegative:
+        return int(value)
+    return value.node.shape_env.number(functions.FloorDiv(size * above, below), int(value.node.hint))
+
+
+def length(value: Any) -> Any:
+    """What stands for `len`."""
+    return value.shape[0] if isinstance(value, Traced) and value.value.rank else len(value)
+
+
+def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:
+    return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else own(x)
+
+
+_STANDING = {"int": Whole, "float": Real, "len": length}
+
+
+@contextmanager
+def standing() -> Iterator[None]:
+    """During this, they stand in the user's modules for what they are called."""
+    put = [(names, name) for names, file in _modules() for name in _STANDING if _is_called(file, name, names)]
+    for names, name in put:
+        names[name] = _STANDING[name]
+    try:
+        with patch.object(math, "sqrt", _sqrt):
+            yield
+    finally:
+        for names, name in put:
+            names.pop(name, None)
+
+
+def _modules() -> Iterator[tuple[dict[str, Any], str]]:
+    for module in list(sys.modules.values()):
+        file, names = getattr(module, "__file__", None), getattr(module, "__dict__", None)
+        is_own = isinstance(file, str) and not file.startswith(_PACKAGE + "/") and not is_library(file)
+        if is_own and isinstance(names, dict):
+            yield names, str(file)
+
+
+def _is_called(file: str, name: str, names: dict[str, Any]) -> bool:
+    found = parsed(file)
+    return found is not None and name not in names and _is_called_in(found, name)
+
+
+@cache
+def _is_called_in(found: ast.AST, name: str) -> bool:
+    """Whether what a module does with a name is to call it, or to ask for instances."""
+    used = {id(n) for n in ast.walk(found) if isinstance(n, ast.Name) and n.id == name}
+    return bool(used) and used <= {id(n) for one in ast.walk(found) for n in _fine(one)}
+
+
+def _fine(node: ast.AST) -> Iterator[ast.AST]:
+    """The names that a node calls, asks for instances of, or annotates with."""
+    match node:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
+            yield from ast.walk(kinds)
+        case ast.Call():
+            yield node.func
+        case ast.arg(annotation=ast.expr() as kind) | ast.AnnAssign(annotation=kind):
+            yield from ast.walk(kind)
+        case ast.FunctionDef(returns=ast.expr() as kind):
+            yield from ast.walk(kind)
+        case _:
+            pass
