@@ -26,6 +26,8 @@ _SHORT = 10
 # The smallest size that fails is looked for among so many.
 _MOST_TRIED = 4_096
 NOT_EMPTY = "from 1"
+# What a size may be that only conditions on several sizes speak of.
+AS_ALLOWED = "any that the lines above allow"
 # A blank at which no line ends.
 _KEPT = "\N{NO-BREAK SPACE}"
 
@@ -50,14 +52,18 @@ class Row(NamedTuple):
 
 
 def _rows(found: Sizes, contract: Contract) -> list[Row]:
-    """The sizes with a condition first, as they stand in the inputs; those that may be any, or any but 0, share a row."""
+    """The sizes with a condition of their own, as they stand in the inputs, then conditions on several sizes. Sizes that may be
+    any share a row, and so do those that may be any but 0; each size has a row of its own set."""
     why = _Reasons([*(one.name for one in found.single), *(name for tied in found.tied for name in tied.names)])
     rows = [why.of_set(one) for one in found.single if not _is_free(one)]
-    rows += [why.of_tied(tied) for tied in found.tied]
+    rows += [why.of_tied(tied) for tied in sorted(found.tied, key=lambda tied: len(tied.names) > 1)]
     rows += [Row(r.input, f"elements {r.least} to {r.most}", why.text([r.demand], r.input)) for r in contract.ranges]
     for text in ("any", NOT_EMPTY):
         names = [one.name for one in found.single if _is_free(one) and one.text == text]
         rows += [Row(", ".join(names), text)] if names else []
+    alone = {tied.names[0] for tied in found.tied if len(tied.names) == 1}
+    rest = dict.fromkeys(name for tied in found.tied for name in tied.names if name not in alone)
+    rows += [Row(", ".join(rest), AS_ALLOWED)] if rest else []
     return rows
 
 
