@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rxlang.model.block import block
+from rxlang.model.block import AS_ALLOWED, NOT_EMPTY, block
 from rxlang.model.check import check_model
 from rxlang.model.contract_file import contract_object
 from support.accepted import faults, of_parts, of_text
+from support.all_sizes import names_in
 
 ROOT = Path(__file__).parent.parent
 GOLDENS, SENTENCES = (ROOT / "tests" / "goldens" / "contracts" / name for name in ("models.jsonl", "sentences.jsonl"))
@@ -50,6 +51,20 @@ def test_a_model_is_told_as_it_was(path: Path) -> None:
 def test_a_golden_is_short_and_its_sets_are_its_conditions(row: dict[str, Any]) -> None:
     assert len(row["text"]) <= 21 and max(map(len, row["text"])) <= 120
     assert faults(row["contract"]) == []
+
+
+@pytest.mark.parametrize("row", stored(GOLDENS).values(), ids=lambda row: row["model"])
+def test_each_size_of_a_golden_has_a_row_of_its_own_set(row: dict[str, Any]) -> None:
+    """A row of one size, or one that several sizes share with the same set; a condition on several of them is no set."""
+    table = row["text"][1 : next(n for n, line in enumerate(row["text"]) if line.startswith("  takes"))]
+    cells = [line.strip().split("   ") for line in table if line[2] != " "]
+    rows = [(about.split(", "), sets.strip()) for about, sets, *_ in ([c for c in row if c] for row in cells)]
+    alone = {
+        name for names, sets in rows for name in names if len(names) == 1 or sets in ("any", NOT_EMPTY, AS_ALLOWED)
+    }
+    assert {
+        name for i in row["contract"]["inputs"] for size in i["shape"] or () for name in names_in(str(size))
+    } <= alone
 
 
 @pytest.mark.parametrize("row", stored(SENTENCES).values(), ids=lambda row: row["model"])
