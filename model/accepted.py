@@ -58,9 +58,11 @@ class Tied(Node):
 
 
 class Sizes(Node):
-    """The sizes that a contract accepts. Where a size in `empty` is 0, sizes that it names beside may be others as well."""
+    """The sizes that a contract accepts: those in `single` are tied to no other size; `own` has what those in `tied` may be
+    at most. Where a size in `empty` is 0, sizes that it names beside may be others as well."""
 
     single: tuple[Accepted, ...]
+    own: tuple[Accepted, ...]
     tied: tuple[Tied, ...]
     empty: Mapping[str, tuple[str, ...]]
 
@@ -92,16 +94,20 @@ def sizes_of(contract: Contract) -> Sizes:
         for size in free:
             empty[size.name] = (*empty.get(size.name, ()), *(v.name for v in cond_variables(lively)))
         read.append(_Read(lively, tuple(cond_variables(lively)), clause))
-    single, tied = list[Accepted](), list[Tied]()
+    single, own, tied = list[Accepted](), list[Accepted](), list[Tied]()
     for group in _groups(read):
         found = _apart(group)
-        single += found if found is not None else ()
-        tied += () if found is not None else _tied(group)
-    bound = {*(one.name for one in single), *(name for one in (*tied, *unread) for name in one.names)}
+        for one in found if found is not None else _together(group):
+            if isinstance(one, Tied):
+                tied.append(one)
+            else:
+                (own if found is None else single).append(one)
+    bound = {*(one.name for one in (*single, *own)), *(name for one in (*tied, *unread) for name in one.names)}
     single += [Accepted(name, EVERY) for name in variables if name not in bound]
     order = {name: at for at, name in enumerate(names)}
     single.sort(key=lambda one: order.get(one.name, len(order)))
-    return Sizes(tuple(single), (*tied, *unread), {k: tuple(dict.fromkeys(v)) for k, v in empty.items()})
+    empties = {k: tuple(dict.fromkeys(v)) for k, v in empty.items()}
+    return Sizes(tuple(single), tuple(own), (*tied, *unread), empties)
 
 
 def _without_empty(cond: Cond) -> tuple[Cond, tuple[Var, ...]]:
@@ -198,16 +204,21 @@ def _places(found: SizeSet) -> list[int]:
     return sorted({n for end in around for n in range(max(end - 8, 0), end + 9)})
 
 
-def _tied(group: Sequence[_Read]) -> Iterator[Tied]:
-    """Conditions as they are, each as short as the others allow."""
-    for one in group:
-        others = [r.cond for r in group if r is not one]
-        cond = one.cond if isinstance(one.cond, bool) else shorter(facts_of(others), one.cond)
-        if one.clause is not None and cond is not True:
-            only = set_of([cond], one.names[0]) if len(one.names) == 1 else None
-            text = _worded(render_cond(cond)) if only is None else only.said(one.names[0].name)
+def _together(group: Sequence[_Read]) -> Iterator[Accepted | Tied]:
+    """Conditions, each as short as the others allow that were made shorter before it: those on one size as its set."""
+    short: list[Cond] = [r.cond for r in group]
+    for at, one in enumerate(group):
+        if one.clause is not None and not isinstance(one.cond, bool):
+            short[at] = shorter(facts_of([*short[:at], *short[at + 1 :]]), one.cond)
+    kept = [_Read(cond, tuple(cond_variables(cond)), r.clause) for cond, r in zip(short, group, strict=True)]
+    alone = {name: [r for r in kept if r.names == (name,) and r.clause is not None] for r in kept for name in r.names}
+    sets = {name: set_of([r.cond for r in reads], name) for name, reads in alone.items() if reads}
+    yield from (_accepted(name, found, alone[name]) for name, found in sets.items() if found is not None)
+    for one in kept:
+        said = len(one.names) == 1 and sets.get(one.names[0]) is not None
+        if one.clause is not None and one.cond is not True and not said:
             names = tuple(v.name for v in one.names) or one.clause.sizes or ("all sizes",)
-            yield Tied(names, "none" if cond is False else text, one.clause)
+            yield Tied(names, "none" if one.cond is False else _worded(render_cond(one.cond)), one.clause)
 
 
 def _worded(text: str) -> str:
@@ -232,7 +243,7 @@ def box_of(contract: Contract) -> dict[str, SizeSet] | None:
 
 def outside_of(box: Mapping[str, SizeSet], found: Sizes) -> Iterator[Outside]:
     """For each size, or sizes that are tied, the smallest in a box that are not accepted."""
-    for one in found.single:
+    for one in (*found.single, *found.own):
         wrong = next((n for n in box[one.name].members() if n not in one.sizes), None)
         if wrong is not None:
             below = next((n for n in range(wrong - 1, -1, -1) if n in one.sizes), None)

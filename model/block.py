@@ -54,15 +54,15 @@ class Row(NamedTuple):
 def _rows(found: Sizes, contract: Contract) -> list[Row]:
     """The sizes with a condition of their own, as they stand in the inputs, then conditions on several sizes. Sizes that may be
     any share a row, and so do those that may be any but 0; each size has a row of its own set."""
-    why = _Reasons([*(one.name for one in found.single), *(name for tied in found.tied for name in tied.names)])
-    rows = [why.of_set(one) for one in found.single if not _is_free(one)]
-    rows += [why.of_tied(tied) for tied in sorted(found.tied, key=lambda tied: len(tied.names) > 1)]
+    sets, tied = (*found.single, *found.own), [name for one in found.tied for name in one.names]
+    why = _Reasons([*(one.name for one in sets), *tied])
+    rows = [why.of_set(one) for one in sets if one in found.own or not _is_free(one)]
+    rows += map(why.of_tied, found.tied)
     rows += [Row(r.input, f"elements {r.least} to {r.most}", why.text([r.demand], r.input)) for r in contract.ranges]
     for text in ("any", NOT_EMPTY):
         names = [one.name for one in found.single if _is_free(one) and one.text == text]
         rows += [Row(", ".join(names), text)] if names else []
-    alone = {tied.names[0] for tied in found.tied if len(tied.names) == 1}
-    rest = dict.fromkeys(name for tied in found.tied for name in tied.names if name not in alone)
+    rest = [name for name in dict.fromkeys(tied) if name not in {one.name for one in found.own}]
     rows += [Row(", ".join(rest), AS_ALLOWED)] if rest else []
     return rows
 

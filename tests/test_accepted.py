@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -170,3 +172,25 @@ def test_sets_are_what_all_conditions_accept_together_and_a_block_is_printed() -
                     inside = all(sizes[name] in numbers for name, numbers in sets.items())
                     assert inside or not accepted, (texts, sizes)
                     assert accepted or not inside or not tied.isdisjoint(names), (texts, sizes)
+                    own = all(sizes[one.name] in one.sizes for one in found.own)
+                    together = own and all(of_tied(one.text, sizes) for one in found.tied)
+                    assert accepted == (inside and together) or not all(sizes.values()), (texts, sizes)
+
+
+def of_tied(text: str, sizes: dict[str, int]) -> bool:
+    """Whether sizes are as a line of several sizes says."""
+    return text != "none" and holds(re.sub(r"(?<![<>!])=", "==", text).replace(", or ", " or "), sizes)
+
+
+@pytest.mark.parametrize("texts", [
+    ("h == w", "h // 2 == w // 2 && h % 2 == w % 2"), ("h + w <= 700", "h + w <= 699 || h + w == 700"),
+    ("h <= w && w <= h", "h == w"), ("h == w && h >= 4", "w == h && w <= 9"),
+])  # fmt: skip
+def test_conditions_that_say_the_same_do_not_make_each_other_go(texts: tuple[str, ...]) -> None:
+    clauses = tuple(Clause(text, NAMES[1:], (), None) for text in texts)
+    found = sizes_of(Contract((Typed("x", "float32", NAMES),), {}, clauses, (), (), (), ()))
+    for h, w in product(range(12), range(12)):
+        sizes = {"h": h, "w": w}
+        own = all(sizes[one.name] in one.sizes for one in found.own)
+        said = own and all(of_tied(one.text, sizes) for one in found.tied)
+        assert said == all(holds(text, sizes) for text in texts)
