@@ -217,7 +217,7 @@ PATTERNS = {
     "names": "frontends/onnx/names frontends/onnx/prelude frontends/onnx/operators/math frontends/onnx/operators/table "
     "fixes/parts cli/values python/size_sympy simplify/messages/spoken",
     "what others say": "frontends/onnx/reading lang/onnx_weights lang/protobuf",
-    "pages": "cli/explain",
+    "pages": "cli/explain setup",
     "PyTorch code": "lang/files frontends/torch/arguments frontends/torch/bodies model/told model/traced",
 }
 SAID = {"message", "caption", "needs", "found", "verdict", "claim", "help", "notes", "meaning"}

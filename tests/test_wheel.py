@@ -6,12 +6,16 @@ import ast
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
+from email import message_from_bytes
+from email.message import Message
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -63,6 +67,49 @@ def test_the_wheel_holds_only_the_package(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"rxlang"}
     assert {"rxlang/py.typed", "rxlang/grammar/rx.lark"} <= set(names)
     assert not [n for n in names if n.split("/")[1] in {"tests", "examples", "docs", "benchmarks"}]
+
+
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(name))
+
+
+def test_a_package_index_is_told_where_the_project_is(wheel: Path) -> None:
+    told = metadata(wheel)
+    assert told["Description-Content-Type"] == "text/markdown" and told["License-Expression"] == "Apache-2.0"
+    assert told.get_all("Project-URL") == ["Homepage, https://pypi.org/project/rxlang/"]
+    assert "Typing :: Typed" in (told.get_all("Classifier") or ())
+
+
+def test_no_link_of_the_description_needs_the_project_beside_it(wheel: Path) -> None:
+    told = metadata(wheel).get_payload(decode=True)
+    assert isinstance(told, bytes) and told.startswith(b"# Rx\n") and b"\n## Start here\n" in told
+    assert re.findall(rb"\]\((?!https?:|#)", told) == []
+
+
+def test_links_of_the_description_lead_below_the_source() -> None:
+    described = runpy.run_path(str(ROOT / "setup.py"))["described"]
+    text = "![A](docs/a.png) [docs](docs/onnx.md#fix), [there](https://x.org/y) and [here](#more)"
+    absolute = (
+        "![A](https://x/docs/a.png) [docs](https://x/docs/onnx.md#fix), [there](https://x.org/y) and [here](#more)"
+    )
+    assert described(text, "https://x") == absolute
+    assert described(text, None) == "A docs, [there](https://x.org/y) and [here](#more)"
+
+
+@pytest.mark.skipif(not (find_spec("build") and find_spec("twine")), reason="`build` or `twine` is not installed")
+def test_both_distributions_are_built_and_twine_finds_nothing(tmp_path: Path) -> None:
+    shutil.copytree(ROOT, tmp_path / "source", ignore=LEFT_OUT)
+    tool = [sys.executable, "-m"]
+    built = subprocess.run(
+        [*tool, "build", "--no-isolation", "--outdir", "dist", "source"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    made = sorted((tmp_path / "dist").iterdir())
+    assert [path.name.partition("-")[2] for path in made] == ["0.1.0-py3-none-any.whl", "0.1.0.tar.gz"]
+    checked = subprocess.run([*tool, "twine", "check", "--strict", *map(str, made)], capture_output=True, text=True)
+    assert checked.returncode == 0 and checked.stdout.count("PASSED") == 2, checked.stdout + checked.stderr
 
 
 def imported_packages(source: bytes) -> set[str]:
