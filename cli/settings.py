@@ -66,4 +66,7 @@ def _options(file: Path, table: object) -> dict[str, Any]:
     found = {name.replace("-", "_"): tuple(v) if isinstance(v, list) else v for name, v in table.items()}
     if "roots" in found:
         found["roots"] = tuple(str(file.parent / root) for root in found["roots"])
+        for root in found["roots"]:
+            if not Path(root).is_dir():
+                raise Unusable(f"{str(file)!r}: roots names {root!r}, which is not a folder")
     return found

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from . import codes
 from .diagnostics import RxError, error
-from .node import Node
+from .expressions import names_in
+from .node import Node, replace
 from .source import Source, Span
 
 if TYPE_CHECKING:
@@ -31,6 +33,11 @@ class Given(Node):
 
     def is_for(self, function: str) -> bool:
         return function == self.pattern or fnmatchcase(function, self.pattern)
+
+    def of_sizes(self, names: Collection[str]) -> Given:
+        """Without conditions on other sizes, where it is for whatever has the sizes."""
+        known = tuple(c for c in self.conditions if set(names_in(c.span.text)) <= set(names))
+        return replace(self, conditions=known) if self.names_many else self
 
 
 def read_given(text: str) -> Given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -77,11 +77,11 @@ def check_model(
     def again(demanded: Given) -> Tried:
         return tried.checked(replace(options, given=(*options.given, demanded)))
 
-    given = tuple(c.span.text for g in options.given if g.is_for("main") for c in g.conditions)
     made = contract_of(model, translation, report, values)
     second = None if made is None else with_demands(tried, again)
     if made is None:
         return CheckedModel(report, model)
+    given = tuple(_held(report, options.given))
     made = with_short_outputs(replace(_with_demands(tried, second, made, again), given=given))
     report = _with(report, false_declarations(second or tried, None, options.strict))
     changed = Changed(tried, made, check, path.parent, roots)
@@ -93,6 +93,15 @@ def check_model(
         found = arrival(report.checked, made, translation, read_sizes(made, translation, at), given)
         report = _with(report, () if found.failure is None else (found.failure,))
     return CheckedModel(report, model, made, found, fixed.fixes, fixed.left)
+
+
+def _held(report: Report, given: Sequence[Given]) -> Iterator[str]:
+    """What is given of sizes that the model has."""
+    functions = () if report.checked is None else report.checked.before.functions
+    checks = [check.span for f in functions if f.name == "main" for check in f.checks]
+    for span in (c.span for g in given if g.is_for("main") for c in g.conditions):
+        if any(at.source is span.source and span.start <= at.start < span.end for at in checks):
+            yield span.text
 
 
 def _with(report: Report, diagnostics: Iterable[Diagnostic]) -> Report:

@@ -52,7 +52,7 @@ def answer(target: Target, asked: AskedOfPython, folder: Path, options: Options 
     """Check what was loaded. Raises ValueError for a size or an input that names nothing."""
     options = options or Options()
     own = (read_given(f"@main: {t}") for t in target.given if set(names_in(t)) <= set(target.sizes))
-    options = replace(options, given=(*options.given, *own))
+    options = replace(options, given=(*(g.of_sizes(target.sizes) for g in options.given), *own))
     for text in texts_of(options.given):
         for name in names_in(text):
             if name not in target.sizes:

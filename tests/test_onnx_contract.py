@@ -35,9 +35,11 @@ from rxlang.simplify.known.outcome import Options  # noqa: E402
 from rxlang.simplify.solver.facts import Facts  # noqa: E402
 from rxlang.simplify.solver.numbers import holds_at, size_at  # noqa: E402
 from support import fuzz  # noqa: E402
+from support.in_ci import documented, scripts, steps_of, value  # noqa: E402
 
 TRIES = fuzz.tries("contracts beside runs")
 ROOT = Path(__file__).resolve().parents[1]
+PAGE = "onnx.md"
 STACK = "pkg.torch.onnx.stack_trace"
 Dims = list[str | int]
 
@@ -524,30 +526,14 @@ def test_onnxruntime_fails_at_the_node_that_is_named(tmp_path: Path, h: int) -> 
 # In CI
 
 
-def documented(kind: str, holds: str) -> str:
-    """The block of docs/onnx.md that has a text."""
-    text = (ROOT / "docs" / "onnx.md").read_text()
-    (found,) = [b for b in re.findall(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S) if holds in b]
-    return str(found)
-
-
-def scripts(folder: Path) -> dict[str, str]:
-    """An environment in which `rx` is this one."""
-    (folder / "bin").mkdir()
-    rx = folder / "bin" / "rx"
-    rx.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rxlang "$@"\n')
-    rx.chmod(0o755)
-    return {**os.environ, "PATH": f"{rx.parent}{os.pathsep}{os.environ['PATH']}"}
-
-
 def test_the_workflow_of_the_docs_accepts_a_model_and_refuses_a_narrower_one(tmp_path: Path) -> None:
-    steps = re.findall(r"^      - run: (.+)$", documented("yaml", "runs-on"), re.M)
+    steps = steps_of(documented(PAGE, "yaml", "runs-on"))
     assert steps[0] == "pip install 'rxlang[onnx]'" and len(steps) == 3
     environment = scripts(tmp_path)
     script = "\n".join(("set -e", *steps[1:]))
     up(tmp_path / "model.onnx")
     (written,) = re.findall(
-        r"^\$ (rx check .*--write-contract [^#\n]*)", documented("console", "--write-contract"), re.M
+        r"^\$ (rx check .*--write-contract [^#\n]*)", documented(PAGE, "console", "--write-contract"), re.M
     )
     assert subprocess.run(shlex.split(written), cwd=tmp_path, env=environment).returncode == 0
     assert subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment).returncode == 0
@@ -557,10 +543,9 @@ def test_the_workflow_of_the_docs_accepts_a_model_and_refuses_a_narrower_one(tmp
 
 
 def test_the_hook_of_the_docs_refuses_a_commit_of_a_narrower_model(tmp_path: Path) -> None:
-    config = documented("yaml", "repo: local")
+    config = documented(PAGE, "yaml", "repo: local")
     environment = scripts(tmp_path)
-    (entry,) = re.findall(r"^        entry: (.+)$", config, re.M)
-    (files,) = re.findall(r"^        files: (.+)$", config, re.M)
+    entry, files = value("entry", config), value("files", config)
     assert re.search(files, "model.onnx") and not re.search(files, "other.onnx")
     command = [*shlex.split(entry), "model.onnx"]
     if importlib.util.find_spec("pre_commit") is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rxlang.cli.main import invoke
 
+ROOT = Path(__file__).parent.parent
 DOUBTFUL = "@f = fn(x : Tensor([n, m], int8)) : Tensor([n, 4], int8) { x }\n"
 EMPTY = "@f = fn(x : Tensor([n, 15], int32)) : Tensor([n, 4, 4], int32) { @reshape(x, [n, 4, 4]) }\n"
 
@@ -47,6 +48,30 @@ def test_what_is_given_holds_where_it_meets_something(project: Path) -> None:
     assert invoke(["check", "doubtful.rx"]) == 0
     assert invoke(["check", "doubtful.rx", "--given", "@f: n >= 1"]) == 1  # the command line has its own
     assert invoke(["check", "doubtful.rx", "--given", "@*: k >= 1"]) == 2
+
+
+def test_what_is_given_of_sizes_that_a_model_has_not_is_passed_over(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("onnx")
+    model = "gpt.onnx"
+    (project / model).write_bytes((ROOT / "examples" / "exported" / model).read_bytes())
+    assert invoke(["check", model, "--write-contract", "gpt.json"]) == 0
+    settings(project, '[tool.rx]\ngiven = ["@*: b >= 1, batch >= 2"]\n')
+    capsys.readouterr()
+    assert invoke(["check", model]) == 0
+    assert capsys.readouterr().out.startswith("gpt.onnx accepts, where batch >= 2\n")
+    settings(project, '[tool.rx]\ngiven = ["@*: b >= 1"]\n')
+    assert invoke(["check", model, "--expect", "gpt.json"]) == 0  # the model is as it was
+
+
+def test_a_root_that_is_no_folder_is_told_with_the_file_that_names_it(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(project, '[tool.rx]\nroots = ["weights"]\n')
+    assert invoke(["check", "doubtful.rx"]) == 2
+    said = capsys.readouterr().err
+    assert "pyproject.toml" in said and "roots names" in said and "not a folder" in said
 
 
 def test_roots_are_below_the_file_that_names_them(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

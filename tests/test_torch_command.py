@@ -430,3 +430,11 @@ def test_a_function_runs_apart() -> None:
     assert apart("f", divmod, 7, 2) == (3, 1)
     with pytest.raises(Unusable, match="exit status 4"):
         apart("f", sys.exit, 4)
+
+
+@needs_torch
+def test_settings_for_sizes_that_the_code_has_not_are_passed_over(rx: Any, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.rx]\ngiven = ["@*: batch >= 1"]\n')
+    assert rx("check", *NET)[1].startswith("net.py:Net accepts\n")
+    status, out, _ = rx("check", "net.py:tied", "--arg", "x=float32[batch, batch]")
+    assert status == 0 and out.startswith("net.py:tied accepts, where batch >= 1\n")
