@@ -59,22 +59,24 @@ class Outcome(NamedTuple):
 @click.command(cls=WithSettings)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--strict/--no-strict", help="A claim that cannot be proved is an error.")
-@click.option("--allow-empty/--no-allow-empty", help="What works only on empty tensors is a warning, no error.")
+@click.option(
+    "--allow-empty/--no-allow-empty", help="Report code that works only on empty tensors as a warning, not as an error."
+)
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text", show_default=True,
-    help="How to print what was found.",
+    help="The format of the report.",
 )  # fmt: skip
 @click.option("--signature", is_flag=True, help="Print each function's signature with all that it demands.")
-@click.option(
-    "--explain", "explained", metavar="NAME", help="Print what is known of a size or a binding, fact by fact."
-)
+@click.option("--explain", "explained", metavar="NAME", help="Print the known facts about a size or a binding.")
 @click.option(
     "--fix",
     is_flag=True,
     help="Apply the helps that leave no choice, and write the files back; the others are left with a reason.",
 )
 @given_option
-@click.option("--guards", is_flag=True, help="Print what plans, branches and implementations are chosen by, and where.")
+@click.option(
+    "--guards", is_flag=True, help="Print the conditions that choose plans, branches and implementations, and where."
+)
 @click.option(
     "--dynamic",
     multiple=True,
@@ -82,24 +84,28 @@ class Outcome(NamedTuple):
     help="Of models: a size that is free whatever is declared, like images.0=b; *.0 is axis 0 of all inputs.",
 )
 @click.option("--at", multiple=True, metavar="SIZE=N", help="Of models: check at a size, like h=40 or images.2=40.")
-@click.option("--run-witness", "run", is_flag=True, help="Of models: run the kernels with what breaks each condition.")
+@click.option(
+    "--run-witness", "run", is_flag=True, help="Of models: run the kernels with sizes that break each condition."
+)
 @prelude_option
 @click.option(
     "--profile",
     multiple=True,
     metavar="INPUT=MIN:MAX",
-    help="Of models: whether all shapes between two are accepted, x=1x3x32x32:8x3x640x640.",
+    help="Of models: say whether all shapes between two are accepted, like x=1x3x32x32:8x3x640x640.",
 )
 @click.option(
     "--reasons", "reasoned", is_flag=True, help="Of models: print all reasons of each condition, and the ways."
 )
 @click.option("--verbose", is_flag=True, help="Of models: print warnings in full, and notes on what an exporter wrote.")
-@click.option("--write-contract", "written", metavar="FILE", help="Write what a model demands of its inputs, as JSON.")
-@click.option("--expect", "expected", metavar="FILE", help="Compare what a model demands with a contract.")
+@click.option("--write-contract", "written", metavar="FILE", help="Write the model's contract as JSON.")
+@click.option("--expect", "expected", metavar="FILE", help="Compare the model with a contract.")
 @init_option
 @arg_option
-@click.option("--no-cache", is_flag=True, help="Check again what was checked before and has not changed.")
-@click.option("--stats", is_flag=True, help="Also print who decided how many questions, and the time.")
+@click.option("--no-cache", is_flag=True, help="Check everything again, also files that have not changed.")
+@click.option(
+    "--stats", is_flag=True, help="Also print how many questions each part of the solver decided, and the time."
+)
 @click.option("--watch", "watched", is_flag=True, help="Check again whenever something changes, until interrupted.")
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."

@@ -21,9 +21,9 @@ def reasons(contract: Contract) -> str:
         lines += ["", f"  {clause.condition}", *_clause(clause)]
     for one in contract.ranges:
         lines += ["", f"  {range_text(one)}", *_demand(one.demand), *_ran(one.ran)]
-    lines += _listed("called otherwise in the model:", (f"{name} is `{own}`" for name, own in contract.sizes.items()))
+    lines += _listed("names in the model:", (f"{name} is `{own}`" for name, own in contract.sizes.items()))
     left = (f"{d.node}: {d.needs or 'a check'}" for d in contract.undecided)
-    lines += _listed("what other data decides, checked when it runs:", left)
+    lines += _listed("checked when it runs, since data decides:", left)
     lines += _listed("supposed, since the model keeps sizes in dtypes that hold no larger ones:", contract.supposed)
     return "\n".join(map(shown, lines))
 

@@ -31,8 +31,10 @@ _LEFT = (core.Status.REFUTED, core.Status.RESIDUAL)
 @click.command()
 @click.argument("file")
 @click.option("--simplified", is_flag=True, help="After simplification, with the status of every assertion left.")
-@click.option("--inline", is_flag=True, help="With --simplified: calls as what shape propagation gives for them.")
-@click.option("--annotated", is_flag=True, help="What is known of each binding as comments, instead of assertions.")
+@click.option("--inline", is_flag=True, help="With --simplified: replace calls by the results of shape propagation.")
+@click.option(
+    "--annotated", is_flag=True, help="Print the facts known of each binding as comments instead of assertions."
+)
 @click.option("--dps", is_flag=True, help="Each function as shape program and data program.")
 @click.option("--function", "name", metavar="@F", help="This function alone, with its implementation.")
 @init_option
@@ -51,7 +53,7 @@ def desugar(
     args: tuple[str, ...],
     roots: tuple[str, ...],
 ) -> int:
-    """Print the core program that a file means.
+    """Print the core program of a file.
 
     What is printed is itself a program, and means the same. Of PyTorch code, FILE.py:NAME or PACKAGE.MODULE:NAME, it is what
     was read: this form alone imports and runs that code, in a process of its own.

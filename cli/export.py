@@ -30,7 +30,7 @@ REJECTED = 1
     type=click.Choice(["refuse", "drop"]),
     default="refuse",
     show_default=True,
-    help="What becomes of checks that are left for the run, inside the function.",
+    help="How to treat checks inside the function that are left for run time.",
 )
 def export(
     file: str, name: str, out: str, roots: tuple[str, ...], opset: int, given: tuple[str, ...], checks: str

@@ -67,7 +67,9 @@ def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[Prog
             found = _listed(path) if models else []
             for text in found:
                 click.echo(shown(text))
-            named = f"{path!r} is Python code, of which nothing was run: name what is to be checked, {path}:NAME"
+            named = (
+                f"{path!r} is Python code, and nothing of it was run: name a function or class to check, {path}:NAME"
+            )
             unread.append(named if found else wrong.message)
     if not programs:
         conclude(unread)

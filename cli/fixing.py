@@ -48,7 +48,7 @@ def fix_model(program: Program, wish: Wish) -> Iterator[str]:
     done = [m for m in found.fixes if not m.pads]
     for fix in found.fixes:
         yield (
-            f"{program.name}: left: who calls the model decides what is padded: {fix.text}"
+            f"{program.name}: left: the caller decides about padding: {fix.text}"
             if fix.pads
             else (f"{program.name}: fixed: {fix.text}")
         )

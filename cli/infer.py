@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", metavar="OUT.onnx", help="Where to write the model with its shapes.")
 @click.option(
     "--policy", type=click.Choice(get_args(Policy)), default="reconcile", show_default=True,
-    help="What becomes of shapes that the model declares.",
+    help="How to treat shapes that the model declares.",
 )  # fmt: skip
 @click.option(
     "--copy-data/--link-data", default=True, show_default=True,

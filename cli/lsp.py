@@ -14,8 +14,8 @@ from .files import Unusable
 
 
 @click.command()
-@click.option("--stdio", is_flag=True, help="Over standard input and output, which is what it does anyway.")
-@click.option("--log", "log", metavar="FILE", help="Write what is asked and answered to a file.")
+@click.option("--stdio", is_flag=True, help="Serve over standard input and output; this is the default.")
+@click.option("--log", "log", metavar="FILE", help="Log requests and answers to a file.")
 def lsp(stdio: bool, log: str | None) -> int:
     """Serve an editor by the language server protocol.
 

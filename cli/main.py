@@ -18,14 +18,14 @@ from .status import INTERRUPTED
 COMMANDS = {
     "check": ("rxlang.cli.check:check", "Decide every assertion of programs, without running them."),
     "run": ("rxlang.cli.run:run", "Check a program, then run it."),
-    "desugar": ("rxlang.cli.desugar:desugar", "Print the core program that a file means."),
-    "shapes": ("rxlang.cli.shapes:shapes", "Print what is known of each binding's shape and dtype."),
+    "desugar": ("rxlang.cli.desugar:desugar", "Print the core program of a file."),
+    "shapes": ("rxlang.cli.shapes:shapes", "Print the shape and dtype of each binding."),
     "infer": ("rxlang.cli.infer:infer", "Print the shapes of every value of an ONNX model, and write them into it."),
     "import": ("rxlang.cli.import_:import_", "Write an ONNX model as an Rx program."),
     "export": ("rxlang.cli.export:export", "Write a function of a program as an ONNX model."),
     "prove": ("rxlang.cli.prove:prove", "Ask the solver questions about sizes, one a line."),
-    "fmt": ("rxlang.cli.fmt:fmt", "Lay programs out in the one canonical way."),
-    "lsp": ("rxlang.cli.lsp:lsp", "Serve an editor: diagnostics, hints, completion and what else it asks for."),
+    "fmt": ("rxlang.cli.fmt:fmt", "Format programs in the canonical layout."),
+    "lsp": ("rxlang.cli.lsp:lsp", "Serve an editor: diagnostics, hints, completion and more."),
     "explain": ("rxlang.cli.explain:explain", "Show the page about a diagnostic."),
 }
 

@@ -60,16 +60,18 @@ def _kept(name: str, **settings: Any) -> Callable[[Any], Any]:
 @click.option("--log", is_flag=True, help="Tell each change of the shapes that functions are called with.")
 @given_option
 @click.option("--hint", "hints", multiple=True, metavar="COND", help="Sizes to be fast for, like '@f: n = 128'.")
-@_kept("--engine", metavar="NAME", help="What computes: numpy, onnxruntime or torch.")
+@_kept("--engine", metavar="NAME", help="The engine that computes: numpy, onnxruntime or torch.")
 @_kept("--device", metavar="D", help="The device of an engine that has several.")
 @click.option("--dps", is_flag=True, help="Allocate memory by shape programs, and compute into it.")
 @click.option("--allow-extern", is_flag=True, help="Let extern functions run the Python callables that they name.")
-@click.option("--allow-empty", is_flag=True, help="What works only on empty tensors is a warning, no error.")
+@click.option(
+    "--allow-empty", is_flag=True, help="Report code that works only on empty tensors as a warning, not as an error."
+)
 @click.option(
     "--data-checks/--no-data-checks",
     "data_checks",
     default=True,
-    help="Whether a model's indices are looked at before it runs.",
+    help="Whether a model's indices are checked before it runs.",
 )
 @click.option(
     "--root", "roots", multiple=True, metavar="DIR", help="A folder besides the program's own to open files in."
@@ -220,7 +222,7 @@ class Job:
         except KeyboardInterrupt as stop:
             _say_where(stop)
             raise
-        except RxError as problem:  # weights that cannot be read, or what an engine has no way for
+        except RxError as problem:  # weights that cannot be read, or something that an engine cannot run
             print_diagnostics(problem.diagnostics)
             return REJECTED if self.engine != "numpy" else Unusable.exit_code
         seconds = time.perf_counter() - began

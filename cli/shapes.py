@@ -52,7 +52,7 @@ def shapes(
     args: tuple[str, ...],
     roots: tuple[str, ...],
 ) -> int:
-    """Print what is known of each binding's shape and dtype.
+    """Print the shape and dtype of each binding.
 
     A size is exact unless it is said to be at most something, or unknown. FILE may be PyTorch code, FILE.py:NAME or
     PACKAGE.MODULE:NAME: this form alone imports and runs that code, in a process of its own.

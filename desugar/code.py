@@ -25,13 +25,13 @@ _ELSEWHERE = {
     "break": _END_A_LOOP,
     "continue": _END_A_LOOP,
     "pass": "the last expression of a block is its result",
-    "None": "what is not wanted is left out; `None` is a new axis in an index, `-1` a size that a reshape solves",
-    "none": "what is not wanted is left out",
+    "None": "leave out an option that you do not want; `None` is a new axis in an index, `-1` a size that a reshape computes",
+    "none": "leave out an option that you do not want",
     "return": OTHER_WORDS["return"][1],
-    "self": "there are no objects: what a function needs, weights too, are its parameters",
+    "self": "there are no objects: pass all that a function needs, also weights, as parameters",
     "inf": "`1e999` is infinite",
     "nan": "`0.0 / 0.0` is one, a float64",
-    "pi": "it is written out: `3.141592653589793`",
+    "pi": "write it out: `3.141592653589793`",
 }
 
 _MOST_PRIMES = 16  # of more a name has the number

@@ -48,6 +48,6 @@ def _check_gives_its_result(rest: Sequence[core.Stmt], result: core.Value, impl:
     given = isinstance(result, core.Variable) and call.names == (result.name,) and not call.is_tuple
     if not given or not all(map(core.may_check, promises)):
         fail(
-            codes.E214, f"behind its call of @{impl} a wrapper only asserts, and gives what that gives", call.span,
+            codes.E214, f"after its call of @{impl}, a wrapper only asserts, and gives the result of that call", call.span,
             help=f"`let out = @{impl}(...)`, then the assertions, then `out`",
         )  # fmt: skip

@@ -106,7 +106,7 @@ def _check_bare(info: FnInfo) -> None:
         if not is_bare(expand(info.unit, type_)):
             fail(
                 codes.E214, f"@{info.decl.name.name} is {info.form}: its types have to be bare", type_.span,
-                help="write `Tensor` and assert what it has to be, or leave the prefix out",
+                help="write `Tensor` and assert its shape and dtype, or leave the prefix out",
             )  # fmt: skip
     if info.decl.fn.where:
         fail(codes.E214, f"@{info.decl.name.name} is {info.form}: assert its conditions", info.decl.fn.where[0].span)

@@ -162,7 +162,7 @@ def _refuse_recursion(symbols: SymbolTable, info: FnInfo, call: core.FnRef) -> N
             codes.E212,
             f"@{info.name} calls itself: its result has to be annotated",
             call.span,
-            help=f"`@{info.decl.name.name} = fn(...) : Tensor([...], ...)` says what it gives",
+            help=f"annotate the result: `@{info.decl.name.name} = fn(...) : Tensor([...], ...)`",
         )  # fmt: skip
     )
 

@@ -50,7 +50,7 @@ def _check(symbols: SymbolTable, unit: Unit, item: sweet.Item) -> None:
         meant = meant_by(name)
         if meant and names.count(name) == 1:
             symbols.misspelt.add(place.span)
-            message = f"there is no dtype `{name}`, and nothing else here is called so"
+            message = f"there is no dtype `{name}`, and nothing else here has that name"
             symbols.diagnostics.append(error(codes.E225, message, place.span, help=did_you_mean(meant), meant=meant))
         elif names.count(name) == 1 and _is_result(item, place):
             unused(symbols, [Entry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name))

@@ -86,4 +86,4 @@ class Translator:
 
 
 def _recursion_help(info: FnInfo) -> str:
-    return f"`@{info.decl.name.name} = fn(...) : Tensor([...], ...)` says what it gives"
+    return f"annotate the result: `@{info.decl.name.name} = fn(...) : Tensor([...], ...)`"

@@ -39,7 +39,7 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
         fail(codes.E231, f"@{item.of.name} has no body in Rx that could be differentiated", item.of.span)
     if result is None:
         name = info.decl.name
-        message = f"@{name.name} does not say what it gives, so that the type of its gradient is not known"
+        message = f"@{name.name} has no result type, so the type of its gradient is not known"
         fail(codes.E231, message, name.span, labels=_asked(item), help="write its type before the body")
     if item.kind != "vjp" and not _is_scalar(expand(unit, result)):
         fail(

@@ -97,7 +97,7 @@ class _Rows:
     def _refuse_count(self, has: int, expr: sweet.Expr) -> None:
         wanted = len(self.rows) + (self.init is not None)
         if wanted != has:
-            what = "what is carried and " if self.init is not None else ""
+            what = "the carried value and " if self.init is not None else ""
             rows = "a row" if len(self.rows) == 1 else f"a row of each of {len(self.rows)} tensors"
             fail(
                 codes.E205,

@@ -53,6 +53,6 @@ def _over_carries(cond: core.BoolExpr, bound: list[Bound], span: Span) -> core.B
 
 def _unsupported(span: Span) -> NoReturn:
     fail(
-        codes.E299, "what a loop carries cannot be described so yet", span,
+        codes.E299, "this type is not supported for a carried value yet", span,
         help="bind `*s` before the loop, as `match_shape(x, [s], [*s])` does; a carry without annotation keeps its shape",
     )  # fmt: skip

@@ -88,7 +88,9 @@ class _Loop:
         name = next((n.name for n in bound if self.code.scope.find(n.name) is not None), None)
         if name is None:
             return None
-        return f"what `let` binds ends with the turn: `with ({name} = {name})` carries it, and the last line is the next one"
+        return (
+            f"a `let` ends with its turn: `with ({name} = {name})` carries the value, and the last line is the next one"
+        )
 
     def _look_into_body(self) -> None:
         """Where the header is wrong, what is wrong in the block has to do with it or not: that is said as well."""
@@ -246,7 +248,7 @@ class _Loop:
         wanted = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         fail(
             codes.E228, f"a turn gives {wanted}; here {'is' if has == 1 else 'are'} {count(has, 'value')}", result.span,
-            help="the carries come first, then what is stacked" if self.expr.stack else None,
+            help="the carried values come first, then the stacked ones" if self.expr.stack else None,
         )  # fmt: skip
 
     def _given(

@@ -367,7 +367,9 @@ def _part(code: Code, expr: sweet.Index, want: core.Sort) -> core.Value:
     return value if sort == want else wrong_sort(code, expr, word(want))
 
 
-_ALIKE = "`x.shape == y.shape` compares shapes; what elements are is known in a run: `if (@all(x == y)) { ... }`"
+_ALIKE = (
+    "`x.shape == y.shape` compares shapes; elements are known only when the program runs: `if (@all(x == y)) { ... }`"
+)
 
 
 # Wrong sorts

@@ -39,7 +39,7 @@ class Stacks:
     def stack(self, param: sweet.Param) -> Stack:
         """The type of a stacked result. Its names are bound outside, or stand for a size that all turns share."""
         if param.default is not None:
-            fail(codes.E221, "what is stacked has no value here: the body gives it", param.default.span)
+            fail(codes.E221, "a stacked value has no initial value: the body gives it", param.default.span)
         type_ = None if param.type is None else expand(self.code.unit, param.type)
         if isinstance(type_, sweet.NamedType) and type_.name in DTYPES:
             made = core.Stacked(param.span, param.name.name, (), core.DTypeLit(type_.span, DTYPES[type_.name]))
@@ -121,13 +121,13 @@ class Stacks:
                 continue
             if node.name in self.own and self.code.scope.find(node.name) is None:
                 fail(
-                    codes.E229, f"`{node.name}` changes from turn to turn, and what is stacked has one shape", node.span,
-                    help="its sizes are bound before the loop; `?` is one that all turns share",
+                    codes.E229, f"`{node.name}` changes from turn to turn, but all stacked values have one shape", node.span,
+                    help="bind its sizes before the loop; `?` is a size that all turns share",
                 )  # fmt: skip
 
 
 def _too_open(name: sweet.Ident, what: str, span: Span) -> NoReturn:
     fail(
-        codes.E227, f"the type of `{name.name}` has to say its {what}: with no turn nobody else would know", span,
+        codes.E227, f"the type of `{name.name}` has to give its {what}: no turn may run, and nothing else gives it", span,
         help=f"`stack ({name.name} : Tensor([n], float32))`; `?` is a size that all turns share",
     )  # fmt: skip

@@ -235,7 +235,7 @@ def _no_size(code: Code, stmt: sweet.Let) -> None:
     _refuse(code, stmt.value, found, named + tensor, () if sort is None else (sort,), named)
 
 
-_KEPT = "what each turn of a loop makes is kept by `stack (y : T)`"
+_KEPT = "`stack (y : T)` collects a value of each turn of a loop"
 
 
 def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:

@@ -56,7 +56,7 @@ def renamed(analyst: Analyst, files: Sequence[Path], symbol: Symbol, new: str, s
 
 def _spelled(name: str) -> None:
     if name == "_":
-        raise Refused("`_` is no name: it stands for what nothing uses")
+        raise Refused("`_` is not a name: it marks a value that nothing uses")
     tokens = scan(Source("", name))
     if tokens.kinds != [KIND["NAME"]] or tokens.problems or tokens.ends != [len(name)]:
         raise Refused(f"`{name}` cannot be a name")

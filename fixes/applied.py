@@ -21,7 +21,7 @@ from .ranked import Ranked, ranked
 MOST_ROUNDS = 10
 # So many fixes of one message are named.
 _MOST_NAMED = 3
-_OF_SIGNATURE = "what a function takes and gives is for the author to say"
+_OF_SIGNATURE = "only the author can decide the types of a function"
 
 
 class Applied(Node):
@@ -110,7 +110,7 @@ def _unsure(offer: Ranked, fix: Fix) -> str:
     if fix.guess or fix.remote:
         return "the fix is a guess at what was meant"
     if fix.around and _is_of_axis(offer.diagnostic):
-        return "its axis may be what is wrong"
+        return "the axis may be wrong"
     if offer.diagnostic.code.phase == "sizes" and not fix.settles:
         return "the function is not right after the fix"
     return ""
@@ -132,7 +132,7 @@ def _too_bold(offer: Ranked, fix: Fix, source: Source) -> str:
     if _signatures(before) != _signatures(now):
         return _OF_SIGNATURE
     if _operations(now) < _operations(before) and offer.diagnostic.code.phase != "names":  # what has no name is none
-        return "an operation is taken out by nobody but the author"
+        return "only the author can decide to remove an operation"
     return ""
 
 

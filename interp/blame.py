@@ -159,7 +159,7 @@ def _stack(failure: Failure, step: Stack) -> Diagnostic:
     """What the turns stack has another shape than in the first turn."""
     value, before = failure.values[step.value], failure.values.get(step.output)
     first = before[0] if before is not None and len(before) else value
-    what = f"`{step.name}`" if step.span.text.startswith(step.name) else "what each turn gives"
+    what = f"`{step.name}`" if step.span.text.startswith(step.name) else "the value of each turn"
     message = f"{what} needs one shape in all turns: it was {describe(first)} in turn 1, but it is {describe(value)}"
     labels = _chain(failure, step.span)
     return error(codes.R401, message, step.span, labels=labels, function=_function(failure.site))

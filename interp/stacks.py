@@ -23,7 +23,7 @@ def buffer_for(total: int, first: Any) -> Any:
 def _of_some_rank(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape, where an array may have as many axes."""
     if len(shape) > MAX_RANK:
-        raise Undefined(f"a tensor has at most {MAX_RANK} axes, and what is stacked here would have {len(shape)}")
+        raise Undefined(f"a tensor has at most {MAX_RANK} axes, and the stack would have {len(shape)}")
     return shape
 
 
@@ -36,7 +36,7 @@ def stacked(shape: tuple[int, ...], dtype: Any, values: Sequence[Any] = ()) -> A
     """The values of all turns; where there was none, nothing of this shape and dtype, if they are known. A size of the type may
     be below 0 then, and stands for 0."""
     if not values and dtype is None:
-        raise Undefined("no turn ran, and only a turn tells the shape and the dtype of what is stacked here")
+        raise Undefined("no turn ran, and only a turn gives the shape and the dtype of the stack")
     if not values:
         return np.empty([max(size, 0) for size in _of_some_rank(shape)], dtype)
     made = buffer_for(len(values), values[0])

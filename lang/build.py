@@ -112,7 +112,7 @@ class TreeBuilder:
         after: sweet.Type | None,
     ) -> sweet.Const:
         if before and after:
-            self.problem(codes.E101, f"the type of `{name.name}` stands twice", after.span, "leave one of them out")
+            self.problem(codes.E101, f"`{name.name}` has two types", after.span, "leave one of them out")
         return sweet.Const(Span(self.source, start, end), name, before or after, value)
 
     def type_item_(
@@ -192,7 +192,7 @@ class TreeBuilder:
             return sweet.NamedType(span, name, arguments)
         if len(arguments) == 2 and _dtype(arguments[0]) in DTYPES and isinstance(arguments[1], sweet.ListExpr):
             written = f"Tensor({arguments[1].span.text}, {_dtype(arguments[0])})"
-            self._instead(span, "a type says the shape first, then the dtype", arguments[0].span, written)
+            self._instead(span, "in a type, the shape comes first, then the dtype", arguments[0].span, written)
             return sweet.TensorType(span, arguments[1], None)
         if len(arguments) > 2:
             written, whole = _in_brackets(arguments), _dtype(arguments[-1]) in DTYPES
@@ -220,9 +220,9 @@ class TreeBuilder:
     def _check_names(self, shape: sweet.Expr, dtype: sweet.Expr | None = None) -> None:
         """Names that stand for something else: `Tensor([None, 3], None)`, `Tensor(float32)`."""
         for size in shape.items if isinstance(shape, sweet.ListExpr) else ():
-            self._check_name(size, "size", "any size is written `?`, or a name that stands for it", DTYPES)
-        self._check_name(shape, "shape", "any shape is written `?`: `Tensor(?, float32)`", DTYPES)
-        self._check_name(dtype, "dtype", "any dtype is written `?`")
+            self._check_name(size, "size", "write `?` for any size, or a name to refer to it", DTYPES)
+        self._check_name(shape, "shape", "write `?` for any shape: `Tensor(?, float32)`", DTYPES)
+        self._check_name(dtype, "dtype", "write `?` for any dtype")
 
     def _check_name(self, expr: sweet.Expr | None, what: str, help: str, others: Container[str] = ()) -> None:
         if isinstance(expr, sweet.Name) and expr.name in others:
@@ -266,7 +266,7 @@ class TreeBuilder:
         seen = False
         for argument in arguments:
             if seen and argument.name is None:
-                self.problem(codes.E109, "an argument without a name stands after one with a name", argument.span)
+                self.problem(codes.E109, "an argument without a name comes after one with a name", argument.span)
                 break
             seen = seen or argument.name is not None
         return arguments

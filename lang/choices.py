@@ -67,7 +67,7 @@ def _members(function: str, place: Span, impls: core.Impls, functions: Mapping[s
         own = functions.get(choice)
         checks = [_condition(c) for c in own.checks if not isinstance(c, core.Let)] if own is not None else []
         name = "@" + choice.removeprefix("prelude.")
-        condition = " && ".join(checks) if own is not None else f"what {name} needs of its arguments"
+        condition = " && ".join(checks) if own is not None else f"the preconditions of {name}"
         yield Choice(place, "implementation", function, condition or "true", f"{name} for @{impls.name}")
 
 

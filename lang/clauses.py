@@ -56,9 +56,9 @@ def _clause(region: Region, stuck: int) -> Clause | None:
     change = Change(stuck, last - stuck, (), 0.0)
     before = [i for i in head if kinds[i] in _CLAUSES]
     if any(kinds[i] == kinds[stuck] for i in before):
-        return Clause(change, span, f"`{word}` stands twice in this loop", _AS_ONE[word])
+        return Clause(change, span, f"`{word}` occurs twice in this loop", _AS_ONE[word])
     if any(kinds[i] == OPEN for i in head):
-        return Clause(change, span, f"`{word}` stands behind the loop's block", _IN_ORDER)
+        return Clause(change, span, f"`{word}` comes after the loop's block", _IN_ORDER)
     rank = _CLAUSES.index(kinds[stuck])
     later = [i for i in before if _CLAUSES.index(kinds[i]) > rank and i != head[-1]]
     if not later:
@@ -66,7 +66,7 @@ def _clause(region: Region, stuck: int) -> Clause | None:
     text = region.source.text[region.starts[stuck] : region.ends[last - 1]]
     there = Span(region.source, region.starts[later[-1]], region.starts[later[-1]])
     here = Span(region.source, region.starts[stuck], region.ends[last - 1])
-    message = f"`{word}` stands behind `{region.text(later[-1])}`"
+    message = f"`{word}` comes after `{region.text(later[-1])}`"
     return Clause(change, span, message, _IN_ORDER, (Edit(there, f"{text} "), Edit(here, "")))
 
 
@@ -138,10 +138,13 @@ def _target(region: Region, stuck: int) -> Clause | None:
     first, last = (Span(region.source, region.starts[i], region.ends[i]) for i in (let + 1, end - 1))
     if kinds[stuck] in _REST and stuck > let + 1:
         return Clause(
-            change, span, "each part of a tuple has a name", "`_` is for parts that nobody wants, `t[0]` is one part"
+            change,
+            span,
+            "each part of a tuple has a name",
+            "use `_` for parts that you do not need; `t[0]` is one part",
         )
     if kinds[stuck] in _INNER and kinds[stuck - 1] != KIND["LET"]:
-        return Clause(change, span, "a tuple in a tuple has a name here", "the next `let` takes that apart")
+        return Clause(change, span, "a nested tuple needs a name here", "unpack it with the next `let`")
     if kinds[stuck] == KIND["LSQB"] and kinds[end - 1] == KIND["RSQB"]:
         return Clause(change, span, _NAMES_OF_TUPLE, "write `(` and `)`", (Edit(first, "("), Edit(last, ")")))
     if kinds[stuck] == KIND["COMMA"] and set(kinds[let + 1 : end]) == {NAME, KIND["COMMA"]}:

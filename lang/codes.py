@@ -80,7 +80,7 @@ E248 names: a declared shape that is not the one a model gives
 E250 names: a model that is not what its contract says
 E251 names: a contract that cannot be compared
 E252 names is_whole is_unread: Python code that cannot be traced
-E253 names: what an engine has no way for
+E253 names: something that an engine cannot run
 E299 names: not supported yet
 
 # In sizes and dtypes

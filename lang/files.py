@@ -144,7 +144,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-_SAVE = "save what it gives in a file"
+_SAVE = "save its output in a file"
 
 
 def _no_file(path: Path) -> str:

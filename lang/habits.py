@@ -59,24 +59,27 @@ def habit(region: Region, stuck: int, states: list[int]) -> Hint | None:
 
 def _of_conditions(here: Here) -> Said:
     if here.before in (KIND["IF"], KIND["WHILE"]):
-        said = f"the condition of `{here.word}` stands in parentheses", f"write `{here.word} (...) {{ ... }}`"
+        said = f"put the condition of `{here.word}` in parentheses", f"write `{here.word} (...) {{ ... }}`"
         return Hint(*said, _in_parentheses(here))
     if here.before == KIND["RPAR"] and (word := _word_before(here, here.stuck - 1)) in ("if", "while"):
         if here.kind in _INFIX or here.found in _JOINED:
-            said = f"the condition of `{word}` stands in parentheses", f"write `{word} (...) {{ ... }}`"
+            said = f"put the condition of `{word}` in parentheses", f"write `{word} (...) {{ ... }}`"
             return Hint(*said, _all_in_parentheses(here))
         if here.kind in _BEGINS:
-            return None, "what is chosen stands in braces: `if (c) { a } else { b }`"
+            return None, "put the branches in braces: `if (c) { a } else { b }`"
     if here.before == KIND["IN"] and here.kind in OPENER and _is_class(here):
         return Hint(*_CLASS, _in_braces(here))
     if here.found == "not" and here.kind == NAME and _next(here) == "in":
         return "`not` is not a word of Rx", "write `!(d in integer)`"
     if here.kind == KIND["RPAR"] and _closes_condition(here.region.kinds, here.stuck):
-        return "the condition is missing", "it stands last: `while (let k : Size = e; k < 3)`"
+        return "the condition is missing", "the condition comes last: `while (let k : Size = e; k < 3)`"
     if here.kind == KIND["WHERE"]:
         return _where(here.region.kinds, here.stuck)
     if here.kind == KIND["QMARK"] and here.before not in OPERAND_END:
-        return None, "`?` is a size or a dtype that nobody names: `Tensor([n, ?], ?)`; any tensor is `Tensor`"
+        return (
+            None,
+            "`?` stands for a size or a dtype without a name: `Tensor([n, ?], ?)`; `Tensor` alone is any tensor",
+        )
     if here.kind == KIND["QMARK"] or (here.kind == KIND["IF"] and here.before in OPERAND_END):
         return None, "a choice is written `if (c) { a } else { b }`"
     return None
@@ -88,58 +91,64 @@ def _of_loops(here: Here) -> Said:
         return None, "a loop is written `for i in range(n) with (acc = x) { ... }`"
     if here.kind == NAME and here.found in _NAMED and here.before in OPERAND_END:
         return (
-            f"what stands behind `{here.found}` is in parentheses",
+            f"put the part after `{here.found}` in parentheses",
             f"write `{here.found} ({_NAMED[here.found]})`",
         )
     if here.kind == KIND["COMMA"] and here.earlier[-2:] == [KIND["FOR"], NAME]:
         return (
             None,
-            "a loop counts: `for i in range(x.dim(0)) ...`, and `x[i]` is a row; `@map(f, x)` calls f with each",
+            "`for` iterates over integers: `for i in range(x.dim(0)) ...`, and `x[i]` is a row; `@map(f, x)` calls f with each",
         )
     if here.kind == KIND["RPAR"] and here.before == KIND["LPAR"] and here.earlier[-2] in (KIND["WITH"], KIND["STACK"]):
         return (
             f"this `{here.region.text(here.stuck - 2)}` names nothing",
-            "leave it out, or name what the loop hands on",
+            "leave it out, or name the values that the loop carries",
         )
     if here.kind == KIND["DOT"] and here.before == KIND["DOT"] and here.earlier[:2] == [KIND["IN"], KIND["INT"]]:
         return None, f"a range is written `range({here.region.text(here.stuck - 2)}, n)`"
     if here.kind == KIND["FOR"] and here.before in OPERAND_END and _in_list(kinds[: here.stuck]):
-        return "a list is not made by a loop", "most functions take all rows at once; `@map(f, xs)` calls one for each"
+        return (
+            "there are no list comprehensions",
+            "most functions take all rows at once; `@map(f, xs)` calls one for each",
+        )
     return None
 
 
 def _of_types(here: Here) -> Said:
     kinds, names_tuple = here.region.kinds, [KIND["LET"], KIND["LPAR"], NAME]
     if here.kind == KIND["COLON"] and here.earlier == names_tuple:
-        return "the types of a tuple stand behind its names", "write `let (a, b) : (T, T) = ...`"
+        return "the types of a tuple come after its names", "write `let (a, b) : (T, T) = ...`"
     if here.kind == KIND["COLON"] and here.earlier == [KIND["FN"], KIND["LPAR"], NAME]:
         return "a function type does not name its parameters", "write the types alone: `fn(T) : T`"
     if here.kind == KIND["COLON"] and KIND["WHERE"] in kinds[: here.stuck] and OPEN not in kinds[: here.stuck]:
-        return "the type of the result stands before `where`", "write `fn(x : T) : T where ... { ... }`"
+        return "the result type comes before `where`", "write `fn(x : T) : T where ... { ... }`"
     if here.kind == KIND["COLON"] and kinds[:1] == [KIND["TYPE"]]:
-        return "a type's parameters have no sorts of their own", "write the names alone: `type Layer(d, h) = ...`"
+        return "the parameters of a type take no annotations", "write the names alone: `type Layer(d, h) = ...`"
     if here.kind == KIND["LSQB"] and here.before == KIND["COLON"]:
         return None, _TYPE
     if here.kind == KIND["COMMA"] and KIND["FN"] in kinds[: here.stuck] and advance(list(here.states), OPEN):
-        return None, "several results are a tuple: `(Tensor, Tensor)`"
+        return None, "return several results as a tuple: `(Tensor, Tensor)`"
     if here.kind == KIND["LSQB"] and kinds[:1] == [KIND["TYPE"]] and here.before == NAME:
-        return "a type's parameters stand in parentheses", f"write `type {here.word}(d) = ...`"
+        return "put the parameters of a type in parentheses", f"write `type {here.word}(d) = ...`"
     if here.kind == KIND["LSQB"] and here.before == NAME and (here.word == "Tensor" or here.earlier[-2:-1] == _COLON):
-        own = f"a type is given its sizes in parentheses: `{here.word}(n)`"
+        own = f"a type takes its sizes in parentheses: `{here.word}(n)`"
         return Hint(None, _GENERIC.get(here.word, own if _is_declared(here) else _TYPE), _shape_edits(here))
     if here.kind == OPEN and here.word == "Tensor":
         return None, _TYPE
     if here.kind == KIND["STAR"] and here.before in _OPENS_PARAMETER and _is_in_parameters(kinds, here.stuck):
-        return "a function takes a certain number of arguments", "several tensors are a tuple: `xs : (Tensor, Tensor)`"
+        return (
+            "a function takes a fixed number of arguments",
+            "pass several tensors as a tuple: `xs : (Tensor, Tensor)`",
+        )
     if here.kind == KIND["COLON"] and _is_bound(here):
         return (
-            "the type of a name stands behind the name",
+            "the type comes after the name",
             f"write `let {here.region.text(_begin(here) + 1)} : T = ...`",
         )
     if here.kind == KIND["COMPARE"] and here.word == "Tensor":
         return None, _TYPE
     if here.kind in (KIND["LPAR"], NAME) and here.before == NAME and _names_sort(here.word) and _is_parameter(here):
-        return None, "a parameter's type stands behind its name: `x : Tensor([n, m], float32)`"
+        return None, "a parameter's type comes after its name: `x : Tensor([n, m], float32)`"
     return None
 
 
@@ -149,16 +158,16 @@ def _of_dimensions(here: Here) -> Said:
     kinds, texts = [here.region.kinds[i] for i in around], [here.region.text(i - 1) for i in around if i]
     if kinds[:1] == [KIND["LPAR"]] and texts[:1] == ["Tensor"]:
         if here.kind == KIND["_DOTS"]:
-            return "a shape is `?`, a name or a list", "any shape is written `?`: `Tensor(?, float32)`"
+            return "a shape is `?`, a name or a list", "write `?` for any shape: `Tensor(?, float32)`"
         return ("the parts of a type have no names", _TYPE) if here.kind == KIND["EQUAL"] else None
     if kinds[:2] != [KIND["LSQB"], KIND["LPAR"]] or texts[1:2] != ["Tensor"]:
         return None
     if here.kind == KIND["POWER"] or here.before == KIND["STAR"]:
-        return None, "any number of sizes is written `...`, or `*s` with a name for them"
+        return None, "write `...` for any number of sizes, or `*s` to name them"
     if here.kind == KIND["DOT"] and here.before == KIND["DOT"]:
-        return "a size is no range", "name it: `n`, and `where 1 <= n, n <= 64`"
+        return "a size cannot be a range", "name the size and bound it: `n`, with `where 1 <= n, n <= 64`"
     if here.kind in (KIND["COLON"], KIND["QMARK"]):
-        return None, "any size is written `?`, or a name that stands for it"
+        return None, "write `?` for any size, or a name to refer to it"
     return None
 
 
@@ -166,15 +175,15 @@ def _of_declarations(here: Here) -> Said:
     if here.before in (KIND["FN"], KIND["LET"]) and here.kind in (NAME, KIND["FN_NAME"]):
         return None, _FUNCTION
     if here.before == KIND["EQUAL"] and KIND["FN"] in here.region.kinds[: here.stuck] and _is_function(here):
-        return "the body of a function stands in braces", "write `fn(x : T) : T { ... }`"
+        return "put the body of a function in braces", "write `fn(x : T) : T { ... }`"
     if here.kind == KIND["COLON"] and here.region.kinds[:2] == [KIND["FN_NAME"], KIND["LPAR"]]:
         return None, _FUNCTION
     if here.begins and here.kind == NAME and here.word in ("extern", "prim", "inline", "private"):
         found = here.found
         return f"expected a function's name (`@f`), found `{found}`", f"write `{here.word} @{found} = fn(...)`"
     if here.begins and here.kind == NAME and here.word == "import":
-        library = "" if here.after == KIND["DOT"] else "; what computes with tensors needs no import: `@exp(x)`"
-        return f"expected a string, found `{here.found}`", f'a file is imported by `import "file.rx"`{library}'
+        library = "" if here.after == KIND["DOT"] else "; a tensor function needs no import: `@exp(x)`"
+        return f"expected a string, found `{here.found}`", f'import a file by `import "file.rx"`{library}'
     return None
 
 
@@ -185,26 +194,26 @@ def _of_statements(here: Here) -> Said:
         return Hint("a binding begins with `let`", f"write `let {here.word} = ...`", _before(here, "let "))
     if here.kind == KIND["EQUAL"] and here.earlier == [NAME, KIND["DOT"], NAME]:
         said = (
-            "what is bound has a name without a dot",
-            f"write `let {here.word} = ...`; weights are parameters of functions",
+            "`let` takes a plain name",
+            f"write `let {here.word} = ...`; pass weights as parameters of the function",
         )
         return Hint(*said, is_of_all=True)
     if here.kind == KIND["COMMA"] and here.before == NAME and here.begins:
         return _tuple(here)
     if here.kind == END and here.earlier[-2:] == [KIND["LET"], NAME]:
-        return "a binding has a value", f"write `let {here.word} = ...`"
+        return "a binding needs a value", f"write `let {here.word} = ...`"
     if here.kind == NAME and here.word == "with" and here.begins:
-        said = "`with` stands in a loop", "`for i in range(n) with (acc = x) { ... }`; there are no contexts to enter"
+        said = "`with` belongs to a loop", "`for i in range(n) with (acc = x) { ... }`; there are no context managers"
         return Hint(*said, is_of_all=True)
     if here.before == KIND["FN_NAME"] and here.kind in (NAME, KIND["INT"], KIND["FLOAT"], OPEN):
-        return None, f"arguments stand in parentheses: `{here.word}({here.found if here.kind != OPEN else '...'})`"
+        return None, f"put arguments in parentheses: `{here.word}({here.found if here.kind != OPEN else '...'})`"
     index = _index(here.region.kinds, here.stuck) if here.kind == KIND["EQUAL"] else []
     if index:
-        return "the elements of a tensor stay what they are", _CHOSEN if KIND["COMPARE"] in index else _PUT
+        return "tensors are immutable", _CHOSEN if KIND["COMPARE"] in index else _PUT
     if here.kind == KIND["COLON"] and advance(list(here.states), OPEN):
         return Hint(None, _BLOCK, is_of_all=OPEN in here.region.kinds[: here.stuck])
     if here.earlier[-2:] == [*_COLON, NAME] and _is_function(here) and _is_on_new_line(here):
-        return "the body of a function stands in braces", "write `fn(x : T) { ... }`"
+        return "put the body of a function in braces", "write `fn(x : T) { ... }`"
     return None
 
 
@@ -212,9 +221,9 @@ def _of_texts(here: Here) -> Said:
     string = KIND["STRING"]
     prefix = (here.word if here.kind == string else here.found).lower() in _STRING_PREFIXES
     if prefix and string in (here.kind, here.after) and NAME in (here.before, here.kind):
-        return "a string has no prefix", 'a string is plain text, an option of a call: `"same"`'
+        return "strings have no prefixes", 'a string is plain text and names an option of a call: `"same"`'
     if here.kind == string and here.word == '""':
-        return "a string stands on one line, between two quotes", "a comment begins with `#`"
+        return "a string is on one line, between two double quotes", "a comment begins with `#`"
     if here.kind == KIND["DIVIDE"] and (here.before in (END, OPEN) or here.stuck == 0):
         return None, "a comment begins with `#`"
     return None
@@ -224,14 +233,14 @@ _HABITS: tuple[Callable[[Here], Said], ...] = (
     _of_dimensions, _of_conditions, _of_loops, _of_texts, _of_types, _of_declarations, _of_statements,
 )  # fmt: skip
 _COLON = [KIND["COLON"]]
-_BLOCK = "a block stands in braces: `{ ... }`"
-_CLASS = "several dtypes stand in braces", "write `d in {float32, float64}`"
+_BLOCK = "put a block in braces: `{ ... }`"
+_CLASS = "put several dtypes in braces", "write `d in {float32, float64}`"
 _INFIX = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER")
 _JOINED = {"and": "&&", "or": "||"}
 _BEGINS = kinds("NAME FN_NAME INT FLOAT LPAR")
 _OPENS_PARAMETER = kinds("LPAR COMMA")
-_SEVERAL = "several tensors are a tuple, `(Tensor, Tensor)`, or one tensor with another axis"
-_ALWAYS = "what may be left out has a literal default, `k : Size = 3`; a tensor is always given"
+_SEVERAL = "pass several tensors as a tuple, `(Tensor, Tensor)`, or as one tensor with another axis"
+_ALWAYS = "optional parameters need a literal default, `k : Size = 3`; a tensor is never optional"
 _SHOWN = 40
 _GENERIC = dict.fromkeys(("List", "list", "Tuple", "tuple", "Sequence", "Iterable"), _SEVERAL)
 _GENERIC |= dict.fromkeys(("Optional", "Union"), _ALWAYS)
@@ -313,8 +322,8 @@ def _tuple(here: Here) -> Said:
     shown = whole if names or equal == last and len(whole) <= _SHOWN and "\n" not in whole else f"{here.word}, b"
     if equal < last:
         edits = _around_of(here, here.stuck - 1, equal - 1, ("let (", ")")) if names else ()
-        return Hint(None, f"a tuple is taken apart by `let`: `let ({shown}) = ...`", edits)
-    return Hint(None, f"a tuple stands in parentheses: `({shown})`", _around_of(here, here.stuck - 1, last - 1))
+        return Hint(None, f"`let` unpacks a tuple: `let ({shown}) = ...`", edits)
+    return Hint(None, f"put a tuple in parentheses: `({shown})`", _around_of(here, here.stuck - 1, last - 1))
 
 
 def _is_bound(here: Here) -> bool:
@@ -414,9 +423,12 @@ def _in_list(before: list[int]) -> bool:
 def _where(kinds: list[int], at: int) -> Said:
     """What to say of a `where` that stands at a type or among parameters."""
     if kinds[0] == KIND["TYPE"]:
-        return "a type has no conditions", "`where` stands in the signature of each function that takes such a value"
+        return "a type has no conditions", "put `where` in the signature of each function that takes such a value"
     if _is_in_parameters(kinds, at):
-        return "a parameter has no conditions of its own", "they stand behind all: `fn(x : T) : T where n >= 1 { ... }`"
+        return (
+            "a parameter has no conditions of its own",
+            "conditions come after all parameters: `fn(x : T) : T where n >= 1 { ... }`",
+        )
     return None
 
 

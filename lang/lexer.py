@@ -161,7 +161,7 @@ def _number_help(text: str) -> str:
     if text[:2].lower() in ("0x", "0b", "0o"):
         return "numbers are written in decimal"
     if text.endswith("_") or "__" in text:
-        return "an underscore stands between two digits"
+        return "an underscore goes between two digits"
     return "names begin with a letter; a product is written with `*`"
 
 
@@ -210,12 +210,16 @@ def _odd(tokens: Tokens, start: int) -> tuple[int, int]:
     if char == "@":
         said, edits = _product(tokens.source, start)
         _report(
-            tokens, start, start + 1, "`@` stands directly before a function's name", said, edits, certain=bool(edits)
+            tokens, start, start + 1, "`@` comes directly before a function's name", said, edits, certain=bool(edits)
         )
         return -1, start + 1
     if char == "\\":
         _report(
-            tokens, start, start + 1, "`\\` means nothing here", "a line goes on after an operator and inside brackets"
+            tokens,
+            start,
+            start + 1,
+            "`\\` means nothing here",
+            "a line continues after an operator and inside brackets",
         )
         return -1, start + 1
     run = _SAME_RUN.match(text, start)
@@ -335,7 +339,7 @@ def _odd_string(tokens: Tokens, start: int) -> int:
     edit = Edit(span, f'"{span.text[1:-1]}"')
     edits = (edit,) if '"' not in span.text else ()
     tokens.report(
-        error(codes.E103, "strings stand in double quotes", span, help='write `"..."`', edits=edits, certain=True)
+        error(codes.E103, "put strings in double quotes", span, help='write `"..."`', edits=edits, certain=True)
     )
     return end
 

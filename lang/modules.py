@@ -152,7 +152,7 @@ class _Loader:
         labels = tuple(Label(i.span, f"imports {n}") for i, n in zip(items, names[1:], strict=True))
         return error(
             codes.E243, f"files import each other: {' -> '.join(names)}", items[-1].span, labels=labels[:-1],
-            help="move what both need into a third file",
+            help="move the parts that both need into a third file",
         )  # fmt: skip
 
     def _shown(self, path: Path) -> str:

@@ -246,7 +246,7 @@ def _meant(entry: dict[str, Any], said: object, name: str) -> dict[str, Any]:
 def _once(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise BadWeights("is damaged: a name stands twice in its header")
+        raise BadWeights("is damaged: a name occurs twice in its header")
     return found
 
 

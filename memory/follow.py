@@ -153,7 +153,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         if name in self.around:
             raise NotKnown(f"@{name} calls itself")
         if name not in self.pairs:
-            raise NotKnown(f"what @{name} runs is not known")
+            raise NotKnown(f"the code that @{name} runs is not known")
         frame, routine = _Frame(self.pairs[name]), self.pairs[name].data
         unpack(routine.params, args, frame)
         self.around = (*self.around, name)
@@ -306,7 +306,7 @@ class _Calls(Follower[_Frame, Value], Terms):
             turns = self.size(step.total) if step.total is not None else self.new("turns")
             self.more.append(Array(None, value.itemsize, (Memory(next(self.numbers), value.bytes * turns),)))
         else:
-            raise NotKnown("the rank of what a loop stacks is not known")
+            raise NotKnown("the rank of a loop's stack is not known")
 
     # Results of kernels
 
@@ -337,7 +337,7 @@ class _Calls(Follower[_Frame, Value], Terms):
             made = tuple(Array(a.dims, a.itemsize, held) for a in (self._made(shapes.get(s), arrays) for s in slots))
             return made if isinstance(step.output, tuple) else made[0]
         if not isinstance(step.output, tuple):
-            raise NotKnown(f"what @{step.row.name} gives is not taken apart")
+            raise NotKnown(f"the result of @{step.row.name} is not unpacked")
         parts = [self._made(shapes.get(slot), arrays) for slot in step.output]
         self._fill(step, parts[0], sum((part.bytes for part in parts), 0))
         return tuple(Array(a.dims, a.itemsize, (Memory(next(self.numbers), a.bytes),), a.order) for a in parts)

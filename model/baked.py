@@ -326,7 +326,7 @@ class Baked:
         step = None if step is not None and step < 0 else step  # it would count on below 0
         if step is None:
             said = f"`{name}` at {spot} is a table with {number} entries along axis {axis}"
-            self.tables[f"{said}, and says nothing of others"] = None
+            self.tables[f"{said}, and has no others"] = None
         return None if step is None else (length, step)
 
 

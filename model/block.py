@@ -254,11 +254,11 @@ def _remarks(contract: Contract, found: Sizes, more: str) -> Iterator[str]:
         yield f"checked when it runs, since data decides: {plural(len(contract.undecided), 'check')} ({more}): {nodes}"
     if contract.operations:
         calls = ", ".join(dict.fromkeys(f"{o.op} ({o.file}:{o.line})" for o in contract.operations[:2]))
-        yield f"supposed, since PyTorch alone says what they give: {plural(len(contract.operations), 'call')}: {calls}"
+        yield f"supposed, since only PyTorch knows their results: {plural(len(contract.operations), 'call')}: {calls}"
     if not contract.exact:
         yield "sufficient, not necessary: some sizes beside these are accepted as well"
     if contract.sizes:
-        yield f"where the model says it otherwise: {', '.join(f'{name} is `{own}`' for name, own in contract.sizes.items())}"
+        yield f"names in the model: {', '.join(f'{name} is `{own}`' for name, own in contract.sizes.items())}"
     if contract.supposed:
         others = f" and {len(contract.supposed) - 1} more ({more})" if len(contract.supposed) > 1 else ""
         yield f"supposed, since the model keeps sizes in narrow integers: {contract.supposed[0]}{others}"

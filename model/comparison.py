@@ -136,7 +136,7 @@ class _Comparing:
             elif not self.differences:  # of an input that is another one there is no more to say
                 self.unknown.append(f"{node} demands {self.shown(text)}")
         elif answer["result"] not in ("valid", "vacuous"):
-            self.unknown.append(f"{node} demands {self.shown(text)}, of which nobody knows whether it held before")
+            self.unknown.append(f"{node} demands {self.shown(text)}, and it is not known whether that held before")
 
     def range(self, new: IndexRange) -> None:
         old = [r for r in self.old.ranges if r.input == new.input]

@@ -249,7 +249,7 @@ class Writer:
     def range(self, found: Range) -> IndexRange:
         node, size = str(found.operation), found.size
         cast = f", as {found.cast}" if found.cast else ""
-        made = "" if found.is_as_given else "what is made of "
+        made = "" if found.is_as_given else "a value computed from "
         what = "lengths along" if found.is_length else "indices into"
         needs = (
             f"{made}`{found.input}` holds {what} axis {found.axis} of `{found.table}`, which has {size} entries{cast}"

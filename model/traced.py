@@ -262,7 +262,7 @@ def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
         pairs = zip(first.text.splitlines(), second.text.splitlines(), strict=False)
         line = next((n for n, (a, b) in enumerate(pairs, 1) if a != b), 0)
         place = first.steps[line].place if line in first.steps else None
-        said = "other sizes take another way here: what is said holds for the sizes that take this one"
+        said = "other sizes take another branch here: this result holds for the sizes that take this one"
         yield warning(codes.W311, said, told.span(place))
 
 

@@ -259,7 +259,7 @@ _SAID = {
     "set": "`@put(x, i, y)` gives x with other rows, `@update_slice(x, y, [i, 0])` with another window",
     "randint": _BELOW, "random_randint": _BELOW, "random_integers": _BELOW,
     "rand": _UNIFORM, "randn": _NORMAL, "random": _UNIFORM,
-    "print": "a script prints its expression lines, and `rx shapes` says what is known of each binding",
+    "print": "a script prints its expression lines, and `rx shapes` lists the shape of each binding",
     "rearrange": "`@reshape` splits and merges axes, `@permute_dims` moves them, `@repeat` makes them longer",
     "tensor": "a literal is written without the `@`: `tensor([1, 2], float32)`",
 }  # fmt: skip
@@ -273,7 +273,7 @@ def otherwise(name: str, of: str = "x") -> str | None:
         return None
     calls = [f"`{_call(ours)}`" for ours in primitives(name)]
     listed = " or ".join(filter(None, (", ".join(calls[:-1]), *calls[-1:])))
-    return f"{listed} is the nearest there is: compare what it does with its arguments"
+    return f"{listed} is the closest function here, and its arguments may differ"
 
 
 # Attributes and methods of tensors that do nothing to shapes or numbers, and others that no primitive stands for.
@@ -301,7 +301,7 @@ _NOTHING |= {
         ("values", "indices"), "values and their places are two functions: `@max` and `@argmax`, `@sort` and `@argsort`"
     ),
     "newaxis": "`@expand_dims(x, axis=1)` is `x[:, None]`",
-    "append": "what a loop makes is kept by `stack (y : T)`",
+    "append": "`stack (y : T)` collects a value of each turn of a loop",
     "forward": "a function is called by its name: `@f(x)`",
 }
 # Flags of calls elsewhere.
@@ -335,7 +335,7 @@ def of_library(alias: str, name: str) -> str | None:
         return None
     name = name.rpartition(".")[2]
     calls = " or ".join(f"`@{ours}(...)`" for ours in primitives(name))
-    return otherwise(name) or (f"what computes with tensors needs no import: {calls}" if calls else None)
+    return otherwise(name) or (f"a tensor function needs no import: {calls}" if calls else None)
 
 
 def is_sure(name: str) -> bool:

@@ -199,7 +199,7 @@ def module_of(
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
         module = Module(report.checked, files, allow_extern, entry_check, like, copy, engine, device)
-    except RxError as problem:  # weights that are not there, or what an engine has no way for
+    except RxError as problem:  # weights that are not there, or what an engine cannot run
         raise CheckError(problem.diagnostics) from None
 
     def further(source: Source, text: str) -> Module:

@@ -136,7 +136,7 @@ class Body:
     def _refusal(self, clause: Clause) -> Diagnostic:
         reason = clause.demands[0] if clause.demands else None
         why = f": {reason.needs}" if reason is not None else ""
-        said = f"the signature of @{self.said.name} lets in what its body refuses: {clause.condition} is not said{why}"
+        said = f"the signature of @{self.said.name} accepts what its body refuses: it does not state {clause.condition}{why}"
         sizes = None if clause.witness is None else dict(clause.witness)
         span = _line(reason.trace) if reason is not None and reason.trace else self._span()
         return error(codes.E302, said, span, witness=sizes)

@@ -143,7 +143,7 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     try:
         found = dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        raise Unfit(f"{function!r} does not say what its parameters are: wrap it in a function") from None
+        raise Unfit(f"{function!r} has no signature that Python can read: wrap it in a function") from None
     for name in found:
         if name.startswith(PREFIX):
             raise Unfit(f"`{name}` begins as the names of an entry check do: call it something else than {PREFIX}...")

@@ -54,7 +54,7 @@ class Forms:
 
     @property
     def unsigned(self) -> str:
-        return f"@{self.name} has no one signature: the values of a call say what is asked of which array"
+        return f"@{self.name} has more than one signature: the values of a call decide which one applies"
 
     def _params(self) -> Iterator[tuple[str, reading.Item]]:
         for name, param in self.parameters.parameters.items():

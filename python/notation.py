@@ -51,7 +51,7 @@ DIMENSIONS = (
     (r"\w+=(\d+)", r"\1", "a size, with a name that only readers see"),
     (r"(\d+)", r"\1", "a size"),
     (r"([^\W\d]\w*)", r"\1", "a name, bound where it first stands alone or can be solved"),
-    (r"(?!\*)[^{}#]*(\{[^{}]*\}[^{}#]*)+", "?", "what Python's expression is at the call"),
+    (r"(?!\*)[^{}#]*(\{[^{}]*\}[^{}#]*)+", "?", "the value of Python's expression at the call"),
 )
 REFUSED = (
     (r"\*?\?.*", "`?` is a size of each leaf of a tree: Rx has no trees"),

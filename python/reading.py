@@ -158,8 +158,8 @@ def _meant(said: Any, scope: Scope) -> Read:
 
 _WHY = {
     "Iterable Iterator Generator AsyncIterable AsyncIterator AsyncGenerator": ": its elements come one by one",
-    "Callable": ": what it is called with is not seen where it is handed over",
-    "Awaitable Coroutine": ": what it gives is not there yet",
+    "Callable": ": its arguments are not seen where it is passed on",
+    "Awaitable Coroutine": ": its result does not exist yet",
     "PyTree": ": Rx has no trees",
 }
 

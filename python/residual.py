@@ -36,7 +36,7 @@ def residual_checks(function: core.Function) -> Iterator[Check]:
 def check_of(assertion: core.Assert | core.MatchShape | core.Call) -> Check:
     """An assertion, or a call whose arguments are checked, as it is told."""
     if isinstance(assertion, core.Call):
-        needs = f"what @{assertion.callee.name} needs of its arguments"
+        needs = f"the preconditions of @{assertion.callee.name}"
         return Check(assertion.span.text, assertion.span, needs)
     origin = assertion.origin
     message = assertion.message if isinstance(assertion, core.Assert) and assertion.message else _purpose(origin)

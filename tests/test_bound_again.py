@@ -108,7 +108,7 @@ def outcome(function: Any, *args: object) -> np.ndarray:
     try:
         found: np.ndarray = function(*args)
     except (plain_scopes.Wrong, rx.ShapeError) as refused:
-        if any("only a turn tells" in word for word in refused.args):
+        if any("only a turn gives" in word for word in refused.args):
             raise plain_scopes.Endless from None
         return np.array(-1)
     return found

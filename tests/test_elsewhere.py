@@ -67,7 +67,7 @@ def test_what_would_compute_something_else_is_not_renamed(tmp_path: Path) -> Non
     [
         (
             "@masked_fill(x, x > 0, 0)",
-            "`@where(condition, x, y)` is the nearest there is: compare what it does with its arguments",
+            "`@where(condition, x, y)` is the closest function here, and its arguments may differ",
         ),
         ("@randn([n, 2])", "random numbers are made of a key: `@random_normal(@random_key(0), [2, 3])`"),
         ("@len(x)", "`x.dim(0)` is the size of the first axis"),

@@ -116,7 +116,7 @@ CHECKED: list[tuple[str, list[Any], list[Any]]] = [
 ]  # fmt: skip
 REFUSED = [
     ('PyTree[Float32[Array, "n"]]', "Rx has no trees"), ('Float32[Array, "?n"]', "Rx has no trees"),
-    ('Callable[[Float32[Array, "n"]], int]', "what it is called with is not seen"),
+    ('Callable[[Float32[Array, "n"]], int]', "its arguments are not seen"),
     ('Iterator[Float32[Array, "n"]]', "its elements come one by one"), ('type[Float32[Array, "n"]]', "no words for"),
     ('tuple[int, *tuple[Float32[Array, "n"], ...]]', "no words for"), ('dict[Float32[Array, "n"], int]', "no words for"),
     ('Counter[Float32[Array, "n"]]', "no words for"), ('Float32[Array, "n"] | Unheard', "is no class by which"),
@@ -534,9 +534,9 @@ def test_a_function_that_stands_in_no_file_shows_its_annotations() -> None:
 
 def test_what_has_no_one_signature_says_so() -> None:
     function = annotated(x="list[Float32[Array, 'n']]")
-    with pytest.raises(TypeError, match="has no one signature"):
+    with pytest.raises(TypeError, match="has more than one signature"):
         rx.signature(function)
-    with pytest.raises(TypeError, match="has no one signature"):
+    with pytest.raises(TypeError, match="has more than one signature"):
         rx.compose(function, function)
 
 

@@ -344,7 +344,7 @@ LEFT = [
     (
         "@f = fn(x : Tensor([b, n, o], float32)) : Tensor([], float32) where b >= 1 "
         "{ @mean(@vector_norm(x, axis=1) / @vector_norm(@reshape(x, [b, n * o]), axis=2)) }",
-        "its axis may be what is wrong",
+        "the axis may be wrong",
     ),
     (
         "@f = fn(x : Tensor([b, t * g], float32), g : Size) : Tensor([b, g, t], float32) where g >= 1 "
@@ -352,7 +352,7 @@ LEFT = [
         "the fix is a guess",
     ),
     ("@f = fn(x : Tensor([2, 3], float32)) : Tensor { @reshape(x, [5]) }", "left: E307: "),
-    ("@f = fn(x : Tensor([b, 15], float32)) : Tensor { @reshape(x, [b, 4, 4]) }", "is for the author to say"),
+    ("@f = fn(x : Tensor([b, 15], float32)) : Tensor { @reshape(x, [b, 4, 4]) }", "only the author can decide"),
 ]
 
 

@@ -246,12 +246,12 @@ def test_a_function_of_the_program_goes_before_and_a_primitive_where_no_function
         ("let t = (xs, xs)\n @map(@add, xs, t)", "E206", "@map goes over the rows of tensors; this is a tuple"),
         ("@map(xs, @relu)", "E206", "`f` is a function; this is a tensor"),
         ("@fold(fn(c, r, q) { let (a, b) = c; (b, a) }, (xs, xs), xs)", "E205",
-         "@fold calls `f` with what is carried and a row; this one takes 3 arguments"),
+         "@fold calls `f` with the carried value and a row; this one takes 3 arguments"),
         ("@map(@twice, xs, xs)", "E205", "@map calls `f` with a row of each of 2 tensors; this one takes 1 argument"),
         ("@map(fn(r) { @split(r, 2) }, xs)", "E206", "@map stacks a tuple part by part, and how many parts"),
         ("@fold(fn(c, r) { (c[0] + r, c[1]) }, @split(xs, 2), xs)", "E206", "@fold carries a tuple part by part, and how many"),
         ("@scan(fn(c, r) { (c, (r, @split(r, 2))) }, xs[0], xs)[0]", "E206", "@scan stacks a tuple part by part, and how many"),
-        ("@fold(@twice, xs, xs)", "E205", "@fold calls `f` with what is carried and a row; this one takes 1 argument"),
+        ("@fold(@twice, xs, xs)", "E205", "@fold calls `f` with the carried value and a row; this one takes 1 argument"),
         ("@map(@relu, axis=xs)", "E205", "@map has no parameter `axis`; its parameters are f, xs"),
         ("@map(@relu, f=@relu, xs=xs)", "E205", "@map gets `f` twice"),
         ("let f = @map\n xs", "E221", "`@map` can only be called"),
@@ -262,9 +262,9 @@ def test_a_function_of_the_program_goes_before_and_a_primitive_where_no_function
         ("@map(@add, xs, @pad(xs, [(1, 0), (0, 0)]))", "E302", "@map needs `@pad(xs, [(1, 0), (0, 0)]).dim(0) == xs.dim(0)`"),
         ("@fold(@add, @zeros([d + 1], float32), xs)", "W311", "`+` needs axis 0 of `acc` (d + 1)"),
         ("@map(fn(r : Tensor([d], float32)) { @filter(r, r > 0.0) }, xs)", "W311",
-         "the stack needs what each turn gives to have one shape in all turns"),
+         "the stack needs the value of each turn to have one shape in all turns"),
         ("@map(if (@all(xs > 0.0)) { @relu } else { @exp }, xs)", "W311",
-         "the stack needs the rank of what each turn gives to be known even where no turn runs"),
+         "the stack needs the rank of the value of each turn to be known even where no turn runs"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_said_in_the_words_of_the_call(body: str, code: str, message: str) -> None:
@@ -346,14 +346,14 @@ def test_tensors_with_another_number_of_rows_fail_before_the_first_turn() -> Non
 def test_what_no_row_tells_is_refused_only_where_there_is_none() -> None:
     module = rx.loads("@f = fn(xs : Tensor([n], float32), c : bool) { @map(if (c) { @relu } else { @exp }, xs) }")
     same(module.f(np.ones(2, np.float32), np.array(True)), np.ones(2, np.float32))
-    with pytest.raises(ShapeError, match="no turn ran, and only a turn tells the shape and the dtype"):
+    with pytest.raises(ShapeError, match="no turn ran, and only a turn gives the shape and the dtype"):
         module.f(np.ones(0, np.float32), np.array(True))
 
 
 def test_turns_that_the_data_gives_other_shapes_fail_in_their_turn() -> None:
     module = rx.loads(f"@f = fn({X}) {{ @map(fn(r : {V}) {{ @filter(r, r > 0.0) }}, xs) }}")
     same(module.f(np.array([[1, -1], [-1, 2]], np.float32)), np.array([[1], [2]], np.float32))
-    with pytest.raises(ShapeError, match=r"in turn 2 \(i = 1\), what each turn gives needs one shape in all turns"):
+    with pytest.raises(ShapeError, match=r"in turn 2 \(i = 1\), the value of each turn needs one shape in all turns"):
         module.f(np.array([[1, -1], [1, 2]], np.float32))
 
 

@@ -139,7 +139,7 @@ def test_clauses_in_the_wrong_order_are_said_to_be_and_put_right(head: str, orde
     while problems := read(text)[1]:
         assert [p.code for p in problems] == ["E101"] * len(problems)
         first = problems[0]
-        assert " stands behind `" in first.message
+        assert " comes after `" in first.message
         assert "in the order `with`, `where`, `while`, `stack`" in (first.help or "")
         text, tried = applied(text, first), tried + 1
         assert tried < 4
@@ -165,7 +165,7 @@ def test_a_clause_that_stands_twice_is_one_mistake(head: str, twice: str, betwee
     clauses = (*before, twice, *([] if head == twice else [twice]))
     _, problems = read(f"let a = {written(head, clauses, between)}\nlet b = c c\n")
     assert [p.code for p in problems] == ["E101", "E101"]
-    assert problems[0].message == f"`{twice}` stands twice in this loop"
+    assert problems[0].message == f"`{twice}` occurs twice in this loop"
     assert problems[0].span.text == twice
     assert problems[0].help
 
@@ -173,14 +173,14 @@ def test_a_clause_that_stands_twice_is_one_mistake(head: str, twice: str, betwee
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
-        ("for i in range(3) { x } with (a = x)", "`with` stands behind the loop's block", "then its block"),
-        ("while (c) { for i in n { x } stack (y : T) }", "`stack` stands behind the loop's block", "then its block"),
-        ("for i in range(3) with a = x { a }", "what stands behind `with` is in parentheses", "write `with (acc = x)`"),
-        ("for i in range(3) stack y : T { a }", "what stands behind `stack` is in parentheses", "write `stack (y : "),
+        ("for i in range(3) { x } with (a = x)", "`with` comes after the loop's block", "then its block"),
+        ("while (c) { for i in n { x } stack (y : T) }", "`stack` comes after the loop's block", "then its block"),
+        ("for i in range(3) with a = x { a }", "put the part after `with` in parentheses", "write `with (acc = x)`"),
+        ("for i in range(3) stack y : T { a }", "put the part after `stack` in parentheses", "write `stack (y : "),
         ("for i in range(3) with () { a }", "this `with` names nothing", "leave it out"),
-        ("while (let k : Size = 3) with (a = x) { a }", "the condition is missing", "it stands last"),
+        ("while (let k : Size = 3) with (a = x) { a }", "the condition is missing", "the condition comes last"),
         ("for i in 0..3 with (a = x) { a }", "expected a name, found `.`", "a range is written `range(0, n)`"),
-        ("for i in range(3) with (a = x) while a { a }", "the condition of `while` stands in parentheses", "write `while"),
+        ("for i in range(3) with (a = x) while a { a }", "put the condition of `while` in parentheses", "write `while"),
     ],
 )  # fmt: skip
 def test_a_header_that_is_wrong_is_said_to_be(text: str, message: str, help: str) -> None:

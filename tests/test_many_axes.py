@@ -65,5 +65,5 @@ def test_a_stack_that_only_the_run_finds_to_have_too_many_axes_is_said(turns: in
     )
     with pytest.raises(ShapeError) as caught:
         module.f(np.ones([1] * 64, np.float32), turns)
-    assert "a tensor has at most 64 axes, and what is stacked here would have 65" in caught.value.diagnostic.message
+    assert "a tensor has at most 64 axes, and the stack would have 65" in caught.value.diagnostic.message
     assert module.f(np.ones([1] * 63, np.float32), turns).ndim == 64

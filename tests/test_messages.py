@@ -394,7 +394,7 @@ def test_what_match_shape_asks_for_stands_below_what_there_is() -> None:
         ("@f = fn(g : fn(x : Tensor) : Tensor) { g(g) }", "E101", "a function type does not", "write the types alone"),
         ("@f = fn(x : Tensor) { let (a : Tensor, b : Tensor) = x; a }", "E101", "the types of a tuple", "write `let (a, b)"),
         ("@f = fn(x : Tensor([1, 1, 4, 4], float32)) { @max_pool2d(x, kernel=2) }", "E205", "no parameter", "did you mean `k"),
-        ("@f = fn(x : Tensor([3, 2])) { x @ x }", "E102", "`@` stands directly", "write `@matmul(x, x)`"),
+        ("@f = fn(x : Tensor([3, 2])) { x @ x }", "E102", "`@` comes directly", "write `@matmul(x, x)`"),
     ],
 )  # fmt: skip
 def test_habits_of_other_languages_are_answered_in_this_one(text: str, code: str, message: str, help_: str) -> None:

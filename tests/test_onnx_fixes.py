@@ -237,7 +237,7 @@ def test_a_table_is_left_with_the_reason(tmp_path: Path, capsys: pytest.CaptureF
     path = added(tmp_path / "m.onnx", np.random.rand(16, 4).astype(np.float32), ["b", "t", 4])
     before = path.read_bytes()
     assert invoke(["check", str(path), "--fix"]) == 0 and path.read_bytes() == before
-    said = "`c` at node Added (Add) is a table with 16 entries along axis 0, and says nothing of others"
+    said = "`c` at node Added (Add) is a table with 16 entries along axis 0, and has no others"
     printed = " ".join(capsys.readouterr().out.split())
     assert f"left: t == 1 || t == 16: {said}" in printed and f"no fix for t == 1 || t == 16: {said}" in printed
 

@@ -121,7 +121,7 @@ UNFAILED = """no test saw fail:
 
 INSIDE = """no test reached:
   deep/parts.rx:6: @parts.never: `n`, axis 0 of the result of @parts.never
-  deep/parts.rx:6: @parts.never: `x + @zeros([3], float32)`, what @add needs of its arguments
+  deep/parts.rx:6: @parts.never: `x + @zeros([3], float32)`, the preconditions of @add
 no test saw fail:
   net.rx:4: @small: `k <= n`, a condition of the program
 """

@@ -156,18 +156,18 @@ SAID = [
     (
         "@f = fn(x : T, k : Size) where k >= 1 : T { x }",
         "E101",
-        "the type of the result stands before `where`",
+        "the result type comes before `where`",
         "write `fn(x : T) : T where ... { ... }`",
     ),
     (
         "inline @f = fn(x : T)\n  where n >= 1, n < m : (T, T) {\n  (x, x)\n}",
         "E101",
-        "the type of the result stands before `where`",
+        "the result type comes before `where`",
         "write `fn(x : T) : T where ... { ... }`",
     ),
     ("var x = 3", "E101", "`var` is not a word of Rx", "write `let`"),
     ("let if = 3", "E101", "expected `(` or a name, found `if`", None),
-    ("if y { x }", "E101", "the condition of `if` stands in parentheses", "write `if (...) { ... }`"),
+    ("if y { x }", "E101", "put the condition of `if` in parentheses", "write `if (...) { ... }`"),
     (
         "for (i in n) { x }",
         "E101",
@@ -178,7 +178,7 @@ SAID = [
     ("f = fn(x : T) { x }", "E101", "a function's name begins with `@`", "write `@f = fn(...)`"),
     ("@f = @g", "E101", "expected `[`, `fn`, `grad`, `value_and_grad` or `vjp`, found `@g`", None),
     ("let a : Tensor[n] = b", "E101", "expected `=`, found `[`", "a type is written `Tensor([n, m], float32)`"),
-    ("import a.rx", "E101", "expected a string, found `a`", 'a file is imported by `import "file.rx"`'),
+    ("import a.rx", "E101", "expected a string, found `a`", 'import a file by `import "file.rx"`'),
     ("// c", "E101", "expected a statement, found `//`", "a comment begins with `#`"),
     ("let x = (a + b", "E105", "this `(` is not closed", None),
     ("let x = a + b)", "E105", "this `)` has no `(`", "remove it"),
@@ -188,7 +188,7 @@ SAID = [
     ("@f = fn(x : T) : T\n  let y = x\n  y\n}", "E105", "`{` is missing behind this", None),
     ("@f = fn(x : T) : T {\n  x\n\n@g = fn(x : T) : T { x }", "E105", "this `{` is not closed", None),
     ('let x = "abc', "E103", "this string has no end on its line", 'end it with `"`'),
-    ("let x = 'abc'", "E103", "strings stand in double quotes", 'write `"..."`'),
+    ("let x = 'abc'", "E103", "put strings in double quotes", 'write `"..."`'),
     ("let λ = 3", "E102", "`λ` is not a name", "names are made of the letters a to z, digits and `_`"),
     ("let größe = 3", "E102", "`größe` is not a name", "names are made of the letters a to z, digits and `_`"),
     ("let x = @größe(3)", "E102", "`@größe` is not a name", "names are made of the letters a to z, digits and `_`"),
@@ -207,7 +207,7 @@ SAID = [
     ("let x : Tensor(b, n, d) = y", "E108", "`Tensor` takes a shape and a dtype", "write `Tensor([b, n, d], float32)`"),
     ("let x : Tensor(n, 3) = y", "E108", "a dtype is `?` or a name", "write `Tensor([n, 3], float32)`"),
     ("let x : Tensor([n], 3) = y", "E108", "a dtype is `?` or a name", "write `Tensor([n, m], float32)`"),
-    ("@f(a=1, b)", "E109", "an argument without a name stands after one with a name", None),
+    ("@f(a=1, b)", "E109", "an argument without a name comes after one with a name", None),
     ('let x = "\\q"', "E110", "`\\q` is not an escape", "a backslash in a string is written `\\\\`"),
 ]
 

@@ -380,7 +380,7 @@ def test_other_commands_say_every_value_with_its_shape(rx: Any) -> None:
 def test_a_python_file_is_not_run_but_listed(rx: Any, tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(MODEL.replace("import torch\n", "import torch\nraise SystemExit(5)\n"))
     status, out, err = rx("check", "net.py")
-    assert status == 2 and "of which nothing was run" in err
+    assert status == 2 and "and nothing of it was run" in err
     lines = out.splitlines()
     assert 'rx check net.py:Net --init "config=..." --arg "ids=float32[...]"' in lines
     assert 'rx check net.py:model --arg "ids=float32[...]"' in lines

@@ -49,7 +49,7 @@ MISTAKES = {
     "a_loss": "Using a target size", "of_no_name": "no attribute 'fooo'", "no_tensor": "expected Tensor as element 1",
     "wrong_out": "Expected out tensor to have dtype float",
 }  # fmt: skip
-UNREAD = {"into": "`out=` is not followed", "data": "tolist", "pointer": "data_ptr"}
+UNREAD = {"into": "`out=` are not followed", "data": "tolist", "pointer": "data_ptr"}
 
 
 def line(name: str) -> int:

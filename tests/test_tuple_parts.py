@@ -119,8 +119,8 @@ def test_how_many_parts_there_are_may_be_left_to_the_run() -> None:
         ("(a)", "E206", "`(a)` is `a` alone, and this is a tuple of 2"),
         ("(a, ...)", "E101", "each part of a tuple has a name"),
         ("(a, b, ...)", "E101", "each part of a tuple has a name"), ("(a, *b)", "E101", "each part of a tuple has a name"),
-        ("(a, (b, c))", "E101", "a tuple in a tuple has a name here"), ("a, b", "E101", "stand in parentheses"),
-        ("[a, b]", "E101", "stand in parentheses"),
+        ("(a, (b, c))", "E101", "a nested tuple needs a name here"), ("a, b", "E101", "in parentheses"),
+        ("[a, b]", "E101", "in parentheses"),
     ],
 )  # fmt: skip
 def test_names_of_a_tuple_that_are_written_as_elsewhere_are_refused_once_and_in_words(

@@ -84,7 +84,7 @@ def test_types_that_double_their_arguments_are_refused_soon() -> None:
         ("type Layer(d, h) where d % h == 0 = (Tensor([d, h]), Tensor([h]))", "a type has no conditions"),
         ("type Layer(d, h) = (Tensor([d, h]), Tensor([h])) where d % h == 0", "a type has no conditions"),
         ("type Row = Tensor([n], float32) where n >= 1", "a type has no conditions"),
-        ("type Layer(d : Size, h) = Tensor([d, h])", "a type's parameters have no sorts of their own"),
+        ("type Layer(d : Size, h) = Tensor([d, h])", "the parameters of a type take no annotations"),
         ("@g = fn(x : Tensor([n]) where n >= 1, y : Tensor([n])) : Tensor { x + y }", "a parameter has no conditions"),
         ("@g = fn(f : fn(Tensor([n]) where n >= 1) : Tensor, y : Tensor([n])) : Tensor { f(y) }", "a parameter has no"),
     ],

@@ -199,7 +199,7 @@ def _all_together(case: Case, loop: Loop, item: sweet.Expr) -> Iterator[Fix]:
     carried, grown = _dims(item.span.text, *(c.type for c in loop.carries)), case.subject.grown
     if len(carried) < 2:
         return
-    what = f"what the loop carries grows in each turn: `{grown}` for `{item.span.text}`"
+    what = f"the carried value grows in each turn: `{grown}` for `{item.span.text}`"
     edits = tuple(replaced(dim, grown) for dim in carried)
     yield Fix(what, edits, _RANK, what, guess=True)
     behind = _behind(loop, grown)

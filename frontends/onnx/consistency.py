@@ -110,7 +110,7 @@ class _Names:
         if giver is None:
             fail(self.path, f"{asks} reads `{name}`, which no node, input or initializer gives")
         if any(needed is operation for needed in _needed([giver], operations)):
-            also = "" if giver is operation else f", as {giver} needs what it gives"
+            also = "" if giver is operation else f", as {giver} needs its output"
             fail(self.path, f"{asks} reads `{name}`, which depends on itself{also}")
         fail(
             self.path,

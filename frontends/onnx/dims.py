@@ -284,7 +284,7 @@ def _aligned(a: _Ratio, b: _Ratio) -> tuple[Size, Size]:
 
 def _remainder(left: _Ratio, right: _Ratio) -> _Ratio:
     if isinstance(right.top, int) and right.top <= 0:
-        _unread("it divides by what is not positive")
+        _unread("its divisor is not positive")
     return _ratio(_op("%", _whole(left), _whole(right)), 1, left, right)
 
 

@@ -364,7 +364,7 @@ class Tracer(TorchFunctionMode):
         from .supposing import supposed  # it loads much of torch
 
         if kwargs.get("out") is not None:
-            raise NotTraced("what is written into `out=` is not followed")
+            raise NotTraced("writes into `out=` are not followed")
         self.supposed.append(Unruled(self.op, self.place))
         found = supposed(self, func, args, kwargs)
         name = getattr(func, "__name__", "")

@@ -232,7 +232,7 @@ class _Export:
         if isinstance(value, int | Dim):
             value = Traced((), DTYPES["int64"], None, value=self.graph.scalar(value))
         if not isinstance(value, Traced):
-            raise Untraced("ONNX has no output for what is no tensor", self.function.span)
+            raise Untraced("ONNX has outputs only for tensors", self.function.span)
         name = self.graph.names.new(f"result_{index}")
         self.graph.nodes.append(helper.make_node("Identity", [value.value], [name], name=name))
         return self._info(name, Traced(value.shape, value.dtype, None, value=name))

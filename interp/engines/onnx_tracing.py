@@ -133,7 +133,7 @@ def predicted(row: Primitive, args: Sequence[Any]) -> Any:
     except Violation as problem:
         raise Refused(f"@{row.name}: {problem}") from None
     except Open:
-        raise Refused(f"@{row.name} where the rank of what it gives is known at a call only") from None
+        raise Refused(f"@{row.name} where the rank of its result is known only at a call") from None
 
 
 class Tracing(Follower[Scope, Any]):
@@ -277,10 +277,10 @@ class Tracing(Follower[Scope, Any]):
         raise Untraced("this `if` is decided by the data, which the exporter does not write yet", step.span)
 
     def loop(self, step: Loop, state: Scope) -> None:
-        raise Untraced("this loop is nothing that the exporter writes yet", step.span)
+        raise Untraced("the exporter does not write this loop yet", step.span)
 
     def stack(self, step: Stack, state: Scope) -> None:
-        raise Untraced("this loop is nothing that the exporter writes yet", step.span)
+        raise Untraced("the exporter does not write this loop yet", step.span)
 
     def joined(self, values: Sequence[Any], state: Scope) -> Any:
         raise Open

@@ -140,7 +140,7 @@ class TorchRunner(Runner):
         if values:
             return torch.stack(list(values))
         if dtype is None:
-            raise Undefined("no turn ran, and only a turn tells the shape and the dtype of what is stacked here")
+            raise Undefined("no turn ran, and only a turn gives the shape and the dtype of the stack")
         return torch.empty([max(n, 0) for n in shape], dtype=dtype, device=self.engine.device)
 
     def _plain(self, value: Any) -> Any:

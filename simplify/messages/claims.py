@@ -348,7 +348,7 @@ class NoArray(Asked):
 
 def _stacked(span: Span, name: str) -> str:
     """What is stacked, as the user knows it."""
-    return f"`{name}`" if span.text.startswith(name) else "what each turn gives"
+    return f"`{name}`" if span.text.startswith(name) else "the value of each turn"
 
 
 class Fits(Asked):
@@ -365,7 +365,7 @@ class Fits(Asked):
 def endless(function: str, loop: core.Loop) -> Diagnostic:
     """A loop that no execution leaves."""
     cond = loop.span if loop.cond is None else loop.cond.span
-    return note(codes.N301, "this loop never ends; no execution reaches what follows it", cond, function=function)
+    return note(codes.N301, "this loop never ends, so no execution gets past it", cond, function=function)
 
 
 def never_run(function: str, loop: core.Loop) -> Diagnostic:

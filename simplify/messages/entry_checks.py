@@ -256,7 +256,7 @@ def impossible_signature(function: core.Function, conditions: list[core.Assert])
     return error(codes.E311, message, span, labels=labels, function=f"@{function.name}", help=help)
 
 
-_ANY = "any size is written `?`, or a name that stands for it"
+_ANY = "write `?` for any size, or a name to refer to it"
 
 
 def _is_below_0(asked: core.BoolExpr) -> bool:
@@ -307,7 +307,7 @@ class Chosen(Asked):
 
 def never_chosen(name: str, place: Span, before: str, its_place: Span) -> Diagnostic:
     return note(
-        codes.N302, f"@{name} is never chosen: whatever fits it fits @{before} before it", place,
+        codes.N302, f"@{name} is never chosen: every call that fits it fits @{before} before it", place,
         labels=(Label(its_place, "this one is taken"),),
-        help="the most specific one stands first",
+        help="put the most specific one first",
     )  # fmt: skip

@@ -69,7 +69,7 @@ def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:
 def without_z3(questions: int, why: str, span: Span) -> Diagnostic:
     """That questions stay open because z3 cannot be used; `span` is the first function with one."""
     count = "1 question stays" if questions == 1 else f"{questions} questions stay"
-    said = f"{why}: {count} open that only z3 would decide, and what they decide is checked at run time"
+    said = f"{why}: {count} open that only z3 would decide; they are checked at run time"
     return note(codes.N303, said, span)
 
 

@@ -87,7 +87,7 @@ def _computed(node: Reader) -> str:
     given = node.dtype("softmax_precision") if node.integer("softmax_precision", 0) else None
     kind = node.scope.type(node.operation.inputs[0])
     if given is None and (not isinstance(kind, TensorType) or kind.dtype is None):
-        raise Untranslatable("does not say what its scores are computed in")
+        raise Untranslatable("does not give the dtype of its scores")
     return given or ("float64" if isinstance(kind, TensorType) and kind.dtype == "float64" else "float32")
 
 
