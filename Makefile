@@ -33,9 +33,9 @@ test-torch: $(INSTALLED)
 	@$(TORCH)/bin/python -m pip install -q -e '.[dev,torch]' jaxtyping
 	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/test_torch*.py tests/test_docs.py -k "torch or python-models or README or existing-project"
 
-# The primitives on every engine that is installed, and programs there.
+# The primitives on every engine that is installed, all examples there, and random programs.
 test-engines: $(INSTALLED)
-	@$(BIN)/python -m pytest -q -n $(JOBS) tests/test_engines.py
+	@RX_FUZZ=$(RX_FUZZ) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/test_engines*.py
 
 # Every test of a family of random programs, and at the end a table of what was tried and what was wrong.
 fuzz: $(INSTALLED)

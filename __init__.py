@@ -49,7 +49,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name == "onnx":
-        return import_module(".python.onnx", __name__)
+        return import_module(".python.onnx_models", __name__)
     if name == "torch":
         return import_module(".python.torch_rules", __name__)
     if name not in _PUBLIC:

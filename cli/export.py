@@ -27,7 +27,7 @@ REJECTED = 1
 @given_option
 @click.option(
     "--checks",
-    type=click.Choice(["refuse", "drop"]),
+    type=click.Choice(["refuse", "output", "drop"]),
     default="refuse",
     show_default=True,
     help="How to treat checks inside the function that are left for run time.",

@@ -276,7 +276,7 @@ class Job:
         from ..interp.engines.runners import Unavailable, runner  # few runs are on another engine
 
         try:
-            found = runner(self.engine, machine, self.device)
+            found = runner(self.engine, machine, self.device, self.place if is_model(self.place.name) else None)
         except Unavailable as wrong:
             raise Unusable(str(wrong)) from wrong
         assert found is not None

@@ -225,13 +225,20 @@ def asked(step: Check | Match, state: State[Value]) -> bool | None:
 
 def _fits(step: Match, state: State[Value]) -> bool | None:
     try:
-        shape = partial_sizes.dims(partial_sizes.tensor(state, step.tensor))
-        widths = [_width(d, step, state) for d in step.dims]
+        asked = pairs(step, state)
     except Open:
         return None
+    return asked is not None and all_of(*(_is(dim, found, state) for dim, found in asked))
+
+
+def pairs(step: Match, state: State[Value]) -> list[tuple[core.SizeExpr | core.Splice, tuple[Value, ...]]] | None:
+    """The parts of a pattern that are asked for, each with what stands there, and the names that it binds into the state; None
+    where the rank is another. Raises Open."""
+    shape = partial_sizes.dims(partial_sizes.tensor(state, step.tensor))
+    widths = [_width(d, step, state) for d in step.dims]
     left = len(shape) - sum(width or 0 for width in widths)
     if left < 0 or (left and None not in widths):
-        return False
+        return None
     asked: list[tuple[core.SizeExpr | core.Splice, tuple[Value, ...]]] = []
     for dim, width in zip(step.dims, widths, strict=True):
         found, shape = shape[: left if width is None else width], shape[left if width is None else width :]
@@ -239,7 +246,7 @@ def _fits(step: Match, state: State[Value]) -> bool | None:
             state.bind(dim.name, found if isinstance(dim, core.Splice) else found[0])
         else:
             asked.append((dim, found))
-    return all_of(*(_is(dim, found, state) for dim, found in asked))
+    return asked
 
 
 def _width(dim: core.SizeExpr | core.Splice, step: Match, state: State[Value]) -> int | None:

@@ -51,6 +51,12 @@ class EarlyChecks:
         if name in self.routines.named and self.is_late(name):
             _Following(self).enter(name, args)
 
+    def foresee(self, name: str, args: Sequence[Any]) -> None:
+        """Make all checks of a call that its arguments decide, with what integers of rank 0 hold; raises Foreseen
+        where one surely fails."""
+        if name in self.routines.named:
+            _Following(self).enter(name, args, seen=_with_scalars)
+
     def guarded(self, name: str, entry: Callable[..., Any]) -> Callable[..., Any]:
         """The function, which makes what checks it can before it begins, once for each class of shapes."""
         if name not in self.routines.named or not self.is_late(name):
@@ -126,6 +132,11 @@ def _key(value: Any) -> Any:
     return value if isinstance(value, int | np.dtype) else type(value)
 
 
+def _with_scalars(value: Any) -> Value:
+    is_scalar = isinstance(value, np.ndarray | np.generic) and not value.ndim
+    return partial_sizes.constant(value) if is_scalar else partial_sizes.info(value)
+
+
 class _Following(ByShapes):
     """One call from outside, followed over shapes until a check on its way surely fails."""
 
@@ -136,9 +147,9 @@ class _Following(ByShapes):
         self.places: list[tuple[Routine, Place | None, Mapping[str, Value]]] = []
         self.turns: tuple[Turn, ...] = ()
 
-    def enter(self, name: str, args: Sequence[Any]) -> None:
+    def enter(self, name: str, args: Sequence[Any], seen: Callable[[Any], Value] = partial_sizes.info) -> None:
         """Raises Foreseen where a check surely fails. What the entry check itself refuses it says itself."""
-        state, fits = self.routines.enter(name, tuple(map(partial_sizes.info, args)), wanted=False)
+        state, fits = self.routines.enter(name, tuple(map(seen, args)), wanted=False)
         try:
             if fits is not False:
                 self._routine(name, state)

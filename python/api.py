@@ -91,7 +91,8 @@ def load(
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
     entry_check = _entry_check(place) if data_checks and report.ok else None
-    return module_of(report, files, allow_extern, options, entry_check, like, copy, engine, device)
+    model = place if is_model(place.name) else None
+    return module_of(report, files, allow_extern, options, entry_check, like, copy, engine, device, model)
 
 
 def _data(place: Path) -> bytes:
@@ -190,6 +191,7 @@ def module_of(
     copy: bool = False,
     engine: str = "numpy",
     device: str | None = None,
+    model: Path | None = None,
 ) -> Module:
     """What was checked, made callable; raises CheckError where it was rejected."""
     __tracebackhide__ = True
@@ -198,7 +200,7 @@ def module_of(
     if report.unmet:
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
-        module = Module(report.checked, files, allow_extern, entry_check, like, copy, engine, device)
+        module = Module(report.checked, files, allow_extern, entry_check, like, copy, engine, device, model)
     except RxError as problem:  # weights that are not there, or what an engine cannot run
         raise CheckError(problem.diagnostics) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from keyword import iskeyword
 from os import PathLike
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # How many functions a module shows in a notebook.
 _MOST_SHOWN = 50
+# How many classes of arguments a function remembers for an engine, and what stands for those that it does not.
+_MOST_CLASSES, _OTHER = 1024, object()
 
 
 class Registry(Generic[T]):
@@ -87,6 +89,8 @@ class Function(Displayed):
         self._table = self._plans.table if is_quick else {}
         self._class = quick_class([p.sort for p in function.params])
         self._recursive = module._machine.recursive
+        # Classes of arguments that an engine takes as they are.
+        self._taken: set[Any] = set()
         self.__name__ = name
         self.__doc__ = function.signature
 
@@ -94,6 +98,8 @@ class Function(Displayed):
         if named:
             __tracebackhide__ = True
             return self._call_with(args, named)
+        if self._taken and (found := self._on_engine(args)) is not _OTHER:
+            return found
         try:
             plan = self._table[self._class(*args)]
         except (KeyError, TypeError, AttributeError, IndexError, RuntimeError, ValueError):  # new, or no plain arrays
@@ -130,19 +136,39 @@ class Function(Displayed):
         except ArgumentProblem as problem:
             raise TypeError(str(problem)) from None
         copy = bool(options.get("copy", self._module._copy))
-        if self._module._runner is not None:
-            return self._module._runner.call(self._core, args, copy=copy)
-        values = convert(self._core, args, copy=copy)
+        runner = self._module._runner
+        values = convert(self._core, args, copy=copy) if runner is None else runner.admit(self._core, args, copy=copy)
         refused = None if self._entry_check is None else self._entry_check.refusal(values)
         if refused is not None:
             raise ShapeError(refused)
+        if runner is not None:
+            return self._run_there(runner, args, runner.own(args, values))
         result = self._module._machine.call(self.__name__, values)
         return result if give is None else _given(result, give)
+
+    def _run_there(self, runner: Any, args: Sequence[Any], own: Sequence[Any]) -> Any:
+        """A call that an engine takes; the next one of the same class comes to it sooner, unless a check looks at elements."""
+        if all(a is o and getattr(a, "ndim", 1) for a, o in zip(args, own, strict=True)):
+            if len(self._taken) >= _MOST_CLASSES:
+                self._taken.clear()
+            self._taken.add(self._class(*args))
+        return runner.run(self.__name__, own)
+
+    def _on_engine(self, args: Sequence[Any]) -> Any:
+        """What an engine gives for arguments of a class that it has taken before, if these are."""
+        try:
+            is_taken = self._class(*args) in self._taken
+        except (TypeError, AttributeError, IndexError):
+            return _OTHER
+        refused = None if not is_taken or self._entry_check is None else self._entry_check.refusal(args)
+        if refused is not None:
+            raise ShapeError(refused)
+        return self._module._runner.run(self.__name__, args) if is_taken else _OTHER
 
     def export(self, path: str | PathLike[str], *, checks: str = "refuse", opset: int = 20) -> None:
         """Write the function as an ONNX model, for all sizes, with its contract in the metadata. Raises RxError with all that
         ONNX has no way for, and, where `checks` is `refuse`, with the checks inside that are left for the run; with `drop`
-        the model does not make them."""
+        the model does not make them, with `output` it has an output `rx_ok` that tells whether they hold."""
         from ..interp.engines.onnx_export import export  # it loads onnx
 
         machine = self._module._machine
@@ -263,6 +289,7 @@ class Module(Displayed):
         copy: bool = False,
         engine: str = "numpy",
         device: str | None = None,
+        model: Path | None = None,
     ) -> None:
         self._checked = checked
         self._entry_check = entry_check
@@ -281,15 +308,15 @@ class Module(Displayed):
         self._further: Callable[[Source, str], Module]
         self._runner: Any = None
         if engine != "numpy":
-            self._runner = self._on(engine, device)
+            self._runner = self._on(engine, device, model)
         self.__doc__ = self._help()
         MODULES.add(self)
 
-    def _on(self, engine: str, device: str | None) -> Any:
+    def _on(self, engine: str, device: str | None, model: Path | None) -> Any:
         """What calls functions on another engine; raises RxError with all that it has no way for."""
         from ..interp.engines.runners import runner  # few programs run on another engine
 
-        found = runner(engine, self._machine, device)
+        found = runner(engine, self._machine, device, model)
         assert found is not None
         found.prepare(self._names)
         return found
@@ -326,7 +353,8 @@ class Module(Displayed):
         if name not in self._names:
             raise KeyError(name)
         if name not in self._made:
-            self._made[name] = Function(self, name)
+            made = Function(self, name)
+            self._made[name] = made if self._runner is None else self._runner.as_called(made)
         return self._made[name]
 
     def __getattr__(self, name: str) -> Any:

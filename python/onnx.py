@@ -56,7 +56,7 @@ class Inferences(Node):
     def contract(self) -> Contract | None:
         """What the model demands of its inputs, with the nodes and witnesses: what `rx check` prints. It is found out when it
         is asked for, from the file as it is then; None where an error stands in its way."""
-        with _file(self.model.path if self.data is None else self.data) as (path, _):
+        with model_file(self.model.path if self.data is None else self.data) as (path, _):
             return check_model(path, path.name, dynamic=self.dynamic, prelude=self.prelude).contract
 
     @property
@@ -100,7 +100,7 @@ def infer(
     a file with rules in Rx. Raises RxError where the model cannot be read, ValueError for a policy or a `dynamic` that is
     none, and for a file that is not called `.onnx`.
     """
-    with _file(model) as (path, data):
+    with model_file(model) as (path, data):
         rules = None if prelude is None else prelude_of(Path(prelude))
         return infer_model(path, policy, dynamic, rules, data)
 
@@ -114,7 +114,7 @@ def prelude_of(path: Path) -> Prelude:
 
 
 @contextmanager
-def _file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, bytes | None]]:
+def model_file(model: str | PathLike[str] | bytes | Proto) -> Iterator[tuple[Path, bytes | None]]:
     if isinstance(model, str | PathLike):
         path = Path(fspath(model))
         if not is_model(path.name):  # its weights are looked for by its name

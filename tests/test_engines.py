@@ -147,23 +147,6 @@ def test_all_that_an_engine_lacks_is_told_when_a_program_is_loaded() -> None:
     assert told == {("the engine onnxruntime has no @inv", 2), ("the engine onnxruntime has no @svdvals", 3)}
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {\n  if n > 3 { x } else { -x }\n}\n", 2),
-        (
-            "@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) {\n  for i in range(n) with (y = x) { y + x }\n}\n",
-            2,
-        ),
-    ],
-)
-def test_what_sizes_decide_is_refused_with_its_line_and_no_arm_is_picked(text: str, line: int) -> None:
-    engine("onnxruntime")
-    with pytest.raises(rx.CheckError) as caught:
-        rx.loads(text, engine="onnxruntime")
-    assert [d.span.line for d in caught.value.diagnostics if d.severity == "error"] == [line]
-
-
 def test_an_exported_model_keeps_names_order_and_contract(tmp_path: Path) -> None:
     engine("onnxruntime")
     import onnx

@@ -14,6 +14,7 @@ from ...lang.source import Made, Source, place_in
 from .block import Block
 from .consistency import graphs
 from .control import CONTROL
+from .entry import entry_lines, promised
 from .literals import Unwritten
 from .model import Graph, Model, TensorType
 from .prelude import Prelude
@@ -71,6 +72,7 @@ def _write(writer: Writer) -> None:
     block.types = {v.name: v.type for v in (*graph.values, *graph.inputs, *graph.outputs) if v.type is not None}
     block.types |= {t.name: TensorType(t.dtype, t.shape) for t in graph.initializers}
     block.given = {v.name for v in inputs}
+    block.lines += _promised(writer)
     block.initializers(graph.initializers)
     block.operations(graph.operations)
     result = block.result([v.name for v in graph.outputs])
@@ -85,6 +87,16 @@ def _write(writer: Writer) -> None:
     writer.inside(block.lines)
     writer.line(f"  {result}")
     writer.line("}")
+
+
+def _promised(writer: Writer) -> list[tuple[str, Made]]:
+    """What an exported model keeps of its function's contract."""
+    try:
+        found = promised(writer.model)
+    except ValueError as problem:
+        writer.refuse(f"the contract in its metadata {problem}", Made("its metadata"))
+        return []
+    return [] if found is None else list(entry_lines(found, writer.values))
 
 
 def _originals(what: str, names: Mapping[str, str]) -> Iterator[str]:

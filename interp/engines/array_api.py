@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,10 @@ class ArrayApi(Engine):
             return DTYPES["bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float64"]
         return next(DTYPES[name] for name, own in self.dtypes.items() if own == x.dtype)
 
+    def looks(self, x: Array) -> bool:
+        """Whether the elements of an operand are looked at before an operation."""
+        return bool(prod(x.shape))
+
     def of(self, value: Array, like: Array) -> Array:
         """A literal number in the dtype of what stands beside it."""
         if not isinstance(value, bool | int | float):
@@ -157,7 +161,7 @@ class _Tables:
 
     def k_pow(self, x: Array, y: Array) -> Array:
         base, power = self.engine.of(x, y), self.engine.of(y, x)
-        if self.engine.dtype_of(power).kind == "int" and bool(self.xp.any(power < 0)):
+        if self.engine.dtype_of(power).kind == "int" and self.engine.looks(power) and bool(self.xp.any(power < 0)):
             raise BadValue("the exponent `y` of integers holds a negative number")
         return self.xp.pow(base, power)
 
@@ -193,10 +197,19 @@ class _Tables:
         return self.xp.prod(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=dtype or x.dtype)
 
     def k_max(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return x if axis == () else self.xp.max(x, axis=self._axes(x, axis), keepdims=keepdims)
+        return self._extreme(self.xp.max, x, axis, keepdims, -inf)
 
     def k_min(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return x if axis == () else self.xp.min(x, axis=self._axes(x, axis), keepdims=keepdims)
+        return self._extreme(self.xp.min, x, axis, keepdims, inf)
+
+    def _extreme(self, function: Kernel, x: Array, axis: Any, keepdims: bool, rest: float) -> Array:
+        """The greatest or the least; of nothing, which compositions ask for, what is before all of them."""
+        if axis == ():
+            return x
+        if prod(x.shape) or self.engine.dtype_of(x).kind != "float":
+            return function(x, axis=self._axes(x, axis), keepdims=keepdims)
+        like = self.xp.sum(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=x.dtype)
+        return like + self.engine.of(rest, x)
 
     def k_mean(self, x: Array, axis: Any, keepdims: bool) -> Array:
         axes = range(x.ndim) if axis is None else axis
@@ -331,7 +344,7 @@ class _Tables:
         """Positions as int64 from the front; one that is out of range is refused."""
         xp = self.xp
         places = xp.astype(positions, self.engine.dtypes["int64"])
-        if prod(places.shape) and bool(xp.any((places < least) | (places >= size))):
+        if self.engine.looks(places) and bool(xp.any((places < least) | (places >= size))):
             raise BadValue(f"`{name}` holds a position that axis {axis} of `x` of size {size} does not have")
         return xp.where(places < 0, places + size, places)
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 from math import pi, prod, sqrt
 from typing import Any
 
-from .table import Ops, Unsupported, composed
+from .table import Ops, composed
 
 Array = Any
 
@@ -261,8 +261,8 @@ def split(ops: Ops, x: Array, sections: Any, sizes: Any, indices: Any, axis: int
     """Slices; where the parts end is known of their sizes."""
     size = x.shape[axis]
     if indices is not None:
-        raise Unsupported("the engine does not take these arguments")
-    if sizes is not None:
+        ends = [*indices, size]
+    elif sizes is not None:
         ends = list(accumulate(sizes))
     else:
         count = 1 if sections is None else sections

@@ -11,23 +11,25 @@ import onnx
 from onnx import helper
 
 from ...lang import codes, core
-from ...lang.core_printer import print_expr
 from ...lang.diagnostics import Diagnostic, RxError, error, warning
 from ...lang.dtypes import DTYPES, DType
+from ...lang.entry_contract import KEY, VERSION
 from ...lang.node import Node
 from ...lang.source import Span
 from .. import partial_sizes
 from ..arguments import asked_on_entry
+from ..by_shapes import pairs
 from ..compile import Code
 from ..lower import lower
-from ..steps import Bind, Block, Check, Compute, Match, Routine, Step, every
+from ..steps import Block, Check, Compute, Match, Routine, Step, asks, every
+from .onnx_control import ControlTracing
 from .onnx_graph import Graph, elem_type
-from .onnx_tracing import Scope, Traced, Tracing, Untraced
-from .symbolic import Dim
+from .onnx_tracing import Scope, Traced, Tracing, Untraced, leaves, rebuilt
+from .symbolic import Dim, Spelling, Truth, Values
 
 OPSET = 20
-# Beside `rx.contract`, which `rx infer` writes of a model's nodes, what the program asks of its arguments.
-CONTRACT = "rx.entry_contract"
+# The output that tells whether all checks inside hold.
+OK = "rx_ok"
 
 
 # The dtypes whose arrays onnxruntime takes and gives as NumPy's.
@@ -44,8 +46,24 @@ class Exported(Node):
     notes: tuple[Diagnostic, ...]
     # Where in the program the step of each node stands.
     places: Mapping[str, Span]
-    # How the results lie in tuples: a number for each output, and what is no tensor of its own is a Size.
+    # How the results lie in tuples, with what makes a result's part of an output.
     results: Any
+    # What is asked of the inputs' sizes, each with its text and the place that asks; `inputs` are their names.
+    asked: tuple[tuple[Truth, str, Span], ...]
+    inputs: tuple[str, ...]
+    dims: Any
+
+    def refusal(self, args: Sequence[Any]) -> Diagnostic | None:
+        """What is asked and does not hold of arguments, in the order of the inputs."""
+        given: dict[tuple[Any, ...], int] = {}
+        for name, value in zip(self.inputs, args, strict=True):
+            shape = getattr(value, "shape", None)
+            given |= {("item", name): value} if shape is None else {("dim", name, i): n for i, n in enumerate(shape)}
+        values = Values(self.dims, given)
+        wrong = next(((text, span) for cond, text, span in self.asked if not values.holds(cond)), None)
+        return (
+            None if wrong is None else error(codes.R401, f"`{wrong[0]}` does not hold, which is asked here", wrong[1])
+        )
 
     def shaped(self, found: Iterator[Any]) -> Any:
         """A function's result, of its outputs in order."""
@@ -64,15 +82,23 @@ def missing(routines: Sequence[Routine], engine: Any) -> list[Diagnostic]:
 
 
 def export(
-    program: core.Program, function: core.Function, code: Code, *, checks: str = "refuse", opset: int = OPSET
+    program: core.Program,
+    function: core.Function,
+    code: Code,
+    *,
+    checks: str = "refuse",
+    opset: int = OPSET,
+    guarded: bool = False,
 ) -> Exported:
-    """Raises RxError with all that stands in the way."""
+    """A function as a model; if it is to be `guarded`, one that onnxruntime runs with empty images too. Raises RxError with all
+    that stands in the way."""
     routines = {r.name: r for r in lower(program).routines}
     if function.name not in routines:
         raise RxError(
             error(codes.E253, f"ONNX has no list of implementations, which @{function.name} is", function.span)
         )
-    tracing = Tracing(routines, code.namespace)
+    tracing = ControlTracing(routines, code.namespace, told=checks == "output")
+    tracing.engine.guarded = guarded
     used = [routines[name] for name in _reached(routines, function.name)]
     wrong = missing(used, tracing.engine)
     if wrong:
@@ -82,10 +108,13 @@ def export(
         model = work.model()
     except Untraced as problem:
         raise RxError(error(codes.E253, str(problem), problem.span)) from None
-    notes = [_left(step.span, checks) for step in tracing.left]
+    notes = [] if tracing.told else [_left(step.span, checks) for step in tracing.left]
     if notes and checks != "drop":
         raise RxError(*notes)
-    return Exported(model, tuple(notes), tracing.graph.places, work.results)
+    spelling = Spelling(tracing.dims, work.name)
+    asked = tuple((cond, spelling.truth(cond), span) for cond, span in tracing.asked)
+    names = tuple(name for name, _ in work.inputs)
+    return Exported(model, tuple(notes), tracing.graph.places, work.results, asked, names, tracing.dims)
 
 
 def _left(span: Span, checks: str) -> Diagnostic:
@@ -115,47 +144,54 @@ class _Export:
         self.function = function
         self.opset = opset
         self.inputs: list[tuple[str, Traced | None]] = []
-        self.names: dict[int, str] = {}
         self.results: Any = None
+        # What the program calls sizes that are one atom.
+        self.spoken: dict[int, str] = {}
 
     def model(self) -> Any:
         state = self._entered()
-        result = self.tracing.run(self.routine.body, state)
+        result = self.tracing.followed(self.function.span, self.routine, state)
         self.results = _layout(result)
-        outputs = [self._output(i, part) for i, part in enumerate(_parts(result))]
+        outputs = [self._output(f"result_{i}", part) for i, part in enumerate(leaves(result))]
+        if self.tracing.told:
+            outputs.append(self._output(OK, Truth("and", True, *(Truth("value", ok) for ok in self.tracing.oks))))
         inputs = [self._info(name, traced) for name, traced in self.inputs]
         graph = self.graph.proto(self.function.name, inputs, outputs)
         opsets = [helper.make_opsetid("", self.opset)]
         model = helper.make_model(graph, opset_imports=opsets, producer_name="rx", ir_version=10)
-        helper.set_model_props(model, {CONTRACT: json.dumps(self.contract(), indent=1, ensure_ascii=False)})
+        helper.set_model_props(model, {KEY: json.dumps(self.contract(), indent=1, ensure_ascii=False)})
         onnx.checker.check_model(model, full_check=True)
         return model
 
     # Inputs
 
     def _entered(self) -> Scope:
-        """The state behind the entry check: what it asks of sizes is known from there on."""
+        """The state behind the entry: what it asks of sizes is known from there on."""
         names = [p.name for p in self.function.params]
-        self.graph.names.taken.update(dict.fromkeys(names, 1))
+        self.graph.names.taken.update(dict.fromkeys([*names, OK], 1))
         params = zip(self.routine.params, self.function.params, strict=True)
         state = Scope(self.tracing, {slot: self._param(p) for slot, p in params})
+        self.tracing.inputs = {("item" if traced is None else "dim", name) for name, traced in self.inputs}
         for step in self.routine.entry:
             self._learn(step, state)
-        for _, traced in self.inputs:
-            if traced is not None:
-                self._name_dims(traced)
-        self._settle(state)
+        for slot, value in state.slots.items():
+            state.slots[slot] = rebuilt(value, map(self._settled, leaves(value)))
+        for step in filter(asks, self.routine.entry):
+            self.tracing.step(step, state)
         return state
 
     def _param(self, param: core.Param) -> Any:
-        return self._input(param, param.sort, param.name, param.name)
+        declared = self.function.declaration
+        said = next((p.annotation for p in (declared.params if declared else ()) if p.name == param.name), None)
+        return self._input(param, param.sort, param.name, param.name, said)
 
-    def _input(self, param: core.Param, sort: core.Sort, name: str, spoken: str) -> Any:
+    def _input(self, param: core.Param, sort: core.Sort, name: str, spoken: str, said: Any) -> Any:
         """An input, or one for each part of a tuple; `spoken` is what the entry check calls it."""
         entry_check, place = asked_on_entry(self.function), core.param_span(self.function, param.name)
         if isinstance(sort, core.TupleSort):
-            parts = enumerate(sort.items)
-            return tuple(self._input(param, s, f"{name}_{i}", entry_check.part(spoken, i)) for i, s in parts)
+            items = said.items if said is not None and len(said.items) == len(sort.items) else [None] * len(sort.items)
+            parts = enumerate(zip(sort.items, items, strict=True))
+            return tuple(self._input(param, s, f"{name}_{i}", entry_check.part(spoken, i), a) for i, (s, a) in parts)
         if name != param.name:
             name = self.graph.names.new(name)
         if sort == core.SIZE:
@@ -168,6 +204,11 @@ class _Export:
             what = "rank" if rank is None else "dtype"
             raise Untraced(f"the {what} of `{name}` is known at a call only, and ONNX has one for each input", place)
         dims = tuple(self.graph.dims.atom("dim", name, i, natural=True) for i in range(rank))
+        for dim, own in zip(dims, (said.dims if said is not None else None) or (), strict=False):
+            if isinstance(own.size, core.SizeVar):
+                number = self.graph.dims.single(dim)
+                assert number is not None
+                self.spoken[number] = own.size.name
         traced = Traced(dims, dtype, None, value=name)
         self.inputs.append((name, traced))
         return traced
@@ -175,52 +216,64 @@ class _Export:
     def _learn(self, step: Step, state: Scope) -> None:
         """What a step of the entry asks holds: a size that is equal to another is written as that."""
         if isinstance(step, Check):
-            self._learn_equal(step.cond, state)
+            cond = step.cond
+            if isinstance(cond, core.Compare) and cond.op == "==" and _are_sizes(cond.left, cond.right):
+                self._learn_equal(*(partial_sizes.shape_level(s, state) for s in (cond.left, cond.right)))
         elif isinstance(step, Match):
-            self.tracing.check(step, state)
-            self.tracing.left.clear()
+            for dim, found in pairs(step, state) or ():
+                wanted = partial_sizes.shape_level(dim, state)
+                for one, other in zip(found, wanted if isinstance(dim, core.Splice) else (wanted,), strict=False):
+                    self._learn_equal(one, other)
         else:
             self.tracing.step(step, state)
-        if isinstance(step, Bind) and isinstance(step.output, str):
-            size = state.get(step.output)
-            number = self.graph.dims.single(size)
-            if number is not None:
-                self.names.setdefault(number, step.output.removeprefix("v_"))
 
-    def _learn_equal(self, cond: object, state: Scope) -> None:
-        if not isinstance(cond, core.Compare) or cond.op != "==":
-            return
-        if isinstance(cond.left, core.SizeExpr) and isinstance(cond.right, core.SizeExpr):
-            dims = self.graph.dims
-            one, other = (dims.settled(partial_sizes.shape_level(s, state)) for s in (cond.left, cond.right))
-            if not dims.learn(one, other):
-                dims.learn(other, one)
-
-    def _settle(self, state: Scope) -> None:
-        for slot, value in state.slots.items():
-            state.slots[slot] = self._settled(value)
+    def _learn_equal(self, left: Any, right: Any) -> None:
+        dims = self.graph.dims
+        one, other = dims.settled(left), dims.settled(right)
+        if not dims.learn(one, other):
+            dims.learn(other, one)
 
     def _settled(self, value: Any) -> Any:
         dims = self.graph.dims
         if isinstance(value, Traced):
             return Traced(tuple(map(dims.settled, value.shape)), value.dtype, value.data, value=value.value)
-        return tuple(map(self._settled, value)) if isinstance(value, tuple) else dims.settled(value)
+        return dims.settled(value)
 
     # What is written of values
 
-    def _name_dims(self, traced: Traced) -> None:
-        for i, dim in enumerate(traced.shape):
-            number = self.graph.dims.single(dim)
-            if number is not None:
-                self.names.setdefault(number, f"{traced.value}_{i}")
+    def name(self, number: int) -> str | None:
+        """What a size that is one atom of the inputs is called."""
+        atom = self.graph.dims.atoms[number]
+        if atom.op not in ("dim", "item") or (atom.op, atom.args[0]) not in self.tracing.inputs:
+            return None
+        own = atom.args[0] if atom.op == "item" else "_".join(map(str, atom.args))
+        spoken = self.spoken.get(number, own) if atom.op == "dim" else own
+        return own if any(spoken == name for name, _ in self.inputs) else spoken
 
     def _spelled(self, dim: Any) -> Any:
         """A size as the model declares it: a number, a name, or nothing."""
+        if (own := self._computed(dim)) is not None:
+            return self.name(own)
         dim = self.graph.dims.settled(dim)
         if not isinstance(dim, Dim):
             return int(dim)
         number = self.graph.dims.single(dim)
-        return self.names.get(number) if number is not None else None
+        return self.name(number) if number is not None else None
+
+    def _computed(self, dim: Any) -> int | None:
+        """The number of a size of an input that has to be what others make: it has a name, and a condition."""
+        dims = self.graph.dims
+        number = dims.single(dim)
+        value = None if number is None else dims.known.get(number)
+        is_made = isinstance(value, Dim) and dims.single(dims.settled(value)) is None
+        return number if is_made and isinstance(dims.settled(value), Dim) else None
+
+    def _equal(self, spelling: Spelling) -> Iterator[str]:
+        """The conditions on such sizes."""
+        shapes = (traced.shape for _, traced in self.inputs if traced is not None)
+        for number in (self._computed(dim) for shape in shapes for dim in shape):
+            if number is not None:
+                yield f"{self.name(number)} == {spelling.size(self.graph.dims.known[number])}"
 
     def _info(self, name: str, traced: Traced | None) -> Any:
         if traced is None:
@@ -228,45 +281,52 @@ class _Export:
         assert isinstance(traced.dtype, DType)
         return helper.make_tensor_value_info(name, elem_type(traced.dtype), list(map(self._spelled, traced.shape)))
 
-    def _output(self, index: int, value: Any) -> Any:
+    def _output(self, name: str, value: Any) -> Any:
+        if isinstance(value, bool | Truth):
+            value = Traced((), DTYPES["bool"], None, value=self.graph.truth(value))
         if isinstance(value, int | Dim):
             value = Traced((), DTYPES["int64"], None, value=self.graph.scalar(value))
         if not isinstance(value, Traced):
             raise Untraced("ONNX has outputs only for tensors", self.function.span)
-        name = self.graph.names.new(f"result_{index}")
+        name = name if name == OK else self.graph.names.new(name)
         self.graph.nodes.append(helper.make_node("Identity", [value.value], [name], name=name))
         return self._info(name, Traced(value.shape, value.dtype, None, value=name))
 
     def contract(self) -> Any:
-        """What the model takes: the signature as the program has it, and what it asks of its inputs."""
-        conditions = [print_expr(c.cond) for c in self.function.checks if isinstance(c, core.Assert)]
+        """What the model takes: the signature as the program has it, and what it asks of its inputs beyond their ranks, dtypes
+        and sizes that are called the same."""
         inputs = [{"name": n, "dtype": "int64" if t is None else str(t.dtype),
                    "shape": [] if t is None else list(map(self._spelled, t.shape))} for n, t in self.inputs]  # fmt: skip
+        spelling = Spelling(self.graph.dims, self.name)
         return {
-            "version": 1,
+            "version": VERSION,
             "function": self.function.name,
             "signature": self.function.signature,
             "inputs": inputs,
-            "conditions": conditions,
+            "sizes": [name for name, traced in self.inputs if traced is None],
+            "conditions": [
+                *dict.fromkeys((*self._equal(spelling), *spelling.asked([cond for cond, _ in self.tracing.asked])))
+            ],
         }
 
 
+def _are_sizes(*sides: object) -> bool:
+    return all(isinstance(side, core.SizeExpr) for side in sides)
+
+
 def _layout(value: Any) -> Any:
-    return tuple(map(_layout, value)) if isinstance(value, tuple) else isinstance(value, Traced)
+    """How a result lies in tuples, and what becomes of each output in it."""
+    if isinstance(value, tuple):
+        return tuple(map(_layout, value))
+    return _kept if isinstance(value, Traced) else bool if isinstance(value, bool | Truth) else int
+
+
+def _kept(array: Any) -> Any:
+    return array
 
 
 def _shaped(layout: Any, found: Iterator[Any]) -> Any:
-    if isinstance(layout, tuple):
-        return tuple(_shaped(part, found) for part in layout)
-    return next(found) if layout else int(next(found))
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _parts(part)
-    else:
-        yield value
+    return tuple(_shaped(part, found) for part in layout) if isinstance(layout, tuple) else layout(next(found))
 
 
 def _rank(function: core.Function, name: str) -> int | None:
@@ -279,4 +339,4 @@ def _rank(function: core.Function, name: str) -> int | None:
     return None
 
 
-__all__ = ["CONTRACT", "Exported", "export", "missing"]
+__all__ = ["OK", "Exported", "export", "missing"]

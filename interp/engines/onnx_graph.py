@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from ...lang.dtypes import DType
 from ...lang.source import Span
 from ..dtypes import numpy_dtype
-from .symbolic import Dim, Dims
+from .symbolic import Dim, Dims, Truth
 from .table import Refused
 
 _TYPES = {
@@ -23,6 +23,7 @@ _TYPES = {
     "uint16": TensorProto.UINT16, "uint32": TensorProto.UINT32, "uint64": TensorProto.UINT64,
 }  # fmt: skip
 _OPERATIONS = {"//": "Div", "min": "Min", "max": "Max"}
+_TRUTHS = {"==": "Equal", "<": "Less", "<=": "LessOrEqual", "and": "And", "or": "Or", "not": "Not"}
 
 
 def elem_type(dtype: DType) -> int:
@@ -140,6 +141,10 @@ class Graph:
         if atom.op == "item":
             return self._named("Reshape", atom.args[0], self.ints([1]))
         a, b = map(self.size, atom.args)
+        if atom.op in ("//", "%") and isinstance(self.dims.settled(atom.args[1]), Dim):
+            b = self._named(
+                "Max", b, self.ints([1])
+            )  # an arm that is not taken may divide by 0, which ends the process
         if atom.op == "broadcast":
             return self._named("Where", self._named("Equal", a, self.ints([1])), b, a)
         if atom.op == "%":
@@ -178,8 +183,54 @@ class Graph:
             return str(self.dims.atoms[number].args[0])
         return self._named("Squeeze", self.size(size), self.ints([0]))
 
+    # Conditions
+
+    def truth(self, cond: bool | Truth) -> str:
+        """A condition as a scalar."""
+        if not isinstance(cond, Truth):
+            return self.constant(np.array(cond), "truth")
+        if cond.op == "value":
+            return str(cond.args[0])
+        inner = map(self.truth if cond.op in ("and", "or", "not") else self.scalar, cond.args)
+        return self.joined(_TRUTHS[cond.op], list(inner))
+
+    def joined(self, op: str, names: Sequence[str]) -> str:
+        """`And` or `Or` of values in a row; of one, of a `Not` or of a comparison the node."""
+        if op not in ("And", "Or"):
+            return self._named(op, *names)
+        made = names[0]
+        for name in names[1:]:
+            made = self._named(op, made, name)
+        return made
+
+    # Graphs in this one
+
+    def inner(self) -> Graph:
+        return Graph(self.dims, self)
+
+    def ended(self, name: str) -> str:
+        """A value as an output of this graph, which has to be its own and stands once among its outputs."""
+        return self.add("Identity", (name,), 1, {})[0]
+
     def proto(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.GraphProto:
-        return helper.make_graph(self.nodes, name, list(inputs), list(outputs), list(self.initializers.values()))
+        """The graph, without what no output needs."""
+        needed, nodes = {o.name for o in outputs}, []
+        for node in reversed(self.nodes):
+            if not needed.isdisjoint(node.output):
+                nodes.append(node)
+                needed |= _read(node)
+        held = [t for n, t in self.initializers.items() if n in needed]
+        return helper.make_graph(nodes[::-1], name, list(inputs), list(outputs), held)
+
+
+def _read(node: Any) -> set[str]:
+    """The values that a node reads, and those that graphs in it do."""
+    inner = (n for a in node.attribute if a.HasField("g") for n in a.g.node)
+    return {
+        *node.input,
+        *(name for n in inner for name in _read(n)),
+        *(o.name for a in node.attribute for o in a.g.output),
+    }
 
 
 def _frozen(value: Any) -> Any:

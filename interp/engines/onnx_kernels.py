@@ -18,11 +18,12 @@ Array = Any
 
 
 class Emit:
-    """One call that is written: its graph, and what its results are."""
+    """One call that is written: its graph, and what its results are. With `guarded` it may be made of empty images."""
 
-    def __init__(self, graph: Graph, outs: Sequence[TensorInfo[Any]]) -> None:
+    def __init__(self, graph: Graph, outs: Sequence[TensorInfo[Any]], *, guarded: bool = False) -> None:
         self.graph = graph
         self.outs = outs
+        self.guarded = guarded
 
     @property
     def out(self) -> TensorInfo[Any]:
@@ -474,3 +475,59 @@ def topk(e: Emit, x: Array, k: Any, axis: int, largest: bool) -> Any:
 @kernel("size")
 def size(e: Emit, x: Array) -> str:
     return e.graph.scalar(prod(x.shape))
+
+
+@kernel("nonzero")
+def nonzero(e: Emit, x: Array) -> Any:
+    found = e.node("NonZero", x.value)
+    rows = (e.node("Slice", found, e.ints([i]), e.ints([i + 1]), e.ints([0])) for i in range(len(e.outs)))
+    return tuple(e.node("Squeeze", row, e.ints([0])) for row in rows)
+
+
+@kernel("broadcast_arrays")
+def broadcast_arrays(e: Emit, xs: Any) -> Any:
+    return tuple(e.node("Expand", x.value, e.graph.sizes(out.shape)) for x, out in zip(xs, e.outs, strict=True))
+
+
+@kernel("flip")
+def flip(e: Emit, x: Array, axis: Any) -> str:
+    axes = list(range(len(x.shape))) if axis is None else [int(a) for a in axis]
+    if not axes:
+        return x.value  # type: ignore[no-any-return]
+    first, last, steps = ([n] * len(axes) for n in (-1, -_FAR, -1))
+    return e.node("Slice", x.value, e.ints(first), e.ints(last), e.ints(axes), e.ints(steps))  # type: ignore[no-any-return]
+
+
+@kernel("roll")
+def roll(e: Emit, x: Array, shift: Any, axis: Any) -> str:
+    made, dims = x.value, e.graph.dims
+    if axis is None:
+        made = e.node("Reshape", made, e.ints([-1]))
+    sizes = [(0, prod(x.shape))] if axis is None else [(int(a), x.shape[a]) for a in axis]
+    for (place, size), far in zip(sizes, shift if len(shift) > 1 else shift * len(sizes), strict=True):
+        start = size - dims.of("%", far, dims.of("max", size, 1))
+        parts = (e.graph.size(start), e.ints([_FAR])), (e.ints([0]), e.graph.size(start))
+        made = e.node("Concat", *(e.node("Slice", made, *p, e.ints([place])) for p in parts), axis=place)
+    return e.node("Reshape", made, e.graph.sizes(x.shape), allowzero=1) if axis is None else made  # type: ignore[no-any-return]
+
+
+@kernel("gather_elements")
+def gather_elements(e: Emit, x: Array, indices: Array, axis: int) -> str:
+    return e.node("GatherElements", x.value, _int64(e, indices), axis=axis)  # type: ignore[no-any-return]
+
+
+@kernel("scatter_elements")
+def scatter_elements(e: Emit, x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> str:
+    given = x.value, _int64(e, indices), updates.value
+    return e.node("ScatterElements", *given, axis=axis, reduction=reduction)  # type: ignore[no-any-return]
+
+
+@kernel("sum_to")
+def sum_to(e: Emit, x: Array, shape: Any) -> str:
+    """The axes are chosen when the model runs."""
+    leading = len(x.shape) - len(e.out.shape)
+    one, have, want = e.ints([1]), e.graph.sizes(x.shape), e.graph.sizes((*(1,) * leading, *e.out.shape))
+    gone = e.node("And", e.node("Equal", want, one), e.node("Not", e.node("Equal", have, one)))
+    axes = e.node("Compress", e.ints(range(len(x.shape))), gone, axis=0)
+    made = e.node("ReduceSum", x.value, axes, keepdims=1, noop_with_empty_axes=1)
+    return e.node("Reshape", made, e.graph.sizes(e.out.shape), allowzero=1)  # type: ignore[no-any-return]

@@ -3,9 +3,9 @@ what ONNX has no way for, is told with its place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -17,28 +17,25 @@ from ...ops.model import Primitive, TensorInfo
 from ...sizes.integers import Undefined
 from ...sizes.partial import Open
 from .. import partial_sizes
-from ..by_shapes import asked
+from ..by_shapes import asked, pairs
 from ..dtypes import dtype_of
 from ..follow import Follower, Function
 from ..guards import Violation
 from ..names import unmangled
 from ..steps import (
-    Branch,
     Check,
     Compute,
     Invoke,
-    Loop,
     Match,
     Read,
     Routine,
-    Stack,
     Step,
     asks,
 )
 from . import onnx_windows  # noqa: F401 - it adds kernels
 from .onnx_graph import Graph
 from .onnx_kernels import KERNELS, Emit
-from .symbolic import Dim, Dims, SymbolicCtx
+from .symbolic import Dim, Dims, SymbolicCtx, Truth, both, compared, negated
 from .table import Engine, Refused, composition, compositions
 
 
@@ -74,18 +71,27 @@ class Scope:
 
 
 class OnnxEngine(Engine):
-    """The kernels that write one model."""
+    """The kernels that write one model. With `guarded` those of images look first whether there are any elements."""
 
     name = "onnxruntime"
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.own = {name: partial(self._written, _row(name)) for name in KERNELS}
+        self.guarded = False
+        self.own = {name: partial(self._written, _row(name)) for name in KERNELS} | {"item": self.item}
 
     def array(self, value: Any) -> Traced:
         array = np.asarray(value)
         info = partial_sizes.constant(array)
         return Traced(info.shape, info.dtype, info.data, value=self.graph.root.constant(array))
+
+    def item(self, t: Traced) -> Any:
+        """What an integer tensor of rank 0 holds, as a size."""
+        if t.data is not None and isinstance(t.data[0], int | Dim):
+            return t.data[0]
+        assert isinstance(t.dtype, DType)
+        name = t.value if t.dtype.name == "int64" else self.graph.node("Cast", t.value, to=7)
+        return self.graph.dims.atom("item", name)
 
     def dtype(self, dtype: DType) -> DType:
         return dtype
@@ -101,7 +107,7 @@ class OnnxEngine(Engine):
         infos = predicted(row, args)
         outs = infos if isinstance(infos, tuple) else (infos,)
         try:
-            made = KERNELS[row.name](Emit(self.graph, outs), *args)
+            made = KERNELS[row.name](Emit(self.graph, outs, guarded=self.guarded), *args)
         except NotImplementedError:  # ONNX's own operator does not do this
             if row.name not in compositions():
                 raise
@@ -138,18 +144,28 @@ def predicted(row: Primitive, args: Sequence[Any]) -> Any:
 
 class Tracing(Follower[Scope, Any]):
     """One function of a program to nodes. `space` has the tensors that are there before anything runs. `left` are the checks
-    that only a call can decide."""
+    that only a call can decide; where they are `told`, `oks` has what they give in the graph that is being written. What is
+    asked of the inputs' sizes alone, whatever happens, is in `asked`; `inputs` are the inputs that are tensors (`dim`) and
+    Sizes (`item`)."""
 
-    def __init__(self, routines: Mapping[str, Routine], space: Mapping[str, Any]) -> None:
+    def __init__(self, routines: Mapping[str, Routine], space: Mapping[str, Any], *, told: bool = False) -> None:
         self.routines = routines
         self.space = space
+        self.told = told
         self.dims = Dims()
-        self.graph = Graph(self.dims)
-        self.engine = OnnxEngine(self.graph)
+        self.engine = OnnxEngine(Graph(self.dims))
         self.left: list[Step] = []
+        self.asked: list[tuple[Truth, Span]] = []
+        self.oks: list[str] = []
+        self.inputs: set[tuple[str, str]] = set()
         self._consts: dict[str, Any] = {}
         self._calls: list[str] = []
         self.span: Span | None = None
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is being written."""
+        return self.engine.graph
 
     def const(self, slot: str) -> Any:
         if slot not in self._consts:
@@ -162,11 +178,11 @@ class Tracing(Follower[Scope, Any]):
     # Steps
 
     def step(self, step: Step, state: Scope) -> None:
-        self.span = step.span
-        self.graph.span = step.span
+        root = self.graph.root
+        self.span = root.span = step.span
         output = getattr(step, "output", "")
         if isinstance(output, str) and output.startswith(("v_", "c_")):
-            self.graph.stem = unmangled(output.removeprefix("c_"))
+            root.stem = unmangled(output.removeprefix("c_"))
         try:
             super().step(step, state)
         except Refused as problem:
@@ -182,6 +198,8 @@ class Tracing(Follower[Scope, Any]):
             return self.engine.array(np.array(v.value, "bool" if isinstance(v.value, bool) else None))
         if isinstance(v, core.TupleValue | core.ListValue):
             return tuple(self.value(item, state) for item in v.items)
+        if isinstance(v, core.BoolExpr):
+            return self.condition(v, state)
         found = partial_sizes.operand(v, state)
         if found is None and not isinstance(v, core.Var | core.FnRef):
             raise Open
@@ -189,12 +207,12 @@ class Tracing(Follower[Scope, Any]):
 
     def compute(self, step: Compute, state: Scope) -> Any:
         args = [partial_sizes.argument(p, v, state) for p, v in zip(step.row.params, step.inputs, strict=True)]
+        if any(isinstance(a, Truth) for a in args):
+            raise Untraced(f"ONNX has no Bool that a call decides, for @{step.row.name}", step.span)
         if step.guard:
             self._guarded(step, args)
         if not self.engine.has(step.row.name):
             raise Untraced(f"the engine onnxruntime has no @{step.row.name}", step.span)
-        if step.row.results == "size":
-            return self._item(args[0])
         return self._refined(self.engine.kernel(step.row.name)(*args), step, state)
 
     def _refined(self, made: Any, step: Compute, state: Scope) -> Any:
@@ -208,25 +226,21 @@ class Tracing(Follower[Scope, Any]):
         return Traced(shape, made.dtype, made.data, value=made.value)
 
     def _guarded(self, step: Compute, args: Sequence[Any]) -> None:
+        ctx = SymbolicCtx()
         try:
-            _, sure = partial_sizes.primitive(step.row, args, SymbolicCtx())
-        except (Open, Violation):
-            sure = False
-        if not sure:
-            self.left.append(step)
-
-    def _item(self, t: Any) -> Any:
-        if t.data is not None and isinstance(t.data[0], int | Dim):
-            return t.data[0]
-        name = t.value if t.dtype.name == "int64" else self.graph.node("Cast", t.value, to=7)
-        return self.dims.atom("item", name)
+            _, sure = partial_sizes.primitive(step.row, args, ctx)
+        except Open:
+            return self.leave(step, None)
+        except Violation:
+            return self.leave(step, False)
+        return self.leave(step, both("and", *ctx.asked) if sure else None)
 
     def read(self, step: Read, state: Scope) -> Any:
         given = self.value(step.value, state)
         if isinstance(given, tuple | int | Dim):
             return given if step.kind == "size" or isinstance(given, tuple) else (given,)
         if step.kind == "size" or not given.shape:
-            size = self._item(given)
+            size = self.engine.item(given)
             return size if step.kind == "size" else (size,)
         if given.data is None or None in given.data:
             raise Untraced("ONNX has no shape that is the data of a tensor", step.span)
@@ -239,51 +253,133 @@ class Tracing(Follower[Scope, Any]):
             what = "Python code" if step.way == "extern" else f"@{step.callee}, which is chosen when it runs"
             raise Untraced(f"ONNX cannot call {what}", step.span)
         if step.callee in self._calls:
-            raise Untraced(f"ONNX has no call of itself, which @{step.callee} makes", step.span)
+            raise Untraced(f"ONNX has no call of itself but in last place, and @{step.callee} makes one", step.span)
         routine = self.routines[step.callee]
-        self._calls.append(step.callee)
+        return self.followed(step.span, routine, self.entered(step, routine, args))
+
+    def followed(self, span: Span, routine: Routine, inner: Scope) -> Any:
+        """What a function gives that is called at a place."""
+        depth = len(self._calls)
+        self._calls.append(routine.name)
+        try:
+            return self.recursive(span, routine, inner)
+        finally:
+            del self._calls[depth:]
+
+    def entered(self, step: Invoke, routine: Routine, args: Sequence[Any]) -> Scope:
+        """What is known behind the entry of a function that is called."""
         inner = Scope(self, dict(zip(routine.params, args, strict=True)))
         for entry in routine.entry:
             if step.way == "checked" or not isinstance(entry, Check):
                 self.step(entry, inner)
-        result = self.run(routine.body, inner)
-        self._calls.pop()
-        return result
+        return inner
+
+    def recursive(self, span: Span, routine: Routine, inner: Scope) -> Any:
+        """What a function gives, which may call itself."""
+        return self.run(routine.body, inner)
 
     # Checks
 
     def check(self, step: Check | Match, state: Scope) -> None:
         try:
-            holds = asked(step, state)
+            holds = self._asked(step, state)
         except Undefined:
             holds = False
-        if holds is False:
+        if asks(step):
+            self.leave(step, holds)
+
+    def _asked(self, step: Check | Match, state: Scope) -> bool | Truth | None:
+        if isinstance(step, Check):
+            return self.condition(step.cond, state)
+        if asked(step, state) is False:
+            return False
+        found = pairs(step, state)
+        return None if found is None else both("and", *(self._is(dim, own, state) for dim, own in found))
+
+    def _is(self, dim: core.SizeExpr | core.Splice, found: tuple[Any, ...], state: Scope) -> bool | Truth | None:
+        wanted = partial_sizes.shape_level(dim, state)
+        return compared("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
+
+    def leave(self, step: Step, holds: bool | Truth | None) -> None:
+        """A check that is made when the model runs, if that is to be: of the inputs, before it, or inside."""
+        is_whole = self.graph is self.graph.root
+        if holds is True:
+            return
+        if holds is False and is_whole:
             raise Untraced("this check fails for every call", step.span)
-        if holds is None and asks(step):
+        if is_whole and isinstance(holds, Truth) and self._of_inputs(holds):
+            self.asked.append((holds, step.span))
+            return
+        if all(step is not other for other in self.left):
             self.left.append(step)
+        if self.told and holds is None:
+            raise Untraced("no output of a model can tell of this check, which is left for the run", step.span)
+        if self.told and holds is not None:
+            self.oks.append(self.graph.truth(holds))
 
-    # Arms and turns
+    def _of_inputs(self, value: Any) -> bool:
+        """Whether a condition or a size is one of the inputs' sizes."""
+        if isinstance(value, Truth):
+            return value.op != "value" and all(map(self._of_inputs, value.args))
+        return self.dims.leaves(value) <= self.inputs
 
-    def branch(self, step: Branch, state: Scope) -> None:
-        taken = self._taken(step, state)
-        return self.block(step.then if taken else step.orelse, state)
+    # Conditions
 
-    def _taken(self, step: Branch, state: Scope) -> bool:
-        if isinstance(step.cond, core.BoolExpr):
-            found = partial_sizes.truth(step.cond, state)
-            if found is None:
-                raise Untraced("this `if` is decided by sizes that are known at a call only", step.span)
-            return found
-        raise Untraced("this `if` is decided by the data, which the exporter does not write yet", step.span)
+    def condition(self, e: core.BoolExpr | core.Value, state: Scope) -> bool | Truth:
+        """A condition, or the tensor that decides."""
+        if not isinstance(e, core.BoolExpr):
+            return self._decides(self.value(e, state))
+        found = self._condition(e, state)
+        if found is None:
+            raise Open
+        return found
 
-    def loop(self, step: Loop, state: Scope) -> None:
-        raise Untraced("the exporter does not write this loop yet", step.span)
+    def _condition(self, e: core.BoolExpr, state: Scope) -> bool | Truth | None:
+        match e:
+            case core.Compare(op=op, left=left, right=right):
+                sides = [partial_sizes.shape_level(s, state) for s in (left, right)]
+                asked = (compared("<=", 1, d) for d in self.dims.divisors(sides))
+                return both("and", *asked, compared(op, *sides))
+            case core.Not(operand=operand):
+                return negated(self._condition(operand, state))
+            case core.Logic(op=op, left=left, right=right):
+                decisive, first = op == "||", self._condition(left, state)
+                if first is decisive:
+                    return first
+                return both("or" if decisive else "and", first, self._condition(right, state))
+            case core.BoolVar(name=name):
+                found: bool | Truth | None = partial_sizes.looked_up(state, name)
+                return found
+            case core.InClass() | core.BoolConst():
+                return partial_sizes.truth(e, state)
+            case _:
+                assert_never(e)
 
-    def stack(self, step: Stack, state: Scope) -> None:
-        raise Untraced("the exporter does not write this loop yet", step.span)
+    def _decides(self, value: Any) -> bool | Truth:
+        if not isinstance(value, Traced):
+            return bool(value) if isinstance(value, int) else Truth("not", Truth("==", value, 0))
+        if value.data is not None and isinstance(value.data[0], int):
+            return bool(value.data[0])
+        assert isinstance(value.dtype, DType)
+        is_bool = value.dtype.kind == "bool"
+        return Truth("value", value.value if is_bool else self.graph.node("Cast", value.value, to=9))
 
     def joined(self, values: Sequence[Any], state: Scope) -> Any:
         raise Open
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The parts of a value that are no tuples."""
+    if isinstance(value, tuple):
+        for part in value:
+            yield from leaves(part)
+    else:
+        yield value
+
+
+def rebuilt(value: Any, parts: Iterator[Any]) -> Any:
+    """A value with other parts."""
+    return tuple(rebuilt(v, parts) for v in value) if isinstance(value, tuple) else next(parts)
 
 
 def _constant(value: Any) -> Any:
@@ -292,4 +388,4 @@ def _constant(value: Any) -> Any:
     return tuple(map(_constant, value)) if isinstance(value, tuple | list) else value
 
 
-__all__ = ["Function", "Scope", "Traced", "Tracing", "Untraced"]
+__all__ = ["Function", "Scope", "Traced", "Tracing", "Untraced", "leaves", "rebuilt"]

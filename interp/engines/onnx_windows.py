@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from .onnx_kernels import Array, Emit, kernel
-from .symbolic import Dim
+from onnx import helper
+
+from ...lang.dtypes import DType
+from .onnx_graph import elem_type, literal
+from .onnx_kernels import Array, Emit, Emitter, kernel
+from .symbolic import Dim, Truth, both, compared
 from .table import Refused
 
 
@@ -94,8 +99,42 @@ def average_pool(
     return e.node("AveragePool", x.value, kernel_shape=sizes, count_include_pad=include, **window)  # type: ignore[no-any-return]
 
 
-for _suffix in ("", "1d", "2d", "3d"):
-    kernel(f"conv{_suffix}")(conv)
-    kernel(f"conv_transpose{_suffix}")(conv_transpose)
-    kernel(f"max_pool{_suffix}")(max_pool)
-    kernel(f"average_pool{_suffix}")(average_pool)
+def or_nothing(run: Emitter, images: int) -> Emitter:
+    """A kernel that is asked for nothing where its result, or one of its first operands, has no elements: onnxruntime's own
+    refuse that."""
+
+    def guarded(e: Emit, *args: Any) -> Any:
+        if not e.guarded:
+            return run(e, *args)
+        sizes = [prod(x.shape) for x in (e.out, *args[:images])]
+        some = both("and", *(compared("<=", 1, size) for size in sizes))
+        if not isinstance(some, Truth):
+            return run(e, *args) if some else _nothing(e, args[2] if images == 2 else None)
+        assert isinstance(e.out.dtype, DType)
+        arms = []
+        for make in (lambda inner: run(inner, *args), lambda inner: _nothing(inner, args[2] if images == 2 else None)):
+            graph = e.graph.inner()
+            name = graph.ended(make(Emit(graph, e.outs)))
+            arms.append(graph.proto(name, [], [helper.make_tensor_value_info(name, elem_type(e.out.dtype), None)]))
+        cond = e.graph.truth(some)
+        return e.graph.add("If", (cond,), 1, {"then_branch": arms[0], "else_branch": arms[1]})[0]
+
+    return guarded
+
+
+def _nothing(e: Emit, bias: Any) -> str:
+    """What a sum of nothing is: the bias of each channel."""
+    assert isinstance(e.out.dtype, DType)
+    if bias is None:
+        given = e.graph.constant(literal(0, e.out.dtype))
+    else:
+        given = e.node("Unsqueeze", bias.value, e.ints(range(1, len(e.out.shape) - 1)))
+    return e.node("Expand", given, e.graph.sizes(e.out.shape))  # type: ignore[no-any-return]
+
+
+_KERNELS: dict[str, tuple[Emitter, int]] = {
+    "conv": (conv, 2), "conv_transpose": (conv_transpose, 2), "max_pool": (max_pool, 0), "average_pool": (average_pool, 0)
+}  # fmt: skip
+for _name, (_function, _images) in _KERNELS.items():
+    for _suffix in ("", "1d", "2d", "3d"):
+        kernel(_name + _suffix)(or_nothing(_function, _images))

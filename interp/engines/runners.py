@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, RxError, error
-from ...lang.source import NOWHERE
+from ...lang.source import NOWHERE, Span
 from ..arguments import convert
 from ..names import mangle
 from ..shape_error import ShapeError
@@ -26,11 +27,26 @@ class Unavailable(ValueError):
     """An engine that there is not, or that is not installed; the message is one line."""
 
 
+# How many classes of arguments are remembered.
+CLASSES = 1024
+
+
+def _class_of(value: Any) -> Any:
+    """All of an argument that checks before a call can see."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.shape, value.dtype, value.item() if not value.ndim and value.dtype.kind in "iub" else None
+    if isinstance(value, tuple | list):
+        return tuple(map(_class_of, value))
+    return type(value), value
+
+
 class Runner(ABC):
     """A program on an engine. `machine` is the program over NumPy, whose entry checks decide."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        # The classes of arguments that were let in.
+        self._passed: set[Any] = set()
 
     def prepare(self, names: Iterable[str]) -> None:
         """Make functions ready to be called; raises RxError with all that stands in the way."""
@@ -50,6 +66,10 @@ class Runner(ABC):
     def run(self, name: str, args: Sequence[Any]) -> Any:
         """A call with arguments that the entry check let in."""
 
+    def as_called(self, function: Any) -> Any:
+        """A function as the engine's users know functions."""
+        return function
+
     def seen(self, value: Any) -> Any:
         """An argument as the entry check sees it."""
         return value
@@ -57,9 +77,19 @@ class Runner(ABC):
     def call(self, function: core.Function, values: Sequence[Any], *, copy: bool = False) -> Any:
         """A call with arguments in order, as they came."""
         __tracebackhide__ = True
+        return self.run(function.name, self.own(values, self.admit(function, values, copy=copy)))
+
+    def admit(self, function: core.Function, values: Sequence[Any], *, copy: bool = False) -> Sequence[Any]:
+        """The arguments as they are read, if they fit."""
+        __tracebackhide__ = True
         args = convert(function, [self._tree(v) for v in values], copy=copy)
-        self.machine.attempt(self._admit, function.name, args)
-        return self.run(function.name, self.own(values, args))
+        key = function.name, *map(_class_of, args)
+        if key not in self._passed:
+            self.machine.attempt(self._admit, function.name, args)
+            if len(self._passed) >= CLASSES:
+                self._passed.clear()
+            self._passed.add(key)
+        return args
 
     def own(self, values: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
         """What the engine gets, of arguments as they came and as they were read."""
@@ -71,11 +101,12 @@ class Runner(ABC):
     def _admit(self, name: str, args: Sequence[Any]) -> None:
         code = self.machine.code
         code.namespace["d_" + mangle(name)](*args)
-        code.ahead.follow(name, args)
+        code.ahead.foresee(name, args)
 
 
 class OnnxRuntime(Runner):
-    """Each function is an exported model, and a session of onnxruntime."""
+    """Each function is an exported model, and a session of onnxruntime; where that fails, a model that looks for empty images
+    first, which onnxruntime refuses and NumPy does not."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
@@ -88,32 +119,46 @@ class OnnxRuntime(Runner):
                 f"the engine onnxruntime needs {problem.name}: pip install 'rxlang[onnxruntime]'"
             ) from None
         self.runtime = onnxruntime
-        self.export = onnx_export.export
-        self.sessions: dict[str, tuple[Any, Any, core.Function]] = {}
+        self.export, self.exchanged = onnx_export.export, onnx_export.EXCHANGED
+        self.sessions: dict[tuple[str, bool], tuple[Any, Any]] = {}
         kinds = onnxruntime.capi.onnxruntime_pybind11_state
         self.failures = (kinds.Fail, kinds.InvalidArgument, kinds.RuntimeException, kinds.NotImplemented)
 
     def ready(self, name: str) -> None:
-        if name in self.sessions:
-            return
-        function = self.machine.function(name)
-        assert function is not None
-        from . import onnx_export  # it loads onnx
+        self._session(name, guarded=False)
 
-        made = self.export(self.machine.program, function, self.machine.code)
+    def _admit(self, name: str, args: Sequence[Any]) -> None:
+        super()._admit(name, args)
+        self._hold(name, args)
+
+    def _hold(self, name: str, args: Sequence[Any]) -> None:
+        """What the model asks of the inputs' sizes, beside what the entry does."""
+        refused = self._session(name, guarded=False)[1].refusal(list(_leaves(args)))
+        if refused is not None:
+            raise ShapeError(refused)
+
+    def _session(self, name: str, *, guarded: bool) -> tuple[Any, Any]:
+        """A session, and what it was made of."""
+        if (name, guarded) not in self.sessions:
+            function = self.machine.function(name)
+            assert function is not None
+            made = self.export(self.machine.program, function, self.machine.code, guarded=guarded)
+            self.sessions[name, guarded] = self._opened(made, function), made
+        return self.sessions[name, guarded]
+
+    def _opened(self, made: Any, function: core.Function) -> Any:
         values = (*made.model.graph.input, *made.model.graph.output)
-        if strange := [v.name for v in values if v.type.tensor_type.elem_type not in onnx_export.EXCHANGED]:
+        if strange := [v.name for v in values if v.type.tensor_type.elem_type not in self.exchanged]:
             message = f"onnxruntime has no NumPy arrays for the dtype of {', '.join(strange)}"
             raise RxError(error(codes.E253, message, function.span))
         options = self.runtime.SessionOptions()
         options.log_severity_level = 4  # what fails is told by Rx
         try:
-            session = self.runtime.InferenceSession(
+            return self.runtime.InferenceSession(
                 made.model.SerializeToString(), options, providers=["CPUExecutionProvider"]
             )
         except self.failures as problem:
             raise RxError(self._told(made, problem, codes.E253)) from None
-        self.sessions[name] = session, made, function
 
     def _told(self, made: Any, problem: Exception, code: codes.Code) -> Diagnostic:
         """A failure inside, at the line of the node that it names."""
@@ -123,17 +168,82 @@ class OnnxRuntime(Runner):
         return error(code, f"onnxruntime cannot do this: {text}", place)
 
     def run(self, name: str, args: Sequence[Any]) -> Any:
-        self.ready(name)
-        session, made, function = self.sessions[name]
+        session, made = self._session(name, guarded=False)
+        try:
+            return self._ran(session, made, args)
+        except self.failures as problem:
+            first = problem
+        session, made = self._session(name, guarded=True)
+        try:
+            return self._ran(session, made, args)
+        except self.failures:
+            raise ShapeError(self._told(made, first, codes.R402)) from None
+
+    def _ran(self, session: Any, made: Any, args: Sequence[Any]) -> Any:
         given = [np.asarray(v, np.int64) if isinstance(v, int) else v for v in _leaves(args)]
         names = [i.name for i in made.model.graph.input]
         known = {i.name for i in session.get_inputs()}
         feeds = {n: v for n, v in zip(names, given, strict=True) if n in known}
+        return made.shaped(iter(session.run(None, feeds)))
+
+
+class ModelRuntime(OnnxRuntime):
+    """A model of the user's own in onnxruntime, behind what its program asks of its inputs."""
+
+    def __init__(self, machine: Machine, path: Path) -> None:
+        super().__init__(machine)
+        self.path = path
+        self.session: Any = None
+        self.names: list[str] = []
+
+    def ready(self, name: str) -> None:
+        if self.session is not None:
+            return
+        options = self.runtime.SessionOptions()
+        options.log_severity_level = 4
         try:
-            found = iter(session.run(None, feeds))
+            self.session = self.runtime.InferenceSession(str(self.path), options, providers=["CPUExecutionProvider"])
         except self.failures as problem:
-            raise ShapeError(self._told(made, problem, codes.R402)) from None
-        return made.shaped(found)
+            raise RxError(self._said(problem, codes.E253)) from None
+        self.names = [i.name for i in self.session.get_inputs()]
+        values = (*self.session.get_inputs(), *self.session.get_outputs())
+        if strange := [v.name for v in values if v.type not in _MODEL_TYPES]:
+            message = f"onnxruntime has no NumPy arrays for the types of {', '.join(strange)}"
+            raise RxError(error(codes.E253, message, self._place("")))
+
+    def _hold(self, name: str, args: Sequence[Any]) -> None:
+        """The model's program has all that is asked."""
+
+    def _said(self, problem: Exception, code: codes.Code) -> Diagnostic:
+        return error(code, f"onnxruntime cannot do this: {problem}", self._place(str(problem)))
+
+    def _place(self, text: str) -> Span:
+        """The line of the model's program that is the node that a message names, or the whole."""
+        function = self.machine.function("main")
+        assert function is not None
+        source = function.span.source
+        named = (line for line, made in source.made.items() if f"'{made.what.rpartition(' (')[0]}'" in text)
+        line = next(named, None)
+        if line is None:
+            return function.span
+        begin = sum(map(len, source.text.splitlines(keepends=True)[: line - 1]))
+        return Span(source, begin, begin + len(source.text.splitlines()[line - 1]))
+
+    def run(self, name: str, args: Sequence[Any]) -> Any:
+        try:
+            found = self.session.run(None, dict(zip(self.names, args, strict=True)))
+        except self.failures as problem:
+            raise ShapeError(self._said(problem, codes.R402)) from None
+        return found[0] if len(found) == 1 else tuple(found)
+
+
+# What a model takes and gives whose arrays are NumPy's.
+_MODEL_TYPES = frozenset(
+    f"tensor({n})" for n in (
+        "bool", "float16", "float", "double", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+        "string",
+    )
+)  # fmt: skip
 
 
 def _leaves(values: Iterable[Any]) -> Iterable[Any]:
@@ -144,11 +254,11 @@ def _leaves(values: Iterable[Any]) -> Iterable[Any]:
             yield value
 
 
-def runner(engine: str, machine: Machine, device: str | None = None) -> Runner | None:
-    """A program on an engine; None for NumPy. Raises Unavailable."""
+def runner(engine: str, machine: Machine, device: str | None = None, model: Path | None = None) -> Runner | None:
+    """A program on an engine, or the model that it is of; None for NumPy. Raises Unavailable."""
     makers: dict[str, Callable[[], Runner | None]] = {
         "numpy": lambda: None,
-        "onnxruntime": lambda: OnnxRuntime(machine),
+        "onnxruntime": lambda: OnnxRuntime(machine) if model is None else ModelRuntime(machine, model),
         "torch": lambda: _torch(machine, device),
     }
     if engine not in makers:

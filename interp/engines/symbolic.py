@@ -3,11 +3,15 @@ that sizes that are the same are one object. Nothing may be decided of one: that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partialmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, partialmethod
+from math import prod
 from typing import Any
 
-from ...sizes.partial import Open, Unknown
+from ...ops.holds import condition
+from ...ops.requirements import Requirement
+from ...sizes.integers import Undefined, operation
+from ...sizes.partial import Open, Unknown, compare
 from ..partial_sizes import PartialCtx
 
 # A product of atoms, by their numbers, and how often it stands in a sum.
@@ -115,7 +119,7 @@ class Dims:
     def learn(self, dim: Dim, value: Sizes) -> bool:
         """From here on a dimension is written as a size that is equal; tells whether that could be."""
         number = self.single(dim)
-        if number is None or number in self.known or number in _inside(self, value):
+        if number is None or self.atoms[number].op != "dim" or number in self.known or number in _inside(self, value):
             return False
         self.known[number] = value
         return True
@@ -138,6 +142,21 @@ class Dims:
                 part = part * (self.settled(self.known[number]) if number in self.known else self._made({(number,): 1}))
             total = total + part
         return total
+
+    def leaves(self, size: Sizes) -> set[tuple[str, str]]:
+        """The tensors that a size is made of, their dimensions (`dim`) or what they hold (`item`)."""
+        atoms = [self.atoms[number] for number in _inside(self, self.settled(size))]
+        return {(atom.op, atom.args[0]) for atom in atoms if atom.op in ("dim", "item")}
+
+    def divisors(self, sizes: Sequence[Any]) -> list[Dim]:
+        """What sizes are divided by, where it is known at a call only."""
+        parts = [part for size in sizes for part in (size if isinstance(size, tuple) else (size,))]
+        numbers = sorted({number for part in parts if isinstance(part, Dim) for number in _inside(self, part)})
+        return [
+            a.args[1]
+            for a in map(self.atoms.__getitem__, numbers)
+            if a.op in ("//", "%") and isinstance(a.args[1], Dim)
+        ]
 
     def sum(self, a: Sizes, b: Sizes, times: int) -> Sizes:
         found = dict(_terms(a))
@@ -228,23 +247,94 @@ def _named(op: str) -> Any:
 _FUNCTIONS: dict[Any, Any] = {min: _named("min"), max: _named("max")}
 
 
+class Truth:
+    """A condition that is known when the model runs: a comparison of two sizes (`==`, `<`, `<=`), `and`, `or` and `not` of
+    others, or a truth of the model's own, whose name is its only argument (`value`)."""
+
+    def __init__(self, op: str, *args: Any) -> None:
+        self.op = op
+        self.args = args
+
+
+def compared(op: str, a: Any, b: Any) -> bool | Truth | None:
+    """A comparison of sizes or of shapes, with what holds of all natural numbers decided; None where nothing is known."""
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        equal = both("and", *(compared("==", x, y) for x, y in zip(a, b, strict=True)))
+        return equal if op == "==" else negated(equal)
+    if op in _TURNED:
+        return compared(_TURNED[op], b, a)
+    if not isinstance(a, Dim) and not isinstance(b, Dim):
+        return compare(op, a, b)
+    if not all(isinstance(s, int | Dim) for s in (a, b)):
+        return None
+    if op == "!=":
+        return negated(compared("==", a, b))
+    more, less = a - b, b - a
+    if isinstance(more, int):
+        return compare(op, more, 0)
+    if _natural(more - 1):
+        return False
+    if _natural(less - 1):
+        return op != "=="
+    if op == "<" and _natural(more) or op == "<=" and _natural(less):
+        return op == "<="
+    return Truth(op, a, b)
+
+
+_TURNED = {">": "<", ">=": "<="}
+
+
+def _natural(size: Sizes) -> bool:
+    return size.is_natural if isinstance(size, Dim) else size >= 0
+
+
+def negated(cond: bool | Truth | None) -> bool | Truth | None:
+    if not isinstance(cond, Truth):
+        return None if cond is None else not cond
+    return cond.args[0] if cond.op == "not" else Truth("not", cond)
+
+
+def both(op: str, *conds: bool | Truth | None) -> bool | Truth | None:
+    """Conditions that are joined by `and` or `or`; None where one that matters is not known."""
+    decisive = op == "or"
+    if any(c is decisive for c in conds):
+        return decisive
+    left = [c for c in conds if c is not (not decisive)]
+    if None in left:
+        return None
+    return Truth(op, *left) if len(left) > 1 else left[0] if left else not decisive
+
+
 class SymbolicCtx(PartialCtx):
-    """A rule's context over such sizes: what holds of all natural numbers is decided."""
+    """A rule's context over such sizes. What it requires and only a call decides is in `asked`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Truth] = []
+
+    def require(self, asked: Requirement, cond: Any = None) -> None:
+        holds = condition(asked, self) if cond is None else cond
+        if isinstance(holds, Truth):
+            self.asked.append(holds)
+        else:
+            self.sure = self.sure and holds is not None
+            super().require(asked, holds)
+
+    def decide(self, cond: Any) -> Any:
+        """What a rule does where this is open is right for all sizes."""
+        return None if isinstance(cond, Truth) else cond
 
     def _compared(self, op: str, a: Any, b: Any) -> Any:
-        if not isinstance(a, Dim) and not isinstance(b, Dim):
-            return super()._compared(op, a, b)
-        if not all(isinstance(s, int | Dim) for s in (a, b)):
-            return None
-        apart = a - b
-        if isinstance(apart, int):
-            return super()._compared(op, apart, 0)
-        if apart.is_natural and op == "<":
-            return False
-        return True if (-apart).is_natural and op == "<=" else None
+        return compared(op, a, b)
 
     eq, ne = partialmethod(_compared, "=="), partialmethod(_compared, "!=")
     le, lt = partialmethod(_compared, "<="), partialmethod(_compared, "<")
+
+    def any_of(self, *conds: Any) -> Any:
+        return both("or", *conds)
+
+    def all_of(self, *conds: Any) -> Any:
+        return both("and", *conds)
 
     def common(self, *sizes: Any) -> Any:
         found: Any = 1
@@ -260,3 +350,96 @@ class SymbolicCtx(PartialCtx):
             elif isinstance(found, Dim) and isinstance(size, Dim):
                 found = found.table.of("broadcast", found, size)
         return found
+
+
+class Values:
+    """Sizes and conditions at one call, of which `given` has the inputs' dimensions (`dim`, a name and an axis) and sizes
+    (`item` and a name)."""
+
+    def __init__(self, dims: Dims, given: Mapping[tuple[Any, ...], int]) -> None:
+        self.dims = dims
+        self.given = given
+
+    def holds(self, cond: Truth) -> bool:
+        """A condition; one without a value does not hold."""
+        try:
+            return self._truth(cond)
+        except Undefined:
+            return False
+
+    def _truth(self, cond: Any) -> bool:
+        if not isinstance(cond, Truth):
+            return bool(cond)
+        if cond.op in ("and", "or"):
+            return (all if cond.op == "and" else any)(map(self._truth, cond.args))
+        if cond.op == "not":
+            return not self._truth(cond.args[0])
+        return bool(compare(cond.op, *map(self.size, cond.args)))
+
+    def size(self, size: Any) -> int:
+        total = 0
+        for mono, count in _terms(size):
+            total += count * prod(self._atom(self.dims.atoms[number]) for number in mono)
+        return total
+
+    def _atom(self, atom: Atom) -> int:
+        if atom.op in ("dim", "item"):
+            return self.given[(atom.op, *atom.args)]
+        a, b = map(self.size, atom.args)
+        return _AT_A_CALL[atom.op](a, b)
+
+
+_AT_A_CALL: dict[str, Callable[[int, int], int]] = {
+    **{op: partial(operation, op) for op in ("//", "%", "min", "max")}, "broadcast": lambda a, b: b if a == 1 else a
+}  # fmt: skip
+
+
+class Spelling:
+    """Sizes and conditions in Rx; `name` gives what an atom is called that is one of the inputs' sizes."""
+
+    def __init__(self, dims: Dims, name: Callable[[int], str | None]) -> None:
+        self.dims = dims
+        self.name = name
+
+    def truth(self, cond: Any) -> str:
+        if not isinstance(cond, Truth):
+            return str(cond).lower()
+        if cond.op in ("and", "or"):
+            return (" && " if cond.op == "and" else " || ").join(map(self._grouped, cond.args))
+        if cond.op == "not":
+            (inner,) = cond.args
+            return (
+                f"{self.size(inner.args[0])} != {self.size(inner.args[1])}"
+                if inner.op == "=="
+                else f"!({self.truth(inner)})"
+            )
+        left, right = map(self.size, cond.args)
+        is_least = isinstance(cond.args[0], int) and cond.op != "=="
+        return f"{right} {cond.op.replace('<', '>')} {left}" if is_least else f"{left} {cond.op} {right}"
+
+    def _grouped(self, cond: Truth) -> str:
+        return f"({self.truth(cond)})" if cond.op in ("and", "or") else self.truth(cond)
+
+    def size(self, size: Any) -> str:
+        text = ""
+        for mono, count in sorted(_terms(self.dims.settled(size)), key=lambda term: term[1] < 0):
+            factors = [*([str(abs(count))] if abs(count) != 1 or not mono else []), *map(self._atom, mono)]
+            sign = ("" if count >= 0 else "-") if not text else " + " if count > 0 else " - "
+            text += sign + " * ".join(factors)
+        return text or "0"
+
+    def _atom(self, number: int) -> str:
+        atom = self.dims.atoms[number]
+        name = self.name(number)
+        if name is not None:
+            return name
+        a, b = map(self.size, atom.args)
+        if atom.op not in ("//", "%"):
+            return f"{atom.op}({a}, {b})"
+        a, b = (text if text.isidentifier() or text.isdigit() else f"({text})" for text in (a, b))
+        return f"({a} {atom.op} {b})"
+
+    def asked(self, conds: Sequence[Truth]) -> list[str]:
+        """Conditions, each once."""
+        parts = (part for cond in conds for part in (cond.args if cond.op == "and" else (cond,)))
+        return list(dict.fromkeys(map(self.truth, parts)))

@@ -37,7 +37,7 @@ class Composition(NamedTuple):
 
 
 _COMPOSED: dict[str, FunctionType] = {}
-_FILES = ("composed", "composed_layers")
+_FILES = ("composed", "composed_arrays", "composed_layers")
 
 
 def composed(name: str) -> Callable[[Kernel], Kernel]:
@@ -149,13 +149,18 @@ class Engine(ABC):
 
 
 def composition(function: Kernel, ops: Ops, *args: Any) -> Any:
-    """A composition; of floats of two bytes in float32."""
-    short = next((d for d in map(ops.dtype_of, filter(_is_array, args)) if d.kind == "float" and d.bits == 16), None)
-    if short is None:
+    """A composition; of floats of two bytes in float32. The first of the floats tells what the result has."""
+    floats = [d for d in map(ops.dtype_of, filter(_is_array, args)) if d.kind == "float"]
+    if all(d.bits != 16 for d in floats):
         return function(ops, *args)
-    wide = [_widened(ops, a) if _is_array(a) else a for a in args]
-    result = function(ops, *wide)
-    return tuple(_narrow(ops, r, short) for r in result) if isinstance(result, tuple) else _narrow(ops, result, short)
+    result = function(ops, *(_widened(ops, a) if _is_array(a) else a for a in args))
+    if floats[0].bits != 16:
+        return result
+    return (
+        tuple(_narrow(ops, r, floats[0]) for r in result)
+        if isinstance(result, tuple)
+        else _narrow(ops, result, floats[0])
+    )
 
 
 def _is_array(value: Any) -> bool:

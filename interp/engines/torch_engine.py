@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import torch.nn.functional as F
 from ...lang.dtypes import DTYPES, DType
 from ..dtypes import is_extended, numpy_dtype
 from ..kernels.registry import BadValue
+from . import torch_windows
 from .array_api import ArrayApi
-from .table import Unsupported
+from .table import Ops, Unsupported, composition, compositions
 
 Array = Any
 
@@ -111,6 +113,10 @@ class Namespace:
     def argsort(self, x: Array, axis: int, descending: bool) -> Array:
         return torch.argsort(x, stable=True, dim=axis, descending=descending)
 
+    def pow(self, x: Array, y: Array) -> Array:
+        made = torch.pow(x, y)
+        return torch.where(y == 0, 1, made) if made.is_complex() else made
+
     def sign(self, x: Array) -> Array:
         return torch.where(torch.isnan(x), x, torch.sign(x)) if x.is_floating_point() else torch.sgn(x)
 
@@ -141,9 +147,22 @@ class Torch(ArrayApi):
         super().__init__("torch", Namespace(device))
         self.device = torch.device(device)
         self.dtypes |= {"float16": torch.float16, "bfloat16": torch.bfloat16}
+        # Whether torch.compile looks into what is computed: then nothing may be asked of elements.
+        self.is_followed = False
         for name in _WITHOUT:
             del self.own[name]
         self.own |= _OWN
+        self.own["attention"] = partial(_attention, self.ops)
+        for name, function in _BY_POSITION.items():
+            self.own[name] = partial(function, self)
+
+    def move(self, device: torch.device) -> None:
+        self.device = self.xp.device = device
+
+    def looks(self, x: Array) -> bool:
+        """Whether elements are looked at before an operation: other devices than the CPU stop by themselves where a position is
+        out of range, and to ask them would be to wait for them."""
+        return bool(x.numel()) and x.device.type == "cpu" and not self.is_followed
 
     def array(self, value: Any) -> Array:
         value = np.asarray(value)
@@ -152,7 +171,7 @@ class Torch(ArrayApi):
         return torch.tensor(np.array(value), dtype=self.dtypes[value.dtype.name], device=self.device)
 
     def numpy(self, x: Array) -> Any:
-        found = x.detach().cpu()
+        found = x.detach().cpu().resolve_conj().resolve_neg()
         if found.dtype is torch.bfloat16:
             return found.to(torch.float32).numpy().astype(numpy_dtype(DTYPES["bfloat16"]))
         return found.numpy()
@@ -178,56 +197,18 @@ def _gelu(x: Array, approximate: str) -> Array:
     return F.gelu(x, approximate=approximate)
 
 
-def _pool(function: Any, count: int) -> Any:
-    def run(
-        x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool, layout: str
-    ) -> Array:  # fmt: skip
-        given = [(0, 0)] * count if pads is None else list(pads) * (count if len(pads) == 1 else 1)
-        if auto_pad != "notset" or layout != "channels_first" or ceil_mode or any(a or b for a, b in given):
-            raise Unsupported("the engine does not take these arguments")
-        if x.shape[1] == 0:
-            raise BadValue("PyTorch pools no image without channels")
-        return function(x, tuple(kernel_shape), strides, 0, dilations or 1)
-
-    return run
-
-
-def _conv(function: Any, count: int) -> Any:
-    def run(
-        x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, dilations: Any, groups: int,
-        layout: str,
-    ) -> Array:  # fmt: skip
-        if auto_pad != "notset" or layout != "channels_first":
-            raise Unsupported("the engine does not take these arguments")
-        given = [(0, 0)] * count if pads is None else list(pads) * (count if len(pads) == 1 else 1)
-        if x.shape[1] == 0:
-            raise BadValue("PyTorch has no convolution without channels")
-        padded = F.pad(x, [n for pair in reversed(given) for n in pair]) if any(map(any, given)) else x
-        return function(padded, weight, bias, strides or 1, 0, dilations or 1, groups)
-
-    return run
-
-
 def _topk(x: Array, k: int, axis: int, largest: bool) -> Any:
     """In the order of a stable sort: of equals the foremost."""
     order = torch.argsort(x, stable=True, dim=axis, descending=largest).narrow(axis, 0, k)
     return torch.take_along_dim(x, order, axis), order
 
 
-def _put(x: Array, indices: Array, updates: Array, axis: int) -> Array:
-    size = x.shape[axis]
-    places = indices.to(torch.int64)
-    if places.numel() and bool(((places < -size) | (places >= size)).any()):
-        raise BadValue(f"`indices` holds a position that axis {axis} of `x` of size {size} does not have")
-    return x.index_copy(axis, torch.where(places < 0, places + size, places), updates)
+def _put(engine: Torch, x: Array, indices: Array, updates: Array, axis: int) -> Array:
+    return x.index_copy(axis, _places(engine, x, indices, axis), updates)
 
 
-def _take_along_axis(x: Array, indices: Array, axis: int) -> Array:
-    size = x.shape[axis]
-    places = indices.to(torch.int64)
-    if places.numel() and bool(((places < -size) | (places >= size)).any()):
-        raise BadValue(f"`indices` holds a position that axis {axis} of `x` of size {size} does not have")
-    return torch.take_along_dim(x, torch.where(places < 0, places + size, places), axis)
+def _take_along_axis(engine: Torch, x: Array, indices: Array, axis: int) -> Array:
+    return torch.take_along_dim(x, _places(engine, x, indices, axis), axis)
 
 
 def _cumulative_sum(
@@ -235,10 +216,7 @@ def _cumulative_sum(
 ) -> Array:  # fmt: skip
     if include_initial or exclusive:
         raise Unsupported("the engine does not take these arguments")
-    axis = axis or 0
-    source = torch.flip(x, (axis,)) if reverse else x
-    made = torch.cumsum(source, axis, dtype=dtype or x.dtype)
-    return torch.flip(made, (axis,)) if reverse else made
+    return _turned(lambda a: torch.cumsum(a, axis or 0, dtype=dtype or x.dtype), x, axis or 0, reverse)
 
 
 def _floor_divide(x: Array, y: Array) -> Array:
@@ -266,42 +244,115 @@ def _pair(x: Array, y: Array) -> tuple[Array, Array]:
     return made[0], made[1]
 
 
-def _gather_nd(x: Array, indices: Array, batch_dims: int) -> Array:
+def _gather_nd(engine: Torch, x: Array, indices: Array, batch_dims: int) -> Array:
     if batch_dims or not indices.shape[-1]:
         raise Unsupported("PyTorch's @gather_nd takes no batch axes")
-    places = []
-    for axis in range(indices.shape[-1]):
-        size, own = x.shape[axis], indices[..., axis].to(torch.int64)
-        if own.numel() and bool(((own < -size) | (own >= size)).any()):
-            raise BadValue(f"`indices` holds a position that axis {axis} of `x` of size {size} does not have")
-        places.append(own)
-    return x[tuple(places)]
+    return x[tuple(_places_of(engine, x, indices))]
 
 
-def _conv_transpose(function: Any, count: int) -> Any:
-    def run(
-        x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, output_padding: Any,
-        output_shape: Any, dilations: Any, groups: int, layout: str,
-    ) -> Array:  # fmt: skip
-        given = [(0, 0)] * count if pads is None else list(pads) * (count if len(pads) == 1 else 1)
-        plain = auto_pad == "notset" and layout == "channels_first" and output_shape is None
-        if not plain or any(a != b for a, b in given) or x.shape[1] == 0:
-            raise Unsupported("PyTorch's @conv_transpose takes no such arguments")
-        more = output_padding or 0
-        return function(x, weight, bias, strides or 1, tuple(a for a, _ in given), more, groups, dilations or 1)
+def _cumulative_prod(
+    x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
+) -> Array:  # fmt: skip
+    if include_initial or exclusive:
+        raise Unsupported("the engine does not take these arguments")
+    return _turned(lambda a: torch.cumprod(a, axis or 0, dtype=dtype or x.dtype), x, axis or 0, reverse)
+
+
+def _turned(function: Any, x: Array, axis: int, reverse: bool) -> Array:
+    """What a function makes of an axis, from its end on with `reverse`."""
+    return torch.flip(function(torch.flip(x, (axis,))), (axis,)) if reverse else function(x)
+
+
+def _cumulative(function: Any) -> Any:
+    return lambda x, axis, reverse: _turned(lambda a: function(a, axis)[0], x, axis, reverse)
+
+
+def _gather_elements(engine: Torch, x: Array, indices: Array, axis: int) -> Array:
+    return torch.gather(x, axis, _places(engine, x, indices, axis))
+
+
+def _scatter_elements(engine: Torch, x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
+    if reduction != "none":
+        raise Unsupported("the engine does not take these arguments")
+    return torch.scatter(x, axis, _places(engine, x, indices, axis), updates)
+
+
+def _places(engine: Torch, x: Array, indices: Array, axis: int) -> Array:
+    """Positions from the front; one that is out of range is refused."""
+    size, places = x.shape[axis], indices.to(torch.int64)
+    if engine.looks(places) and bool(((places < -size) | (places >= size)).any()):
+        raise BadValue(f"`indices` holds a position that axis {axis} of `x` of size {size} does not have")
+    return torch.where(places < 0, places + size, places)
+
+
+def _scatter_nd(engine: Torch, x: Array, indices: Array, updates: Array, reduction: str) -> Array:
+    if reduction != "none" or not indices.shape[-1]:
+        raise Unsupported("the engine does not take these arguments")
+    made = x.clone()
+    made[tuple(_places_of(engine, x, indices))] = updates
+    return made
+
+
+def _places_of(engine: Torch, x: Array, indices: Array) -> list[Array]:
+    """The positions in `indices` along each axis of `x` that they are for."""
+    parts = range(indices.shape[-1])
+    return [_places(engine, x, indices[..., axis], axis) for axis in parts]
+
+
+def _spectrum(function: Any) -> Any:
+    return lambda x, n, axis, norm: function(x, n, axis, norm)
+
+
+def _spectra(function: Any) -> Any:
+    return lambda x, s, axes, norm: function(x, s, axes, norm)
+
+
+_LINEAR: dict[str, Any] = {
+    "det": torch.linalg.det, "slogdet": lambda x: tuple(torch.linalg.slogdet(x)), "inv": torch.linalg.inv,
+    "solve": torch.linalg.solve, "cholesky": lambda x, upper: torch.linalg.cholesky(x, upper=upper),
+    "matrix_power": torch.linalg.matrix_power, "svdvals": torch.linalg.svdvals, "eigvalsh": torch.linalg.eigvalsh,
+    **{n: _spectrum(getattr(torch.fft, n)) for n in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{n: _spectra(getattr(torch.fft, n)) for n in ("fftn", "ifftn", "rfftn", "irfftn")},
+}  # fmt: skip
+
+
+def _whole(function: Any) -> Any:
+    """Of matrices or rows; PyTorch's own errors are told as those of a call."""
+
+    def run(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except RuntimeError as problem:
+            raise BadValue(f"PyTorch cannot do this: {problem}") from None
 
     return run
 
 
 _OWN: dict[str, Any] = {
-    "floor_divide": _floor_divide, "remainder": _remainder, "gather_nd": _gather_nd,
-    "conv_transpose1d": _conv_transpose(F.conv_transpose1d, 1), "conv_transpose2d": _conv_transpose(F.conv_transpose2d, 2),
+    **{name: _whole(function) for name, function in _LINEAR.items()},
+    "cumulative_prod": _cumulative_prod, "cumulative_max": _cumulative(torch.cummax),
+    "cumulative_min": _cumulative(torch.cummin),
+    
+    "cumulative_logsumexp": lambda x, axis, reverse: _turned(lambda a: torch.logcumsumexp(a, axis), x, axis, reverse),
+    "floor_divide": _floor_divide, "remainder": _remainder,
     "linear": _linear, "layer_norm": _layer_norm, "gelu": _gelu, "relu": torch.relu, "sigmoid": torch.sigmoid,
-    "silu": F.silu, "erf": torch.erf, "rsqrt": torch.rsqrt, "topk": _topk, "put": _put,
+    "silu": F.silu, "erf": torch.erf, "rsqrt": torch.rsqrt, "topk": _topk,
     "stop_gradient": torch.detach,
-    "take_along_axis": _take_along_axis, "cumulative_sum": _cumulative_sum, "tril": torch.tril, "triu": torch.triu,
+    "cumulative_sum": _cumulative_sum, "tril": torch.tril, "triu": torch.triu,
     "softmax": lambda x, axis: torch.softmax(x, axis), "log_softmax": lambda x, axis: torch.log_softmax(x, axis),
     "einsum": lambda equation, xs: torch.einsum(equation, *xs),
-    **{f"conv{n}d": _conv(f, n) for n, f in ((1, F.conv1d), (2, F.conv2d), (3, F.conv3d))},
-    **{f"max_pool{n}d": _pool(f, n) for n, f in ((1, F.max_pool1d), (2, F.max_pool2d), (3, F.max_pool3d))},
+    **torch_windows.OWN,
 }  # fmt: skip
+# Kernels that have positions among their operands.
+_BY_POSITION: dict[str, Any] = {
+    "gather_nd": _gather_nd, "put": _put, "take_along_axis": _take_along_axis, "gather_elements": _gather_elements,
+    "scatter_elements": _scatter_elements, "scatter_nd": _scatter_nd,
+}  # fmt: skip
+
+
+def _attention(ops: Ops, q: Array, k: Array, v: Array, mask: Array | None, causal: bool, scale: float | None) -> Array:
+    """PyTorch's own where batches are alike and no mask hides all of a row, which it is not asked for."""
+    is_plain = mask is None and q.is_floating_point() and q.numel() and k.numel() and v.numel()
+    if is_plain and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)
+    return composition(compositions()["attention"].function, ops, q, k, v, mask, causal, scale)

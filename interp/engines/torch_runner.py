@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,10 @@ from ..guards import Ghost
 from ..kernels.registry import BadValue
 from ..lower import lower
 from ..names import mangle
-from ..steps import Block, Compute, Invoke, every
+from ..steps import Block, Closure, Compute, Invoke, Step, every, reads
 from .runners import Runner
 from .torch_engine import Torch
+from .torch_module import TorchFunction
 
 if TYPE_CHECKING:
     from ..run import Machine
@@ -38,6 +39,7 @@ class TorchRunner(Runner):
         super().__init__(machine)
         self.engine = Torch(device)
         self._made: Code | None = None
+        self._parameters: dict[str, torch.nn.Parameter] = {}
         self._routines = {r.name: r for r in lower(machine.program).routines}
 
     def ready(self, name: str) -> None:
@@ -62,11 +64,58 @@ class TorchRunner(Runner):
                 found.append(error(codes.E253, message, step.span))
         return found
 
+    # As modules
+
+    def as_called(self, function: Any) -> Any:
+        """A function as an nn.Module."""
+        return TorchFunction(function, self, self._weights(function.__name__))
+
+    def _weights(self, name: str) -> dict[str, torch.Tensor]:
+        """The program's own tensors that a function, or what it calls, reads."""
+        function, space = self.machine.function(name), self._code().namespace
+        assert function is not None
+        routines = (self._routines.get(n) for n in sorted(reachable(self.machine.program, function)))
+        steps = (step for r in routines if r is not None for step in (*every(Block(r.entry)), *every(r.body)))
+        slots = {slot for step in steps for slot in _read(step)}
+        return {s: v for s in sorted(slots) if s.startswith("c_") and isinstance(v := space.get(s), torch.Tensor)}
+
+    def parameter(self, slot: str, tensor: torch.Tensor) -> torch.nn.Parameter:
+        """A weight as a parameter, one for all functions."""
+        if slot not in self._parameters:
+            self._parameters[slot] = torch.nn.Parameter(tensor)
+            self.put({slot: self._parameters[slot]})
+        return self._parameters[slot]
+
+    def put(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """The tensors that the program's text sees under some slots."""
+        self._code().namespace.update(weights)
+
+    def move(self, device: torch.device) -> None:
+        """What the program's text makes of itself lies on another device from here on."""
+        self.engine.move(device)
+        space = self._code().namespace
+        held = {n: v for n, v in space.items() if isinstance(v, torch.Tensor) and n not in self._parameters}
+        space.update({n: v.to(device) for n, v in held.items()})
+
+    def followed(self, name: str, args: Sequence[Any], weights: Mapping[str, torch.Tensor]) -> Any:
+        """A call that torch.compile looks into: its checks are of shapes alone."""
+        space = self._code().namespace
+        before = {slot: space[slot] for slot in weights}
+        self.engine.is_followed = True
+        try:
+            space.update(weights)
+            return self.machine.attempt(space["f_" + mangle(name)], *(self._own(a, None) for a in args))
+        finally:
+            self.engine.is_followed = False
+            space.update(before)
+
     def run(self, name: str, args: Sequence[Any]) -> Any:
         code = self._code()
         try:
             return self.machine.attempt(code.namespace["b_" + mangle(name)], *args)
-        except NotImplementedError as problem:  # PyTorch has no such kernel for a dtype
+        except RecursionError:
+            raise
+        except (NotImplementedError, RuntimeError) as problem:  # PyTorch has no such kernel, or cannot do it
             told = BadValue(str(problem)).with_traceback(problem.__traceback__)
             raise self.machine.explained(told) from None
 
@@ -83,11 +132,11 @@ class TorchRunner(Runner):
         return tuple(map(self._own, values, args))
 
     def _own(self, value: Any, arg: Any) -> Any:
-        if isinstance(value, torch.Tensor) and isinstance(arg, np.ndarray):
+        if isinstance(value, torch.Tensor) and (arg is None or isinstance(arg, np.ndarray)):
             return value
         if isinstance(arg, tuple) and isinstance(value, tuple | list):
             return tuple(map(self._own, value, arg))
-        return self._inward(arg)
+        return self._inward(value if arg is None else arg)
 
     def _inward(self, arg: Any) -> Any:
         if isinstance(arg, np.ndarray | np.generic):
@@ -170,6 +219,12 @@ class TorchRunner(Runner):
         given = complete(row, args, named)
         guards.guard(row, [self._looked_at(v) for v in given])
         return self.engine.kernel(name)(*given)
+
+
+def _read(step: Step) -> set[str]:
+    """The slots that a step reads, and those that a function value in it does."""
+    inner = every(step.body) if isinstance(step, Closure) else ()
+    return reads(step).union(*map(_read, inner))
 
 
 def _is_data(value: Any) -> bool:

@@ -29,7 +29,7 @@ def _solved(source: Sequence[int], target: Target) -> Ints:
     """
     if any(isinstance(size, int) and size < 0 for size in target):
         raise BadValue(f"`shape` has a negative size: {list(target)}")
-    shape = tuple(size if isinstance(size, int) else -1 for size in target)
+    shape = tuple(-1 if isinstance(size, Wildcard) else size for size in target)
     if -1 not in shape or 0 not in shape:
         return shape
     left = list(source)

@@ -12,6 +12,7 @@ from rxlang.interp.dtypes import dtype_of
 from rxlang.interp.engines.table import Engine
 from rxlang.interp.guards import guard
 from rxlang.interp.kernels import registry as kernels
+from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import Violation
 from rxlang.ops.model import Param
@@ -104,12 +105,12 @@ class OnnxAlone:
 
     def __init__(self) -> None:
         import onnxruntime
-        from rxlang.interp.engines.onnx_tracing import Tracing
+        from rxlang.interp.engines.onnx_control import ControlTracing
 
         onnxruntime.set_default_logger_severity(4)
         self.runtime = onnxruntime
         self._calls = 0
-        self.engine: Engine = Tracing({}, {}).engine
+        self.engine: Engine = ControlTracing({}, {}).engine
 
     def has(self, name: str) -> bool:
         return self.engine.has(name)
@@ -134,12 +135,14 @@ class OnnxAlone:
 
     def _run(self, name: str, args: Any) -> Any:
         from onnx import helper
+        from rxlang.interp.engines.onnx_control import ControlTracing
         from rxlang.interp.engines.onnx_graph import elem_type
-        from rxlang.interp.engines.onnx_tracing import Open, Refused, Traced, Tracing
+        from rxlang.interp.engines.onnx_tracing import Open, Refused, Traced
 
-        tracing = Tracing({}, {})
+        tracing = ControlTracing({}, {})
         feeds: dict[str, Any] = {}
         self._calls += 1
+        tracing.engine.guarded = self._calls % 3 == 0
         is_static = self._calls % 2 == 0  # sizes that are numbers, and those that are known when it runs
         inputs: list[Any] = []
 
@@ -161,7 +164,12 @@ class OnnxAlone:
             made = tracing.engine.kernel(name)(*map(inward, args))
             parts = made if isinstance(made, tuple) else (made,)
             outputs = []
-            for i, part in enumerate(parts):
+            for i, size in enumerate(parts):
+                part = (
+                    size
+                    if isinstance(size, Traced)
+                    else Traced((), DTYPES["int64"], None, value=tracing.graph.scalar(size))
+                )
                 tracing.graph.nodes.append(helper.make_node("Identity", [part.value], [f"out{i}"]))
                 outputs.append(helper.make_tensor_value_info(f"out{i}", elem_type(part.dtype), None))
             proto = tracing.graph.proto("one", inputs, outputs)

@@ -34,6 +34,9 @@ FAMILIES: dict[str, Count] = {
     "programs that nest": Count(20, 2_000),
     "loops over sizes": Count(12, 2_500),
     "loops": Count(8, 1_500),
+    # On other engines, or refused when it is loaded.
+    **{f"{kind}, {engine}": Count(n, 1_000) for kind, n in (("loops", 8), ("programs", 30)) for engine in
+       ("onnxruntime", "torch")},
     "given": Count(12, 1_000),
     "turns": Count(120, 5_000),
     "kept shapes": Count(100, 2_000),
