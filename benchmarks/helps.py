@@ -12,7 +12,7 @@ fix, and the one after `--fix`, are run beside the original at small sizes. `rig
 does. `narrower`: some sizes without a 0 run in the original and are refused after. `one` counts mistakes with one error or
 warning, `blamed` those where the first of them points to the changed line. `--show` prints cases: a number N (the first N), an
 operator, a grade, or all; `--every 4` takes a quarter of the mistakes; `--corpus round_1` and the others take programs and
-mistakes that the tests do not have (benchmarks/mistakes/README.md).
+mistakes that the tests do not have (tests/corpora/mistakes/README.md).
 """
 
 import argparse

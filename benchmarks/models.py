@@ -26,7 +26,7 @@ from rxlang.ops.registry import lookup
 from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.propagate import check
 
-MODELS = Path(__file__).parent / "models"
+MODELS = Path(__file__).parents[1] / "tests" / "corpora" / "models"
 
 LAYER = """  let q{i} = @permute_dims(@reshape(@linear({x}, wq, bq), [b, t, 12, 32]), [0, 2, 1, 3])
   let k{i} = @permute_dims(@reshape(@linear({x}, wk, bk), [b, t, 12, 32]), [0, 2, 1, 3])

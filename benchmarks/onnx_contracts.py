@@ -1,6 +1,6 @@
 """The contract of models, held against onnxruntime: what it accepts has to run there, what it refuses has to fail.
 
-    python benchmarks/export_models.py FOLDER
+    python tests/corpora/export_models.py FOLDER
     python benchmarks/onnx_contracts.py [FOLDER] [--only PATTERN] [--bindings 50] [--seed 0] [--list]
 
 Each model, those of `made_models.py` among them, is run at bindings of four kinds: drawn from the contract by the solver, such

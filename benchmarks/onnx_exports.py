@@ -1,6 +1,6 @@
 """Exported models: are the shapes of all values right at random sizes, and are the results those of onnxruntime.
 
-    python benchmarks/export_models.py FOLDER
+    python tests/corpora/export_models.py FOLDER
     python benchmarks/onnx_exports.py FOLDER [--only PATTERN] [--bindings 4] [--seed 0] [--no-run] [--list]
 
 A value counts as exact if each of its sizes is a number or an expression over the sizes of the inputs, as false if that is

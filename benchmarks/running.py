@@ -1,4 +1,4 @@
-"""What running costs beside hand-written NumPy: a chain of 200 small operations, the entry check checks of three tensors, and
+"""What running costs beside hand-written NumPy: a chain of 200 small operations, the entry checks of three tensors, and
 a call from Python for which there is a plan, beyond the generated function.
 
 `python benchmarks/running.py` prints a table and ends with status 1 beyond its bounds. Both sides of a comparison are timed in

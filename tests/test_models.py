@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rxlang.pipeline import Report, check_text
 
-MODELS = sorted((Path(__file__).resolve().parents[1] / "benchmarks" / "models").glob("*.rx"))
+MODELS = sorted((Path(__file__).resolve().parents[1] / "tests" / "corpora" / "models").glob("*.rx"))
 
 
 def check(path: Path, before: str = "", after: str = "") -> Report:

@@ -16,7 +16,7 @@ from support.mistakes import CORPORA, ROOT, mutated, read_mistakes, read_program
 
 PROGRAMS = sorted(
     str(p.relative_to(ROOT))
-    for folder in ("examples", "tests/programs", "tests/data/architectures", "benchmarks")
+    for folder in ("examples", "tests/programs", "tests/data/architectures", "tests/corpora")
     for p in (ROOT / folder).rglob("*.rx")
 )
 SAMPLE = 3

@@ -226,7 +226,7 @@ def test_of_a_model_it_is_told_at_the_node(tmp_path: Path, capsys: pytest.Captur
     assert "m.onnx: node heads (Reshape)" in said and "W313" in said
 
 
-RIGHT = ("examples", "tests/programs", "tests/data/architectures", "benchmarks/models", "tests/notes")
+RIGHT = ("examples", "tests/programs", "tests/data/architectures", "tests/corpora/models", "tests/notes")
 
 
 @pytest.mark.parametrize("folder", RIGHT)

@@ -570,8 +570,8 @@ def _all_of(folder: str) -> list[str]:
 
 
 def _round(number: int, count: int, *others: str) -> Corpus:
-    """Mistakes that measure fixes which were made before them (benchmarks/mistakes/README.md)."""
-    folder = f"benchmarks/mistakes/round_{number}"
+    """Mistakes that measure fixes which were made before them (tests/corpora/mistakes/README.md)."""
+    folder = f"tests/corpora/mistakes/round_{number}"
     return Corpus(ROOT / folder / "mistakes.jsonl", (*_all_of(folder), *others), count, 1000 * number)
 
 

@@ -1,7 +1,7 @@
 """Models of many kinds as PyTorch and onnxscript write them, with random weights and inputs to run them on.
 
     pip install torch==2.13.0 onnx onnxruntime onnxscript
-    python benchmarks/export_models.py FOLDER [--only PATTERN]
+    python tests/corpora/export_models.py FOLDER [--only PATTERN]
 
 Each is exported by both of PyTorch's exporters where they can: `NAME.dynamo.onnx` and `NAME.script.onnx`. What one of them
 cannot export is said and left out.

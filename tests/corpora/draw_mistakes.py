@@ -1,6 +1,6 @@
 """Draws the corpora of mistakes once more: programs and operators to rows of (program, operator, seed).
 
-    python benchmarks/draw_mistakes.py [own | round_1 | ... | round_9]
+    python tests/corpora/draw_mistakes.py [own | round_1 | ... | round_9]
 
 The rows are stored, and fixed: they were drawn before the fixes that they measure. This is how, for somebody who wants others:
 with the same programs and operators, and a checker that says something about the same mutants, it gives the same rows.
@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(name):
