@@ -254,6 +254,16 @@ class Baked:
             entries = {a: made for a, size in sizes.items() if size and (made := self._length(size, spot))}
             if entries:
                 yield [Change(spot, at, entries)]
+        if operation.op_type == "Slice":
+            yield from self._from_the_end(spot, wanted)
+
+    def _from_the_end(self, spot: Spot, wanted: Sequence[Wanted]) -> Iterator[list[Change]]:
+        """Starts of a slice that are counted from the end of an axis: its last so many elements."""
+        items = items_of(self.places, spot, spot.operation.inputs[1]) or ()
+        meant = {a: self._meant(-n, wanted) for a, n in enumerate(items) if isinstance(n, int) and n < 0}
+        found = {a: made for a, size in meant.items() if size and (made := self._length(size, spot))}
+        if found:
+            yield [Change(spot, 1, {a: replace(n, text=f"-{n.text}", times=-1) for a, n in found.items()})]
 
     def _limit(self, spot: Spot, numbers: Mapping[int, int], wanted: Sequence[Wanted]) -> list[Change]:
         """The end of as many numbers, from a start and by a step."""

@@ -168,7 +168,7 @@ class _Writer:
         made = self.gathered(length.value, length.axes[0] if is_one else length.axes)
         if len(length.axes) > 1:
             made = self.new("ReduceProd", (made,), keepdims=1)
-        times, plus = length.times if length.times > 1 else None, length.plus or None
+        times, plus = length.times if length.times != 1 else None, length.plus or None
         for op_type, number in (("Mul", times), ("Add", plus), ("Min", length.most)):
             if number is not None:
                 made = self.new(op_type, (made, self.constant(number if is_one else (number,))))

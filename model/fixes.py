@@ -18,6 +18,7 @@ from ..lang.node import Node
 from ..simplify.solver.fitting import at_most, exported_at, is_plain, padded_to
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
+from .accepted import sizes_of
 from .at_sizes import smallest
 from .baked import Baked
 from .contract import Clause, Contract
@@ -108,14 +109,16 @@ class _Fixing:
             if self.left is before and any(n > 1 for sizes in found for n in sizes.values()):
                 self.reasons.setdefault(clause.condition, "no change that was tried frees it")
             if not found and (longest := at_most(clause.condition)) is not None:
-                self._look_at(clause, *longest)
+                goal = self._at_most(clause, *longest)
+                yield from () if goal is None else self._freed(goal)
 
-    def _look_at(self, clause: Clause, name: str, most: int) -> None:
-        """A size that may be at most a number: which tables have so many entries."""
+    def _at_most(self, clause: Clause, name: str, most: int) -> Goal | None:
+        """A size that may be at most a number: which tables have so many entries. A slice may end at the size."""
         baked = Baked(Places(self.model, self.values), self.inputs, {name: most}, {name}, self.changes)
-        for _ in baked.tried(self._spots(d.node for d in clause.demands)):
-            pass
+        found = [c for changes in baked.tried(self._spots(d.node for d in clause.demands)) for c in changes]
         self.reasons |= {clause.condition: "; ".join(baked.tables)} if baked.tables else {}
+        ends = any(c.spot.operation.op_type == "Slice" for c in found)
+        return self._goal([(clause, [{name: most}])]) if ends else None
 
     def _tied(self, clause: Clause) -> list[dict[str, int]]:
         """The sizes that a condition makes numbers, the likeliest first; without numbers where others tell them."""
@@ -259,6 +262,9 @@ class _Fixing:
         names = [n for n in goal.free if any(n in names_in(g) and self._is_free(g, texts, n, goal.point) for g in gone)]
         new = [c.condition for c in self.left.conditions if c.condition not in self.texts and {*names} & {*c.sizes}]
         said = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} free"
+        if len(names) == 1 and any("(" in text for text in new):  # a formula that a set says in words
+            known = sizes_of(self.left).of(names[0])
+            return said if known is None else f"{said} ({known.text})"
         return f"{said} but for {' and '.join(new)}" if new else said
 
     def _compared(self, edit: Edit, goal: Goal) -> str | None:
@@ -362,7 +368,8 @@ def in_words(writing: Writing, changes: Sequence[Change]) -> str:
     for change in changes:
         node, name = change.spot, change.spot.operation.inputs[change.at]
         if change.entries:
-            start = f"change the {SIZES[node.operation.op_type][1]} of"
+            is_start = node.operation.op_type == "Slice" and change.at == 1
+            start = f"change the {'starts' if is_start else SIZES[node.operation.op_type][1]} of"
             again = bool(said) and said[-1].startswith((start, "of")) and start in "".join(said)
             said.append(f"{'of' if again else start} {node} to {writing.shown(change)}")
         elif change.parts:

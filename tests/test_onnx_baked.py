@@ -183,6 +183,23 @@ def sliced_table(m: Making) -> str:
 
 
 @kind(1)
+def first_rows(m: Making) -> str:
+    """The input up to a number, which is all of it as it was exported."""
+    return m.add("Add", "x", m.add("Slice", "x", m.hold(np.array([0])), m.size(1), m.hold(np.array([1]))))
+
+
+@kind(1)
+def last_rows(m: Making) -> str:
+    """So many rows of a table or of the input, counted from the end."""
+    table = m.numbers[4] == 2
+    rows = m.hold(np.random.default_rng(1).random((40, D), np.float32)) if table else "x"
+    start, end = m.add("Neg", m.size(1)), m.hold(np.array([2**31 - 1]))
+    if 1 in m.baked:
+        start = m.hold(np.array([-m.baked[1]]))
+    return m.add("Add", "x", m.add("Slice", rows, start, end, m.hold(np.array([0 if table else 1]))))
+
+
+@kind(1)
 def counted(m: Making) -> str:
     start, step = m.numbers[3], m.numbers[4]
     if 1 in m.baked:  # a limit beyond the last number by less than a step
