@@ -204,11 +204,19 @@ def _checked(
     names = tuple(loaded.module.source.name for loaded in (modules.entry, *modules.imports))
     weights = _Weights(files)
     checked = replace(check(program, lookup, options, weights.header, consts), headers=weights.headers)
-    everything = [*diagnostics, *weights.diagnostics, *checked.diagnostics]
+    everything = [*diagnostics, *weights.diagnostics, *_written(program, checked.diagnostics)]
     if options.strict:
         everything = [_strict(d) for d in everything]
     unmet = () if any(d.severity == "error" for d in diagnostics) else _unmet(program, options.given)
     return Report(names, tuple(in_order(everything)), checked.counts, checked, unmet)
+
+
+def _written(program: core.Program, diagnostics: tuple[Diagnostic, ...]) -> list[Diagnostic]:
+    """What is told of what somebody wrote: nobody wrote a gradient, so that there are no notes on it, and what is said where it
+    comes from is not said of it again."""
+    made = {f"@{g.name}" for g in program.gradients}
+    told = {(d.code, d.span) for d in diagnostics if d.function not in made}
+    return [d for d in diagnostics if d.function not in made or (d.severity != "note" and (d.code, d.span) not in told)]
 
 
 @collector_paused

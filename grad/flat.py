@@ -16,10 +16,11 @@ from ..ops.registry import lookup
 
 
 class Closure(Node):
-    """A function value: a lambda with what its names stand for, or what a parameter's signature says of the function given."""
+    """A function value: a lambda with what its names stand for, or a parameter's signature and the function `given`."""
 
     fn: core.Lambda | core.Function
     names: Names
+    given: core.Value | Closure | None = None
 
 
 Names = dict[str, "core.Value | Closure"]
@@ -34,6 +35,8 @@ class Flat:
         self.sorts: dict[str, core.Sort] = {}
         self.taken = taken
         self.open: list[str] = []
+        # What is asserted before, here and around.
+        self.known: set[core.BoolExpr] = set()
         # What is called as it is: it has a rule of its own.
         self.closed: frozenset[str] = frozenset()
         # Names of several implementations, of which a call takes one.
@@ -42,7 +45,7 @@ class Flat:
     def inside(self) -> Flat:
         """What writes the statements of a block."""
         inner = Flat(self.functions, self.taken)
-        inner.sorts, inner.open, inner.closed = self.sorts, self.open, self.closed
+        inner.sorts, inner.open, inner.closed, inner.known = self.sorts, self.open, self.closed, set(self.known)
         return inner
 
     def fresh(self, name: str) -> str:
@@ -81,7 +84,7 @@ class Flat:
     ) -> core.Value:
         names = dict(names)
         for param, arg in zip(params, args, strict=True):
-            names[param.name] = self._given(param, arg, at)
+            names[param.name] = self._given(param, arg, names, at)
         for stmt in stmts:
             self.stmt(stmt, names)
         return self._plain(self.value(result, names), at)
@@ -91,10 +94,10 @@ class Flat:
             raise Unsupported("a function as a value", at)
         return value
 
-    def _given(self, param: core.Param, arg: core.Value | Closure, at: Placed) -> core.Value | Closure:
+    def _given(self, param: core.Param, arg: core.Value | Closure, names: Names, at: Placed) -> core.Value | Closure:
         if isinstance(param.sort, core.FnSort):
             signature = param.sort.signature
-            return Closure(signature, {signature.name: arg})
+            return Closure(signature, names, arg)
         if isinstance(arg, Closure):
             raise Unsupported("a function as a value", at)
         if param.sort in _LEVELS:
@@ -111,7 +114,8 @@ class Flat:
             raise Unsupported("a call of a function value", call)
         fn = found.fn
         stmts = (*fn.checks, *fn.body.stmts) if isinstance(fn, core.Lambda) else core.statements(fn)
-        return self._inlined(fn.params, stmts, fn.body.result, self._values(call, names), found.names, call)
+        outer = found.names if isinstance(fn, core.Lambda) else found.names | {fn.name: found.given or fn.body.result}
+        return self._inlined(fn.params, stmts, fn.body.result, self._values(call, names), outer, call)
 
     def _values(self, call: core.Call, names: Names) -> tuple[core.Value | Closure, ...]:
         return tuple(self.value(a.value, names) for a in call.args)
@@ -156,7 +160,11 @@ class Flat:
                     names[bound] = core.variable(stmt.span, self.bind(bound, sort), sort)
                 self.stmts.append(renamed(stmt, _plain(names)))
             case core.Assert():
-                self.stmts.append(renamed(stmt, _plain(names)))
+                made = renamed(stmt, _plain(names))
+                # Each name has one value: what was asserted once holds.
+                if made.cond not in self.known:
+                    self.known.add(made.cond)
+                    self.stmts.append(made)
             case core.ExprStmt():
                 self.value(stmt.value, names)
             case _:

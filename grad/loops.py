@@ -141,7 +141,8 @@ class Kept(Node):
         for end, g in handed:
             inside.setdefault(end.name, []).append(g)
         got = back.region(loop.body.stmts, inside, set(self.active | self.hot))
-        made = [back.whole(got, name, loop) for name in hot]
+        made = [back.whole(got, name, loop) if name in got or bare else back.let(f"@zeros_like({g})", loop)
+                for name, g in zip(hot, given, strict=True)]  # fmt: skip
         for name, added in zip(captured, sums, strict=True):
             made.append(back.let(f"{added} + {back.whole(got, name, loop)}", loop) if name in got else added)
         back.say(f"{_tuple(made)}\n}}", loop)

@@ -16,6 +16,8 @@ def _window(texts: Texts, axes: int) -> list[list[str]] | None:
         said = [] if texts[name] == "none" else items_of(texts[name])
         if said is None:
             return None
+        if len(said) not in (0, 1, axes):
+            return None
         places = range(axes) if len(said) > 1 else [0] * axes
         ends = [""] if name != "pads" else ["_0", "_1"]
         if said and any(f"{name}_0{e}" not in texts for e in ends):
@@ -151,7 +153,10 @@ def _conv_by_rank(name: str) -> Written:
     """By the rank of x, where the name does not tell it."""
 
     def rule(texts: Texts) -> str:
-        one, two, three = (f"@{name}{n}d({args_of(texts)})" for n in (1, 2, 3))
+        one, two, three = (f"@{name}{n}d({args_of(texts)})" for n in _SPATIAL)
+        told = {len(items_of(texts[n]) or ()) for n in ("strides", "dilations", "pads")} - {0, 1}
+        if told:
+            return f"@{name}{max(told)}d({args_of(texts)})"
         return f"if (x.rank == 3) {{ {one} }} else {{ if (x.rank == 4) {{ {two} }} else {{ {three} }} }}"
 
     return rule

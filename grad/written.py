@@ -99,6 +99,8 @@ def _padded(texts: Texts) -> str | None:
 
 def _padding(texts: Texts) -> str | None:
     """What is put around is handed what the middle is not."""
+    if texts["mode"] != '"constant"':
+        return "@zeros_like(value)"
     middle = _padded(texts)
     return None if middle is None else f"@sum_to(@sum(g) - @sum({middle}), value.shape)"
 
@@ -222,7 +224,8 @@ def _reduced(name: str) -> Written:
             case '"sum"':
                 return f"@sum({each})"
             case '"batchmean"':
-                return f"@sum({each}) / @size_to_tensor(x.dim(0), x.dtype)"
+                count = "if (x.rank == 0) { @ones_like(@sum(x)) } else { @size_to_tensor(x.dim(0), x.dtype) }"
+                return f"@sum({each}) / ({count})"
         return None
 
     return rule

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.grad import rules, written
+from rxlang.ops import registry
+from rxlang.ops.model import TENSORS
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "gradients.md"
 
 # What stands in `let y = ...` over x : [n, m], w : [m, k], b : [m], p : [n, m] (above 0), ids : [k].
 EXPRESSIONS = (
@@ -259,3 +266,64 @@ def test_nothing_without_a_rule_is_taken_for_0(text: str, said: str) -> None:
     assert (
         [d.code for d in found] == ["E232"] and said in found[0].message and found[0].span.start > program.index("@f =")
     )
+
+
+def kind(name: str) -> str:
+    """How a primitive is differentiated."""
+    row = registry.lookup(name)
+    assert row is not None
+    operands = [p.name for p in row.params if p.kind in TENSORS and rules.takes_floats(row, p.name)]
+    ruled = {key.partition(".")[0] for key in (*rules.table()[0], *written.WRITTEN) if "." in key} | {
+        n for n, _ in written.LISTS
+    }
+    made = {key for key in rules.table()[0] if "." not in key} | written.COMPOSED.keys()
+    if rules.is_still(name) or not operands:
+        return "hands nothing back"
+    found = ["a rule"] * (name in ruled) + ["what it is made of"] * (name in made)
+    return " or ".join(found) or "none yet"
+
+
+def test_the_page_says_of_each_primitive_how_it_is_differentiated() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split("<!-- table -->\n")
+    _, after = rest.split("<!-- end of table -->")
+    groups: dict[str, list[str]] = {}
+    for name in registry.names():
+        groups.setdefault(kind(name), []).append(f"`@{name}`")
+    rows = [f"| {said} | {len(names)} | {' '.join(names)} |" for said, names in groups.items()]
+    table = "\n".join(["| differentiated by | | primitives |", "|---|---|---|", *rows])
+    made = f"{before}<!-- table -->\n{table}\n<!-- end of table -->{after}"
+    if os.environ.get("RX_ACCEPT"):
+        PAGE.write_text(made, encoding="utf-8")
+    assert text == made
+
+
+def test_nothing_is_told_of_what_nobody_wrote() -> None:
+    text = (
+        "@f = fn(x : Tensor([n, d], float32), y : Tensor([m, d], float32), t : Tensor([n], int64)) : Tensor([], float32) {\n"
+        "  @sum(x * y) + @cross_entropy_loss(x, t)\n}\n"
+    )
+    alone = rx.check_source(text).diagnostics
+    both = rx.check_source(f"{text}@df = grad @f wrt x, y").diagnostics
+    assert [d.code for d in alone] == ["W311"] and [(d.code, d.message) for d in both] == [
+        (d.code, d.message) for d in alone
+    ]
+
+
+def test_the_gradient_of_an_encoder_of_12_layers_adds_no_checks() -> None:
+    layers = ", ".join(f"l{i} : Layer(h * k, f)" for i in range(12))
+    body = "".join(f"  let x = @layer(x, l{i}, h)\n" for i in range(12))
+    module = rx.loads(
+        "type Layer(d, f) = (Tensor([d, d], float32), Tensor([d, d], float32), Tensor([f, d], float32),\n"
+        "  Tensor([d, f], float32), Tensor([d], float32), Tensor([d], float32))\n"
+        "@layer = fn(x : Tensor([b, s, h * k], float32), l : Layer(h * k, f), h : Size) : Tensor([b, s, h * k], float32)\n"
+        "  where h >= 1, k >= 1 {\n  let (q, o, up, down, s1, s2) = l\n"
+        "  let a = @permute_dims(@reshape(@linear(@rms_norm(x, s1), q), [b, s, h, k]), axes=[0, 2, 1, 3])\n"
+        "  let w = @softmax(@matmul(a, @matrix_transpose(a)) / 8.0, axis=-1)\n"
+        "  let y = @reshape(@permute_dims(@matmul(w, a), axes=[0, 2, 1, 3]), [b, s, h * k])\n"
+        "  let x = x + @linear(y, o)\n  x + @linear(@gelu(@linear(@rms_norm(x, s2), up)), down)\n}\n"
+        f"@loss = fn(x : Tensor([b, s, h * k], float32), {layers}, h : Size) : Tensor([], float32)\n"
+        f"  where h >= 1, k >= 1 {{\n{body}  @mean(x * x)\n}}\n"
+        f"@dloss = value_and_grad @loss wrt {', '.join(f'l{i}' for i in range(12))}\n"
+    )
+    assert module.dloss.residual == ()

@@ -1,4 +1,4 @@
-"""Two spirals told apart: trains the network of train.rx, whose gradients and steps of Adam are written in Rx."""
+"""Two spirals told apart: trains the network of train.rx by gradients of its loss and steps of Adam."""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ FAMILIES: dict[str, Count] = {
     "random programs": Count(60, 16_000),
     "programs that nest": Count(20, 2_000),
     "loops over sizes": Count(12, 2_500),
+    "gradients of calls": Count(240, 6_000),
+    "gradients of programs": Count(40, 2_000),
     "loops": Count(8, 1_500),
     # On other engines, or refused when it is loaded.
     **{f"{kind}, {engine}": Count(n, 1_000) for kind, n in (("loops", 8), ("programs", 30)) for engine in
