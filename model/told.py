@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 from ..frontends.torch.places import PythonPlace
@@ -14,6 +15,7 @@ from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import Made, Source, Span
 from ..pipeline import Report
+from .replay import Parameter
 
 
 class Told:
@@ -72,11 +74,25 @@ class Told:
         assert step is not None
         return replace(label, span=self.span(step.place), message=self.words(label.message, step))
 
+    @cached_property
+    def params(self) -> tuple[Parameter, ...]:
+        """What the program takes."""
+        head = next(line for line in self.trace.text.splitlines() if line.startswith("@main"))
+        sizes = (Parameter(name, "Size", (name,)) for name in _SIZE.findall(head))
+        inputs = (Parameter(i.name, i.dtype, i.shape) for i in self.trace.inputs)
+        weights = (found for found in _WEIGHT.findall(head) if found[0] in self.trace.weights)
+        shapes = ((name, dtype, tuple(int(d) for d in dims.split(",") if d.strip())) for name, dims, dtype in weights)
+        return (*sizes, *inputs, *(Parameter(*weight) for weight in shapes))
+
     def words(self, text: str, step: Step) -> str:
         """A sentence with the user's names."""
         names = {**self.trace.variables, **self.trace.weights}
         text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda n: names.get(n[0], n[0]), quoted[0]), text)
         return re.sub(r"@[a-z_0-9.]+", step.op.replace("torch.Tensor.", "Tensor.") or "this", text)
+
+
+_SIZE = re.compile(r"(\w+) : Size\b")
+_WEIGHT = re.compile(r"(\w+) : Tensor\(\[([^\]]*)\], (\w+)\)")
 
 
 class Read(Node):

@@ -27,7 +27,7 @@ from .accepted import with_short_outputs
 from .arms_by_data import Arms, is_way, outputs_of
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
-from .replay import Parameter, Unanswered, failure_at
+from .replay import Unanswered, failure_at
 from .told import Read, Told, causes
 from .verdicts import Verdicts
 from .ways import Other, Ways, branches, program, ways
@@ -79,11 +79,12 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
     remarks = [d for d in said if d.severity != "error" and d not in known_for]
     contract = None
     if report.ok and report.checked is not None:
-        results = [(o, _result(o, target.name, folder, given)) for o in found.others]
-        by_sizes = [(o, r) for o, r in results if o.place is None]
-        sides = _Sides(told, report.checked, by_sizes, texts_of(given.given))
+        by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
+        sides = _Sides(read, by_sizes, lambda o: _result(o, target.name, folder, given), texts_of(given.given))
         contract = _contract(told, report.checked, sides, found.uncrossed)
-        arms = Arms(told, first.open_data, [(o, r) for o, r in results if o.place is not None])
+        arms = Arms(
+            told, first.open_data, [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
+        )
         contract = with_short_outputs(arms.joined(contract))
         places = {d.span for d in said if d.severity == "error"}
         said += [d for d in Verdicts(told).of(report.checked, given.strict) if d.span not in places]
@@ -180,7 +181,11 @@ def _before(told: Told, report: Report, folder: Path, options: Options) -> tuple
 
 def _result(other: Other, name: str, folder: Path, options: Options) -> Read | None:
     """What checking says of another way; None where the code or torch refuses it, and where it computes the same."""
-    return None if other.run.stopped is not None or other.same else _read(name, other.run, folder, options)
+    return _read(name, other.run, folder, options) if _is_to_be_read(other) else None
+
+
+def _is_to_be_read(other: Other) -> bool:
+    return other.run.stopped is None and not other.same
 
 
 # The runs
@@ -214,7 +219,7 @@ def _run(
     """A run with hints of its own; with others where the code refuses those."""
     hints = targets.hints(target, number) if hints is None else hints
     for _ in range(_MOST_HINTS):
-        found = targets.trace(target, hints, otherwise)
+        found = _refused(target, targets.trace(target, hints, otherwise))
         if found.stopped is None or found.stopped.last is None:
             break
         other = _hints_that(found, hints)
@@ -222,6 +227,17 @@ def _run(
             break
         hints = other
     return found
+
+
+def _refused(target: Target, run: Trace) -> Trace:
+    """A run that the trace could not go on with, as one that the code refused where it raises there with these numbers."""
+    stopped = run.stopped
+    if stopped is None or not (stopped.is_unread and stopped.said):
+        return run
+    really = raised(target, run.hints)
+    if really is None or really.place.key != stopped.place.key:
+        return run
+    return replace(run, stopped=replace(stopped, said=really.said, is_unread=False))
 
 
 def _hints_within(run: Trace, others: Mapping[str, int]) -> dict[str, int]:
@@ -278,11 +294,14 @@ class _Sides:
     """What the other ways say of the conditions that the first one has for being taken."""
 
     def __init__(
-        self, told: Told, checked: Checked, others: Sequence[tuple[Other, Read | None]], given: Sequence[str]
+        self, read: Read, others: Sequence[Other], result: Callable[[Other], Read | None], given: Sequence[str]
     ) -> None:
-        self.told, self.others, self.given = told, others, given
-        self.demanded = [c.text for c in conditions_of(checked).conditions if not self._is_only_way(c)]
-        self.left = set(_open_in(told, conditions_of(checked)))
+        assert read.report.checked is not None
+        self.told, self.others, self.result, self.given = read.told, others, result, given
+        said = conditions_of(read.report.checked)
+        self.demanded = [c.text for c in said.conditions if not self._is_only_way(c)]
+        self.left = set(_open_in(self.told, said))
+        self.refused: dict[int, bool | None] = {}
 
     def is_way(self, condition: Condition) -> bool:
         return is_way(self.told, condition)
@@ -296,14 +315,16 @@ class _Sides:
         if not self._is_only_way(condition):
             return None
         facts = set(self._facts(condition))
-        verdicts = {self._is_refused(o, r) for o, r in self.others if o.broken & facts}
-        found = verdicts.pop() if len(verdicts) == 1 else None
-        return None if found and any(self._is_free_of(condition, o, r) for o, r in self.others) else found
+        there = [n for n, o in enumerate(self.others) if o.broken & facts]
+        found = self._is_refused(there[0]) if there else None
+        if found is None or any(self._is_refused(n) is not found for n in there[1:]):
+            return None
+        return None if found and any(self._is_free_of(condition, n) for n in range(len(self.others))) else found
 
-    def _is_free_of(self, condition: Condition, other: Other, read: Read | None) -> bool:
+    def _is_free_of(self, condition: Condition, number: int) -> bool:
         """Whether what is not refused may break a condition on another way."""
-        region = [*branches(other.run), *self.given]
-        return self._is_refused(other, read) is not True and not _follow(region, [condition.text])
+        region = [*branches(self.others[number].run), *self.given]
+        return not _follow(region, [condition.text]) and self._is_refused(number) is not True
 
     def way(self, condition: Condition) -> list[str]:
         """The condition of a way: in full, where the conditions on this way have made it shorter."""
@@ -316,9 +337,15 @@ class _Sides:
         asked = (lines[a.place.line - 1].strip().removeprefix("assert ") for a in condition.asked)
         return list(dict.fromkeys(asked))
 
-    def _is_refused(self, other: Other, read: Read | None) -> bool | None:
+    def _is_refused(self, number: int) -> bool | None:
+        if number not in self.refused:
+            self.refused[number] = self._refusal(self.others[number])
+        return self.refused[number]
+
+    def _refusal(self, other: Other) -> bool | None:
         if other.same:
             return False
+        read = self.result(other)
         if read is None or not read.report.ok or read.report.checked is None:
             return None if other.run.stopped is not None and other.run.stopped.is_unread else True
         said = conditions_of(read.report.checked)
@@ -350,11 +377,10 @@ def _follow(facts: Sequence[str], texts: Iterable[str]) -> bool:
 
 def _contract(told: Told, checked: Checked, sides: _Sides, uncrossed: Mapping[str, int] | None) -> Contract:
     trace, said = told.trace, conditions_of(checked)
-    params = tuple(_params(trace))
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
     others = (c for c in said.conditions if kept[c.text] is None)
     ways = tuple(dict.fromkeys(text for c in others for text in sides.way(c)))
-    clauses = tuple(_clause(c, told, checked, params) for c in said.conditions if kept[c.text])
+    clauses = tuple(_clause(c, told, checked) for c in said.conditions if kept[c.text])
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     undecided = [_demand(asked, told) for asked in said.left]
     undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
@@ -381,30 +407,12 @@ def _not_run(point: Mapping[str, int] | None, ways: Sequence[str], clauses: Sequ
         yield Demand("branches on several sizes", f"not all their ways were run: {sizes} takes another one", None, ())
 
 
-def _params(trace: Trace) -> Iterator[Parameter]:
-    head = next(line for line in trace.text.splitlines() if line.startswith("@main"))
-    yield from (Parameter(name, "Size", (name,)) for name in _SIZE.findall(head))
-    yield from (Parameter(i.name, i.dtype, i.shape) for i in trace.inputs)
-    yield from _weight_types(trace)
-
-
-_SIZE = re.compile(r"(\w+) : Size\b")
-_WEIGHT = re.compile(r"(\w+) : Tensor\(\[([^\]]*)\], (\w+)\)")
-
-
-def _weight_types(trace: Trace) -> Iterator[Parameter]:
-    head = next(line for line in trace.text.splitlines() if line.startswith("@main"))
-    for name, dims, dtype in _WEIGHT.findall(head):
-        if name in trace.weights:
-            yield Parameter(name, dtype, tuple(int(d) for d in dims.split(",") if d.strip()))
-
-
-def _clause(condition: Condition, told: Told, checked: Checked, params: tuple[Parameter, ...]) -> Clause:
+def _clause(condition: Condition, told: Told, checked: Checked) -> Clause:
     demands = tuple(dict.fromkeys(_demand(asked, told) for asked in condition.asked))
     witness, fails = condition.witness, None
     if witness is not None:
         try:
-            said = failure_at(checked, params, witness)
+            said = failure_at(checked, told.params, witness)
             fails = None if said is None else _demand(failed(said), told)
             witness = witness if said is not None else None
         except Unanswered:
@@ -417,11 +425,11 @@ def _demand(asked: Asked, told: Told) -> Demand:
     if step is None:
         return Demand("the inputs", asked.needs, None, ())
     where = told.file_line(step.place)
-    source = step.place.source
+    asks, source = asked.needs.removeprefix("it needs "), step.place.source.rstrip(":")
     needs = {
-        "stated": source,
-        "branch": f"the branch taken: {source}",
-        "operation": f"`{source}` does it otherwise",
+        "stated": f"{asks}, else `{source}` raises" if source.startswith("if ") else source,
+        "branch": f"{asks}, else `{source}` leads to what fails",
+        "operation": f"{asks}, else `{source}` does otherwise, which fails",
     }.get(step.kind)
     short = told.words(asked.gist, step) if needs is None else ""
     return Demand(where, needs or told.words(asked.needs, step), where, step.place.above, short)
@@ -481,8 +489,7 @@ def at_sizes(target: Target, sizes: Mapping[str, int], folder: Path) -> Diagnost
     checked = check_loaded(
         loaded(Source(target.name, run.text, told.made), folder, ()), Options(allow_empty=True)
     ).checked
-    params = tuple(_params(run))
-    found = None if checked is None else failure_at(checked, params, sizes)
+    found = None if checked is None else failure_at(checked, told.params, sizes)
     if found is None and run.stopped is not None:
         really = raised(target, sizes)
         return _untraced(run, told) if really is None else error(codes.E318, really.said, told.span(really.place))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile
 from math import prod
 
 from ..frontends.torch.run import Step
 from ..lang import codes
-from ..lang.checked import Checked, Condition
+from ..lang.checked import Asked, Checked, Condition
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
 from ..simplify.solver.prove import prove
-from .contract import conditions_of
+from .contract import conditions_of, failed
+from .replay import Unanswered, failure_at
 from .told import Told
 
 # Whose parameters have the sizes of axes that are told apart by what they are for.
@@ -41,25 +43,44 @@ class Verdicts:
             told += [condition.text] if found is error else []
             found = error if strict and not self._is_declared(condition) else found
             if found is not None and condition.asked:
-                said = self._diagnostic(found, condition, view)
+                said = self._diagnostic(found, checked, condition, view)
                 line = said.span.source.name, said.span.line
                 if strict or (*line, True) not in lines and (*line, found is error) not in lines:
                     yield said
                 lines.add((*line, found is error))
                 self.wrong += [condition.asked[0].place.line] if found is error else []
 
+    def _first(self, checked: Checked, condition: Condition) -> tuple[Asked, tuple[str, ...]]:
+        """The check that fails first where a condition does not hold for tensors of several elements, and where that is."""
+        found = condition.asked[0]
+        others = [c.text for c in conditions_of(checked).conditions if c is not condition]
+        facts = [*others, *(f"{name} >= {hint}" for name, hint in self.trace.hints.items())]
+        answer = prove(facts, condition.text)
+        answer = prove(facts, "nothing_else == 0") if answer["result"] == "unsat" else answer
+        point = {**self.trace.hints, **answer.get("witness", {})}
+        with suppress(Unanswered):
+            said = failure_at(checked, self.told.params, point) if "witness" in answer else None
+            step = self.told.step(said.span.line) if said is not None else None
+            if said is not None and step is not None and step.kind == "call" and said.span.line < found.place.line:
+                return failed(said), (f"with {', '.join(f'{n} = {point[n]}' for n in self.trace.hints)}",)
+        return found, ()
+
     def _diagnostic(
-        self, found: Callable[..., Diagnostic], condition: Condition, view: Step | None = None
+        self, found: Callable[..., Diagnostic], checked: Checked, condition: Condition, view: Step | None
     ) -> Diagnostic:
-        asked = condition.asked[0]
+        asked, notes = self._first(checked, condition) if view is None else (condition.asked[0], ())
         step = view or self.told.step(asked.place.line)
         needs = self.told.words(asked.needs, step) if step else asked.needs
+        if step is not None and step.kind in ("branch", "operation") and step.op:
+            needs = f"{step.op.replace('torch.Tensor.', 'Tensor.')} does otherwise for other sizes, which fails"
         if view is not None:
             needs = f"{view.op.replace('torch.Tensor.', 'Tensor.')} writes a number for `{condition.sizes[0]}`"
         needs = needs or f"{step.op if step else 'this'} needs sizes that fit"
         code = codes.W311 if found is warning else codes.E305
         said = f"{needs}: holds only if {condition.text}"
-        return found(code, said, self.told.span(step.place if step else None), function=step and step.module or None)
+        return found(
+            code, said, self.told.span(step.place if step else None), function=step and step.module or None, notes=notes
+        )
 
     def _is_declared(self, condition: Condition) -> bool:
         """Whether the code states it, by an assertion or by raising."""
@@ -92,6 +113,8 @@ class Verdicts:
             return any(n != "1" for part in condition.text.split("||") for n in numerals(part))
         step = self.told.step(line)
         if step is None or not is_view(step) or not is_product(condition.text):
+            return False
+        if all(part.rpartition("==")[2].strip() == "1" for part in condition.text.split("||")):
             return False
         sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
         return bool(sizes & set(numbers_in(self._lines[line - 1])))
@@ -174,7 +197,9 @@ class Verdicts:
     def _is_stated(self, condition: Condition) -> bool:
         """Whether the code asks for it itself."""
         steps = [self.told.step(a.place.line) for a in condition.asked]
-        return any(s is not None and s.kind in ("stated", "branch", "number") for s in steps)
+        by_torch = not is_pin(condition.text)  # a size of two, as a module of torch asks for it
+        kinds = {("" if s.kind == "branch" and s.op and by_torch else s.kind) for s in steps if s is not None}
+        return not kinds.isdisjoint(("stated", "branch", "number"))
 
     def _written(self, condition: Condition) -> Step | None:
         """The view above that writes a number where a size stands that is pinned to it: what comes behind only tells."""

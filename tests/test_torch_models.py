@@ -107,7 +107,7 @@ def counted(x):
 def test_the_command_names_the_line(tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text(CODE)
     done = command(tmp_path, "check", "code.py:joined", "--arg", "x=float32[a, t]", "--arg", "y=float32[c, s]")
-    assert "0 to 6   code.py:5: if x.shape[1] > 6:" in done.stdout
+    assert "0 to 6   code.py:5: t <= 6, else `if x.shape[1] > 6` raises" in done.stdout
     assert "--> code.py:7:9" in done.stderr and "t == s" in done.stderr
     assert done.returncode == 0
 

@@ -19,6 +19,8 @@ from ...lang.node import Node
 
 _OWN = str(Path(__file__).parent)
 _TORCH = (str(Path(torch.__file__).parent), contextlib.__file__, "<frozen", "<row")
+# Where torch has its symbolic numbers.
+_NUMBERS = tuple(str(Path(torch.__file__).parent / name) for name in ("__init__.py", "fx", "utils"))
 _LIBRARY = (*_TORCH, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "<string>")
 # The function of this package that calls the user's code: what is above it is no place of his.
 ENTRY = "run_user_code"
@@ -62,6 +64,14 @@ def frames() -> list[FrameType]:
             found.append(frame)
         frame = frame.f_back
     return [f for f in found if not is_library(f.f_code.co_filename)] or found
+
+
+def is_of_torch() -> bool:
+    """Whether torch's own Python asks, as its modules do of what they are given."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((_OWN, *_NUMBERS)):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(_TORCH[0])
 
 
 def is_stating() -> bool:

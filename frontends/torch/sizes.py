@@ -190,7 +190,7 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
         return names[expr]
     for kind, sign in _INFIX.items():
         if isinstance(expr, kind):
-            return f"{_text(expr.lhs, names, True)} {sign} {_text(expr.rhs, names, True)}"
+            return f"{_text(expr.lhs, names)} {sign} {_text(expr.rhs, names)}"
     match expr:
         case sympy.Integer():
             return str(int(expr))

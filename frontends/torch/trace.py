@@ -197,11 +197,15 @@ class Tracer(TorchFunctionMode):
             question = Question(question.expr, sympy.sympify(way), True)
         before, self.place = self.place, place if not self.inside else self.place
         for kind, text in self._facts(self._kind(question, place), question):
-            step = replace(self.step(kind), op=self.op if self.inside else "")
+            step = replace(self.step(kind), op=self.op if self.inside else self._asking())
             self.body.lines.append((f"assert {text}", step))
             self.facts.append((text, step))
         self.place = before
         return question.answer
+
+    def _asking(self) -> str:
+        """The module of torch that asks, where one does."""
+        return self.module_calls[self.within[-1]].kind if self.within and places.is_of_torch() else ""
 
     def _facts(self, kind: str, question: Question) -> list[tuple[str, str]]:
         """What a question says; where Rx has no words for it, which numbers its sizes are."""
