@@ -174,6 +174,13 @@ def difference(text: str, shown: str) -> str:
     return "".join(difflib.unified_diff(text.splitlines(True), shown.splitlines(True), "document", "now"))
 
 
+def test_an_entry_of_the_changelog_is_short_or_has_a_program() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    entries = re.split(r"\n(?=\*\*|#+ )", text)
+    assert len(entries) > 60 and text.count("\n### ") > 5
+    assert [entry for entry in entries if len(entry.strip().splitlines()) > 12 and "```" not in entry] == []
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: str(d.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
     targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8"))
