@@ -61,7 +61,7 @@ def _parsed(data: str | bytes, where: str) -> Contract:
 
 
 def _agreement(comparison: Comparison) -> str:
-    return "accepts more than" if comparison.relation == "wider" else "accepts what is said by"
+    return "accepts more than" if comparison.relation == "wider" else "holds the contract"
 
 
 def _said(name: str, source: str, comparison: Comparison) -> list[Diagnostic]:

@@ -318,7 +318,7 @@ def test_an_axis_is_made_free(rx: Any) -> None:
 def test_a_contract_is_written_and_expected(rx: Any, tmp_path: Path) -> None:
     assert rx("check", *NET, "--write-contract", "net.json")[0] == 0
     status, _, err = rx("check", *NET, "--expect", "net.json")
-    assert status == 0 and "accepts what is said by net.json" in err
+    assert status == 0 and "holds the contract net.json" in err
     narrower = ("net.py:Net", "--init", "config=Config(block=16)", "--arg", "ids=int64[b, t]")
     status, _, err = rx("check", *narrower, "--expect", "net.json")
     assert status == 1 and "narrower than net.json" in err

@@ -12,7 +12,7 @@ from torch_row_cases import KNOWN
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "torch-functions.md"
 PREFACE = """# PyTorch functions
 
-What `rx check model.py:NAME` reads of PyTorch: each call of one of these functions becomes an Rx expression, which says the
+The functions of PyTorch that `rx check model.py:NAME` reads: each call of one of them becomes an Rx expression, which says the
 shape and dtype of the result and what the call needs of the sizes. Elements are followed only where sizes are made of
 them, so an expression may have others than torch computes. A function of torch that is written in Python and not
 listed is read through;
