@@ -71,7 +71,7 @@ class Outcome(NamedTuple):
 @click.option(
     "--fix",
     is_flag=True,
-    help="Apply the helps that leave no choice, and write the files back; the others are left with a reason.",
+    help="Apply the fixes that leave no choice and write the files; say why others are left.",
 )
 @given_option
 @click.option(
@@ -81,23 +81,25 @@ class Outcome(NamedTuple):
     "--dynamic",
     multiple=True,
     metavar="INPUT.AXIS[=NAME]",
-    help="Of models: a size that is free whatever is declared, like images.0=b; *.0 is axis 0 of all inputs.",
+    help="For models: a size that is free whatever is declared, like images.0=b; *.0 is axis 0 of all inputs.",
 )
-@click.option("--at", multiple=True, metavar="SIZE=N", help="Of models: check at a size, like h=40 or images.2=40.")
+@click.option("--at", multiple=True, metavar="SIZE=N", help="For models: check at a size, like h=40 or images.2=40.")
 @click.option(
-    "--run-witness", "run", is_flag=True, help="Of models: run the kernels with sizes that break each condition."
+    "--run-witness", "run", is_flag=True, help="For models: run the kernels with sizes that break each condition."
 )
 @prelude_option
 @click.option(
     "--profile",
     multiple=True,
     metavar="INPUT=MIN:MAX",
-    help="Of models: say whether all shapes between two are accepted, like x=1x3x32x32:8x3x640x640.",
+    help="For models: say whether all shapes between two are accepted, like x=1x3x32x32:8x3x640x640.",
 )
 @click.option(
-    "--reasons", "reasoned", is_flag=True, help="Of models: print all reasons of each condition, and the ways."
+    "--reasons", "reasoned", is_flag=True, help="For models: print all reasons of each condition, and the ways."
 )
-@click.option("--verbose", is_flag=True, help="Of models: print warnings in full, and notes on what an exporter wrote.")
+@click.option(
+    "--verbose", is_flag=True, help="For models: print warnings in full, and notes on what an exporter wrote."
+)
 @click.option("--write-contract", "written", metavar="FILE", help="Write the model's contract as JSON.")
 @click.option("--expect", "expected", metavar="FILE", help="Compare the model with a contract.")
 @init_option
@@ -138,12 +140,12 @@ def check(
 ) -> int:
     """Decide every assertion of programs, without running them.
 
-    PATH is a file, a folder with .rx and .onnx files in it, or - for standard input. Of a model (.onnx) the contract is
-    printed: what its inputs must satisfy, and which nodes demand it. So it is of PyTorch code, FILE.py:NAME or
-    PACKAGE.MODULE:NAME, where NAME is a function, a class of modules, a module, or what makes one: this form alone imports and
-    runs that code, in a process of its own. FILE.py by itself is not run: what could be named is listed.
+    PATH is a file, a folder with .rx and .onnx files in it, or - for standard input. For a model (.onnx) it prints the
+    contract: which sizes the inputs may have, and which nodes demand it. It does so for PyTorch code as well, FILE.py:NAME or
+    PACKAGE.MODULE:NAME, where NAME is a function, a class of modules, a module, or a function that makes one. Only this form
+    imports and runs that code, in a process of its own; FILE.py alone runs nothing and lists the names that you can check.
 
-    [tool.rx] in the nearest pyproject.toml may set strict, allow-empty, roots and given; what is written here wins.
+    [tool.rx] in the nearest pyproject.toml may set strict, allow-empty, roots and given; the command line wins.
     """
     places = folders(roots)
     if watched:

@@ -86,7 +86,7 @@ def _show_version(ctx: click.Context, option: click.Parameter, asked: bool) -> N
     "-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
 )
 def rx() -> None:
-    """Rx tells before a tensor program runs which of its shapes cannot work, and why."""
+    """Rx tells you, before a tensor program runs, which of its shapes cannot work, and why."""
 
 
 def main() -> None:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from .traced import Line, Read
 
 init_option = click.option(
-    "--init", metavar="NAME=EXPR, ...", help="Of Python code: arguments to build a class or to call a function."
+    "--init", metavar="NAME=EXPR, ...", help="For Python code: arguments to build a class or to call a function."
 )
 arg_option = click.option(
-    "--arg", "args", multiple=True, metavar="NAME=VALUE", help="Of Python code: an input, like x=float32[b, 3]."
+    "--arg", "args", multiple=True, metavar="NAME=VALUE", help="For Python code: an input, like x=float32[b, 3]."
 )
 
 

@@ -277,7 +277,7 @@ class _Fixing:
         said = " (results were not compared: the model is too large)" if None in same else ""
         for p in changed[:1]:
             sizes = ", ".join(f"{name} = {n}" for name, n in p.items() if n != goal.point[name] and name in goal.free)
-            said += f"; results at {sizes}, which were accepted too, are others than before"
+            said += f"; at {sizes}, accepted before too, it gives other results"
         return said
 
     def _accepted(self, goal: Goal) -> Iterator[Point]:
