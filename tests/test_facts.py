@@ -395,6 +395,8 @@ def test_a_comparison_with_what_is_kept_between_two_bounds_is_one_with_a_bound(
         (ne(n % 8, 3), "n % 8 != 3"),
         (any_of(eq(n % 8, 1), eq(n % 8, 5)), "n % 4 == 1"),
         (any_of(eq(n % 5, 1), eq(n % 5, 3)), "n % 5 == 1 || n % 5 == 3"),
+        (any_of(eq(n, 1), eq(smax(1 - n, -511), 0)), "n == 1"),
+        (any_of(le(n, 64), eq(n, 1), eq(smax(1 - n, -63), 0)), "n <= 64"),
     ],
     ids=str,
 )
