@@ -31,7 +31,7 @@ TORCH := .venv-torch
 test-torch: $(INSTALLED)
 	@test -x $(TORCH)/bin/python || $(BIN)/python -m venv $(TORCH)
 	@$(TORCH)/bin/python -m pip install -q -e '.[dev,torch]' jaxtyping
-	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/test_torch*.py tests/test_docs.py -k "torch or python-models or README or existing-project"
+	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/test_torch*.py tests/test_engines_torch.py tests/test_docs.py -k "torch or engines or python-models or README or existing-project"
 
 # The primitives on every engine that is installed, all examples there, and random programs.
 test-engines: $(INSTALLED)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .. import pipeline
 from ..frontends.torch.bodies import first_calls
 from ..frontends.torch.run import Step
-from ..frontends.torch.target import Target, Unloadable
+from ..frontends.torch.target import Target, Unloadable, with_data
 from ..lang.checked import Binding, Counts
-from ..lang.diagnostics import Diagnostic
+from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..model.asked import AskedOfPython
 from ..model.python import Answered, answer, load
+from ..model.told import Told
 from ..model.traced import CheckedPython, spans
 from ..python.inputs import annotated
 from ..simplify.known.outcome import Options
@@ -37,6 +40,51 @@ def loaded(name: str, asked: AskedOfPython, folder: Path) -> Target:
         raise NotLoaded(str(problem), problem.trace) from None
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
+
+
+class Model(NamedTuple):
+    """Python code as a model that was written: how many nodes it has, or why there is none."""
+
+    nodes: int | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def exported(
+    name: str, asked: AskedOfPython, folder: Path, options: Options, out: str, checks: str, opset: int
+) -> Model:
+    """Python code to a model in a file; to be called in a process of its own."""
+    from ..interp.engines.onnx_export import export, write  # it loads onnx
+
+    with with_data():
+        target = loaded(name, asked, folder)
+    try:
+        found = answer(target, asked, folder, options).found
+    except ValueError as wrong:
+        raise Unusable(str(wrong)) from None
+    checked, trace = found.report.checked, found.trace
+    told = tuple(d for d in found.report.diagnostics if d.severity != "note")
+    if not found.report.ok or checked is None or trace is None:
+        return Model(None, told)
+    weights = {n: v for n, own in trace.weights.items() if (v := _data_of(target, own)) is not None}
+    said = Told(name, trace, folder)
+    try:
+        machine = pipeline.ready(checked, Files(folder))
+        function = machine.function("main")
+        assert function is not None
+        made = export(machine.program, function, machine.code, checks=checks, opset=opset, weights=weights)
+    except RxError as problem:
+        return Model(None, (*told, *(said.of(d) for d in problem.diagnostics)))
+    write(made.model, Path(out))
+    return Model(len(made.model.graph.node), (*told, *(said.of(d) for d in made.notes)))
+
+
+def _data_of(target: Target, name: str) -> Any:
+    """The data of a parameter or a buffer of a module; None for what is none."""
+    if target.module is None:
+        return None
+    held = {**dict(target.module.named_parameters()), **dict(target.module.named_buffers())}
+    own = held.get(name)
+    return None if own is None or own.is_meta else own.detach().cpu().resolve_conj().numpy()
 
 
 class Line(NamedTuple):

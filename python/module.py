@@ -169,11 +169,11 @@ class Function(Displayed):
         """Write the function as an ONNX model, for all sizes, with its contract in the metadata. Raises RxError with all that
         ONNX has no way for, and, where `checks` is `refuse`, with the checks inside that are left for the run; with `drop`
         the model does not make them, with `output` it has an output `rx_ok` that tells whether they hold."""
-        from ..interp.engines.onnx_export import export  # it loads onnx
+        from ..interp.engines.onnx_export import export, write  # it loads onnx
 
         machine = self._module._machine
         made = export(machine.program, self._core, machine.code, checks=checks, opset=opset)
-        Path(path).write_bytes(made.model.SerializeToString(deterministic=True))
+        write(made.model, Path(path))
 
     def grad(self, *names: str) -> Function:
         """Its gradient in the parameters that are named: a function with the same parameters, checked like any other, as

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -222,3 +223,65 @@ def test_slices_in_both_directions_are_what_numpy_gives(engine: str, cut: str) -
     for n in (3, 4, 5):
         x = np.arange(n * 2, dtype=np.float32).reshape(n, 2)
         np.testing.assert_array_equal(np.asarray(module.f(x)), wanted.f(x))
+
+
+# What went wrong in first attempts: each program with arguments, and the dtype and shape of its result.
+TRAPS: dict[str, tuple[str, list[Any]]] = {
+    "a literal beside float16": ("@f = fn(x : Tensor([n], float16)) { x * 2 + 1.5 }", [np.ones(3, np.float16)]),
+    "a literal beside int8": ("@f = fn(x : Tensor([n], int8)) { 3 - x * 2 }", [np.ones(3, np.int8)]),
+    "a literal beside truths": ("@f = fn(x : Tensor([n], bool)) { @where(x, 2.5, 1) }", [np.array([True, False])]),
+    "a size beside floats": (
+        "@f = fn(x : Tensor([n], float64)) { x / @size_to_tensor(n, float64) }", [np.arange(3.0)]
+    ),
+    "one axis": ("@f = fn(x : Tensor([n, m], float32)) { @sum(x, axis=1) }", [np.ones((2, 3), np.float32)]),
+    "one axis in a list": ("@f = fn(x : Tensor([n, m], float32)) { @max(x, axis=[-1], keepdims=true) + @mean(x, axis=[0]) }",
+                           [np.ones((2, 3), np.float32)]),
+    "several axes": ("@f = fn(x : Tensor([n, m], float32)) { @var(x, axis=[0, 1]) }", [np.ones((2, 3), np.float32)]),
+    "no axes": ("@f = fn(x : Tensor([n, m], float32)) { @sum(x, axis=[]) }", [np.ones((2, 3), np.float32)]),
+    "a 0 in a shape": (
+        "@f = fn(x : Tensor([b, t, h * 2], float32)) { @reshape(x, [b, t, h, 2]) }", [np.ones((2, 0, 4), np.float32)]
+    ),
+    "a value that is dropped and read before": (
+        "@f = fn(x : Tensor([n], float32)) { let y = x + 1.0\n let z = y * y\n let w = z - y\n (w, z) }",
+        [np.arange(3, dtype=np.float32)],
+    ),
+    "an input that is the result": ("@f = fn(x : Tensor([n], float32)) { (x, x) }", [np.arange(3, dtype=np.float32)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "torch"])
+@pytest.mark.parametrize("trap", TRAPS)
+def test_what_went_wrong_once(engine: str, trap: str) -> None:
+    pytest.importorskip(engine)
+    text, args = TRAPS[trap]
+    wanted, found = rx.loads(text).f(*args), rx.loads(text, engine=engine).f(*args)
+    pairs = zip(wanted, found, strict=True) if isinstance(wanted, tuple) else [(wanted, found)]
+    for one, other in pairs:
+        assert (np.asarray(other).dtype, np.shape(other)) == (one.dtype, one.shape)
+        np.testing.assert_allclose(np.asarray(other), one, rtol=1e-3 if one.dtype == np.float16 else 1e-6)
+
+
+def test_a_condition_on_sizes_is_never_taken_for_true_when_it_is_open() -> None:
+    engine("onnxruntime")
+    from rxlang.interp.engines.symbolic import Dims, Truth, compared
+    from rxlang.interp.partial_sizes import Open
+
+    dims = Dims()
+    n, m = (dims.atom("dim", "x", i, natural=True) for i in (0, 1))
+    assert isinstance(compared("==", n, m), Truth) and compared("==", n + m - m, n) is True
+    assert compared("<", n, 0) is False and compared("<=", 0, n * m) is True and compared("==", n + 1, 0) is False
+    for asked in (lambda: n == m, lambda: bool(n), lambda: n < 3):
+        with pytest.raises(Open):
+            asked()
+
+
+def test_the_program_in_cpp_is_compiled_where_the_headers_are(tmp_path: Path) -> None:
+    places = [Path(p) for p in os.environ.get("CPLUS_INCLUDE_PATH", "").split(":") if p]
+    places += [Path("/usr/include"), Path("/usr/include/onnxruntime"), Path("/usr/local/include/onnxruntime")]
+    found = next((p for p in places if (p / "onnxruntime_cxx_api.h").is_file()), None)
+    if found is None or shutil.which("g++") is None:
+        pytest.skip("there are no headers of onnxruntime here")
+    text = DOCUMENT.read_text(encoding="utf-8").split("```cpp\n")[1].split("```")[0]
+    (tmp_path / "main.cpp").write_text(text, encoding="utf-8")
+    made = subprocess.run(["g++", "-std=c++17", f"-I{found}", "-fsyntax-only", str(tmp_path / "main.cpp")])
+    assert made.returncode == 0

@@ -184,3 +184,48 @@ def test_a_gpu_gives_what_the_cpu_gives(module: Any) -> None:
             torch.cuda.set_sync_debug_mode("default")
     assert made.device == x_there.device
     torch.testing.assert_close(made.cpu(), wanted)
+
+
+NET = """import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, width=400):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = torch.nn.Linear(4, width), torch.nn.Linear(width, 400)
+        self.last = torch.nn.Linear(400, 3)
+        self.register_buffer("shift", torch.arange(3.0))
+
+    def forward(self, x):
+        h = torch.relu(self.second(torch.relu(self.first(x))))
+        return self.last(h).reshape(x.shape[0], -1, 3).mean(1) + self.shift + torch.tensor([1.0, 2.0, 3.0])
+"""
+
+
+def test_python_code_is_exported_with_its_parameters_as_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    import subprocess
+    import sys
+
+    (tmp_path / "net_to_export.py").write_text(NET, encoding="utf-8")
+    command = [sys.executable, "-m", "rxlang", "export", "net_to_export.py:Net", "--init", "width=300"]
+    given = ["--arg", "x=float32[b, t, 4]", "-o", "net.onnx"]
+    done = subprocess.run([*command, *given], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    monkeypatch.syspath_prepend(str(tmp_path))
+    net = __import__("net_to_export").Net(300)
+    session = runtime.InferenceSession(str(tmp_path / "net.onnx"))
+    assert [i.name for i in session.get_inputs()] == ["x"]
+    for shape in ((2, 3, 4), (1, 1, 4), (5, 2, 4)):
+        x = torch.randn(*shape)
+        np.testing.assert_allclose(session.run(None, {"x": x.numpy()})[0], net(x).detach(), rtol=1e-5, atol=1e-5)
+    again = rx.load(tmp_path / "net.onnx")
+    with pytest.raises(rx.ShapeError):
+        again.main(np.ones((0, 3, 4), np.float32))
+    wrong = [*command, "--arg", "x=float32[b, t, 5]", "-o", "wrong.onnx"]
+    done = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "net_to_export.py:12" in done.stderr and not (tmp_path / "wrong.onnx").exists()
+    done = subprocess.run([*command, "-o", "wrong.onnx"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "is not given" in done.stderr

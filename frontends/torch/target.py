@@ -292,13 +292,24 @@ def _with(init: str | None) -> str:
 class _WithoutData(TorchFunctionMode):
     """Large tensors are made on the device meta."""
 
+    most: float = _LARGE
     made = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn})
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func in self.made and "out" not in kwargs and math.prod(_sizes(args)) > _LARGE:
+        if func in self.made and "out" not in kwargs and math.prod(_sizes(args)) > self.most:
             kwargs = {**kwargs, "device": "meta"}
         return func(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def with_data() -> Iterator[None]:
+    """During this, large tensors have data too."""
+    before, _WithoutData.most = _WithoutData.most, math.inf
+    try:
+        yield
+    finally:
+        _WithoutData.most = before
 
 
 def _sizes(args: Any) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import onnx
@@ -14,6 +15,7 @@ from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, RxError, error, warning
 from ...lang.dtypes import DTYPES, DType
 from ...lang.entry_contract import KEY, VERSION
+from ...lang.files import put
 from ...lang.node import Node
 from ...lang.source import Span
 from .. import partial_sizes
@@ -70,6 +72,24 @@ class Exported(Node):
         return _shaped(self.results, found)
 
 
+# Beyond so many bytes of weights these lie in a file of their own: protobuf has none of 2 GiB.
+MOST = 2**30
+
+
+def is_large(model: Any) -> bool:
+    return sum(len(held.raw_data) for held in model.graph.initializer) > MOST
+
+
+def write(model: Any, path: Path) -> None:
+    """A model into a file, or, of a large one, its weights into another beside it. Raises OSError."""
+    if not is_large(model):
+        put(path, model.SerializeToString(deterministic=True))
+        return
+    location = f"{path.name}.data"
+    onnx.save_model(model, path, save_as_external_data=True, all_tensors_to_one_file=True, location=location)
+    onnx.checker.check_model(str(path), full_check=True)
+
+
 def missing(routines: Sequence[Routine], engine: Any) -> list[Diagnostic]:
     """All primitives that a program's functions use and an engine lacks, each place."""
     found: list[Diagnostic] = []
@@ -89,9 +109,10 @@ def export(
     checks: str = "refuse",
     opset: int = OPSET,
     guarded: bool = False,
+    weights: Mapping[str, Any] | None = None,
 ) -> Exported:
-    """A function as a model; if it is to be `guarded`, one that onnxruntime runs with empty images too. Raises RxError with all
-    that stands in the way."""
+    """A function as a model; if it is to be `guarded`, one that onnxruntime runs with empty images too. `weights` are those
+    parameters that the model has itself. Raises RxError with all that stands in the way."""
     routines = {r.name: r for r in lower(program).routines}
     if function.name not in routines:
         raise RxError(
@@ -104,7 +125,7 @@ def export(
     if wrong:
         raise RxError(*wrong)
     try:
-        work = _Export(tracing, routines[function.name], function, opset)
+        work = _Export(tracing, routines[function.name], function, opset, weights or {})
         model = work.model()
     except Untraced as problem:
         raise RxError(error(codes.E253, str(problem), problem.span)) from None
@@ -137,12 +158,15 @@ def _reached(routines: dict[str, Routine], start: str) -> list[str]:
 class _Export:
     """One function on its way to a model."""
 
-    def __init__(self, tracing: Tracing, routine: Routine, function: core.Function, opset: int) -> None:
+    def __init__(
+        self, tracing: Tracing, routine: Routine, function: core.Function, opset: int, weights: Mapping[str, Any]
+    ) -> None:
         self.tracing = tracing
         self.graph: Graph = tracing.graph
         self.routine = routine
         self.function = function
         self.opset = opset
+        self.weights = weights
         self.inputs: list[tuple[str, Traced | None]] = []
         self.results: Any = None
         # What the program calls sizes that are one atom.
@@ -160,7 +184,8 @@ class _Export:
         opsets = [helper.make_opsetid("", self.opset)]
         model = helper.make_model(graph, opset_imports=opsets, producer_name="rx", ir_version=10)
         helper.set_model_props(model, {KEY: json.dumps(self.contract(), indent=1, ensure_ascii=False)})
-        onnx.checker.check_model(model, full_check=True)
+        if not is_large(model):
+            onnx.checker.check_model(model, full_check=True)
         return model
 
     # Inputs
@@ -181,6 +206,8 @@ class _Export:
         return state
 
     def _param(self, param: core.Param) -> Any:
+        if param.name in self.weights:
+            return self.tracing.engine.array(self.weights[param.name], param.name)
         declared = self.function.declaration
         said = next((p.annotation for p in (declared.params if declared else ()) if p.name == param.name), None)
         return self._input(param, param.sort, param.name, param.name, said)
@@ -339,4 +366,4 @@ def _rank(function: core.Function, name: str) -> int | None:
     return None
 
 
-__all__ = ["OK", "Exported", "export", "missing"]
+__all__ = ["OK", "Exported", "export", "missing", "write"]

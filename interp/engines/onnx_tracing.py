@@ -32,7 +32,7 @@ from ..steps import (
     Step,
     asks,
 )
-from . import onnx_windows  # noqa: F401 - it adds kernels
+from . import onnx_positions, onnx_windows  # noqa: F401 - they add kernels
 from .onnx_graph import Graph
 from .onnx_kernels import KERNELS, Emit
 from .symbolic import Dim, Dims, SymbolicCtx, Truth, both, compared, negated
@@ -80,10 +80,10 @@ class OnnxEngine(Engine):
         self.guarded = False
         self.own = {name: partial(self._written, _row(name)) for name in KERNELS} | {"item": self.item}
 
-    def array(self, value: Any) -> Traced:
+    def array(self, value: Any, stem: str = "c") -> Traced:
         array = np.asarray(value)
         info = partial_sizes.constant(array)
-        return Traced(info.shape, info.dtype, info.data, value=self.graph.root.constant(array))
+        return Traced(info.shape, info.dtype, info.data, value=self.graph.root.constant(array, stem))
 
     def item(self, t: Traced) -> Any:
         """What an integer tensor of rank 0 holds, as a size."""
@@ -169,11 +169,15 @@ class Tracing(Follower[Scope, Any]):
 
     def const(self, slot: str) -> Any:
         if slot not in self._consts:
-            value = self.space[slot]
-            self._consts[slot] = (
-                self.engine.array(value) if isinstance(value, np.ndarray | np.generic) else _constant(value)
-            )
+            self._consts[slot] = self._constant(self.space[slot], unmangled(slot.removeprefix("c_")))
         return self._consts[slot]
+
+    def _constant(self, value: Any, stem: str) -> Any:
+        if isinstance(value, np.ndarray | np.generic):
+            return self.engine.array(value, stem)
+        if isinstance(value, np.dtype):
+            return dtype_of(value)
+        return tuple(self._constant(v, stem) for v in value) if isinstance(value, tuple | list) else value
 
     # Steps
 
@@ -209,6 +213,7 @@ class Tracing(Follower[Scope, Any]):
         args = [partial_sizes.argument(p, v, state) for p, v in zip(step.row.params, step.inputs, strict=True)]
         if any(isinstance(a, Truth) for a in args):
             raise Untraced(f"ONNX has no Bool that a call decides, for @{step.row.name}", step.span)
+        args = _alike(step.row, args)
         if step.guard:
             self._guarded(step, args)
         if not self.engine.has(step.row.name):
@@ -382,10 +387,13 @@ def rebuilt(value: Any, parts: Iterator[Any]) -> Any:
     return tuple(rebuilt(v, parts) for v in value) if isinstance(value, tuple) else next(parts)
 
 
-def _constant(value: Any) -> Any:
-    if isinstance(value, np.dtype):
-        return dtype_of(value)
-    return tuple(map(_constant, value)) if isinstance(value, tuple | list) else value
+def _alike(row: Primitive, args: list[Any]) -> list[Any]:
+    """Arguments in which the literal integers are floats that stand beside literal floats."""
+    literals = [a for p, a in zip(row.params, args, strict=True) if p.kind == "tensor"]
+    if not any(type(a) is float for a in literals):
+        return args
+    pairs_ = zip(row.params, args, strict=True)
+    return [float(a) if p.kind == "tensor" and type(a) is int else a for p, a in pairs_]
 
 
 __all__ = ["Function", "Scope", "Traced", "Tracing", "Untraced", "leaves", "rebuilt"]

@@ -413,12 +413,17 @@ class Spelling:
                 if inner.op == "=="
                 else f"!({self.truth(inner)})"
             )
-        left, right = map(self.size, cond.args)
+        left, right = map(self._side, cond.args)
         is_least = isinstance(cond.args[0], int) and cond.op != "=="
         return f"{right} {cond.op.replace('<', '>')} {left}" if is_least else f"{left} {cond.op} {right}"
 
     def _grouped(self, cond: Truth) -> str:
         return f"({self.truth(cond)})" if cond.op in ("and", "or") else self.truth(cond)
+
+    def _side(self, size: Any) -> str:
+        """A side of a comparison, which stands without parentheses."""
+        text = self.size(size)
+        return text[1:-1] if text.startswith("(") and self.dims.single(self.dims.settled(size)) is not None else text
 
     def size(self, size: Any) -> str:
         text = ""

@@ -1,0 +1,146 @@
+"""Kernels that write nodes of ONNX for elements by their position, and for the order of elements."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...lang.dtypes import DTYPES
+from .onnx_kernels import FAR, Array, Emit, kernel
+from .symbolic import Dim
+from .table import Refused
+
+# By position
+
+
+@kernel("take")
+def take(e: Emit, x: Array, indices: Any, axis: int | None) -> str:
+    return e.node("Gather", x.value, _int64(e, indices), axis=axis or 0)  # type: ignore[no-any-return]
+
+
+def _int64(e: Emit, indices: Array) -> str:
+    if not hasattr(indices, "value"):
+        return e.graph.scalar(indices) if isinstance(indices, Dim) else e.of(indices, DTYPES["int64"])
+    return e.cast(indices.value, indices.dtype, DTYPES["int64"])
+
+
+@kernel("embedding")
+def embedding(e: Emit, ids: Array, table: Array) -> str:
+    """An id below 0 becomes one that is refused."""
+    places = _int64(e, ids)
+    if ids.dtype.kind != "uint":
+        below = e.node("Less", places, e.graph.constant(np.array(0, np.int64)))
+        places = e.node("Where", below, e.graph.scalar(table.shape[0]), places)
+    return e.node("Gather", table.value, places, axis=0)  # type: ignore[no-any-return]
+
+
+@kernel("take_along_axis")
+def take_along_axis(e: Emit, x: Array, indices: Array, axis: int) -> str:
+    """GatherElements does not repeat: both get the sizes of the result along the other axes."""
+    rank = len(x.shape)
+    common = [n for i, n in enumerate(e.out.shape) if i != axis % rank]
+    parts = []
+    for a, name in ((x, x.value), (indices, _int64(e, indices))):
+        wanted = list(common)
+        wanted.insert(axis % rank, a.shape[axis])
+        same = all(w is n or (isinstance(w, int) and w == n) for w, n in zip(wanted, a.shape, strict=True))
+        parts.append(name if same else e.node("Expand", name, e.graph.sizes(wanted)))
+    return e.node("GatherElements", *parts, axis=axis)  # type: ignore[no-any-return]
+
+
+@kernel("gather_nd")
+def gather_nd(e: Emit, x: Array, indices: Array, batch_dims: int) -> str:
+    return e.node("GatherND", x.value, _int64(e, indices), batch_dims=batch_dims)  # type: ignore[no-any-return]
+
+
+@kernel("scatter_nd")
+def scatter_nd(e: Emit, x: Array, indices: Array, updates: Array, reduction: str) -> str:
+    if reduction != "none":
+        raise Refused("@scatter_nd with a reduction")
+    return e.node("ScatterND", x.value, _int64(e, indices), updates.value)  # type: ignore[no-any-return]
+
+
+@kernel("put")
+def put(e: Emit, x: Array, indices: Array, updates: Array, axis: int) -> str:
+    """ScatterND along the first axis, to which the one that is meant is brought and back."""
+    rank = len(x.shape)
+    axis %= rank
+    order = [axis, *(i for i in range(rank) if i != axis)]
+    back = [order.index(i) for i in range(rank)]
+    places = e.node("Unsqueeze", _int64(e, indices), e.ints([1]))
+    parts = [a.value if axis == 0 else e.node("Transpose", a.value, perm=order) for a in (x, updates)]
+    made = e.node("ScatterND", parts[0], places, parts[1])
+    return made if axis == 0 else e.node("Transpose", made, perm=back)  # type: ignore[no-any-return]
+
+
+@kernel("filter")
+def filter_(e: Emit, x: Array, mask: Array) -> str:
+    return e.node("Compress", x.value, mask.value, axis=0)  # type: ignore[no-any-return]
+
+
+@kernel("topk")
+def topk(e: Emit, x: Array, k: Any, axis: int, largest: bool) -> Any:
+    return e.node("TopK", x.value, e.graph.size(k), outputs=2, axis=axis, largest=int(largest), sorted=1)
+
+
+@kernel("size")
+def size(e: Emit, x: Array) -> str:
+    return e.graph.scalar(prod(x.shape))
+
+
+@kernel("nonzero")
+def nonzero(e: Emit, x: Array) -> Any:
+    found = e.node("NonZero", x.value)
+    rows = (e.node("Slice", found, e.ints([i]), e.ints([i + 1]), e.ints([0])) for i in range(len(e.outs)))
+    return tuple(e.node("Squeeze", row, e.ints([0])) for row in rows)
+
+
+@kernel("broadcast_arrays")
+def broadcast_arrays(e: Emit, xs: Any) -> Any:
+    return tuple(e.node("Expand", x.value, e.graph.sizes(out.shape)) for x, out in zip(xs, e.outs, strict=True))
+
+
+@kernel("flip")
+def flip(e: Emit, x: Array, axis: Any) -> str:
+    axes = list(range(len(x.shape))) if axis is None else [int(a) for a in axis]
+    if not axes:
+        return x.value  # type: ignore[no-any-return]
+    first, last, steps = ([n] * len(axes) for n in (-1, -FAR, -1))
+    return e.node("Slice", x.value, e.ints(first), e.ints(last), e.ints(axes), e.ints(steps))  # type: ignore[no-any-return]
+
+
+@kernel("roll")
+def roll(e: Emit, x: Array, shift: Any, axis: Any) -> str:
+    made, dims = x.value, e.graph.dims
+    if axis is None:
+        made = e.node("Reshape", made, e.ints([-1]))
+    sizes = [(0, prod(x.shape))] if axis is None else [(int(a), x.shape[a]) for a in axis]
+    for (place, size), far in zip(sizes, shift if len(shift) > 1 else shift * len(sizes), strict=True):
+        start = size - dims.of("%", far, dims.of("max", size, 1))
+        parts = (e.graph.size(start), e.ints([FAR])), (e.ints([0]), e.graph.size(start))
+        made = e.node("Concat", *(e.node("Slice", made, *p, e.ints([place])) for p in parts), axis=place)
+    return e.node("Reshape", made, e.graph.sizes(x.shape), allowzero=1) if axis is None else made  # type: ignore[no-any-return]
+
+
+@kernel("gather_elements")
+def gather_elements(e: Emit, x: Array, indices: Array, axis: int) -> str:
+    return e.node("GatherElements", x.value, _int64(e, indices), axis=axis)  # type: ignore[no-any-return]
+
+
+@kernel("scatter_elements")
+def scatter_elements(e: Emit, x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> str:
+    given = x.value, _int64(e, indices), updates.value
+    return e.node("ScatterElements", *given, axis=axis, reduction=reduction)  # type: ignore[no-any-return]
+
+
+@kernel("sum_to")
+def sum_to(e: Emit, x: Array, shape: Any) -> str:
+    """The axes are chosen when the model runs."""
+    leading = len(x.shape) - len(e.out.shape)
+    one, have, want = e.ints([1]), e.graph.sizes(x.shape), e.graph.sizes((*(1,) * leading, *e.out.shape))
+    gone = e.node("And", e.node("Equal", want, one), e.node("Not", e.node("Equal", have, one)))
+    axes = e.node("Compress", e.ints(range(len(x.shape))), gone, axis=0)
+    made = e.node("ReduceSum", x.value, axes, keepdims=1, noop_with_empty_axes=1)
+    return e.node("Reshape", made, e.graph.sizes(e.out.shape), allowzero=1)  # type: ignore[no-any-return]
