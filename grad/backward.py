@@ -16,7 +16,7 @@ from .flat import Broken, Flat, Names, Unsupported, leaves, spelt, tensors
 from .loops import Kept, changed_by_turns, kept
 from .rules import composition, filled, is_still, locals_apart, rule_of, takes_floats, texts_of, words_of
 
-Translate = Callable[[str], core.Program]
+Translate = Callable[[str], core.Program | None]
 # What was handed to a name, by names of cotangents.
 Handed = dict[str, list[str]]
 
@@ -120,7 +120,7 @@ class Backward:
         if row is None:
             if name in self.flat.functions or name in self.flat.lists:
                 raise Unsupported(f"`@{name}`", call)
-            raise Broken
+            raise Broken(f"`@{name}`", call)
         texts, given = texts_of(row, call)
         texts |= {"out": let.names[0], **{f"out{i}": n for i, n in enumerate(let.names)}}
         if row.results == "tuple" and not let.is_tuple:
@@ -161,7 +161,7 @@ class Backward:
         made = self.translate(f"@back = fn({head}) {{\n{text}\n}}")
         inner = self.flat.inside()
         args = tuple(core.variable(call.span, n, s) for n, s in params.items())
-        [function] = (f for f in made.functions if f.name == "back")
+        function = _only(made, call)
         result = inner.call(rewrite(function, lambda node: _placed(node, call)), args, call)
         given: Handed = {}
         for name, leaf in zip(let.names, leaves(result), strict=True):
@@ -235,7 +235,7 @@ class Backward:
         head = ", ".join(f"{n} : {_sort(s)}" for n, s in outer.items())
         start = f"@back = fn({head}) {{\n"
         made = self.translate(f"{start}{text}\n0.0\n}}")
-        [function] = (f for f in made.functions if f.name == "back")
+        function = _only(made, gradient)
         ends = list(accumulate((len(t) + 1 for t, _ in self.lines), initial=len(start)))
         places = [gradient, *(at for _, at in self.lines), gradient]
 
@@ -248,6 +248,14 @@ class Backward:
         for stmt in stmts:
             inner.stmt(stmt, names)
         return tuple(inner.stmts), names
+
+
+def _only(made: core.Program | None, at: Placed) -> core.Function:
+    """The function that a text is."""
+    if made is None:
+        raise Unsupported("what stands here", at)
+    [function] = (f for f in made.functions if f.name == "back")
+    return function
 
 
 def _placed(node: Node, at: Placed) -> Node:

@@ -9,8 +9,11 @@ from .backward import Backward, Translate
 from .flat import Broken, Flat, Unsupported, leaves, spelt
 
 
-def differentiate(program: core.Program, translate: Translate) -> tuple[core.Program, tuple[Diagnostic, ...]]:
-    """The program with the body of each gradient, and what cannot be derived. `translate` makes a text a core program."""
+def differentiate(
+    program: core.Program, translate: Translate, is_told: bool
+) -> tuple[core.Program, tuple[Diagnostic, ...]]:
+    """The program with the body of each gradient, and what cannot be derived. `translate` makes a text a core program;
+    `is_told` says that something is wrong with the program already."""
     functions = {f.name: f for f in program.functions}
     problems: list[Diagnostic] = []
     for gradient in program.gradients:
@@ -18,9 +21,9 @@ def differentiate(program: core.Program, translate: Translate) -> tuple[core.Pro
         assert wrapper.impl is not None
         try:
             functions[wrapper.impl] = _derivative(functions, program, gradient, functions[wrapper.impl], translate)
-        except Broken:
-            continue
         except Unsupported as problem:
+            if is_told and isinstance(problem, Broken):
+                continue
             label = Label(gradient.span, "its gradient is asked for here")
             message = f"{problem.what} has no rule for its gradient yet"
             problems.append(error(codes.E232, message, problem.at.span, labels=(label,)))

@@ -360,10 +360,6 @@ def _results(call: core.Call) -> int:
     return int(sections.value) if isinstance(sections, core.SizeLit | core.Number) else 0
 
 
-class Broken(Exception):
-    """What is differentiated calls a function that cannot be read: that is told there."""
-
-
 class Unsupported(Exception):
     """What has no derivative yet, and where it stands."""
 
@@ -371,6 +367,10 @@ class Unsupported(Exception):
         super().__init__(what)
         self.what = what
         self.at = at
+
+
+class Broken(Unsupported):
+    """What is differentiated calls a function that cannot be read: that is told there."""
 
 
 def tensors(*roots: object) -> set[str]:

@@ -149,6 +149,44 @@ def _windows(sizes: list[int], window: list[list[str]], kind: str, texts: Texts)
     return "\n".join([*lines, result[kind].format(met)])
 
 
+def _conv_made_of(axes: int) -> Written:
+    """With channels in front, and with the pads that `auto_pad` stands for."""
+
+    def rule(texts: Texts) -> str | None:
+        if texts["layout"] == '"channels_last"':
+            front = {"x": "@moveaxis(x, -1, 1)", "weight": "@moveaxis(weight, [-1, -2], [0, 1])", "layout": "none"}
+            first = f"@conv{axes}d({args_of(texts, **front)})"
+            return f"@moveaxis({first}, 1, -1)"
+        if texts["auto_pad"] not in ('"same_upper"', '"same_lower"'):
+            return None
+        window = _window(texts | {"auto_pad": '"notset"', "pads": "none"}, axes)
+        if window is None:
+            return None
+        lines, pads = [], []
+        for i, (stride, dilation) in enumerate(zip(window[0], window[1], strict=True)):
+            size, extent = f"x.dim({i + 2})", f"({dilation}) * (weight.dim({i + 2}) - 1) + 1"
+            lines.append(f"let p{i} : Size = max(0, (ceildiv({size}, {stride}) - 1) * ({stride}) + {extent} - {size})")
+            ends = [f"p{i} // 2", f"p{i} - p{i} // 2"]
+            pads.append(f"({', '.join(ends if 'upper' in texts['auto_pad'] else ends[::-1])})")
+        return "\n".join([*lines, f"@conv{axes}d({args_of(texts, auto_pad='none', pads=list_of(pads))})"])
+
+    return rule
+
+
+def _pool_made_of(kind: str, axes: int) -> Written:
+    """With channels in front."""
+    pooled = _pooled(axes, kind)
+
+    def rule(texts: Texts) -> str | None:
+        if texts["layout"] != '"channels_last"':
+            return pooled(texts)
+        front = f"@moveaxis(x, -1, {-1 - axes})"
+        first = f"@{kind}_pool{axes}d({args_of(texts, x=front, layout='none')})"
+        return f"@moveaxis({first}, {-1 - axes}, -1)"
+
+    return rule
+
+
 def _conv_by_rank(name: str) -> Written:
     """By the rank of x, where the name does not tell it."""
 
@@ -224,7 +262,8 @@ WRITTEN: dict[str, Written] = {
 }  # fmt: skip
 COMPOSED: dict[str, Written] = {
     **{n: _conv_by_rank(n) for n in ("conv", "conv_transpose")},
-    **{f"{n}_pool{axes}d": _pooled(axes, n) for n in ("max", "average", "lp") for axes in _SPATIAL},
+    **{f"conv{n}d": _conv_made_of(n) for n in _SPATIAL},
+    **{f"{n}_pool{axes}d": _pool_made_of(n, axes) for n in ("max", "average", "lp") for axes in _SPATIAL},
     **{f"{n}_pool": _pooled_by_rank(n) for n in ("max", "average", "lp")}, "lrn": _neighbours,
     **{f"adaptive_{n}_pool": _to_one(f"global_{n}_pool") for n in ("max", "average")},
 }  # fmt: skip

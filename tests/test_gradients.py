@@ -327,3 +327,20 @@ def test_the_gradient_of_an_encoder_of_12_layers_adds_no_checks() -> None:
         f"@dloss = value_and_grad @loss wrt {', '.join(f'l{i}' for i in range(12))}\n"
     )
     assert module.dloss.residual == ()
+
+
+def test_gradients_on_pytorch_are_those_on_numpy_and_of_its_own() -> None:
+    torch = pytest.importorskip("torch")
+    text = (
+        "@f = fn(x : Tensor([n, d], float64), w : Tensor([d], float64), b : float64) : Tensor([], float64) {\n"
+        "  @mean(@tanh(@matmul(x, w) + b) ** 2.0)\n}\n@df = grad @f wrt w, b"
+    )
+    rng = np.random.default_rng(2)
+    args = [rng.normal(size=s) for s in ((5, 3), (3,), ())]
+    here = rx.loads(text).df(*args)
+    there = rx.loads(text, engine="torch").df(*map(torch.tensor, args))
+    x, w, b = torch.tensor(args[0]), *(torch.tensor(a, requires_grad=True) for a in args[1:])
+    torch.mean(torch.tanh(x @ w + b) ** 2).backward()
+    for ours, engine, own in zip(here, there, (w.grad, b.grad), strict=True):
+        np.testing.assert_allclose(ours, engine)
+        np.testing.assert_allclose(ours, own)

@@ -284,6 +284,12 @@ class _Tables:
     def k_broadcast_to(self, x: Array, shape: Any) -> Array:
         return self.xp.broadcast_to(self.engine.of(x, x), shape)
 
+    def k_sum_to(self, x: Array, shape: Any) -> Array:
+        leading = x.ndim - len(shape)
+        stretched = (leading + i for i, size in enumerate(shape) if size == 1 and x.shape[leading + i] != 1)
+        axes = (*range(leading), *stretched)
+        return self.xp.reshape(self.k_sum(x, axes, False, None), shape) if axes else self.engine.of(x, x)
+
     def k_broadcast_arrays(self, xs: Any) -> Any:
         return tuple(self.xp.broadcast_arrays(*xs))
 
