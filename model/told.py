@@ -74,6 +74,10 @@ class Told:
         assert step is not None
         return replace(label, span=self.span(step.place), message=self.words(label.message, step))
 
+    def fact(self, line: int) -> str:
+        """What a line of the program states of sizes."""
+        return self.trace.text.splitlines()[line - 1].strip().removeprefix("assert ")
+
     @cached_property
     def params(self) -> tuple[Parameter, ...]:
         """What the program takes."""

@@ -333,9 +333,7 @@ class _Sides:
         return [condition.text] if is_whole else facts
 
     def _facts(self, condition: Condition) -> list[str]:
-        lines = self.told.trace.text.splitlines()
-        asked = (lines[a.place.line - 1].strip().removeprefix("assert ") for a in condition.asked)
-        return list(dict.fromkeys(asked))
+        return list(dict.fromkeys(self.told.fact(a.place.line) for a in condition.asked))
 
     def _is_refused(self, number: int) -> bool | None:
         if number not in self.refused:
@@ -425,7 +423,7 @@ def _demand(asked: Asked, told: Told) -> Demand:
     if step is None:
         return Demand("the inputs", asked.needs, None, ())
     where = told.file_line(step.place)
-    asks, source = asked.needs.removeprefix("it needs "), step.place.source.rstrip(":")
+    asks, source = told.fact(asked.place.line), step.place.source.rstrip(":")
     needs = {
         "stated": f"{asks}, else `{source}` raises" if source.startswith("if ") else source,
         "branch": f"{asks}, else `{source}` leads to what fails",
