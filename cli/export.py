@@ -10,6 +10,7 @@ import click
 from .. import pipeline
 from ..lang.diagnostics import RxError
 from ..lang.files import Files, is_python
+from ..lang.given import Given
 from ..model.asked import AskedOfPython
 from ..simplify.known.outcome import Options
 from .apart import apart
@@ -59,8 +60,14 @@ def export(
         return _python(file, AskedOfPython(init, args), options, out, checks, opset)
     if name is None:
         raise Unusable("--function says which function is exported")
-    program, places = read_program(file), folders(roots)
-    options = Options(given=conditions(given))
+    return _program(file, name.removeprefix("@"), folders(roots), conditions(given), out, checks, opset)
+
+
+def _program(
+    file: str, name: str, places: tuple[Path, ...], given: tuple[Given, ...], out: str, checks: str, opset: int
+) -> int:
+    program = read_program(file)
+    options = Options(given=given)
     report = pipeline.check_bytes(program.data, program.name, program.base, places, options)
     print_diagnostics([d for d in report.diagnostics if d.severity != "note"])
     if not report.ok or report.checked is None:
@@ -73,9 +80,9 @@ def export(
         raise Unusable(f"rx export needs {wrong.name}: pip install 'rxlang[onnxruntime]'") from wrong
     try:
         machine = pipeline.ready(report.checked, Files(program.base, places))
-        function = machine.function(name.removeprefix("@"))
+        function = machine.function(name)
         if function is None or function.kind == "private":
-            raise Unusable(f"{file} has no function @{name.removeprefix('@')}")
+            raise Unusable(f"{file} has no function @{name}")
         made = exported(machine.program, function, machine.code, checks=checks, opset=opset)
     except RxError as problem:
         print_diagnostics(problem.diagnostics)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import pipeline
 from ..frontends.torch.bodies import first_calls
+from ..frontends.torch.really import raised, ran
 from ..frontends.torch.run import Step
 from ..frontends.torch.target import Target, Unloadable, with_data
+from ..interp.shape_error import ShapeError
+from ..lang import codes
 from ..lang.checked import Binding, Counts
-from ..lang.diagnostics import Diagnostic, RxError
+from ..lang.diagnostics import Diagnostic, RxError, error
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
@@ -21,6 +24,7 @@ from ..model.told import Told
 from ..model.traced import CheckedPython, spans
 from ..python.inputs import annotated
 from ..simplify.known.outcome import Options
+from ..simplify.solver.numbers import holds_at
 from .files import NotLoaded, Unusable
 
 
@@ -57,6 +61,8 @@ def exported(
 
     with with_data():
         target = loaded(name, asked, folder)
+    if target.module is not None:
+        target.module.eval()
     try:
         found = answer(target, asked, folder, options).found
     except ValueError as wrong:
@@ -65,25 +71,74 @@ def exported(
     told = tuple(d for d in found.report.diagnostics if d.severity != "note")
     if not found.report.ok or checked is None or trace is None:
         return Model(None, told)
-    weights = {n: v for n, own in trace.weights.items() if (v := _data_of(target, own)) is not None}
     said = Told(name, trace, folder)
     try:
         machine = pipeline.ready(checked, Files(folder))
         function = machine.function("main")
         assert function is not None
+        weights = {p.name: _data(trace.held.get(p.name)) for p in function.params if p.name in trace.weights}
+        if unknown := [n for n, data in weights.items() if data is None]:
+            raise RxError(error(codes.E253, f"the data of {', '.join(unknown)} is not at hand", NOWHERE))
         made = export(machine.program, function, machine.code, checks=checks, opset=opset, weights=weights)
+        _compare(target, found, machine, function, weights)
     except RxError as problem:
         return Model(None, (*told, *(said.of(d) for d in problem.diagnostics)))
     write(made.model, Path(out))
     return Model(len(made.model.graph.node), (*told, *(said.of(d) for d in made.notes)))
 
 
-def _data_of(target: Target, name: str) -> Any:
-    """The data of a parameter or a buffer of a module; None for what is none."""
-    if target.module is None:
-        return None
-    held = {**dict(target.module.named_parameters()), **dict(target.module.named_buffers())}
-    own = held.get(name)
+# Sizes that code is tried at beside its own hints, all of them the same.
+_TRIED = (4, 8, 6, 16, 32, 64, 224, 2, 3, 1)
+
+
+def _compare(target: Target, read: CheckedPython, machine: Any, function: Any, weights: Mapping[str, Any]) -> None:
+    """What was read is made to say which shapes fit; before it is taken for the code it has to give the same numbers."""
+    trace = read.trace
+    assert trace is not None
+    given, wanted = _ran(target, read)
+    known = {**weights, **{made: given[trace.variables[made]] for made in (i.name for i in trace.inputs)}}
+    try:
+        found = machine.call("main", [known[p.name] for p in function.params])
+    except ShapeError as problem:
+        raise RxError(problem.diagnostic) from None
+    parts = found if isinstance(found, tuple) else (found,)
+    is_same = len(parts) == len(wanted) and all(map(_is_near, parts, wanted))
+    if not is_same:
+        raise RxError(
+            error(codes.E253, "what is read of this code has its shapes, but gives other numbers than it", NOWHERE)
+        )
+
+
+def _ran(target: Target, read: CheckedPython) -> tuple[dict[str, Any], list[Any]]:
+    """What the code is given and gives at sizes that its contract takes."""
+    assert read.trace is not None
+    asked = [c.condition for c in read.contract.conditions] if read.contract is not None else []
+    points = [dict(read.trace.hints), *(dict.fromkeys(read.trace.hints, n) for n in _TRIED)]
+    said = "its contract takes none of those"
+    for point in points:
+        if any(holds_at(text, point) is False for text in asked):
+            continue
+        problem = raised(target, point)
+        if problem is None:
+            return ran(target, point)
+        said = problem.said
+    raise RxError(
+        error(codes.E253, f"the code was run at no sizes that are tried, to compare numbers: {said}", NOWHERE)
+    )
+
+
+def _is_near(one: Any, other: Any) -> bool:
+    """Within 1e-4 of the largest element."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if not other.size or other.dtype.kind not in "fc":
+        return bool((one == other).all())
+    most = abs(other).max()
+    return bool((abs(one - other) <= 1e-4 * max(most, 1e-3)).all())
+
+
+def _data(own: Any) -> Any:
+    """The data of a tensor of the code's; None for what has none."""
     return None if own is None or own.is_meta else own.detach().cpu().resolve_conj().numpy()
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.utils import _pytree as trees
 
 from ...lang.node import Node
 from .arguments import Declared, rebuilt
@@ -34,6 +35,37 @@ def raised(target: Target, sizes: Mapping[str, int]) -> Raised | None:
         name, said = type(problem).__name__, brief(problem)
         return Raised(f"{name}: {said}" if said else name, of_traceback(problem))
     return None
+
+
+def ran(target: Target, sizes: Mapping[str, int]) -> tuple[dict[str, Any], list[Any]]:
+    """What the code is given and gives at some sizes, as arrays: each input by its name in the trace. Raises what it raises."""
+    generator = torch.Generator().manual_seed(1)
+
+    def drawn(value: Any) -> Any:
+        own = _data(value, sizes)
+        if isinstance(value, Declared) and isinstance(own, torch.Tensor) and not own.dtype.is_floating_point:
+            return torch.randint(0, 2, own.shape, generator=generator).to(own.dtype)
+        if isinstance(value, dict):
+            return {k: drawn(v) for k, v in value.items()}
+        return rebuilt(value, list(map(drawn, value))) if isinstance(value, list | tuple) else own
+
+    args = {name: drawn(value) for name, value in target.args.items()}
+    given = {name: own for argument, value in args.items() for name, own in _named(argument, value)}
+    ahead = [args.pop(name) for name in target.ahead]
+    with own_output(), torch.no_grad():
+        found = staying(target.code)(*ahead, **args)
+    made = [one.cpu().numpy() for one in trees.tree_leaves(found) if isinstance(one, torch.Tensor)]
+    return {name: own.numpy() for name, own in given.items()}, made
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The tensors in an argument, as the trace calls them."""
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif isinstance(value, dict | list | tuple):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in parts:
+            yield from _named(f"{name}_{key}", part)
 
 
 def _data(value: Any, sizes: Mapping[str, int]) -> Any:

@@ -197,11 +197,17 @@ def converted(tracer: Tracer, x: Value, *args: Any, **named: Any) -> Value:
 
 @row("torch.layer_norm")
 def layer_norm(
-    tracer: Tracer, input: Value, normalized_shape: Any, weight: Value | None = None, bias: Value | None = None, *_: Any
-) -> Value:
+    tracer: Tracer, input: Value, normalized_shape: Any, weight: Value | None = None, bias: Value | None = None,
+    eps: float = 1e-5, *_: Any,
+) -> Value:  # fmt: skip
     shape, calls = tuple(normalized_shape), tracer.calls
     scale = weight if weight is not None else calls.call("ones", shape, dtype=input.dtype)
-    return calls.call("layer_norm", input, scale, bias=bias, axis=-len(shape))
+    return calls.call("layer_norm", input, scale, bias=bias, axis=-len(shape), **other_than(1e-5, eps))
+
+
+def other_than(default: float, eps: float) -> dict[str, float]:
+    """The argument of a norm, where it is not the primitive's own."""
+    return {} if eps == default else {"epsilon": float(eps)}
 
 
 @row("torch.arange")

@@ -6,7 +6,9 @@ import math
 from functools import partial
 from typing import Any
 
-from .rows import same, sliced, word
+import torch
+
+from .rows import other_than, same, sliced, word
 from .rows_of_shapes import equal, need, of_shape
 from .sizes import expr_of
 from .trace import NoRow, Tracer
@@ -143,40 +145,41 @@ def ones(tracer: Tracer, x: Value, *shape: Any) -> Value:
 @word
 def batch_normed(
     tracer: Tracer, x: Value, mean: Value | None, variance: Value | None, weight: Value | None, bias: Value | None,
-    training: bool,
+    training: bool, eps: float,
 ) -> Value:  # fmt: skip
     if x.rank < 2:
         raise NoRow
     if training:
         more_than_one(tracer, (x.shape[0], *x.shape[2:]))
     given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias, mean, variance)]
-    return tracer.calls.call("batch_normalization", x, *given)
+    return tracer.calls.call("batch_normalization", x, *given, **other_than(1e-5, eps))
 
 
 @word
-def instance_normed(tracer: Tracer, x: Value, weight: Value | None, bias: Value | None, own: bool) -> Value:
+def instance_normed(tracer: Tracer, x: Value, weight: Value | None, bias: Value | None, own: bool, eps: float) -> Value:
     if x.rank < 3:
         raise NoRow
     if own:
         more_than_one(tracer, x.shape[2:])
     given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias)]
-    return tracer.calls.call("instance_normalization", x, *given)
+    return tracer.calls.call("instance_normalization", x, *given, **other_than(1e-5, eps))
 
 
 @word
-def group_normed(tracer: Tracer, x: Value, groups: int, weight: Value | None, bias: Value | None) -> Value:
+def group_normed(tracer: Tracer, x: Value, groups: int, weight: Value | None, bias: Value | None, eps: float) -> Value:
     if x.rank < 2:
         raise NoRow
     more_than_one(tracer, (x.shape[0] * x.shape[1] // groups, *x.shape[2:]))
     given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias)]
-    return tracer.calls.call("group_normalization", x, *given, groups)
+    return tracer.calls.call("group_normalization", x, *given, groups, **other_than(1e-5, eps))
 
 
 @word
-def rms_normed(tracer: Tracer, x: Value, shape: Any, weight: Value | None) -> Value:
+def rms_normed(tracer: Tracer, x: Value, shape: Any, weight: Value | None, eps: float | None) -> Value:
     scale = weight if weight is not None else ones(tracer, x, *shape)
     of_shape(tracer, scale, shape)
-    return tracer.calls.call("rms_norm", x, scale, axis=-len(shape))
+    least = torch.finfo(x.dtype).eps if eps is None else eps
+    return tracer.calls.call("rms_norm", x, scale, axis=-len(shape), **other_than(1e-6, least))
 
 
 # Attention and recurrent layers

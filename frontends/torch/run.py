@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...lang.node import Node
 from .places import PythonPlace
@@ -78,6 +79,8 @@ class Trace(Node):
     # The types of the names in the text, and the calls of modules, as steps count them.
     types: Mapping[str, str] = {}
     calls: tuple[ModuleCall, ...] = ()
+    # The data of what the code makes itself, by its name in the text.
+    held: Mapping[str, Any] = {}
 
 
 def brief(problem: BaseException) -> str:

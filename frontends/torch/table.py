@@ -165,8 +165,8 @@ F.avg_pool2d | input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
 F.avg_pool3d | input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, *_, **__ |
     averaged(3, input, kernel_size, stride, padding, ceil_mode)
 F.batch_norm | input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05 |
-    batch_normed(input, running_mean, running_var, weight, bias, training)
-F.group_norm | input, num_groups, weight=None, bias=None, eps=1e-05 | group_normed(input, num_groups, weight, bias)
+    batch_normed(input, running_mean, running_var, weight, bias, training, eps)
+F.group_norm | input, num_groups, weight=None, bias=None, eps=1e-05 | group_normed(input, num_groups, weight, bias, eps)
 F.cross_entropy | input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
     label_smoothing=0.0 | cross_entropy(input, target, weight, reduction)
 F.mse_loss | input, target, *_, reduction="mean", **__ | reduced(square(subtract(*same(input, target))), reduction)
@@ -330,8 +330,8 @@ F.conv_transpose2d | input, weight, bias=None, stride=1, padding=0, output_paddi
 F.conv_transpose3d | input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1 |
     transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 F.instance_norm | input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
-    momentum=0.1, eps=1e-05 | instance_normed(input, weight, bias, use_input_stats)
-torch.rms_norm F.rms_norm | input, normalized_shape, weight=None, eps=None | rms_normed(input, normalized_shape, weight)
+    momentum=0.1, eps=1e-05 | instance_normed(input, weight, bias, use_input_stats, eps)
+torch.rms_norm F.rms_norm | input, normalized_shape, weight=None, eps=None | rms_normed(input, normalized_shape, weight, eps)
 F.adaptive_avg_pool1d | input, output_size | adaptive(1, adaptive_average_pool, input, output_size)
 F.adaptive_avg_pool2d | input, output_size | adaptive(2, adaptive_average_pool, input, output_size)
 F.adaptive_avg_pool3d | input, output_size | adaptive(3, adaptive_average_pool, input, output_size)

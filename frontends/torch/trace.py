@@ -65,7 +65,7 @@ class Tracer(TorchFunctionMode):
         self.weights: dict[tuple[int, int], Value] = {}
         self.kept: list[torch.Tensor] = []  # so that no id is used twice
         self.weight_types: dict[str, str] = {}
-        self.weight_names: dict[str, str] = {}
+        self.weight_names, self.held = dict[str, str](), dict[str, torch.Tensor]()
         self.variables: dict[str, str] = {}
         self.fixed: dict[str, tuple[int, ...]] = {}
         self.supposed: list[Unruled] = []
@@ -110,7 +110,7 @@ class Tracer(TorchFunctionMode):
         name = self.names.value(original or f"constant_{len(self.weight_names) + 1}")
         self.fixed[name] = shape
         self.types[name] = self.weight_types[name] = _type(map(str, shape), dtype)
-        self.weight_names[name] = original or "a constant"
+        self.weight_names[name], self.held[name] = original or "a constant", tensor
         return self._known(tensor, Value(name, TensorInfo(shape, DTYPES[dtype]), is_name=True, is_weight=True))
 
     def _known(self, tensor: torch.Tensor, value: Value) -> Value:
@@ -462,7 +462,7 @@ class Tracer(TorchFunctionMode):
             text, steps, tuple(self.inputs), self.weight_names, self.variables, tuple(v.text for v in values),
             tuple(self.supposed), tuple(dict.fromkeys(self.open_data)), tuple(self.facts), stopped, self.hints, self.fixed,
             tuple(tuple(map(self.sizes.text, v.shape)) for v in values),
-            tuple(tuple(map(hint_of, v.shape)) for v in values), self.types, tuple(self.module_calls),
+            tuple(tuple(map(hint_of, v.shape)) for v in values), self.types, tuple(self.module_calls), self.held,
         )  # fmt: skip
 
 

@@ -313,11 +313,15 @@ class SymbolicCtx(PartialCtx):
         self.asked: list[Truth] = []
 
     def require(self, asked: Requirement, cond: Any = None) -> None:
-        holds = condition(asked, self) if cond is None else cond
+        try:
+            holds = condition(asked, self) if cond is None else cond
+        except LookupError:  # nothing that its quantities say
+            holds = None
         if isinstance(holds, Truth):
             self.asked.append(holds)
+        elif holds is None:
+            self.sure = False
         else:
-            self.sure = self.sure and holds is not None
             super().require(asked, holds)
 
     def decide(self, cond: Any) -> Any:
