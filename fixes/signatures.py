@@ -124,7 +124,10 @@ class _Search:
 
 
 def _of_file(checked: Checked, name: str) -> list[Demands]:
-    return [d for d in checked.demands if d.place is not NOWHERE and d.place.source.name == name]
+    """Not of gradients, whose signatures follow from those that they are of."""
+    derived = {f"@{g.name}" for g in checked.program.gradients}
+    found = (d for d in checked.demands if d.name not in derived and d.place is not NOWHERE)
+    return [d for d in found if d.place.source.name == name]
 
 
 def _errors(report: Report) -> int:

@@ -48,7 +48,8 @@ def fine(text: str) -> core.Program:
 
 def without_signatures(program: core.Program) -> core.Program:
     """`signature` is the sweet one: text that is in core form already has it no more."""
-    return replace(program, functions=tuple(replace(f, signature="") for f in program.functions))
+    functions = tuple(replace(f, signature="") for f in program.functions)
+    return replace(program, functions=functions, gradients=())  # which are functions by then
 
 
 def assertions(function: core.Function) -> list[str]:

@@ -249,7 +249,7 @@ async def test_a_size_is_never_renamed_into_a_clash(client: Client, name: str) -
     client.open("rows.rx", ROWS)
     params = lsp.RenameParams(client.document("rows.rx"), at(ROWS, "n, m"), name)
     with pytest.raises(
-        Exception, match=r"something else|cannot be a name|cannot stand|would be said|stands for what nothing uses"
+        Exception, match=r"something else|cannot be a name|cannot stand|would be said|marks a value that nothing uses"
     ):
         await client.client.text_document_rename_async(params)
 

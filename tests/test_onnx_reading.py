@@ -150,7 +150,7 @@ def test_each_contradiction_has_its_sentence(tmp_path: Path) -> None:
         "node A (Add), input 0 reads `z`, which node B (Add) gives only afterwards": model_of(
             node("A", "z x", "y"), node("B", "x x", "z")
         ),
-        "node A (Add), input 1 reads `z`, which depends on itself, as node B (Add) needs what it gives": model_of(
+        "node A (Add), input 1 reads `z`, which depends on itself, as node B (Add) needs its output": model_of(
             node("A", "x z", "y"), node("B", "y x", "z")
         ),
         "node A (Add), input 1 reads `y`, which depends on itself": model_of(node("A", "x y", "y")),

@@ -212,7 +212,7 @@ def test_entry_checks_count_only_while_they_are_asked_to() -> None:
         own = {r: c for r, c in counts.rows().items() if r.function == "third" and r.text == "n * 3"}
         assert list(own.values()) == [(4, 1)]
         assert any(failed for r, (_, failed) in counts.rows().items() if "result" in r.message)
-        assert next(lines(counts.rows())).startswith(f"{len(counts.rows())} checks at ")
+        assert next(lines(counts.rows())).startswith(f"{len(counts.rows())} checks in ")
     finally:
         counts.end()
     assert entry_check.__code__.co_code == before

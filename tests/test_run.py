@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from rxlang import api
+from rxlang.python import api
 from rxlang.cli.main import invoke
 from rxlang.interp.files import ValueProblem, read_array
 from rxlang.interp.values import parse_value

@@ -578,7 +578,7 @@ def _round(number: int, count: int, *others: str) -> Corpus:
 CORPORA = {
     "own": Corpus(ROOT / "tests" / "data" / "mistakes.jsonl", (
         *_all_of("tests/data/architectures"),
-        *_below("examples", "decoder/decoder search/search train/train unet/unet"),
+        *_below("examples", "decoder/decoder search/search unet/unet"),
         *_below("tests/programs", "beam_step cross_attention gpt_loss graph_convolution greedy_decoding"),
         *_below("tests/programs", "lstm_by_cell mixture_of_experts rnnt_joint state_space wavenet"),
     ), 160, 0),

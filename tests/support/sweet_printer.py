@@ -24,6 +24,9 @@ def print_item(item: sweet.Item) -> str:
             return f"import {print_expr(item.path)}{alias}"
         case sweet.FnDecl():
             return _function(item)
+        case sweet.Gradient():
+            wrt = ", ".join(name.name for name in item.wrt)
+            return f"@{item.name.name} = {item.kind} @{item.of.name} wrt {wrt}"
         case sweet.Const():
             annotation = f" : {print_type(item.type)}" if item.type else ""
             return f"const {item.name.name}{annotation} = {print_expr(item.value)}"
