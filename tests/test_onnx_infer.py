@@ -16,8 +16,8 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang.frontends.onnx.names import RESERVED  # noqa: E402
 from rxlang.frontends.onnx.operators import registry  # noqa: E402
-from rxlang.python import onnx as rx_onnx  # noqa: E402
 from rxlang.model.check import check_model  # noqa: E402
+from rxlang.python import onnx as rx_onnx  # noqa: E402
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 Shape = list[int | str | None]

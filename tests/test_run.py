@@ -11,10 +11,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from rxlang.python import api
 from rxlang.cli.main import invoke
 from rxlang.interp.files import ValueProblem, read_array
 from rxlang.interp.values import parse_value
+from rxlang.python import api
 from support import fuzz
 
 FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {
