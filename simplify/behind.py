@@ -15,7 +15,7 @@ from .messages.claims import endless
 from .opaque import Carried
 from .solver.conditions import any_of, eq, ge, le, negate
 from .solver.sizes import only_var
-from .solver.terms import Size, ceildiv, over, smax
+from .solver.terms import Size, over, smax
 from .stacks import Shared, Stacks
 from .turns import assertion, at
 from .visitor import Part, Visitor
@@ -90,7 +90,7 @@ class BehindLoop(Part):
 
     def _most(self, turns: Turns) -> Size:
         """How many turns a range has."""
-        found = ceildiv(turns.stop - turns.start, turns.step)
+        found = turns.count
         return found if self.prover.decide(ge(found, 0)) is True else smax(0, found)
 
     def _ended(self, loop: core.Loop, turns: Turns, count: Size, env: Env) -> None:

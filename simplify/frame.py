@@ -12,7 +12,7 @@ from ..lang.source import Span
 from .known.finding import Finding
 from .known.naming import Names
 from .solver.conditions import Cond
-from .solver.terms import Size
+from .solver.terms import Size, ceildiv
 
 
 class Temporaries:
@@ -81,6 +81,11 @@ class Turns(Node):
     stop: Size
     step: Size
     index: Size
+
+    @property
+    def count(self) -> Size:
+        """How many there are, where the range does not go backwards."""
+        return ceildiv(self.stop - self.start, self.step)
 
 
 class Frame(Node):

@@ -14,7 +14,7 @@ from .messages.claims import Claim
 from .opaque import Carried, may_hold, no_holder
 from .solver.conditions import Cond, all_of, eq, ge, lt
 from .solver.rendering import render
-from .solver.terms import Size, ceildiv, mod, over
+from .solver.terms import Size, mod, over
 from .visitor import Part, Visitor
 
 
@@ -170,6 +170,6 @@ def _ends(loop: core.Loop, turns: Turns) -> tuple[tuple[str, Size], ...]:
     """The index in the first turn and in the last, where each of them comes if there is a turn, with how that is said."""
     if loop.index is None or loop.cond is not None:
         return ()
-    last = turns.start + (ceildiv(turns.stop - turns.start, turns.step) - 1) * turns.step
+    last = turns.start + (turns.count - 1) * turns.step
     ends = (("first", turns.start), ("last", last))
     return tuple((f"in the {which} turn, where {loop.index} is {render(size)}", size) for which, size in ends)
