@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
-from .cells import shown
+from .cells import ELLIPSIS, columns, ends, shown
 from .checked import Counts
 from .diagnostics import Diagnostic
+
+# So wide is the line at most, where a long path can be shown by its end; so much of its end stays.
+_WIDTH, _LEAST = 120, 24
 
 
 def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnostics: Sequence[Diagnostic]) -> str:
@@ -16,7 +20,6 @@ def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnost
     """
     if rejected and counts is not None and not counts.total:
         counts = None
-    subject = shown(names[0]) if len(names) == 1 else plural(len(names), "file")
     verdict = "ok" if not rejected else "rejected" if len(names) == 1 else f"{rejected} rejected"
     assertions = "" if counts is None else f": {_assertions(counts)}"
     severities = [d.severity for d in diagnostics]
@@ -26,7 +29,15 @@ def summary(names: Sequence[str], rejected: int, counts: Counts | None, diagnost
         said = "nearly certain to be a mistake" if chances == 1 else "nearly certain to be mistakes"
         problems.append(f"{chances} of them {said}" if severities.count("warning") > 1 else said)
     ending = f"{':' if counts is None else ';'} {', '.join(problems)}" if problems else ""
-    return f"{subject}: {verdict}{assertions}{ending}"
+    verdicts = f": {verdict}{assertions}{ending}"
+    return f"{_end(names[0], _WIDTH - columns(verdicts)) if len(names) == 1 else plural(len(names), 'file')}{verdicts}"
+
+
+def _end(name: str, room: int) -> str:
+    """The end of a name that is too long for so many columns."""
+    name, kept = shown(name), max(room, _LEAST)
+    before = ends(name, 0)
+    return name if before[-1] <= kept else ELLIPSIS + name[bisect_left(before, before[-1] - kept + 1) :]
 
 
 def _assertions(counts: Counts) -> str:

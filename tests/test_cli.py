@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 from rxlang.cli import files, terminal
 from rxlang.cli.main import COMMANDS, invoke
+from rxlang.lang.cells import columns
 from rxlang.lang.checked import Counts
 from rxlang.lang.diagnostics import error, warning
 from rxlang.lang.files import MAX_TEXT
@@ -344,6 +345,16 @@ def test_the_summary_is_one_sentence(
     names: list[str], rejected: int, counts: Counts | None, severities: list[str], expected: str
 ) -> None:
     assert summary(names, rejected, counts, map(diagnostic, severities)) == expected
+
+
+@pytest.mark.parametrize("letter", ["m", "ж", "模"])
+def test_a_summary_of_a_long_path_shows_its_end_and_is_at_most_120_columns_wide(letter: str) -> None:
+    path = f"models/{letter * 70}/of/the/last/run/{letter * 30}.onnx"
+    line = summary([path], 0, Counts(120, 100, 0, 10, 10), ())
+    name, said = line.split(": ", 1)
+    assert said == "ok: 100 proved, 10 checked at run time, 10 checked on entry"
+    assert columns(line) <= 120 < columns(line) + columns(letter) + 1
+    assert name.startswith("…") and path.endswith(name[1:])
 
 
 # Colour
