@@ -31,15 +31,15 @@ TORCH := .venv-torch
 test-torch: $(INSTALLED)
 	@test -x $(TORCH)/bin/python || $(BIN)/python -m venv $(TORCH)
 	@$(TORCH)/bin/python -m pip install -q -e '.[dev,torch]' jaxtyping
-	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/test_torch*.py tests/test_engines_torch.py tests/test_docs.py -k "torch or engines or python-models or README or existing-project"
+	@$(TORCH)/bin/python -m pytest -q -n $(JOBS) tests/frontends/torch tests/docs/test_torch_functions.py tests/interp/engines/test_torch_modules.py tests/docs/test_pages.py -k "torch or engines or python-models or README or existing-project"
 
 # The primitives on every engine that is installed, all examples there, and random programs.
 test-engines: $(INSTALLED)
-	@RX_FUZZ=$(RX_FUZZ) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/test_engines*.py
+	@RX_FUZZ=$(RX_FUZZ) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/interp/engines
 
 # Every test of a family of random programs, and at the end a table of what was tried and what was wrong.
 fuzz: $(INSTALLED)
-	@RX_FUZZ=$(RX_FUZZ) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $$(grep -l 'import.* fuzz' tests/test_*.py)
+	@RX_FUZZ=$(RX_FUZZ) $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $$(grep -rl "import.* fuzz" tests --include="test_*.py")
 
 format: $(INSTALLED)
 	@$(BIN)/ruff check --fix .

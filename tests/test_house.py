@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from rxlang.lang.codes import CODES
 from rxlang.ops import registry
+from support.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 LAYERS = {
     "grammar": 0,
     "lang": 1,

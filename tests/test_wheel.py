@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from support.places import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "examples", "benchmarks")
 
 FF = """@ff = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m], int32) {

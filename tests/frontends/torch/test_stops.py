@@ -1,0 +1,99 @@
+"""Where a trace stops: a mistake of the code's at its line, or code that cannot be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.torch_cases import checked, command, needs_torch
+
+CODE = """
+import torch
+import torch.nn.functional as F
+
+class Large(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Linear(512, 512)
+
+    def forward(self, x):
+        return F.binary_cross_entropy(self.up(x).sigmoid(), x[0])
+
+def a_loss(x):
+    return F.binary_cross_entropy(x.sigmoid(), x[0])
+
+def of_no_name(x):
+    return x.fooo
+
+def no_tensor(x):
+    return torch.cat([x, 3])
+
+def wrong_out(x):
+    y = torch.zeros(3, 4, dtype=torch.int32)
+    torch.matmul(x, x.T, out=y)
+    return y
+
+def into(x):
+    y = x.new_zeros(x.shape)
+    torch.add(x, x, out=y)
+    return y
+
+def data(x):
+    return torch.tensor(x.tolist())
+
+def pointer(x):
+    return x + x.data_ptr() % 2
+"""
+MISTAKES = {
+    "a_loss": "Using a target size", "of_no_name": "no attribute 'fooo'", "no_tensor": "expected Tensor as element 1",
+    "wrong_out": "Expected out tensor to have dtype float",
+}  # fmt: skip
+UNREAD = {"into": "`out=` are not followed", "data": "tolist", "pointer": "data_ptr"}
+
+
+def line(name: str) -> int:
+    """The line that a function of the code fails at."""
+    body = CODE[CODE.index(f"def {name}(") :].split("\n\n")[0]
+    last = body.splitlines()[-1] if "return y" not in body else body.splitlines()[-2]
+    return CODE[: CODE.index(last)].count("\n") + 1
+
+
+@needs_torch
+@pytest.mark.parametrize("name", MISTAKES)
+def test_what_raises_with_all_numbers_is_a_mistake_at_its_line(name: str, tmp_path: Path) -> None:
+    (tmp_path / "stops.py").write_text(CODE)
+    found = checked(tmp_path, f"stops.py:{name}", "x=float32[a, c]")
+    [said] = [d for d in found.report.diagnostics if d.severity == "error"]
+    assert (said.code, said.span.line) == ("E318", line(name)) and MISTAKES[name] in said.message
+    assert not found.is_unread
+
+
+@needs_torch
+def test_weights_without_data_are_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / "stops.py").write_text(CODE)
+    found = checked(tmp_path, "stops.py:Large", "x=float32[a, 512]")
+    assert found.trace is not None and not found.is_unread
+    assert [(d.code, d.span.source.line(d.span.line).strip()) for d in found.report.diagnostics] == [
+        ("E318", "return F.binary_cross_entropy(self.up(x).sigmoid(), x[0])")
+    ]
+
+
+@needs_torch
+@pytest.mark.parametrize("name", UNREAD)
+def test_what_runs_with_numbers_cannot_be_read(name: str, tmp_path: Path) -> None:
+    (tmp_path / "stops.py").write_text(CODE)
+    found = checked(tmp_path, f"stops.py:{name}", "x=float32[a, c]")
+    [said] = [d for d in found.report.diagnostics if d.severity == "error"]
+    assert (said.code, said.span.line) == ("E252", line(name)) and UNREAD[name] in said.message
+    assert found.is_unread and any("it runs with a = " in n for n in said.notes) and "frame #" not in said.message
+
+
+@needs_torch
+def test_the_exit_status_tells_them_apart(tmp_path: Path) -> None:
+    (tmp_path / "stops.py").write_text(CODE)
+    asked = ("--arg", "x=float32[a, c]")
+    assert command(tmp_path, "check", "stops.py:a_loss", *asked).returncode == 1
+    done = command(tmp_path, "check", "stops.py:into", *asked, "--format", "json")
+    assert done.returncode == 2 and json.loads(done.stdout)["diagnostics"][0]["code"] == "E252"
+    assert command(tmp_path, "infer", "stops.py:into", *asked).returncode == 2

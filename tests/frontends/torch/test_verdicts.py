@@ -1,0 +1,302 @@
+"""Which conditions of PyTorch code are errors, warnings, or its contract: by where the other number comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.torch_cases import checked, conditions, lines, needs_torch
+
+CODE = """
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(784, 10)
+        self.table = nn.Parameter(torch.zeros(1, 16, 8))
+        self.register_buffer("mask", torch.zeros(12, 12))
+
+class Flattened(Head):
+    def forward(self, x):
+        return self.out(x.flatten(1))
+
+class Viewed(Head):
+    def forward(self, x):
+        return self.out(x.view(x.shape[0], 784))
+
+class Batch(Head):
+    def forward(self, x):
+        return x.view(4, x.shape[1], 8)
+
+class OpenBatch(Head):
+    def forward(self, x):
+        x = x.view(4, -1)
+        return self.out(x)
+
+class OpenRows(Head):
+    def forward(self, x):
+        return self.out(x.view(-1, 784))
+
+class OpenHeads(Head):
+    def forward(self, x):
+        y = x.view(x.shape[0], x.shape[1], 8, -1).transpose(1, 2)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+class Table(Head):
+    def forward(self, x):
+        return x + self.table
+
+class CutTable(Head):
+    def forward(self, x):
+        return x + self.table[:, :x.shape[1]]
+
+class CutByBatch(Head):
+    def forward(self, x):
+        return x + self.table[:, :x.shape[0]]
+
+class Mask(Head):
+    def forward(self, x):
+        return x @ x.transpose(1, 2) + self.mask
+
+class Made(nn.Module):
+    def forward(self, x):
+        return x @ x.transpose(1, 2) + torch.ones(x.shape[0], x.shape[1]).tril()
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.along = nn.Conv1d(16, 4, 3, padding=1)
+        self.mix = nn.Linear(16, 16)
+        self.out = nn.Linear(32, 4)
+
+class NotMoved(Words):
+    def forward(self, x):
+        return self.along(x)
+
+class Mixed(Words):
+    def forward(self, x):
+        return self.mix(x.transpose(1, 2)).transpose(1, 2)
+
+class Flat(Words):
+    def forward(self, x):
+        return self.out(x.flatten(1))
+
+class Skip(Words):
+    def forward(self, x):
+        return x + x[:, ::4]
+
+class Halved(Words):
+    def forward(self, x):
+        return x + x[:, :24]
+
+class Replaced(Words):
+    def forward(self, x):
+        b, h, w = x.shape
+        return x.reshape(4, h // 2, 2, w // 2, 2)
+
+class Uneven(Words):
+    def forward(self, x):
+        return x.reshape(-1, 3, 5)
+
+class Even(Words):
+    def forward(self, x):
+        return x.reshape(-1, 4, 16)
+
+def targets(x, y):
+    return ((x - y) ** 2).mean()
+
+def scores(x):
+    return x @ x
+
+def stated(x):
+    assert x.shape[1] == 8
+    return x @ x
+
+def half(x):
+    both = torch.cat([x, x], dim=1)
+    return (both @ both.mT).masked_fill(torch.eye(x.shape[1], dtype=torch.bool), 0.0)
+
+def two_at_once(x):
+    return x + torch.zeros(x.shape[1], x.shape[0])
+
+def twice(x, y):
+    a = x @ x
+    return a, y @ y
+"""
+X = "x=float32[b, t, 8]"
+VERDICTS: dict[str, tuple[list[str], list[str], set[str]]] = {
+    "Flattened": (["x=float32[b, 1, h, w]"], [], {"h * w == 784"}),
+    "Viewed": (["x=float32[b, 1, h, w]"], [], {"h * w == 784 || b == 0"}),
+    "Batch": ([X], ["error"], set()),
+    "OpenBatch": (["x=float32[b, 784]"], ["error"], set()),
+    "OpenRows": (["x=float32[b, 1, h, w]"], [], {"b * h * w % 784 == 0"}),
+    "OpenHeads": (["x=float32[b, t, d]"], [], {"d % 8 == 0", "d // 8 == 98", "b >= 1", "t >= 1"}),
+    "Table": ([X], [], {"t == 1 || t == 16"}),
+    "CutTable": ([X], [], {"t <= 16"}),
+    "CutByBatch": ([X], ["error"], set()),
+    "Mask": ([X], [], {"t == 1 || t == 12"}),
+    "Made": ([X], ["error"], set()),
+    "NotMoved": (["x=float32[b, t, 16]"], ["warning"], {"t == 16"}),
+    "Mixed": (["x=float32[b, t, 16]"], [], {"t == 16"}),
+    "Flat": (["x=float32[b, t, 16]"], [], {"t == 2"}),
+    "Skip": ([X], ["error"], set()),
+    "Halved": ([X], ["error"], set()),
+    "Replaced": (["x=float32[b, h, w]"], ["error"], set()),
+    "Uneven": (["x=float32[b, t, 16]"], ["warning"], {"b * t % 15 == 0"}),
+    "Even": (["x=float32[b, t, 16]"], [], {"b * t % 4 == 0"}),
+    "targets": (["x=float32[a, 8]", "y=float32[c, 8]"], ["warning"], {"a == c || a == 1 || c == 1"}),
+    "scores": ([X], ["error"], set()),
+    "stated": ([X], [], {"t == 8"}),
+    "half": ([X], ["error"], set()),
+    "two_at_once": ([X], ["error"], set()),
+    "twice": ([X, "y=float32[b, t, 9]"], ["error", "error"], set()),
+}
+
+
+@needs_torch
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_verdict_is_by_the_origin_of_the_other_number(name: str, tmp_path: Path) -> None:
+    (tmp_path / "verdicts.py").write_text(CODE)
+    arguments, severities, wanted = VERDICTS[name]
+    found = checked(tmp_path, f"verdicts.py:{name}", *arguments)
+    assert [d.severity for d in found.report.diagnostics if d.severity != "note"] == severities
+    if "error" not in severities:
+        assert conditions(found) == wanted
+    else:
+        assert lines(found)
+
+
+@needs_torch
+def test_a_number_in_a_view_is_told_at_the_view(tmp_path: Path) -> None:
+    (tmp_path / "verdicts.py").write_text(CODE)
+    found = checked(tmp_path, "verdicts.py:OpenBatch", "x=float32[b, 784]")
+    (said,) = found.report.diagnostics
+    assert said.message == "Tensor.view writes a number for `b`: holds only if b == 4"
+    assert said.span.text == "x.view(4, -1)"
+
+
+IN_PLACE = """
+import torch
+
+def untouched(x):
+    return x[torch.zeros(3, dtype=torch.int64)]
+
+def a_constant(x):
+    i = torch.zeros(3, dtype=torch.int64)
+    y = x[i]
+    i += 5
+    return y, x[i]
+
+def data_in_a_constant(x):
+    i = torch.zeros(3, dtype=torch.int64)
+    i[0] = x.sum().long()
+    return x[i]
+
+def through_a_view(x):
+    i = torch.zeros(x.shape[0], dtype=torch.int64)
+    v = i[:2]
+    v += 5
+    return x[i]
+
+def into(x):
+    y = torch.zeros(x.shape[0])
+    torch.add(x, x, out=y)
+    return y
+"""
+
+
+@needs_torch
+def test_what_is_written_in_place_is_not_what_it_was(tmp_path: Path) -> None:
+    (tmp_path / "places.py").write_text(IN_PLACE)
+    found = {
+        n: checked(tmp_path, f"places.py:{n}", "x=float32[b]") for n in ("untouched", "a_constant", "through_a_view")
+    }
+    assert conditions(found["untouched"]) == {"b >= 1"}
+    assert conditions(found["a_constant"]) == {"b >= 6"}
+    text = found["through_a_view"].trace.text
+    assert "@take(x, i," not in text and "@number()" in text
+    assert "@take(x, tensor(" not in checked(tmp_path, "places.py:data_in_a_constant", "x=float32[b]").trace.text
+
+
+@needs_torch
+def test_what_is_written_into_out_is_refused_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "places.py").write_text(IN_PLACE)
+    assert lines(checked(tmp_path, "places.py:into", "x=float32[b]")) == [26]
+
+
+STRICT = """
+import torch
+
+TABLE = torch.zeros(16, 8)
+
+def stated(x):
+    assert x.shape[0] <= 8
+    return x
+
+def by_a_table(x):
+    return x + TABLE
+
+def by_another(x, y):
+    return x + y[: x.shape[0]]
+
+def free(x):
+    return x * 2
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("name", "args", "wanted"),
+    [
+        ("stated", ["x=float32[t, 8]"], []),
+        ("by_a_table", ["x=float32[t, 8]"], [11]),
+        ("by_another", ["x=float32[t, 8]", "y=float32[s, 8]"], [14]),
+        ("free", ["x=float32[t, 8]"], []),
+    ],
+)
+def test_strict_refuses_each_condition_that_the_code_does_not_state(
+    name: str, args: list[str], wanted: list[int], tmp_path: Path
+) -> None:
+    from rxlang.model.traced import check_python
+    from rxlang.simplify.known.outcome import Options
+
+    (tmp_path / "strictly.py").write_text(STRICT)
+    found = check_python(f"strictly.py:{name}", None, args, tmp_path, Options(strict=True))
+    assert sorted(set(lines(found, "error"))) == wanted
+
+
+WINDOWS = """
+import torch
+
+def windows(x):
+    return x[:, :, ::4, ::4].reshape(x.shape[0], 3, 2, 7, 2, 7)
+"""
+
+
+@needs_torch
+def test_windows_that_fill_a_picture_are_its_contract(tmp_path: Path) -> None:
+    (tmp_path / "windows.py").write_text(WINDOWS)
+    found = checked(tmp_path, "windows.py:windows", "x=float32[b, 3, h, h]")
+    assert lines(found, "error") == []
+
+
+SUPPOSED = """
+import torch
+
+def f(x):
+    y = torch.renorm(x, 2, 0, 1.0)
+    return y + x
+"""
+
+
+@needs_torch
+def test_what_rests_on_what_is_supposed_is_not_called_proved(tmp_path: Path) -> None:
+    from rxlang.model.traced import check_python
+
+    (tmp_path / "supposed.py").write_text(SUPPOSED)
+    found = check_python("supposed.py:f", None, ["x=float32[b, t]"], tmp_path)
+    counts = found.report.counts
+    assert counts.proved == 2  # the argument's rank and dtype
+    assert counts.total == counts.proved + counts.residual + counts.entry

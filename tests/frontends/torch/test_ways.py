@@ -1,0 +1,165 @@
+"""Branches of PyTorch code: the contract against what torch does at all sizes of a box."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.torch_cases import checked, holds, needs_torch
+
+CODE = """
+import torch
+
+def same_shapes(x):
+    return x * 2 if x.shape[1] > 4 else x + 1
+
+def raises_there(x):
+    if x.shape[1] > 4:
+        return torch.cat([x, x[:, :, None]])
+    return x
+
+def states(x):
+    assert x.shape[1] % 2 == 0, "even"
+    torch._check(x.shape[0] != 3)
+    if x.shape[0] == 5 or x.shape[1] > 6:
+        raise ValueError("no")
+    return x
+
+def squeezed(x):
+    return x.sum(1).squeeze() * 2
+
+def squeezed_wrongly(x):
+    return (x[:, None] * x[:, :, None]).squeeze().sum(2)
+
+def condition_there(x):
+    if x.shape[0] == 1:
+        return x.reshape(x.shape[0], -1, 2).flatten(1)
+    return x.reshape(-1).reshape(x.shape)
+
+def two_sizes(x):
+    if x.shape[0] == 2:
+        x = x + 1
+    if x.shape[1] < 3:
+        x = x * 2
+    return x @ x.transpose(0, 1)
+
+def fails_elsewhere(x):
+    if x.shape[1] < 3:
+        return x
+    return x.reshape(x.shape[0], x.shape[1] + 1)
+
+def unless(x, loose=False):
+    b, t = x.shape
+    if not loose and (t > 4 or b == 3):
+        raise ValueError("no")
+    return x
+
+def both(x):
+    if x.shape[0] > 5 and x.shape[1] > 6:
+        raise ValueError("no")
+    return x
+
+def between(x):
+    if 2 < x.shape[1] < 6:
+        raise ValueError("no")
+    return x
+
+def together(x):
+    y = x[:, 1:] if x.shape[0] < 3 else x
+    return y[:, 1:] @ x[:, 2:].T if x.shape[1] < 4 else x
+
+def only_there(x):
+    if x.shape[0] < 3:
+        if x.shape[1] > 20:
+            return x.sum(0)
+    return x
+
+def nested(x):
+    if x.shape[1] > 2:
+        if x.shape[1] > 5:
+            return x.relu()
+        return x.exp()
+    return x.tanh()
+"""
+FUNCTIONS = [
+    "same_shapes",
+    "raises_there",
+    "states",
+    "squeezed_wrongly",
+    "two_sizes",
+    "nested",
+    "fails_elsewhere",
+    "unless",
+]
+
+
+def _runs(code: Any, sizes: tuple[int, int]) -> bool:
+    import torch
+
+    try:
+        code(torch.ones(sizes))
+    except (RuntimeError, ValueError, AssertionError, IndexError):
+        return False
+    return True
+
+
+@needs_torch
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_contract_takes_what_torch_takes(name: str, tmp_path: Path) -> None:
+    (tmp_path / "ways.py").write_text(CODE)
+    scope: dict[str, Any] = {}
+    exec(CODE, scope)
+    found = checked(tmp_path, f"ways.py:{name}", "x=float32[b, t]")
+    for b, t in product(range(1, 8), range(1, 9)):
+        assert holds(found, {"b": b, "t": t}) == _runs(scope[name], (b, t)), (b, t)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["both", "between", "together", "only_there"])
+def test_what_is_said_of_the_sizes_that_take_a_way_is_what_torch_does(name: str, tmp_path: Path) -> None:
+    from rxlang.simplify.solver.numbers import holds_at
+
+    (tmp_path / "ways.py").write_text(CODE)
+    scope: dict[str, Any] = {}
+    exec(CODE, scope)
+    contract = checked(tmp_path, f"ways.py:{name}", "x=float32[b, t]").contract
+    for b, t in product(range(1, 8), [*range(1, 9), 21, 22]):
+        if all(holds_at(way, {"b": b, "t": t}) for way in contract.given):
+            told = all(holds_at(c.condition, {"b": b, "t": t}) for c in contract.conditions)
+            assert told == _runs(scope[name], (b, t)), (b, t)
+
+
+@needs_torch
+def test_what_was_not_run_of_several_sizes_is_listed() -> None:
+    from rxlang.frontends.torch.run import Step, Trace
+    from rxlang.model import ways
+
+    def run(sizes: Any, _: Any) -> Any:
+        step = Step("branch", "", None)
+        facts = tuple((f"{n} {'<=' if sizes[n] <= k else '>'} {k}", step) for n in sizes for k in (3, 6, 9))
+        return Trace("", {}, (), {}, {}, (), (), (), facts, None, sizes)
+
+    found = ways.ways(run, run({"h": 7, "w": 11}, frozenset()))
+    assert found.uncrossed is not None
+    assert ways.ways(run, run({"h": 7}, frozenset())).uncrossed is None
+
+
+@needs_torch
+def test_no_way_is_taken_beside_what_is_given(tmp_path: Path) -> None:
+    from rxlang.lang.given import read_given
+    from rxlang.model.traced import check_python
+    from rxlang.simplify.known.outcome import Options
+
+    (tmp_path / "ways.py").write_text(CODE)
+    options = Options(given=(read_given("@main: t >= 5"),))
+    found = check_python("ways.py:raises_there", None, ["x=float32[b, t]"], tmp_path, options)
+    assert found.contract is None
+
+
+@needs_torch
+def test_cases_are_told_as_the_way_taken(tmp_path: Path) -> None:
+    (tmp_path / "ways.py").write_text(CODE)
+    assert checked(tmp_path, "ways.py:squeezed", "x=float32[b, t]").contract.given == ("b != 1",)
+    assert checked(tmp_path, "ways.py:condition_there", "x=float32[b, t]").contract.given == ("b != 1",)
