@@ -19,6 +19,7 @@ from ..lang.node import Node, replace
 from ..lang.styled import Line, said
 from ..pipeline import Report
 from ..python.api import CheckError, Module, module_of
+from ..python.module import CallOptions
 from ..simplify.known.outcome import Options
 
 DEFAULT_NAME = "program"
@@ -80,7 +81,9 @@ def run_cell(line: str, text: str) -> Ran:
     if not report.ok:
         return Ran(asked.name, report, None)
     try:
-        return Ran(asked.name, report, module_of(report, Files(Path(), roots), asked.allow_extern, options))
+        return Ran(
+            asked.name, report, module_of(report, Files(Path(), roots), options, CallOptions(asked.allow_extern))
+        )
     except (CheckError, ShapeError) as problem:
         return Ran(asked.name, report, None, problem)
 

@@ -21,12 +21,12 @@ from ..lang.source import Source
 from ..lang.styled import Line
 from ..pipeline import Report
 from ..simplify.known.outcome import Options as CheckOptions
-from .module import Function, Module
+from .module import CallOptions, Function, Module
 from .residual import Check
 from .size import Size
 
 if TYPE_CHECKING:
-    from ..model.index_checks import IndexChecks  # few programs are models
+    from ..model.index_checks import IndexChecks
 
 PathText = str | PathLike[str]
 
@@ -92,7 +92,7 @@ def load(
     report = pipeline.check_bytes(data, str(place), place.parent, _paths(roots), options)
     entry_check = _entry_check(place) if data_checks and report.ok else None
     model = place if is_model(place.name) else None
-    return module_of(report, files, allow_extern, options, entry_check, like, copy, engine, device, model)
+    return module_of(report, files, options, CallOptions(allow_extern, like, copy, engine, device, entry_check, model))
 
 
 def _data(place: Path) -> bytes:
@@ -144,7 +144,7 @@ def loads(
     base = Path(filename).parent
     options = CheckOptions(strict, allow_empty, _conditions(given))
     report = pipeline.check_text(text, filename, base, _paths(roots), options)
-    return module_of(report, Files(base, _paths(roots)), allow_extern, options, None, like, copy, engine, device)
+    return module_of(report, Files(base, _paths(roots)), options, CallOptions(allow_extern, like, copy, engine, device))
 
 
 def check_source(
@@ -181,18 +181,7 @@ def _conditions(texts: Sequence[str]) -> tuple[Given, ...]:
         raise ValueError(str(problem)) from None
 
 
-def module_of(
-    report: Report,
-    files: Files,
-    allow_extern: bool,
-    options: CheckOptions,
-    entry_check: IndexChecks | None = None,
-    like: Any = None,
-    copy: bool = False,
-    engine: str = "numpy",
-    device: str | None = None,
-    model: Path | None = None,
-) -> Module:
+def module_of(report: Report, files: Files, options: CheckOptions, calls: CallOptions) -> Module:
     """What was checked, made callable; raises CheckError where it was rejected."""
     __tracebackhide__ = True
     if not report.ok or report.checked is None:
@@ -200,14 +189,14 @@ def module_of(
     if report.unmet:
         raise ValueError(f"given {report.unmet[0]!r}: no function of that name has such sizes")
     try:
-        module = Module(report.checked, files, allow_extern, entry_check, like, copy, engine, device, model)
+        module = Module(report.checked, files, calls)
     except RxError as problem:  # weights that are not there, or what an engine cannot run
         raise CheckError(problem.diagnostics) from None
 
     def further(source: Source, text: str) -> Module:
         whole = Source(source.name, f"{source.text.rstrip()}\n{text}\n")
         checked = pipeline.check_source(whole, files, files.roots, options)
-        return module_of(checked, files, allow_extern, options, None, like, copy, engine, device)
+        return module_of(checked, files, options, calls._replace(entry_check=None, model=None))
 
     module._further = further
     return module

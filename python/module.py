@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from keyword import iskeyword
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from numpy import ndarray
@@ -276,28 +276,28 @@ def _parameter(name: str, type_: str | None, fallback: Mapping[str, Any]) -> ins
     return inspect.Parameter(own + "_" * iskeyword(own), kind, annotation=annotation, default=default)
 
 
+class CallOptions(NamedTuple):
+    """How the functions of a module are called (see `rx.load`); the file of a `model`, and what its indices are held to."""
+
+    allow_extern: bool
+    like: Any = None
+    copy: bool = False
+    engine: str = "numpy"
+    device: str | None = None
+    entry_check: IndexChecks | None = None
+    model: Path | None = None
+
+
 class Module(Displayed):
     """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
 
-    def __init__(
-        self,
-        checked: Checked,
-        files: Files,
-        allow_extern: bool,
-        entry_check: IndexChecks | None = None,
-        like: Any = None,
-        copy: bool = False,
-        engine: str = "numpy",
-        device: str | None = None,
-        model: Path | None = None,
-    ) -> None:
+    def __init__(self, checked: Checked, files: Files, calls: CallOptions) -> None:
         self._checked = checked
-        self._entry_check = entry_check
-        self._give = None if like is None else giver(like)
-        self._copy = copy
-        self._machine = pipeline.ready(
-            checked, files, allow_extern=allow_extern, explain=partial(explained, base=files.base, roots=files.roots)
-        )
+        self._entry_check = calls.entry_check
+        self._give = None if calls.like is None else giver(calls.like)
+        self._copy = calls.copy
+        explain = partial(explained, base=files.base, roots=files.roots)
+        self._machine = pipeline.ready(checked, files, allow_extern=calls.allow_extern, explain=explain)
         program = checked.program
         self._names = tuple(
             [f.name for f in program.functions if f.kind != "private"] + [i.name for i in program.impls]
@@ -307,16 +307,16 @@ class Module(Displayed):
         # The program with more text in one of its files, as a module.
         self._further: Callable[[Source, str], Module]
         self._runner: Any = None
-        if engine != "numpy":
-            self._runner = self._on(engine, device, model)
+        if calls.engine != "numpy":
+            self._runner = self._on(calls)
         self.__doc__ = self._help()
         MODULES.add(self)
 
-    def _on(self, engine: str, device: str | None, model: Path | None) -> Any:
+    def _on(self, calls: CallOptions) -> Any:
         """What calls functions on another engine; raises RxError with all that it has no way for."""
         from ..interp.engines.runners import runner  # few programs run on another engine
 
-        found = runner(engine, self._machine, device, model)
+        found = runner(calls.engine, self._machine, calls.device, calls.model)
         assert found is not None
         found.prepare(self._names)
         return found
