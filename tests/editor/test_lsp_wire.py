@@ -342,7 +342,7 @@ def test_an_edit_is_never_one_of_a_text_that_has_changed_meanwhile(wire: Wire) -
     wrong = "@g = fn(x : Tensor([n, 3], int8), w : Tensor([5, 3], int8)) {\n  @matmul(x, w)\n}\n"
     many = "@f{} = fn(x : Tensor([n, m * 4], int8)) : Tensor([n * m, 4], int8) {{ @reshape(x, [n * m, 4]) }}\n"
     wire.tell("textDocument/didOpen", opened("a", wrong))
-    wire.tell("textDocument/didOpen", opened("busy", "".join(map(many.format, range(40)))))
+    wire.tell("textDocument/didOpen", opened("busy", "".join(map(many.format, range(12)))))
     context = {"context": {"diagnostics": []}}
     asked = [
         ("rename", {**document("a"), "position": {"line": 0, "character": 1}, "newName": "h"}),

@@ -398,7 +398,7 @@ def test_what_is_not_looked_at_costs_what_reading_it_does():
     def cost(kind, count):
         return nested_sizes.entered(many_mistakes.program(kind, many_mistakes.APART, 2, count))
 
-    right, wrong = cost("nothing", 800) - cost("nothing", 400), cost("reshape", 800) - cost("reshape", 400)
+    right, wrong = cost("nothing", 500) - cost("nothing", 350), cost("reshape", 500) - cost("reshape", 350)
     assert wrong < right
 
 
