@@ -72,6 +72,7 @@ FAMILIES: dict[str, Count] = {
     "greatest sizes": Count(100, 2_000),
     "bounds of open sizes": Count(60, 2_000),
     "weakest conditions": Count(40, 2_000),
+    "conditions of helps": Count(30, 360),
     "sets of sizes": Count(150, 20_000),
     "sizes on sets": Count(150, 10_000),
     "sizes of contracts": Count(60, 4_000),
