@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..lang import sweet
+from ..lang.checked import Demands
 from ..lang.diagnostics import Diagnostic, Edit, Operand, Subject, listed
 from ..lang.node import Node
 from ..lang.source import Span
@@ -76,8 +77,10 @@ class Fix(Node):
 
 
 class Case:
-    def __init__(self, tree: Tree, diagnostic: Diagnostic) -> None:
+    def __init__(self, tree: Tree, diagnostic: Diagnostic, demands: Sequence[Demands] = ()) -> None:
         self.tree = tree
+        # What each function demands, as conditions.
+        self.demands = {d.name: d.where for d in demands}
         self.diagnostic = diagnostic
         self.subject = diagnostic.subject or Subject(diagnostic.span, "", ())
         self.call = tree.call(self.subject.span)

@@ -138,7 +138,7 @@ class Trials:
             self.cut = True
             return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
-        case = Case(tree, diagnostic)
+        case = Case(tree, diagnostic, self.report.checked.demands if self.report.checked is not None else ())
         return self.working(diagnostic, self._screened(case, candidates(case)), case.is_declared)
 
     def _screened(self, case: Case, fixes: list[Fix]) -> list[Fix]:

@@ -90,7 +90,9 @@ def _inexact(binding: Binding, at: str = "") -> Iterator[str]:
         return
     for number, item in enumerate(binding.items):
         yield from _inexact(item, f"{at}{number}: ")
-    if binding.sort == "Tensor" and not binding.items and binding.shape is None and binding.open == "?":
+    if binding.cases:
+        yield f"{at}{', '.join(f'{shape_text(case.shape)} {case}' for case in binding.cases)}"
+    elif binding.sort == "Tensor" and not binding.items and binding.shape is None and binding.open == "?":
         yield f"{at}rank unknown"
     for axis, exactness in enumerate(binding.exactness):
         bound = binding.bounds[axis] if axis < len(binding.bounds) else None

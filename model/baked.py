@@ -13,12 +13,14 @@ from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..simplify.solver.numbers import size_at
 from .entries import SIZES, Change, Length, items_of
-from .places import Places, Sizes, Spot
+from .places import ATTRIBUTES, Places, Sizes, Spot
 
 # So many nodes are looked at before one that demands a number.
 _MOST_SPOTS = 200
 # A change of these says no new size: what they give has the elements that it had.
 _PLACED = frozenset({"Resize", "Expand", "ConstantOfShape", "Tile", "CenterCropPad"})
+# What a slice that is an attribute has where it takes a whole axis.
+_WHOLE = {"starts": 0, "ends": 2**63 - 1}
 
 
 class Wanted(Node):
@@ -60,10 +62,34 @@ class Baked:
         while level and len(seen) < _MOST_SPOTS:
             for spot in level:
                 for inner in (spot, *self.places.called(spot)):
-                    yield from filter(None, self._at(inner, wanted, inner is last))
+                    for tried in self._at(inner, wanted, inner is last):
+                        yield from filter(None, [[c for change in tried if (c := self._writable(change))]])
             more = [s for spot in level for s in self._before(spot, wanted if spot is last else [])]
             level = list({s.place: s for s in more if s.place not in seen}.values())
             seen |= {s.place for s in level}
+
+    def _writable(self, change: Change) -> Change | None:
+        """A change, of an attribute the numbers that mean the same; None where none does."""
+        spot, given = change.spot, change.spot.operation.inputs[change.at]
+        name = self.places.attributes.get(given)
+        if name is None or change.parts:
+            return change
+        shape = self._shape(spot, spot.operation.inputs[0])
+        axes = spot.operation.attributes.get("axes") or range(len(shape))
+        entries = dict(change.entries)
+        for at, entry in change.entries.items():
+            if isinstance(entry, Length):
+                own = name in _WHOLE and entry.text.removeprefix("-") == shape[axes[at]]
+                entries |= {at: _WHOLE[name]} if own else {}
+        entries = {at: entry for at, entry in entries.items() if isinstance(entry, int)}
+        if len(entries) < len(change.entries):
+            self._computed(spot, name)
+        return Change(spot, change.at, entries) if entries else None
+
+    def _computed(self, spot: Spot, name: str) -> None:
+        since, _ = ATTRIBUTES[spot.operation.op_type]
+        said = f"`{name}` of {spot} is an attribute, and can be computed from opset {since} on"
+        self.tables[f"{said}: convert the model first"] = None
 
     def _before(self, spot: Spot, wanted: Sequence[Wanted]) -> Iterator[Spot]:
         """The nodes that give what a node reads: where it is known, those that give the numbers."""
@@ -72,7 +98,7 @@ class Baked:
         named = [
             m
             for m, name in zip(makers, spot.operation.inputs, strict=True)
-            if m and numbers & {*self._shape(spot, name)}
+            if m and (spot.region, name) not in self.places.held and numbers & {*self._shape(spot, name)}
         ]
         yield from named or self.places.before(spot)
 
@@ -242,6 +268,13 @@ class Baked:
         if operation.op_type == "Range":
             yield self._limit(spot, numbers, wanted)
             return
+        if operation.op_type == "Upsample":  # no sizes, but factors
+            if name := self.places.attributes.get(operation.inputs[at]):
+                self._computed(spot, name)
+            return
+        if operation.op_type == "Pad":
+            yield from self._padded(spot, numbers, wanted)
+            return
         rank = len(items or ())
         axes = operation.attributes.get("axes") or tuple(range(rank))
         placed = (
@@ -252,10 +285,23 @@ class Baked:
         meant = {a: self._meant(n, wanted) for a, n in numbers.items()}
         for sizes in (placed, meant, *({a: size} for a, size in meant.items() if len(meant) > 1)):
             entries = {a: made for a, size in sizes.items() if size and (made := self._length(size, spot))}
+            if operation.op_type == "Resize" and len(axes) == rank:
+                entries = {**self._enlarged(spot, numbers, axes), **entries}
             if entries:
                 yield [Change(spot, at, entries)]
         if operation.op_type == "Slice":
             yield from self._from_the_end(spot, wanted)
+
+    def _enlarged(self, spot: Spot, numbers: Mapping[int, int], axes: Sequence[int]) -> dict[int, Length]:
+        """Sizes that are some times those that the operand has."""
+        shape, found = self._shape(spot, spot.operation.inputs[0]), {}
+        for at, n in numbers.items():
+            own = self._number(shape[axes[at]]) if self._speaks(shape[axes[at]]) else None
+            length = self._length(str(shape[axes[at]]), spot) if own and n % own == 0 else None
+            if own and length is not None:
+                times = n // own
+                found[at] = replace(length, text=f"{length.text} * {times}" if times > 1 else length.text, times=times)
+        return found
 
     def _from_the_end(self, spot: Spot, wanted: Sequence[Wanted]) -> Iterator[list[Change]]:
         """Starts of a slice that are counted from the end of an axis: its last so many elements."""
@@ -278,16 +324,31 @@ class Baked:
         text = (f"{size} * {step}" if step > 1 else f"{size}") + (f" {'-+'[plus > 0]} {abs(plus)}" if plus else "")
         return [Change(spot, 1, {0: replace(length, text=text, times=step, plus=plus)})]
 
+    def _padded(self, spot: Spot, numbers: Mapping[int, int], wanted: Sequence[Wanted]) -> Iterator[list[Change]]:
+        """An axis padded up to a number, at its end where it is padded there."""
+        shape = self._shape(spot, spot.operation.inputs[0])
+        given = spot.operation.inputs[3] if len(spot.operation.inputs) > 3 else ""
+        axes = (self.places.data(spot, given) if given else None) or range(len(shape))
+        pads = items_of(self.places, spot, spot.operation.inputs[1]) or ()
+        for at in sorted(numbers, reverse=True):
+            axis, other = int(axes[at % len(axes)]), pads[(at + len(axes)) % len(pads)]
+            size = self._number(shape[axis]) if self._speaks(shape[axis]) else None
+            length = self._length(str(shape[axis]), spot) if isinstance(other, int) and size is not None else None
+            if length is not None and isinstance(other, int) and size is not None:
+                whole = size + numbers[at]
+                if any(w.number == whole + other for w in wanted):
+                    entry = replace(length, text=f"{whole} - {length.text}", times=-1, plus=whole)
+                    yield [Change(spot, 1, {at: entry})]
+
     def _at_most(self, spot: Spot, numbers: Mapping[int, int]) -> list[Change]:
         """As many elements as there are, where these are fewer."""
         shape, operation = self._shape(spot, spot.operation.inputs[0]), spot.operation
         axis = operation.attributes.get("axis", -1) % max(len(shape), 1)
-        if (
-            len(shape) == 0
-            or not self._speaks(shape[axis])
-            or 0 not in numbers
-            or self.places.model.opsets.get("", 1) < 12
-        ):
+        if len(shape) == 0 or not self._speaks(shape[axis]) or 0 not in numbers:
+            return []
+        if self.places.model.opsets.get("", 1) < 12:
+            least = f"the least of K of {spot} and {shape[axis]}"
+            self.tables[f"{least} can be computed from opset 12 on: convert the model first"] = None
             return []
         return [Change(spot, 1, {0: Length(operation.inputs[0], (axis,), str(shape[axis]), 1, numbers[0])})]
 
@@ -310,7 +371,12 @@ class Baked:
         if operation.op_type == "Concat" and self.places.data(spot, operation.outputs[0]) is not None:
             return  # sizes are joined there
         for at, name in enumerate(spot.operation.inputs):
-            if name and at != SIZES.get(spot.operation.op_type, (-1, ""))[0] and not spot.region:
+            if (
+                name
+                and name not in self.places.attributes
+                and at != SIZES.get(spot.operation.op_type, (-1, ""))[0]
+                and not spot.region
+            ):
                 shape = self._shape(spot, name)
                 lines = {axis: self._line(spot, at, axis, wanted, is_last) for axis in range(len(shape))}
                 made = {axis: line for axis, line in lines.items() if line is not None}

@@ -16,7 +16,7 @@ SIZES: dict[str, tuple[int, str]] = {
     "Reshape": (1, "target"), "Expand": (1, "shape"), "ConstantOfShape": (0, "shape"), "Resize": (3, "sizes"),
     "Tile": (1, "repeats"), "Slice": (2, "ends"), "Range": (1, "limit"), "TopK": (1, "K"), "OneHot": (1, "depth"),
     "Loop": (0, "trip count"), "CenterCropPad": (1, "shape"), "AffineGrid": (1, "size"), "Split": (1, "split"),
-    "Col2Im": (1, "image_shape"), "MaxUnpool": (2, "output_shape"),
+    "Pad": (1, "pads"), "Upsample": (1, "scales"), "Col2Im": (1, "image_shape"), "MaxUnpool": (2, "output_shape"),
 }  # fmt: skip
 
 
@@ -103,6 +103,10 @@ class _Writer:
 
     def edit(self) -> Edit:
         place, version = self.spot.place, self.places.model.opsets.get("", 1)
+        if attribute := self.places.attributes.get(self.given):
+            return Edit(
+                attributes={(place, attribute): None if self.change.parts else tuple(map(_number, self.items()))}
+            )
         if self.change.parts:
             counted = {(place, "num_outputs"): self.change.parts} if version >= 18 else {}
             return Edit(inputs={(place, self.change.at): ""}, attributes=counted)
@@ -130,11 +134,7 @@ class _Writer:
 
     def sizes(self) -> str:
         """The input with its other entries."""
-        whole = f"{self.name}_for_all"
-        items = [
-            self.change.entries.get(at, item)
-            for at, item in enumerate(items_of(self.places, self.spot, self.given) or ())
-        ]
+        whole, items = f"{self.name}_for_all", self.items()
         if self.places.shape(self.spot, self.given) == ():
             (item,) = items
             made = self.length(item, True) if isinstance(item, Length) else self.constant(_number(item))
@@ -144,6 +144,10 @@ class _Writer:
             return self.constant(tuple(map(_number, items)), whole)
         pieces = tuple(self.piece(run) for _, run in groups)
         return self.cast(pieces[0] if len(pieces) == 1 else self.new("Concat", pieces, whole, axis=0))
+
+    def items(self) -> list[Entry | Item]:
+        given = items_of(self.places, self.spot, self.given) or ()
+        return [self.change.entries.get(at, item) for at, item in enumerate(given)]
 
     def is_whole(self) -> bool:
         return self.places.dtype(self.spot, self.given) in ("int64", None)

@@ -295,7 +295,11 @@ class _Fixing:
         nodes = {str(o): o for o in self.model.graph.operations if o.op_type == "Reshape" and o.domain == ""}
         for clause in self.left.conditions:
             operation = nodes.get(clause.demands[0].node) if clause.demands else None
-            if operation is None or 0 not in (self.indices.integers(operation.inputs[1]) or ()):
+            if (
+                operation is None
+                or len(operation.inputs) < 2
+                or 0 not in (self.indices.integers(operation.inputs[1]) or ())
+            ):
                 continue
             flag = int(not operation.attributes.get("allowzero", 0))
             edit = self.writing.edit(self.changes.values()) | Edit(attributes={(operation.index, "allowzero"): flag})

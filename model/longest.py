@@ -89,16 +89,24 @@ class _Numbers:
         begin = self._begin
         if not self._is_known(begin) or self._failure(begin) is not None:
             return None
-        low, high = begin[name], max(2 * begin[name], 1)
-        while high < _FARTHEST and self._failure({**begin, name: high}) is None:
+        end = self._last(name, self._is_known, _FARTHEST)
+        if self._failure({**begin, name: end}) is None:
+            return None
+        most = self._last(name, lambda sizes: self._failure(sizes) is None, end)
+        beyond = {**begin, name: most + 1}
+        failure = self._failure(beyond)
+        return None if failure is None or not self._is_known(beyond) else Longest(name, most, beyond, failure)
+
+    def _last(self, name: str, passes: Callable[[Sizes], bool], end: int) -> int:
+        """The last number that passes, from the smallest one on up to an end; all other sizes are small."""
+        low, high = self._begin[name], max(2 * self._begin[name], 1)
+        while high < end and passes({**self._begin, name: high}):
             low, high = high, 2 * high
+        high = min(high, end)
         while high - low > 1:
             middle = (low + high) // 2
-            passes = self._failure({**begin, name: middle}) is None
-            low, high = (middle, high) if passes else (low, middle)
-        beyond = {**begin, name: high}
-        failure = self._failure(beyond)
-        return None if failure is None or not self._is_known(beyond) else Longest(name, low, beyond, failure)
+            low, high = (middle, high) if passes({**self._begin, name: middle}) else (low, middle)
+        return high if passes({**self._begin, name: high}) else low
 
     @cached_property
     def _begin(self) -> Sizes:

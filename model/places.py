@@ -15,9 +15,15 @@ from ..frontends.onnx.edits import Place, around, inside, key_of
 from ..frontends.onnx.inference import Inferred
 from ..frontends.onnx.model import Graph, Model, Operation, Tensor
 from ..frontends.onnx.operators.registry import Untranslatable
+from ..lang.node import replace
 from ..lang.onnx_weights import open_tensor
 
 Sizes = tuple[int | str, ...]
+# What older versions of operators have as attributes, and since when these are inputs.
+ATTRIBUTES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "Reshape": (5, ("shape",)), "Upsample": (9, ("scales",)), "TopK": (10, ("k",)), "Slice": (10, ("starts", "ends")),
+    "Pad": (11, ("pads",)), "Split": (13, ("split",)),
+}  # fmt: skip
 # Constants of at most so many bytes are looked at.
 _MOST_BYTES = 2**26
 # What leaves the elements of a constant as they are, in a function, where nothing else is known of values.
@@ -41,6 +47,8 @@ class Places:
     def __init__(self, model: Model, values: Mapping[str, Inferred]) -> None:
         self.model, self.values = model, values
         self.held: dict[tuple[str, str], Tensor] = {}
+        # Inputs that stand for attributes: the attribute's name.
+        self.attributes: dict[str, str] = {}
         self.spots = [*self._graph(model.graph, "", ())]
         for function in model.functions:
             self.spots += self._nodes(function.operations, f"{key_of(function)}", (key_of(function),))
@@ -52,13 +60,26 @@ class Places:
 
     def _nodes(self, operations: tuple[Operation, ...], region: str, prefix: tuple[Any, ...]) -> Iterator[Spot]:
         for operation in operations:
-            spot = Spot(region, inside(prefix, operation.index), operation)
+            place = inside(prefix, operation.index)
+            spot = Spot(region, place, self._with_attributes(region, place, operation))
             yield spot
             if operation.op_type == "Constant" and not operation.domain and operation.outputs:
                 self._hold(region, operation)
             for name, value in operation.attributes.items():
                 for graph in graphs(value):
                     yield from self._graph(graph, region, around(spot.place, name))
+
+    def _with_attributes(self, region: str, place: Place, operation: Operation) -> Operation:
+        """An operation whose older version has attributes for inputs, as if these were inputs."""
+        _, names = ATTRIBUTES.get(operation.op_type, (0, ())) if not operation.domain else (0, ())
+        found = {n: v for n in names if len(operation.inputs) == 1 and (v := operation.attributes.get(n)) is not None}
+        for name, value in found.items():
+            listed = value if isinstance(value, tuple) else (value,)
+            made = f"\0{name} of {place}"
+            self.attributes[made] = name
+            self.held[region, made] = Tensor(made, "int64", (len(listed),), None, listed, None)
+        added = (f"\0{name} of {place}" for name in found)
+        return replace(operation, inputs=(*operation.inputs, *added)) if found else operation
 
     def _hold(self, region: str, operation: Operation) -> None:
         try:

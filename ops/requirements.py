@@ -245,6 +245,10 @@ class InRange(Other):
     """That elements are indices into an axis: it asks nothing of the sizes that the call gives."""
 
 
+class Intricate(Other):
+    """That shapes fit whose sizes are too large to reason about."""
+
+
 class Narrower(Other):
     """What is asked beyond what the operation needs, since what is told of its shape rests on it."""
 

@@ -87,7 +87,7 @@ def shapes_of(checked: Checked, function: core.Function, given: dict[str, Any]) 
     if wrong:
         raise ShapeError(wrong[0])
     shape = _shape_of(value, state)
-    if shape is None:
+    if shape is None or (isinstance(shape, tuple) and None in shape):
         return _by_cases(checked, function, given)
     return Shapes(shape, (_condition(c, state) for c in conditions)) if isinstance(shape, tuple) else shape
 
@@ -95,7 +95,13 @@ def shapes_of(checked: Checked, function: core.Function, given: dict[str, Any]) 
 def _by_cases(checked: Checked, function: core.Function, given: dict[str, Any]) -> Any:
     """The result's shape where sizes decide its rank; None where nothing is known of it."""
     cases, state, asked = pipeline.cases_on_shapes(checked, function.name, given)
-    conditions = [_condition(c, state) for c in asked]
+    return _told(cases, state, [_condition(c, state) for c in asked])
+
+
+def _told(cases: Any, state: State, conditions: Sequence[Any]) -> Any:
+    """A shape, its cases, or those of each part of a tuple."""
+    if isinstance(cases, list):
+        return Shapes(tuple(_told(part, state, conditions) for part in cases), conditions)
     shapes = [tuple(_shown(size, state) for size in case.sizes) for case in cases]
     if len(shapes) < 2:
         return Shapes(shapes[0], conditions) if shapes else None

@@ -42,10 +42,11 @@ _WHOLE = ("bool", "int", "uint")
 
 
 class Recorded(NamedTuple):
-    """What is known of a name, and the sizes of its axes, where these are wanted and all are there."""
+    """What is known of a name, and the sizes of its axes, where these are wanted and all are there; of a tuple's parts too."""
 
     binding: Binding
     sizes: tuple[Size, ...] | None
+    items: tuple[Recorded, ...] = ()
 
 
 class Bindings:
@@ -224,7 +225,9 @@ class Bindings:
     def _recorded(self, name: str, entry: Entry, span: Span, state: State) -> Recorded:
         shape = state.resolve(entry.value.shape) if self.keeps_sizes and isinstance(entry.value, TensorInfo) else None
         sizes = tuple(map(state.settled, shape)) if shape is not None and plain(shape) else None
-        return Recorded(_binding(name, span, entry, state), sizes)
+        values = entry.value.items if self.keeps_sizes and isinstance(entry.value, TupleValue) else ()
+        items = tuple(self._recorded("", Entry(value, span), span, state) for value in values)
+        return Recorded(_binding(name, span, entry, state), sizes, items)
 
     def taken(self, since: int, result: Entry) -> tuple[Recorded, ...]:
         """What was bound in a case, which ends with it, and what the function gives there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..lang import core
 from ..lang.checked import Binding, Case, FunctionShapes
@@ -224,6 +224,10 @@ class Cases:
 
     def _merged(self, general: Binding, inputs: set[str], found: list[tuple[Cond, Recorded]]) -> Binding:
         """One binding of those of all cases. What is known of the inputs' sizes without cases stays as it is."""
+        if general.items and all(len(r.items) == len(general.items) for _, r in found):
+            parts = zip(*([(cond, item) for item in r.items] for cond, r in found), strict=True)
+            items = tuple(self._merged(g, inputs, list(part)) for g, part in zip(general.items, parts, strict=False))
+            return replace(general, items=items or general.items)
         whole = general.shape is not None and _is_known(general.shape)
         if (whole and inputs.issuperset(names_in(*general.shape or ()))) or any(r.sizes is None for _, r in found):
             return general
@@ -240,9 +244,15 @@ class Cases:
         whens = (_text(self._short(cond)) if self.are_of_sizes else None for cond, _ in kept)
         return replace(general, cases=tuple(map(Case, whens, shapes)))
 
-    def shapes(self) -> tuple[ShapeCase, ...]:
-        """The shapes of the result with their conditions; none where one is not known."""
-        found = [(all_of(*leaf.when), leaf.bound[-1]) for leaf in self.leaves if leaf.ends]
+    def shapes(self) -> tuple[ShapeCase, ...] | list[Any]:
+        """The shapes of the result with their conditions, none where one is not known; of a tuple a list of its parts'."""
+        return self._shapes([(all_of(*leaf.when), leaf.bound[-1]) for leaf in self.leaves if leaf.ends])
+
+    def _shapes(self, found: list[tuple[Cond, Recorded]]) -> tuple[ShapeCase, ...] | list[Any]:
+        if found and len({len(r.items) for _, r in found} | {0}) == 2:
+            return [
+                self._shapes(list(part)) for part in zip(*([(c, i) for i in r.items] for c, r in found), strict=True)
+            ]
         if any(r.sizes is None for _, r in found):
             return ()
         return tuple(ShapeCase(self._short(cond), r.sizes or ()) for cond, r in self._apart(found))

@@ -9,7 +9,7 @@ from ..lang.checked import Asked, Condition, Conditions
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.gists import gist
-from ..ops.requirements import Narrower, Requirement
+from ..ops.requirements import Narrower, RankIs, Requirement
 from .common_demands import common, in_arms
 from .known.fresh import dims_of
 from .known.state import State
@@ -213,7 +213,9 @@ def _gist(check: OpenCheck, state: State) -> str:
     about, state = check.about, state if check.finding is None else check.finding.state
     if about is None or not isinstance(about.asked, Requirement):
         return ""
-    return gist(about.asked, about.callee, lambda size: None if size is None else size_text(size, state))
+    text = gist(about.asked, about.callee, lambda size: None if size is None else size_text(size, state))
+    where = all_of(*(c for c in check.path if c is not None)) if isinstance(about.asked, RankIs) else True
+    return f"{text}, its rank where {_text(where)}" if text and where is not True else text
 
 
 def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[Size, ...]) -> dict[str, int] | None:

@@ -15,6 +15,7 @@ from ..ops.requirements import (
     AxisInRange,
     DTypeRequirement,
     InRange,
+    Intricate,
     Multiple,
     OfRank,
     RankAtLeast,
@@ -236,10 +237,19 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
     kept = _with_roots(kept)
     follows = {**_of_calls_in_doubt(kept), **_of_wrong_values(kept)}
     # Nor does it matter that what a call gives is large enough, where it does not fit.
-    misfit = (f.about.given for f in kept if f.about is not None and f not in follows and _is_misfit(f))
-    made = calls_behind(entry for given in misfit for entry in given)
-    follows.update({f: None for f in kept if f.is_doubt and _is_ordinary(f) and f.about and f.about.place in made})
+    misfit = [f for f in kept if f.about is not None and f not in follows and _is_misfit(f)]
+    intricate = [f for f in misfit if f.about and isinstance(f.about.asked, Intricate)]
+    follows.update(dict.fromkeys(_ordinary_behind(kept, [f for f in misfit if f not in intricate])))
+    for finding in intricate:  # of a long row the first one is told
+        behind = [f for f in _ordinary_behind(kept, [finding]) if f not in follows]
+        follows.update(dict.fromkeys([*behind[1:], finding] if behind else ()))
     return [f for f in kept if f not in follows], [*silent, *follows]
+
+
+def _ordinary_behind(kept: Iterable[Finding], findings: Iterable[Finding]) -> list[Finding]:
+    """The doubts about what is asked of sizes that are right otherwise, of the calls behind some findings."""
+    made = calls_behind(entry for f in findings if f.about for entry in f.about.given)
+    return [f for f in kept if f.is_doubt and _is_ordinary(f) and f.about and f.about.place in made]
 
 
 def _of_calls_in_doubt(kept: list[Finding]) -> dict[Finding, None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from ..lang import core
 from ..lang.checked import Checked
@@ -30,7 +31,7 @@ from .solver.terms import Size, substitute
 from .walk import Walk
 
 CallResult = tuple[Value, State, tuple[Diagnostic, ...]]
-ShapeCases = tuple[tuple[ShapeCase, ...], State, tuple[Cond, ...]]
+ShapeCases = tuple[tuple[ShapeCase, ...] | list[Any], State, tuple[Cond, ...]]
 
 
 class ArgumentShape(Node):

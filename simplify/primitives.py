@@ -16,7 +16,7 @@ from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.elements import count
 from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo, Trait
 from ..ops.ranges import in_range, moved, sizes_of, some_of
-from ..ops.requirements import Argument, DTypeIn, OfRank, Other, Requirement, Spoken, of_some_rank
+from ..ops.requirements import Argument, DTypeIn, Intricate, OfRank, Other, Requirement, Spoken, of_some_rank
 from ..ops.tracked import kept
 from . import lint, transposed
 from .arguments import BadArgument, NotLiteral, argument
@@ -384,7 +384,7 @@ def _fitting(state: State, row: Primitive, arguments: Sequence[object]) -> Spoke
         if isinstance(a, TensorInfo) and not plain(state.spread(a.shape))
     )  # fmt: skip
     if not unknown:
-        return Other("shapes that fit", (), "their sizes are too intricate")
+        return Intricate("shapes that fit", (), "their sizes are too intricate")
     ranks = "the rank of {0} is"
     if len(unknown) > 1:
         ranks = f"the ranks of {' and '.join(f'{{{i}}}' for i in range(len(unknown)))} are"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...lang import sweet
 from ...lang.diagnostics import Edit, RxError
@@ -12,6 +12,7 @@ from ...lang.source import Span
 from ...lang.walk import walk
 from ...simplify.solver.conditions import Compare, Ge0, render_cond, substitute_cond
 from ...simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
+from ...simplify.solver.prove import prove
 from ...simplify.solver.sizes import only_var
 from ...simplify.solver.terms import TooLarge, substitute
 from ...sizes.operators import size_functions
@@ -35,8 +36,9 @@ def fixes(case: Case) -> Iterator[Fix]:
     for rank, wordings in enumerate(sayable):
         for text in wordings:
             if case.function is not None and _said_in(text, own):
-                yield from _where(case, case.function, text, wordings[0], RANK + rank)
-                yield from _one_name(case.function, text, RANK + 20 + rank)
+                meaning = " && ".join(_asked(case, case.function, [text])) or wordings[0]
+                yield from _where(case, case.function, text, meaning, RANK + rank)
+                yield from _one_name(case.function, text, meaning, RANK + 20 + rank)
     if not case.subject.conditions or case.subject.what == "rank":
         yield from _assertion(case)
     for rank, wordings in enumerate(sayable):
@@ -187,13 +189,24 @@ def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -
     fn, also = decl.fn, tuple(map(_unless_empty, _also(case, text)))
     if not all(_said_in(other, signature_names(fn)) for other in also):
         return
-    kind, text = "names" if _is_said_otherwise(fn, text) else _kind(text), ", ".join((text, *also))
-    if fn.where:
-        edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
-    else:
-        edit = inserted(fn.span, signature_end(fn), f" where {text}")
-    what = f"`where {text}` on @{decl.name.name} makes it hold"
-    yield Fix(what, (edit,), rank, meaning, kind=kind)
+    kind, wanted = "names" if _is_said_otherwise(fn, text) else _kind(text), (text, *also)
+    asked = _asked(case, decl, wanted)
+    tried = (asked, wanted) if 0 < len(asked) <= len(wanted) and not _follow(asked, wanted) else (wanted,)
+    for text in map(", ".join, tried):
+        if fn.where:
+            edit = inserted(fn.span, fn.where[-1].span.end, f", {text}")
+        else:
+            edit = inserted(fn.span, signature_end(fn), f" where {text}")
+        yield Fix(f"`where {text}` on @{decl.name.name} makes it hold", (edit,), rank, meaning, kind=kind)
+
+
+def _asked(case: Case, decl: sweet.FnDecl, wanted: Sequence[str]) -> list[str]:
+    """What a function demands that some conditions are one way to have: `t == u || t == 1 || u == 1` for `t == u`."""
+    return [demand for demand in case.demands.get(f"@{decl.name.name}", ()) if _follow(wanted, [demand])]
+
+
+def _follow(known: Sequence[str], goals: Sequence[str]) -> bool:
+    return all(prove(known, goal)["result"] == "valid" for goal in goals)
 
 
 def signature_end(fn: sweet.Fn) -> int:
@@ -230,7 +243,7 @@ def _said_in(text: str, names: set[str]) -> bool:
     return used <= names
 
 
-def _one_name(decl: sweet.FnDecl, text: str, rank: int) -> Iterator[Fix]:
+def _one_name(decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Fix]:
     """`n == m`: write `n` for `m` wherever it stands."""
     match parse_expr(text):
         case sweet.Binary(op="==", left=sweet.Name(name=kept), right=sweet.Name(name=gone)):
@@ -241,7 +254,7 @@ def _one_name(decl: sweet.FnDecl, text: str, rank: int) -> Iterator[Fix]:
             ]
             unique = {e.span: e for e in edits}
             yield Fix(
-                f"call both sizes `{kept}` in @{decl.name.name}", tuple(unique.values()), rank, text, kind="names"
+                f"call both sizes `{kept}` in @{decl.name.name}", tuple(unique.values()), rank, meaning, kind="names"
             )  # fmt: skip
 
 

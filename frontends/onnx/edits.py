@@ -28,13 +28,13 @@ class NewNode(Node):
 
 class Edit(Node):
     """New constants of int64 (a number is one without axes), new nodes, inputs of nodes that become another value, by the
-    node's place and their number, and attributes of integers, by the node's place and their name. Of two edits the second one
-    counts where both make something of the same name."""
+    node's place and their number, and attributes of integers, by the node's place and their name, None where one goes. Of two
+    edits the second one counts where both make something of the same name."""
 
     constants: Mapping[str, int | tuple[int, ...]] = {}
     nodes: tuple[NewNode, ...] = ()
     inputs: Mapping[tuple[Place, int], str] = {}
-    attributes: Mapping[tuple[Place, str], int] = {}
+    attributes: Mapping[tuple[Place, str], int | tuple[int, ...] | None] = {}
 
     def __or__(self, other: Edit) -> Edit:
         nodes = {n.output: n for n in (*self.nodes, *other.nodes)}
@@ -86,7 +86,8 @@ def edited(model: Model, edit: Edit) -> Model:
         inputs = tuple(edit.inputs.get((place, at), name) for at, name in enumerate(old.inputs))
         attributes = {name: n for (where, name), n in edit.attributes.items() if where == place}
         graphs = {n: graph(v, around(place, n)) for n, v in old.attributes.items() if isinstance(v, Graph)}
-        return replace(old, inputs=inputs, attributes={**old.attributes, **attributes, **graphs})
+        whole = {**old.attributes, **attributes, **graphs}
+        return replace(old, inputs=inputs, attributes={n: v for n, v in whole.items() if v is not None})
 
     def graph(old: Graph, prefix: tuple[Any, ...]) -> Graph:
         return replace(old, operations=operations(old.operations, prefix), values=())
@@ -169,11 +170,11 @@ def _change(node: Any, place: Place, edit: Edit) -> None:
     for (where, at), name in edit.inputs.items():
         if where == place:
             node.input[at] = name
-    for (where, name), number in edit.attributes.items():
+    for (where, name), value in edit.attributes.items():
         if where == place:
             kept = [a for a in node.attribute if a.name != name]
             del node.attribute[:]
-            node.attribute.extend([*kept, helper.make_attribute(name, number)])
+            node.attribute.extend([*kept, *([] if value is None else [helper.make_attribute(name, value)])])
 
 
 def _read(node: Any) -> Iterator[str]:

@@ -542,7 +542,7 @@ def test_doubts_that_follow_from_the_first_of_a_long_row_are_silent():
     lines = "\n".join(f"  let (a{i + 1}, b{i + 1}) = @split(a{i}, 2)" for i in range(300))
     report = check(f"@f = fn(a0 : Tensor([n, m], float32)) : Tensor {{\n{lines}\n  a0\n}}\n")
     (doubt,) = [d for d in report.diagnostics if d.code.is_doubt]
-    assert doubt.message.startswith("@split needs ")
+    assert doubt.message.startswith("@split needs axis 0 of `a0` to be a multiple of 2")
 
 
 def test_of_a_list_that_is_called_often_the_run_chooses_and_no_check_is_lost(monkeypatch):

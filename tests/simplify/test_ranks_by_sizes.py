@@ -433,3 +433,25 @@ def test_each_case_of_another_rank_than_declared_is_told(axes: int, tmp_path: Pa
     path = squeezed(tmp_path / "m.onnx", product_of, [1, *names, 5], [*names, 3], **weights)
     wrong = [d.message for d in rxlang.onnx.infer(path).diagnostics if d.code == "E248"]
     assert len(wrong) == 2**axes - 1, wrong
+
+
+TUPLES = """@f = fn(x : Tensor([a, b], float32)) { let y = @squeeze(x)
+  ((y, @sum(y)), x, @squeeze(@expand_dims(x[:1], axis=0))) }"""
+
+
+def test_parts_of_a_tuple_have_their_cases() -> None:
+    module = rxlang.loads(TUPLES)
+    found = module.f.shapes(x=("a", "b"))
+    checked = rxlang.check_source(TUPLES).checked
+    assert checked is not None
+    [told] = [f.result for f in checked.shapes if f.name == "@f"]
+    assert told is not None
+    parts = (*told.items[0].items, *told.items[1:])
+    for at in ({"a": a, "b": b} for a, b in product(range(4), repeat=2)):
+        (y, total), x, z = module.f(np.zeros((at["a"], at["b"]), np.float32))
+        for part, made in zip(parts, (y, total, x, z), strict=True):
+            assert_has_shape(part.shape, part.cases, at, np.shape(made), TUPLES)
+        fitting = {tuple(size_at(str(size), at) for size in shape) for shape in found[0][0] if
+                   holds_at(shape.conditions[0], at)}  # fmt: skip
+        assert fitting == {np.shape(y)}
+    assert str((found[0][1], found[1])) == "((), (Size('a'), Size('b')))"
