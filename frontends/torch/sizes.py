@@ -6,7 +6,7 @@ The only file that uses private names of torch for sizes. No hint reaches a resu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -213,7 +213,7 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
             return " % ".join(each(expr.args))
         case Max() | Min() | sympy.Max() | sympy.Min():
             name = "max" if isinstance(expr, (Max, sympy.Max)) else "min"
-            return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=str))})"
+            return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=_order))})"
         case functions.CeilToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
             return f"ceildiv({', '.join(_text(a, names) for a in expr.args[0].args)})"
         case functions.FloorToInt() | functions.TruncToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
@@ -228,6 +228,7 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
     raise Unwritable(str(expr))
 
 
+_order = cache(str)
 _JOINED = {True: " && ", False: " || "}
 
 
@@ -236,7 +237,7 @@ def _operands(names: Mapping[Any, str], parts: Any) -> list[str]:
 
 
 def _sum(expr: Any, names: Mapping[Any, str]) -> str:
-    parts = sorted(expr.args, key=lambda a: (a.is_number, str(a)))
+    parts = sorted(expr.args, key=lambda a: (a.is_number, _order(a)))
     text = ""
     for part in parts:
         sign = "-" if part.could_extract_minus_sign() else "+"
