@@ -26,6 +26,7 @@ from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .accepted import with_short_outputs
 from .arms_by_data import Arms, outputs_of
+from .beside import MOST_ROUNDS, as_if_right
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
 from .replay import Unanswered, failure_at
@@ -75,9 +76,7 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
     first, report, told = found.first, read.report, read.told
     second = _run(target, 1, _hints_within(first, targets.hints(target, 1)), found.otherwise)
     known_for = tuple(_known_for(first, second, told))
-    before, wrong = ([], []) if report.ok else _before(told, report, folder, given)
-    own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt]
-    said = [*known_for, *before, *(told.of(d) for d in causes(told.trace, own, wrong))]
+    said = [*known_for, *_wrong(told, report, folder, given)]
     remarks = [d for d in said if d.severity != "error" and d not in known_for]
     contract = None
     if report.ok and report.checked is not None:
@@ -175,6 +174,28 @@ def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
     return replace(report.counts, proved=proved, residual=report.counts.residual + report.counts.proved - proved)
 
 
+def _wrong(told: Told, report: Report, folder: Path, options: Options) -> Iterator[Diagnostic]:
+    """What checking says of a run; and where something is wrong, what is so as well, were that right."""
+    places = set[Span]()
+    for number in range(MOST_ROUNDS):
+        before, lines = ([], []) if report.ok else _before(told, report, folder, options)
+        own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt]
+        found = causes(told.trace, own, lines)
+        errors = [d for d in found if d.severity == "error"]
+        surely = [d for d in errors if all(label.span.line <= d.span.line for label in d.labels)]
+        said = [*before, *map(told.of, found if number == 0 else surely)]
+        if number and report.ok and report.checked is not None:
+            said += [d for d in Verdicts(told).of(report.checked, strict=False) if d.severity == "error"]
+        yield from (d for d in said if d.span not in places or number == 0)
+        places.update(d.span for d in said)
+        wrong = dict.fromkeys(lines) | {d.span.line: d.code for d in errors if d.span.line in told.trace.steps}
+        right = as_if_right(told.trace, wrong) if wrong else None
+        if right is None:
+            return
+        told = Told(told.name, right, folder)
+        report = _checked(told, options)
+
+
 def _before(told: Told, report: Report, folder: Path, options: Options) -> tuple[list[Diagnostic], list[int]]:
     """What is wrong in the lines of the program before the first one that never works, and these lines."""
     run = told.trace
@@ -183,7 +204,8 @@ def _before(told: Told, report: Report, folder: Path, options: Options) -> tuple
         return [], []
     end = min(lines) - 1
     steps = {n: step for n, step in run.steps.items() if n <= end}
-    text = "\n".join([*run.text.splitlines()[:end], f"  {run.inputs[0].name}", "}"]) + "\n"
+    whole = run.text.splitlines()
+    text = "\n".join([*whole[:end], f"  {run.inputs[0].name}", *whole[whole.index("}", end) :]]) + "\n"
     verdicts = Verdicts(Told(told.name, replace(run, text=text, steps=steps), folder))
     before = _checked(verdicts.told, options)
     said = verdicts.of(before.checked, strict=False) if before.ok and before.checked is not None else ()
