@@ -12,15 +12,14 @@ class Code(str):
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
     verdict behind it. `is_quiet`: no fix is worse for it. `of_shapes`: other shapes may be what is wanted.
     `of_sorts`: a value of the shape level stands where a tensor is needed. `of_signature`: a condition that a function's
-    author wrote is not met. `is_unread`: what was given could not be read to its end. `of_result`: the sizes that do not fit are
-    those of the result.
+    author wrote is not met. `is_unread`: what was given could not be read to its end.
     """
 
     heading: str
     phase: str
     is_doubt = only_empty = of_sizes = of_elements = of_dtypes = False
     of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = of_signature = of_sorts = False
-    is_unread = of_result = False
+    is_unread = False
 
 
 # A code a line, with its phase and what else is so of it, and the heading.
@@ -90,9 +89,9 @@ E302 sizes of_shapes: a claim that is wrong
 E303 sizes of_shapes: an assertion that always fails
 E304 sizes of_sizes of_shapes: what a primitive needs is never so
 E305 sizes of_sizes of_last_axes of_shapes: matrices that cannot be multiplied
-E306 sizes of_sizes of_shapes of_result: shapes that cannot be broadcast together
+E306 sizes of_sizes of_shapes: shapes that cannot be broadcast together
 E307 sizes of_elements of_shapes: a reshape that would change the number of elements
-E308 sizes of_sizes of_shapes of_result: tensors that cannot be joined
+E308 sizes of_sizes of_shapes: tensors that cannot be joined
 E309 sizes of_signature: a condition of the signature that never holds at this call
 E310 sizes only_empty of_shapes: works only on empty tensors
 E311 sizes: a signature that no sizes satisfy

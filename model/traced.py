@@ -26,12 +26,13 @@ from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .accepted import with_short_outputs
 from .arms_by_data import Arms, outputs_of
-from .beside import MOST_ROUNDS, as_if_right
+from .beside import wrong
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
 from .replay import Unanswered, failure_at
+from .rests import rests_on
 from .sides import Sides
-from .told import Read, Told, causes
+from .told import Read, Told
 from .verdicts import Verdicts
 from .ways import Other, Ways, program, ways
 
@@ -69,14 +70,21 @@ def check_python(
     return check_target(target, folder, options)
 
 
-def check_target(target: Target, folder: Path, options: Options | None = None) -> CheckedPython:
-    """Check what was loaded."""
+def check_target(
+    target: Target, folder: Path, options: Options | None = None, traced: Callable[[str], object] = len
+) -> CheckedPython:
+    """Check what was loaded. `traced` is handed what the check rests on, before it begins."""
     given = options or Options()
-    found, read = _first_that_works(target, folder, given)
+    found = _ways(target, _run(target, 0), given)
+    second = _second(target, found)
+    if found.first.stopped is None:
+        traced(rests_on(target, folder, given, found, second))
+    before = found
+    found, read = _first_that_works(found, target, folder, given)
+    second = second if found is before else _second(target, found)
     first, report, told = found.first, read.report, read.told
-    second = _run(target, 1, _hints_within(first, targets.hints(target, 1)), found.otherwise)
     known_for = tuple(_known_for(first, second, told))
-    said = [*known_for, *_wrong(told, report, folder, given)]
+    said = [*known_for, *wrong(told, report, partial(_checked, options=given))]
     remarks = [d for d in said if d.severity != "error" and d not in known_for]
     contract = None
     if report.ok and report.checked is not None:
@@ -174,44 +182,6 @@ def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
     return replace(report.counts, proved=proved, residual=report.counts.residual + report.counts.proved - proved)
 
 
-def _wrong(told: Told, report: Report, folder: Path, options: Options) -> Iterator[Diagnostic]:
-    """What checking says of a run; and where something is wrong, what is so as well, were that right."""
-    places = set[Span]()
-    for number in range(MOST_ROUNDS):
-        before, lines = ([], []) if report.ok else _before(told, report, folder, options)
-        own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt]
-        found = causes(told.trace, own, lines)
-        errors = [d for d in found if d.severity == "error"]
-        surely = [d for d in errors if all(label.span.line <= d.span.line for label in d.labels)]
-        said = [*before, *map(told.of, found if number == 0 else surely)]
-        if number and report.ok and report.checked is not None:
-            said += [d for d in Verdicts(told).of(report.checked, strict=False) if d.severity == "error"]
-        yield from (d for d in said if d.span not in places or number == 0)
-        places.update(d.span for d in said)
-        wrong = dict.fromkeys(lines) | {d.span.line: d.code for d in errors if d.span.line in told.trace.steps}
-        right = as_if_right(told.trace, wrong) if wrong else None
-        if right is None:
-            return
-        told = Told(told.name, right, folder)
-        report = _checked(told, options)
-
-
-def _before(told: Told, report: Report, folder: Path, options: Options) -> tuple[list[Diagnostic], list[int]]:
-    """What is wrong in the lines of the program before the first one that never works, and these lines."""
-    run = told.trace
-    lines = [d.span.line for d in report.diagnostics if d.severity == "error" and d.span.line in run.steps]
-    if not lines or not run.inputs:
-        return [], []
-    end = min(lines) - 1
-    steps = {n: step for n, step in run.steps.items() if n <= end}
-    whole = run.text.splitlines()
-    text = "\n".join([*whole[:end], f"  {run.inputs[0].name}", *whole[whole.index("}", end) :]]) + "\n"
-    verdicts = Verdicts(Told(told.name, replace(run, text=text, steps=steps), folder))
-    before = _checked(verdicts.told, options)
-    said = verdicts.of(before.checked, strict=False) if before.ok and before.checked is not None else ()
-    return [d for d in said if d.severity == "error"], verdicts.wrong
-
-
 def _result(other: Other, name: str, folder: Path, options: Options, *, alone: bool = False) -> Read | None:
     """What checking says of another way; None where the code or torch refuses it, and where it computes the same."""
     return _read(name, other.run, folder, options, alone=alone) if _is_to_be_read(other) else None
@@ -224,24 +194,31 @@ def _is_to_be_read(other: Other) -> bool:
 # The runs
 
 
-def _first_that_works(target: Target, folder: Path, options: Options) -> tuple[Ways, Read]:
-    """The run that the others are compared with: another way than the first one where that never works."""
-
+def _ways(target: Target, first: Trace, options: Options, otherwise: frozenset[str] = frozenset()) -> Ways:
     def run(sizes: Mapping[str, int], otherwise: frozenset[str]) -> Trace:
         return targets.trace(target, sizes, otherwise)
+
+    return ways(run, first, texts_of(options.given), otherwise)
+
+
+def _second(target: Target, found: Ways) -> Trace:
+    """The run with other hints on the way of the first one."""
+    return _run(target, 1, _hints_within(found.first, targets.hints(target, 1)), found.otherwise)
+
+
+def _first_that_works(found: Ways, target: Target, folder: Path, options: Options) -> tuple[Ways, Read]:
+    """The run that the others are compared with: another way than the first one where that never works."""
 
     def checked(one: Trace) -> Read:
         return _read(target.name, one, folder, options)
 
-    given = texts_of(options.given)
-    found = ways(run, _run(target, 0), given)
     read = checked(found.first)
     if read.report.ok and found.first.stopped is None:
         return found, read
     for other in found.others:
         if other.run.stopped is None and (theirs := checked(other.run)).report.ok:
             otherwise = found.otherwise if other.place is None else found.otherwise ^ {other.place}
-            found = ways(run, other.run, given, otherwise)
+            found = _ways(target, other.run, options, otherwise)
             return found, theirs if found.first is other.run else checked(found.first)
     return found, read
 

@@ -1,4 +1,4 @@
-"""Calls that no sizes make right: the trace goes on without their results, since what does not use these may be wrong as well."""
+"""Calls that no sizes make right: the trace goes on without their results, for what does not use these may be wrong too."""
 
 from __future__ import annotations
 
