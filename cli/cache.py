@@ -67,11 +67,11 @@ def keep(program: Program, wish: Wish, files: Recorded, examined: Examined) -> N
         text = json.dumps({"key": key, "asked": files.asked, **_object(examined)}).encode()
         path = _path(wish, key)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _make_room(path.parent, len(text))
+        make_room(path.parent, len(text))
         replace_file(str(path), hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
 
 
-def _make_room(place: Path, size: int) -> None:
+def make_room(place: Path, size: int) -> None:
     """The oldest entries of a folder go where it would have too much."""
     with os.scandir(place) as files:
         entries = sorted(((s.st_mtime_ns, s.st_size, f.path) for f in files for s in [f.stat()]), reverse=True)
@@ -93,7 +93,7 @@ def _key(program: Program, wish: Wish, files: Recorded) -> str:
     options = wish.options
     place = os.path.realpath(files.base / Path(program.name).name) if "\0" not in program.name else ""
     parts = (
-        _versions(),
+        versions(_BESIDE),
         program.name,
         hashlib.sha256(program.data).hexdigest(),
         place,
@@ -106,10 +106,10 @@ def _key(program: Program, wish: Wish, files: Recorded) -> str:
 
 
 @cache
-def _versions() -> tuple[str, ...]:
-    """Of Python, of this package (the size and time of each file that checking needs, for whoever changes it in place), and of
-    what is installed of it and of the solver."""
-    own = _stamps(os.path.dirname(os.path.dirname(__file__)), _BESIDE)
+def versions(beside: frozenset[str]) -> tuple[str, ...]:
+    """Of Python, of this package (the size and time of each file but those of the rooms `beside`, for whoever changes it in
+    place), and of what is installed of it and of the solver."""
+    own = _stamps(os.path.dirname(os.path.dirname(__file__)), beside)
     return (sys.version, *sorted(own), *sorted(name for place in sys.path for name in _installed(place)))
 
 

@@ -108,15 +108,24 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
 def examine_python(program: Program, wish: Wish) -> Examined:
     """What traced Python says, at its own lines: to be called in a process of its own, which loads torch."""
     try:
-        from .traced import answered  # it loads torch
+        from .known_traces import Known, Traces
+        from .traced import answered  # these load torch
     except ModuleNotFoundError as missing:
         raise Unusable(
             f"{program.name!r} is PyTorch code, and {missing.name} is not installed: pip install 'rxlang[torch]'"
         ) from None
 
-    found = answered(program.name, wish.python, program.base, wish.options)
+    traces = None if wish.cache is None or wish.python.at else Traces(wish.cache)
+    try:
+        found = answered(program.name, wish.python, program.base, wish.options, *((traces.look_up,) if traces else ()))
+    except Known as known:
+        return known.examined
     taken = found.at.sizes if found.at is not None and found.at.failure is None else None
-    return _told(found.found.report, OfModel(found.found.contract, None, taken, supposed=found.supposed), program, wish)
+    of_model = OfModel(found.found.contract, None, taken, supposed=found.supposed)
+    examined = _told(found.found.report, of_model, program, wish)
+    if traces is not None:
+        traces.keep(examined)
+    return examined
 
 
 def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,11 +28,14 @@ from ..simplify.solver.numbers import holds_at
 from .files import NotLoaded, Unusable
 
 
-def answered(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Answered:
-    """What checking a target says; raises Unusable for what cannot be imported, built or called."""
+def answered(
+    name: str, asked: AskedOfPython, folder: Path, options: Options, traced: Callable[[str], object] = len
+) -> Answered:
+    """What checking a target says; `traced` is handed what this rests on. Raises Unusable for what cannot be imported, built or
+    called."""
     target = loaded(name, asked, folder)
     try:
-        return answer(target, asked, folder, options)
+        return answer(target, asked, folder, options, traced)
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..frontends.torch import target as targets
@@ -48,8 +48,15 @@ def load(name: str, asked: AskedOfPython, folder: Path, inputs: Inputs | None = 
     return target
 
 
-def answer(target: Target, asked: AskedOfPython, folder: Path, options: Options | None = None) -> Answered:
-    """Check what was loaded. Raises ValueError for a size or an input that names nothing."""
+def answer(
+    target: Target,
+    asked: AskedOfPython,
+    folder: Path,
+    options: Options | None = None,
+    traced: Callable[[str], object] = len,
+) -> Answered:
+    """Check what was loaded; `traced` is handed what this rests on. Raises ValueError for a size or an input that names
+    nothing."""
     options = options or Options()
     own = (read_given(f"@main: {t}") for t in target.given if set(names_in(t)) <= set(target.sizes))
     options = replace(options, given=(*(g.of_sizes(target.sizes) for g in options.given), *own))
@@ -64,7 +71,7 @@ def answer(target: Target, asked: AskedOfPython, folder: Path, options: Options 
             return Answered(free)
         box = tuple(map(read_given, profiles(free.contract, asked.profile)))
         options = replace(options, given=(*options.given, *box))
-    found = check_target(within(target, options.given), folder, options)
+    found = check_target(within(target, options.given), folder, options, traced)
     supposed = tuple(Supposed(u.op, file_in(folder, u.place.file), u.place.line) for u in found.supposed)
     if found.contract is not None:
         given = (*found.contract.given, *(text for text in texts_of(options.given) if text not in found.contract.given))

@@ -100,10 +100,12 @@ _WEIGHT = re.compile(r"(\w+) : Tensor\(\[([^\]]*)\], (\w+)\)")
 
 
 class Read(Node):
-    """What checking says of a run, whose lines `told` has: of equal module bodies one function where all in it is proved."""
+    """What checking says of a run, whose lines `told` has: of equal module bodies one function where all in it is proved, or
+    with its conditions as `inner`."""
 
     report: Report
     told: Told
+    inner: tuple[str, ...] = ()
 
 
 _WAYS = ("branch", "operation", "number")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from ..frontends.torch import target as targets
@@ -24,13 +25,16 @@ from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .accepted import with_short_outputs
-from .arms_by_data import Arms, is_way, outputs_of
+from .arms_by_data import Arms, outputs_of
+from .beside import wrong
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
 from .replay import Unanswered, failure_at
-from .told import Read, Told, causes
+from .rests import rests_on
+from .sides import Sides
+from .told import Read, Told
 from .verdicts import Verdicts
-from .ways import Other, Ways, branches, program, ways
+from .ways import Other, Ways, program, ways
 
 # So often other hints are looked for where the code refuses those it had.
 _MOST_HINTS = 8
@@ -66,21 +70,27 @@ def check_python(
     return check_target(target, folder, options)
 
 
-def check_target(target: Target, folder: Path, options: Options | None = None) -> CheckedPython:
-    """Check what was loaded."""
+def check_target(
+    target: Target, folder: Path, options: Options | None = None, traced: Callable[[str], object] = len
+) -> CheckedPython:
+    """Check what was loaded. `traced` is handed what the check rests on, before it begins."""
     given = options or Options()
-    found, read = _first_that_works(target, folder, given)
+    found = _ways(target, _run(target, 0), given)
+    second = _second(target, found)
+    if found.first.stopped is None:
+        traced(rests_on(target, folder, given, found, second))
+    before = found
+    found, read = _first_that_works(found, target, folder, given)
+    second = second if found is before else _second(target, found)
     first, report, told = found.first, read.report, read.told
-    second = _run(target, 1, _hints_within(first, targets.hints(target, 1)), found.otherwise)
     known_for = tuple(_known_for(first, second, told))
-    before, wrong = ([], []) if report.ok else _before(told, report, folder, given)
-    own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt]
-    said = [*known_for, *before, *(told.of(d) for d in causes(told.trace, own, wrong))]
+    said = [*known_for, *wrong(told, report, partial(_checked, options=given))]
     remarks = [d for d in said if d.severity != "error" and d not in known_for]
     contract = None
     if report.ok and report.checked is not None:
         by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
-        sides = _Sides(read, by_sizes, lambda o: _result(o, target.name, folder, given), texts_of(given.given))
+        briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
+        sides = Sides(read, by_sizes, briefly, texts_of(given.given))
         contract = _contract(told, report.checked, sides, found.uncrossed)
         arms = Arms(
             told, first.open_data, [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
@@ -101,9 +111,9 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
     return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed, sure)
 
 
-def _read(name: str, run: Trace, folder: Path, options: Options) -> Read:
+def _read(name: str, run: Trace, folder: Path, options: Options, *, alone: bool = False) -> Read:
     """A run checked: equal module bodies as functions, of those that have conditions the first one in line; the whole in line
-    where that leaves something open."""
+    where that leaves something open. Where conditions `alone` are asked for, they may stay in the functions."""
     found, wanted = functions(run) if run.stopped is None else (), Wanted()
     run = shared(run, found)
     for _ in range(_MOST_FOLDS if found else 0):
@@ -115,6 +125,9 @@ def _read(name: str, run: Trace, folder: Path, options: Options) -> Read:
         open_ = {f.name: said[f.name] for f in found if f.name in said and not _is_proved(said[f.name])}
         if not open_:
             return Read(report, told)
+        own = [c.text for of in open_.values() for c in of.conditions]
+        if alone and all(map(_is_said, said.values())) and set(names_in(*own)) <= set(run.hints):
+            return Read(report, told, tuple(own))
         wanted = Wanted({name: tuple(c.text for c in of.conditions) for name, of in open_.items()}, frozenset(open_))
         found = tuple(f for f in found if f.name not in open_ or len(f.bodies) > 2 and not open_[f.name].left)
         if not found:
@@ -124,7 +137,12 @@ def _read(name: str, run: Trace, folder: Path, options: Options) -> Read:
 
 
 def _is_proved(said: Conditions) -> bool:
-    return said.exact and not (said.conditions or said.left or said.supposed or said.by_sizes)
+    return _is_said(said) and not said.conditions
+
+
+def _is_said(said: Conditions) -> bool:
+    """Whether its conditions say all that is needed."""
+    return said.exact and not (said.left or said.supposed or said.by_sizes)
 
 
 def _checked(told: Told, options: Options) -> Report:
@@ -164,24 +182,9 @@ def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
     return replace(report.counts, proved=proved, residual=report.counts.residual + report.counts.proved - proved)
 
 
-def _before(told: Told, report: Report, folder: Path, options: Options) -> tuple[list[Diagnostic], list[int]]:
-    """What is wrong in the lines of the program before the first one that never works, and these lines."""
-    run = told.trace
-    lines = [d.span.line for d in report.diagnostics if d.severity == "error" and d.span.line in run.steps]
-    if not lines or not run.inputs:
-        return [], []
-    end = min(lines) - 1
-    steps = {n: step for n, step in run.steps.items() if n <= end}
-    text = "\n".join([*run.text.splitlines()[:end], f"  {run.inputs[0].name}", "}"]) + "\n"
-    verdicts = Verdicts(Told(told.name, replace(run, text=text, steps=steps), folder))
-    before = _checked(verdicts.told, options)
-    said = verdicts.of(before.checked, strict=False) if before.ok and before.checked is not None else ()
-    return [d for d in said if d.severity == "error"], verdicts.wrong
-
-
-def _result(other: Other, name: str, folder: Path, options: Options) -> Read | None:
+def _result(other: Other, name: str, folder: Path, options: Options, *, alone: bool = False) -> Read | None:
     """What checking says of another way; None where the code or torch refuses it, and where it computes the same."""
-    return _read(name, other.run, folder, options) if _is_to_be_read(other) else None
+    return _read(name, other.run, folder, options, alone=alone) if _is_to_be_read(other) else None
 
 
 def _is_to_be_read(other: Other) -> bool:
@@ -191,24 +194,31 @@ def _is_to_be_read(other: Other) -> bool:
 # The runs
 
 
-def _first_that_works(target: Target, folder: Path, options: Options) -> tuple[Ways, Read]:
-    """The run that the others are compared with: another way than the first one where that never works."""
-
+def _ways(target: Target, first: Trace, options: Options, otherwise: frozenset[str] = frozenset()) -> Ways:
     def run(sizes: Mapping[str, int], otherwise: frozenset[str]) -> Trace:
         return targets.trace(target, sizes, otherwise)
+
+    return ways(run, first, texts_of(options.given), otherwise)
+
+
+def _second(target: Target, found: Ways) -> Trace:
+    """The run with other hints on the way of the first one."""
+    return _run(target, 1, _hints_within(found.first, targets.hints(target, 1)), found.otherwise)
+
+
+def _first_that_works(found: Ways, target: Target, folder: Path, options: Options) -> tuple[Ways, Read]:
+    """The run that the others are compared with: another way than the first one where that never works."""
 
     def checked(one: Trace) -> Read:
         return _read(target.name, one, folder, options)
 
-    given = texts_of(options.given)
-    found = ways(run, _run(target, 0), given)
     read = checked(found.first)
     if read.report.ok and found.first.stopped is None:
         return found, read
     for other in found.others:
         if other.run.stopped is None and (theirs := checked(other.run)).report.ok:
             otherwise = found.otherwise if other.place is None else found.otherwise ^ {other.place}
-            found = ways(run, other.run, given, otherwise)
+            found = _ways(target, other.run, options, otherwise)
             return found, theirs if found.first is other.run else checked(found.first)
     return found, read
 
@@ -290,90 +300,7 @@ def texts_of(given: Sequence[Given]) -> list[str]:
     return [c.span.text for g in given if g.is_for("main") for c in g.conditions]
 
 
-class _Sides:
-    """What the other ways say of the conditions that the first one has for being taken."""
-
-    def __init__(
-        self, read: Read, others: Sequence[Other], result: Callable[[Other], Read | None], given: Sequence[str]
-    ) -> None:
-        assert read.report.checked is not None
-        self.told, self.others, self.result, self.given = read.told, others, result, given
-        said = conditions_of(read.report.checked)
-        self.demanded = [c.text for c in said.conditions if not self._is_only_way(c)]
-        self.left = set(_open_in(self.told, said))
-        self.refused: dict[int, bool | None] = {}
-
-    def is_way(self, condition: Condition) -> bool:
-        return is_way(self.told, condition)
-
-    def _is_only_way(self, condition: Condition) -> bool:
-        """Whether a condition says no more than which way is taken."""
-        return self.is_way(condition) and _follow(self._facts(condition), [condition.text])
-
-    def of(self, condition: Condition) -> bool | None:
-        """Whether the other side of a way is refused; None where it is another case, or was not run."""
-        if not self._is_only_way(condition):
-            return None
-        facts = set(self._facts(condition))
-        there = [n for n, o in enumerate(self.others) if o.broken & facts]
-        found = self._is_refused(there[0]) if there else None
-        if found is None or any(self._is_refused(n) is not found for n in there[1:]):
-            return None
-        return None if found and any(self._is_free_of(condition, n) for n in range(len(self.others))) else found
-
-    def _is_free_of(self, condition: Condition, number: int) -> bool:
-        """Whether what is not refused may break a condition on another way."""
-        region = [*branches(self.others[number].run), *self.given]
-        return not _follow(region, [condition.text]) and self._is_refused(number) is not True
-
-    def way(self, condition: Condition) -> list[str]:
-        """The condition of a way: in full, where the conditions on this way have made it shorter."""
-        facts = self._facts(condition)
-        is_whole = not set(names_in(*facts)) <= set(self.told.trace.hints) or _follow([condition.text], facts)
-        return [condition.text] if is_whole else facts
-
-    def _facts(self, condition: Condition) -> list[str]:
-        return list(dict.fromkeys(self.told.fact(a.place.line) for a in condition.asked))
-
-    def _is_refused(self, number: int) -> bool | None:
-        if number not in self.refused:
-            self.refused[number] = self._refusal(self.others[number])
-        return self.refused[number]
-
-    def _refusal(self, other: Other) -> bool | None:
-        if other.same:
-            return False
-        read = self.result(other)
-        if read is None or not read.report.ok or read.report.checked is None:
-            return None if other.run.stopped is not None and other.run.stopped.is_unread else True
-        said = conditions_of(read.report.checked)
-        if not self.left.issuperset(_open_in(read.told, said)):
-            return None
-        theirs = [c.text for c in said.conditions]
-        region = [*branches(other.run), *self.given]
-        is_same = _follow([*self.demanded, *region], theirs) and _follow([*theirs, *region], self.demanded)
-        return False if is_same and self._are_same(other.run.shapes, region) else None
-
-    def _are_same(self, shapes: Sequence[Sequence[str]], region: Sequence[str]) -> bool:
-        """Whether the first way's results have these shapes wherever the sizes are in a region."""
-        own = self.told.trace.shapes
-        if [len(shape) for shape in shapes] != [len(shape) for shape in own]:
-            return False
-        pairs = [p for a, b in zip(shapes, own, strict=True) for p in zip(a, b, strict=True)]
-        return _follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
-
-
-def _open_in(told: Told, said: Conditions) -> Iterator[str]:
-    """The lines with checks that sizes do not decide."""
-    steps = (told.step(asked.place.line) for asked in said.left)
-    yield from (step.place.key for step in steps if step is not None)
-
-
-def _follow(facts: Sequence[str], texts: Iterable[str]) -> bool:
-    return all(prove(facts, text)["result"] in ("valid", "vacuous") for text in texts)
-
-
-def _contract(told: Told, checked: Checked, sides: _Sides, uncrossed: Mapping[str, int] | None) -> Contract:
+def _contract(told: Told, checked: Checked, sides: Sides, uncrossed: Mapping[str, int] | None) -> Contract:
     trace, said = told.trace, conditions_of(checked)
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
     others = (c for c in said.conditions if kept[c.text] is None)

@@ -117,7 +117,8 @@ class Verdicts:
         if all(part.rpartition("==")[2].strip() == "1" for part in condition.text.split("||")):
             return False
         sizes = {size for shape in self.trace.fixed.values() for size in shape if size > 1}
-        return bool(sizes & set(numbers_in(self._lines[line - 1])))
+        own = {int(size) for size in self._shape(self._view(line)[0]) if size.isdigit()}  # these stay as they are
+        return bool(sizes & (set(numbers_in(self._lines[line - 1])) - own))
 
     def _of_bound(self, condition: Condition) -> Callable[..., Diagnostic] | None:
         """An upper bound that two activations make, with no table that has so many rows: it fits where one of them is 1, or

@@ -36,8 +36,11 @@ _IN_ARM = ", behind one arm of an `if`"
 def conditions(name: str, params: Env, state: State, entry_check: tuple[Cond, ...], prover: Prover) -> Conditions:
     """What the inputs of a function have to satisfy, empty ones as well. `entry check` is what the signature says already."""
     dims = tuple(dict.fromkeys(sizes_of(state, params)))
-    inputs = Inputs({v for d in dims for v in variables(d)}, (), entry_check)
+    sizes = {v for d in dims for v in variables(d)}
     checks = list({(check.cond, check.path, check.sides, check.span): check for check in prover.demands}.values())
+    asked_of = (v for check in checks for c in (check.cond, *check.path) if c is not None for v in cond_variables(c))
+    entry_check = _about((*sizes, *asked_of), entry_check)
+    inputs = Inputs(sizes, (), entry_check)
     asked = [(check, _said(state, inputs, check, params)) for check in checks]
     sides = list(in_arms(state, inputs, checks))
     sayable = (*(check for check, cond in asked if cond is not None), *(OpenCheck(cond, ()) for cond in common(sides)))
@@ -59,6 +62,14 @@ def conditions(name: str, params: Env, state: State, entry_check: tuple[Cond, ..
             needed[check.about is not None and isinstance(check.about.asked, Narrower)].append(cond)
     narrower = not all(entails((*entry_check, *needed[False]), cond) for cond in needed[True])
     return Conditions(name, written, asked_of_data, found.necessary, texts[0], texts[1], by_sizes, narrower)
+
+
+def _about(sizes: Iterable[Var], conds: Sequence[Cond]) -> tuple[Cond, ...]:
+    """The conditions that speak of sizes, or of what others relate to them: not those of each weight's own dimensions."""
+    inside, left = set(sizes), {n: set(cond_variables(cond)) for n, cond in enumerate(conds)}
+    while near := [n for n, own in left.items() if not own or not own.isdisjoint(inside)]:
+        inside.update(*map(left.pop, near))
+    return tuple(cond for n, cond in enumerate(conds) if n not in left)
 
 
 def _said(state: State, inputs: Inputs, check: OpenCheck, params: Env) -> Cond | None:

@@ -6,7 +6,7 @@ The only file that uses private names of torch for sizes. No hint reaches a resu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,7 @@ from torch.utils._sympy import functions
 
 from ...lang.node import Node
 from ...sizes.operators import size_functions
+from .shorter import shorter
 
 # PyTorch 2.4 has SymPy's own.
 Max, Min = getattr(functions, "Max", sympy.Max), getattr(functions, "Min", sympy.Min)
@@ -42,7 +43,7 @@ class Sizes:
     """What torch's symbolic numbers call their ShapeEnv: it answers from hints, tells of each question, and learns nothing."""
 
     _translation_validation_enabled = False
-    _replacements_version_counter = 0
+    _replacements_version_counter = 1  # `replace` is asked
     prefer_deferred_runtime_asserts_over_guards = False
 
     def __init__(self, asked: Callable[[Question], Any]) -> None:
@@ -78,7 +79,7 @@ class Sizes:
     # What torch calls
 
     def replace(self, expr: Any) -> Any:
-        return expr
+        return shorter(expr)
 
     def _create_fx_call_function(self, *_: object) -> tuple[None, bool]:
         return None, False
@@ -200,6 +201,8 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
             return f"!{_text(expr.args[0], names, True)}"
         case sympy.Add():
             return _sum(expr, names)
+        case sympy.Mul() if expr.could_extract_minus_sign():
+            return f"0 - {_text(-expr, names, True)}"
         case sympy.Mul() if all(a.is_integer for a in expr.args):
             return " * ".join(each(expr.args))
         case sympy.Pow() if isinstance(expr.exp, sympy.Integer) and 1 < expr.exp < 9:
@@ -210,7 +213,7 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
             return " % ".join(each(expr.args))
         case Max() | Min() | sympy.Max() | sympy.Min():
             name = "max" if isinstance(expr, (Max, sympy.Max)) else "min"
-            return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=str))})"
+            return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=_order))})"
         case functions.CeilToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
             return f"ceildiv({', '.join(_text(a, names) for a in expr.args[0].args)})"
         case functions.FloorToInt() | functions.TruncToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
@@ -225,6 +228,7 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
     raise Unwritable(str(expr))
 
 
+_order = cache(str)
 _JOINED = {True: " && ", False: " || "}
 
 
@@ -233,7 +237,7 @@ def _operands(names: Mapping[Any, str], parts: Any) -> list[str]:
 
 
 def _sum(expr: Any, names: Mapping[Any, str]) -> str:
-    parts = sorted(expr.args, key=lambda a: (a.is_number, str(a)))
+    parts = sorted(expr.args, key=lambda a: (a.is_number, _order(a)))
     text = ""
     for part in parts:
         sign = "-" if part.could_extract_minus_sign() else "+"

@@ -23,6 +23,7 @@ from ..onnx.model import Tensor
 from ..onnx.names import Names
 from . import places
 from .data import Decided
+from .impossible import instead
 from .opening import opened
 from .places import NO_PLACE, PythonPlace
 from .ruled import is_traced, ruled, size_of
@@ -71,7 +72,7 @@ class Tracer(TorchFunctionMode):
         self.supposed: list[Unruled] = []
         self.open_data: list[PythonPlace] = []
         self.facts: list[tuple[str, Step]] = []
-        self.inside = 0
+        self.inside, self.impossible = 0, 0
         self.place: PythonPlace = NO_PLACE
         self.frame: FrameType | None = None
         self.unread: set[Any] = set()
@@ -309,8 +310,7 @@ class Tracer(TorchFunctionMode):
             del self.body.lines[begun:]
             return self._supposed(func, args, kwargs)
         except Impossible as problem:
-            self.write(f"let {self.names.fresh('never')} = {problem.text}")
-            raise
+            return instead(self, problem, (args, kwargs))
         first = args[0] if args else None
         if getattr(row, "in_place", False) or named.get("inplace") is True:
             return self.put(first, found)
@@ -391,6 +391,7 @@ class Tracer(TorchFunctionMode):
         text = f"@{name}({', '.join(v.text for v in operands)})"
         made = self.names.fresh(self.op.rpartition(".")[2])
         self.write(f"let {made} : Tensor([{sizes}], {TORCH_DTYPES[dtype]}) = {text}", kind)
+        self.unread.difference_update(size.node.expr for size in shape if isinstance(size, torch.SymInt))
         return Value(made, TensorInfo(tuple(shape), DTYPES[TORCH_DTYPES[dtype]]), is_name=True)
 
     # The whole
@@ -426,10 +427,10 @@ class Tracer(TorchFunctionMode):
             try:
                 result = self.run_user_code(code, args, kwargs)
             except Impossible:
-                stopped = Stopped("", self.place)
+                pass  # the program has the call
             except Exception as problem:  # noqa: BLE001  # whatever the user's code raises
                 stopped = self._stopped(problem)
-        return self._whole(result, stopped)
+        return self._whole(result, Stopped("", NO_PLACE) if self.impossible else stopped)
 
     def _stopped(self, problem: Exception) -> Stopped:
         place = places.of_traceback(problem)

@@ -131,6 +131,88 @@ def test_what_is_said_of_the_sizes_that_take_a_way_is_what_torch_does(name: str,
             assert told == _runs(scope[name], (b, t)), (b, t)
 
 
+WINDOWS = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Windows(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.mix = nn.Linear(width, width)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        x = F.pad(x, (0, 0, 0, (4 - t % 4) % 4))
+        whole = x.shape[1]
+        shift = 2 if whole > 4 else 0
+        x = torch.roll(x, -shift, 1) if shift else x
+        y = self.mix(x.view(b, whole // 4, 4, c).reshape(b * (whole // 4), 4, c))
+        y = y.view(b, whole // 4, 4, c).reshape(b, whole, c)
+        y = torch.roll(y, shift, 1) if shift else y
+        return y[:, :t] + x[:, :t]
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.ModuleList(Windows(8) for _ in range(3))
+        self.then = nn.ModuleList(Windows(16) for _ in range(3))
+
+    def forward(self, x):
+        for block in self.first:
+            x = block(x)
+        x = F.pad(x, (0, 0, 0, x.shape[1] % 2))
+        x = torch.cat([x[:, ::2], x[:, 1::2]], -1)
+        for block in self.then:
+            x = block(x)
+        return x[:, 1:].flatten(1)
+"""
+
+
+@needs_torch
+def test_windows_of_a_padded_input_are_the_same_for_all_sizes(tmp_path: Path) -> None:
+    import torch
+    from rxlang.simplify.solver.numbers import size_at
+
+    (tmp_path / "windows.py").write_text(WINDOWS)
+    scope: dict[str, Any] = {}
+    exec(WINDOWS, scope)
+    found, model = checked(tmp_path, "windows.py:Model", "x=float32[b, t, 8]"), scope["Model"]()
+    (output,) = found.contract.outputs
+    for t in range(1, 22):
+        point = {"b": 2, "t": t}
+        assert holds(found, point)
+        assert tuple(size_at(d, point) for d in output.shape) == model(torch.ones(2, t, 8)).shape, t
+
+
+@needs_torch
+def test_sizes_in_fewer_operations_are_the_same_numbers() -> None:
+    import random
+
+    import sympy
+    from rxlang.frontends.torch.shorter import shorter
+    from torch.utils._sympy.functions import FloorDiv, PythonMod
+
+    random_numbers = random.Random(1)
+    n = sympy.Symbol("n", integer=True, nonnegative=True)
+    changed = 0
+    for _ in range(120):
+        size = n
+        for _ in range(random_numbers.randrange(1, 5)):
+            by, more = sympy.Integer(random_numbers.randrange(1, 9)), random_numbers.randrange(-9, 9)
+            sign = random_numbers.choice((1, -1))
+            choices = (
+                FloorDiv(size + more, by), size + PythonMod(by - PythonMod(size, by), by), size + PythonMod(size, by),
+                size - PythonMod(size, by) + more, size * sign + more,
+            )  # fmt: skip
+            size = FloorDiv(random_numbers.choice(choices), by)
+        short = shorter(size)
+        changed += short != size
+        for at in range(0, 60, 7):
+            assert short.subs(n, at) == size.subs(n, at), (size, short)
+    assert changed > 20
+
+
 @needs_torch
 def test_what_was_not_run_of_several_sizes_is_listed() -> None:
     from rxlang.frontends.torch.run import Step, Trace

@@ -1,0 +1,26 @@
+"""Calls that no sizes make right: the trace goes on without their results, for what does not use these may be wrong too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .sizes import hint_of
+from .tensors import all_traced
+from .values import Impossible
+
+if TYPE_CHECKING:
+    from .trace import Tracer
+
+# So many calls of one run: a loop may wait for a size that none of them makes.
+_MOST = 4
+
+
+def instead(tracer: Tracer, problem: Impossible, given: Any) -> Any:
+    """A tensor of which only the rank is supposed, that of the first operand; raises the problem where there is none."""
+    tracer.write(f"let {tracer.names.fresh('never')} = {problem.text}")
+    tracer.impossible += 1
+    first = next(all_traced(given), None)
+    if first is None or tracer.impossible == _MOST:
+        raise problem
+    shape = tuple(tracer.fresh(hint_of(size)) for size in first.shape)
+    return tracer.given(tracer.opaque((), shape, first.value.dtype))
