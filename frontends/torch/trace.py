@@ -28,7 +28,7 @@ from .places import NO_PLACE, PythonPlace
 from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
-from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of, is_symbolic
+from .sizes import HINTED, PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of, is_symbolic
 from .tensors import VIEWS, NotTraced, Traced, all_traced, paths, results, tensor_names
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
 from .wholes import standing
@@ -413,6 +413,7 @@ class Tracer(TorchFunctionMode):
         with ExitStack() as during:
             for name, value in PATCHES.items():
                 during.enter_context(patch.object(torch.SymInt, name, value, create=True))
+            during.enter_context(patch.dict(HINTED, clear=True))
             during.enter_context(opened(self.rows))
             during.enter_context(standing())
             during.enter_context(replaced(self.by_rule, is_traced))
