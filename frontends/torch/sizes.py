@@ -220,10 +220,9 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
         case functions.RoundToInt() if isinstance(expr.args[0], functions.IntTrueDiv) and expr.args[0].args[1] == 2:
             half = _text(expr.args[0].args[0], names, True)  # halves are rounded to the even number
             return f"({half} + {half} // 2 % 2) // 2"
-        case functions.LShift():
-            return f"{_text(expr.args[0], names, True)} * {2 ** int(expr.args[1])}"
-        case functions.RShift():
-            return f"{_text(expr.args[0], names, True)} // {2 ** int(expr.args[1])}"
+        case functions.LShift() | functions.RShift():
+            sign = "*" if isinstance(expr, functions.LShift) else "//"
+            return f"{_text(expr.args[0], names, True)} {sign} {2 ** int(expr.args[1])}"
         case sympy.floor() if all(part.is_integer for part in expr.args[0].as_numer_denom()):  # PyTorch 2.4's of `>>`
             return " // ".join(each(expr.args[0].as_numer_denom()))
     raise Unwritable(str(expr))
