@@ -10,7 +10,7 @@ from ..frontends.torch import target as targets
 from ..frontends.torch.bodies import Wanted, folded, functions, shared
 from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.really import Raised, raised
-from ..frontends.torch.run import Trace, Unruled, several
+from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
 from ..lang.checked import Asked, Checked, Condition, Conditions, Counts
@@ -28,7 +28,7 @@ from .arms_by_data import Arms, is_way, outputs_of
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
 from .replay import Unanswered, failure_at
-from .told import Read, Told, causes
+from .told import Read, Told, causes, once
 from .verdicts import Verdicts
 from .ways import Other, Ways, branches, program, ways
 
@@ -93,7 +93,7 @@ def check_target(target: Target, folder: Path, options: Options | None = None) -
         said += [told.of(d) for d in report.diagnostics if d.severity == "error"]
     if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
         said.append(_stopped(target, first, told, given))
-    said, sure = list(_once(_mistakes(said, remarks))), tuple[Diagnostic, ...]()
+    said, sure = list(once(_mistakes(said, remarks))), tuple[Diagnostic, ...]()
     if any(d.severity != "note" and d not in known_for for d in said):
         said, sure = _helped(said, target.name, first, folder, given)
     counts = _without_supposed(told, report, given)
@@ -437,15 +437,6 @@ def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iter
     """Beside errors none of the checker's remarks: they may follow from what is wrong."""
     is_wrong = any(d.severity == "error" for d in said)
     yield from (d for d in said if not is_wrong or d not in remarks)
-
-
-def _once(said: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Equal sentences at one place once, with all modules that they are told of: equal layers say the same."""
-    found: dict[tuple[object, ...], list[Diagnostic]] = {}
-    for one in said:
-        found.setdefault((one.code, one.span.source.name, one.span.start, one.message), []).append(one)
-    for alike in found.values():
-        yield replace(alike[0], function=several([d.function for d in alike if d.function]) or None)
 
 
 def _failed(name: str, said: str, place: PythonPlace | None) -> Report:

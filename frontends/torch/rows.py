@@ -423,9 +423,10 @@ def _ahead(tracer: Tracer, end: Any, n: Any) -> Any:
     expr = expr_of(end) if isinstance(end, torch.SymInt) else None
     if expr is None or not expr.subs(dict.fromkeys(expr.free_symbols, 0)).is_positive or expr.is_nonnegative:
         return end
-    if end < 0:
+    is_ahead = bool(end < 0)
+    tracer.calls.reading.nonnegative.add(difference(0, end) if is_ahead else difference(end, 0))
+    if is_ahead:
         return torch.sym_max(n + end, 0)
-    tracer.calls.reading.nonnegative.add(difference(end, 0))
     return end
 
 

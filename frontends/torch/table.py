@@ -413,8 +413,11 @@ def _add(found: dict[Any, Callable[..., Any]], names: str, row: Callable[..., An
             func = _resolved(full)
             if func is not None:
                 found.setdefault(func, row)
-        if name.startswith("."):
-            for full in (f"torch.Tensor{name}_", f"torch.Tensor.__i{name[3:]}" if name.startswith(".__") else ""):
+        if name.startswith((".", "F.")):
+            for full in (
+                *(f"{one}_" for one in _full(name)),
+                f"torch.Tensor.__i{name[3:]}" if name[1:3] == "__" else "",
+            ):
                 func = _resolved(full) if full else None
                 if func is not None:
                     found.setdefault(func, _reshaped(row) if name in _OTHER_SHAPES else _in_place(row))
