@@ -56,12 +56,18 @@ class Arms:
             if read is not None and not read.report.ok:
                 wrong = [d for d in read.report.diagnostics if d.severity == "error"]
                 yield from (replace(read.told.of(d), severity="warning", notes=(note,)) for d in wrong[:1])
-            elif stopped is not None and stopped.said and not stopped.place.source.startswith(("raise", "assert")):
+            elif stopped is not None and stopped.said and not _is_check(other):
                 yield replace(warning(codes.W311, stopped.said, self.told.span(stopped.place)), notes=(note,))
 
     def _line(self, other: Other) -> str:
         assert other.place is not None
         return self.lines.get(other.place, other.place)
+
+
+def _is_check(other: Other) -> bool:
+    """Whether the code raises since it asked for that: it, or a function that asks and raises itself."""
+    at = other.run.stopped.place if other.run.stopped is not None else None
+    return at is not None and (at.source.startswith(("raise", "assert")) or at.key == other.place)
 
 
 def is_way(told: Told, condition: Condition) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from ..frontends.torch.places import PythonPlace
-from ..frontends.torch.run import Step, Trace
+from ..frontends.torch.run import Step, Trace, several
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
@@ -117,6 +117,10 @@ def causes(run: Trace, said: Sequence[Diagnostic], wrong: Sequence[int] = ()) ->
     lines = {d.span.line for d in said if d.severity == "error"}
     own = {n for n in lines if n not in run.steps or run.steps[n].kind not in _WAYS} if len(lines) > 1 else lines
     after = _using(run, {*own, *wrong})
+    first, text = min({*own, *wrong}, default=0), run.text.splitlines()
+    after |= {
+        n for n in own if n > first and text[n - 1].lstrip().startswith("assert ")
+    }  # of sizes, which are wrong by then
     return [d for d in said if d.severity != "error" or d.span.line in (own or lines) and d.span.line not in after]
 
 
@@ -132,3 +136,17 @@ def _using(run: Trace, wrong: set[int]) -> set[int]:
         if number in found or spoilt:
             names.update(names_in(made.partition(" :")[0].replace("let ", "")) if call else ())
     return found
+
+
+def once(said: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Equal sentences at one place once, with all modules that they are told of: equal layers say the same. Of errors in one
+    line of one kind the first."""
+    found: dict[tuple[object, ...], list[Diagnostic]] = {}
+    lines: dict[tuple[object, ...], tuple[object, ...]] = {}
+    for one in said:
+        place = one.code, one.span.source.name
+        key = *place, one.span.start, one.message
+        if one.severity != "error" or lines.setdefault((*place, one.span.line), key) == key:
+            found.setdefault(key, []).append(one)
+    for alike in found.values():
+        yield replace(alike[0], function=several([d.function for d in alike if d.function]) or None)

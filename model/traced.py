@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ..frontends.torch import target as targets
 from ..frontends.torch.bodies import Wanted, folded, functions, shared
 from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.really import Raised, raised
-from ..frontends.torch.run import Trace, Unruled, several
+from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
 from ..lang.checked import Asked, Checked, Condition, Conditions, Counts
@@ -32,7 +32,7 @@ from .python_helps import with_helps
 from .replay import Unanswered, failure_at
 from .rests import rests_on
 from .sides import Sides
-from .told import Read, Told
+from .told import Read, Told, once
 from .verdicts import Verdicts
 from .ways import Other, Ways, program, ways
 
@@ -103,7 +103,7 @@ def check_target(
         said += [told.of(d) for d in report.diagnostics if d.severity == "error"]
     if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
         said.append(_stopped(target, first, told, given))
-    said, sure = list(_once(_mistakes(said, remarks))), tuple[Diagnostic, ...]()
+    said, sure = list(once(_mistakes(said, remarks))), tuple[Diagnostic, ...]()
     if any(d.severity != "note" and d not in known_for for d in said):
         said, sure = _helped(said, target.name, first, folder, given)
     counts = _without_supposed(told, report, given)
@@ -364,15 +364,6 @@ def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iter
     """Beside errors none of the checker's remarks: they may follow from what is wrong."""
     is_wrong = any(d.severity == "error" for d in said)
     yield from (d for d in said if not is_wrong or d not in remarks)
-
-
-def _once(said: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """Equal sentences at one place once, with all modules that they are told of: equal layers say the same."""
-    found: dict[tuple[object, ...], list[Diagnostic]] = {}
-    for one in said:
-        found.setdefault((one.code, one.span.source.name, one.span.start, one.message), []).append(one)
-    for alike in found.values():
-        yield replace(alike[0], function=several([d.function for d in alike if d.function]) or None)
 
 
 def _failed(name: str, said: str, place: PythonPlace | None) -> Report:

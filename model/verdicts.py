@@ -99,6 +99,8 @@ class Verdicts:
             return None
         if not is_tie(condition.text):
             return self._of_bound(condition)
+        if is_of_quotients(condition):
+            return None
         if any(self._is_fixed(a.place.line, condition) for a in condition.asked):
             return warning if any(self._is_elsewhere(a.place.line, condition) for a in condition.asked) else None
         if is_divided(condition.text) and all(is_view(s) for s in steps):
@@ -252,6 +254,12 @@ def is_pin(text: str) -> bool:
 def is_divided(text: str) -> bool:
     """Whether quotients of sizes are made equal to something: several sizes fit, as where windows have to fill a picture."""
     return "//" in text
+
+
+def is_of_quotients(condition: Condition) -> bool:
+    """Whether sizes that are even often enough all fit."""
+    even = (f"{name} % 64 == 0 && {name} >= 1" for name in condition.sizes)
+    return is_divided(condition.text) and prove(list(even), condition.text)["result"] == "valid"
 
 
 def is_view(step: Step) -> bool:

@@ -22,7 +22,7 @@ from .messages.spoken import CallInfo
 from .messages.subject import of_call
 from .solver.conditions import eq, ge
 from .solver.rendering import UNKNOWN
-from .solver.terms import Size, Term, common_atoms, of_atom, shrink, var, variables
+from .solver.terms import Size, Term, Var, common_atoms, of_atom, shrink, var, variables
 
 # How many calls back the order is looked for, and of how many axes.
 _DEPTH, _MOST_AXES = 8, 12
@@ -189,17 +189,21 @@ def _fit(state: State, parts: list[tuple[int, Size]], others: list[tuple[int, Si
 
 def _crossed(state: State, common: _Common) -> tuple[Size, Size] | None:
     """An axis that is whole on both sides and has something else behind it, and what it has gone past: sizes of their own, for
-    t and t + 1 change places where relative positions are shifted."""
+    t and t + 1, or t and t + m, change places where relative positions are shifted."""
     for i, j in common:
         part, behind = (
             common.parts[i],
             (prod(common.parts[i + 1 :]), prod(common.parts[k] for k in common.order[j + 1 :])),
         )
         past = (common.parts[k] for place, k in enumerate(common.order) if (k < i) != (place < j))
-        other = next((size for size in past if {*variables(size)} != {*variables(part)}), None)
+        other = next((size for size in past if not _are_kin({*variables(size)}, {*variables(part)})), None)
         if other is not None and behind[0] != behind[1] and _may_differ(state, *behind, common):
             return part, other
     return None
+
+
+def _are_kin(one: set[Var], other: set[Var]) -> bool:
+    return one == other or bool(one and other) and (one <= other or other <= one)
 
 
 def _may_differ(state: State, one: Size, other: Size, common: _Common) -> bool:

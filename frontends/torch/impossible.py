@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .ruled import opaque
 from .sizes import hint_of
 from .tensors import all_traced
 from .values import Impossible
@@ -23,4 +24,4 @@ def instead(tracer: Tracer, problem: Impossible, given: Any) -> Any:
     if first is None or tracer.impossible == _MOST:
         raise problem
     shape = tuple(tracer.fresh(hint_of(size)) for size in first.shape)
-    return tracer.given(tracer.opaque((), shape, first.value.dtype))
+    return tracer.given(opaque(tracer, (), shape, first.value.dtype))

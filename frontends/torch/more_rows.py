@@ -22,7 +22,23 @@ torch.linalg.slogdet | A | parts_of("linalg_slogdet", slogdet(A))
 .logdet | input | det(input)
 .matrix_power torch.linalg.matrix_power | input, n | matrix_power(input, n)
 .matrix_exp torch.linalg.matrix_exp | input | matrix_power(input, 1)
-torch.linalg.cholesky_ex | input, *_, **__ | cholesky(input)
+torch.linalg.cholesky_ex | input, *_, **__ | with_code("linalg_cholesky_ex", cholesky(input))
+torch.linalg.inv_ex | A, *, check_errors=False | with_code("linalg_inv_ex", inv(A))
+torch.linalg.eig | A | parts_of("linalg_eig", eig(A))
+torch.linalg.eigvals | A | eigvals(A)
+torch.linalg.lstsq | A, B, rcond=None, *, driver=None | closest(A, B)
+torch.linalg.matrix_norm | A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None |
+    vector_norm(to(A, dtype), axis=dim, keepdims=keepdim)
+torch.linalg.matrix_rank | A, *_, **__ | to(sum(svdvals(A), axis=-1), int64)
+torch.linalg.cond | A, p=None | sum(svdvals(A), axis=-1)
+torch.linalg.multi_dot torch.functional.chain_matmul | *tensors | chained(listed(tensors))
+torch.linalg.vecdot | x, y, *, dim=-1 | sum(multiply(*same(x, y)), axis=dim)
+torch.linalg.diagonal | A, *, offset=0, dim1=-2, dim2=-1 |
+    diagonal(moveaxis(A, (dim1, dim2), (-2, -1)), offset=offset)
+torch.linalg.solve_triangular | A, B, *, upper, left=True, unitriangular=False | solve(A, B) if left else
+    matrix_transpose(solve(matrix_transpose(A), matrix_transpose(B)))
+.cholesky_solve | input, L, upper=False | solve(L, input)
+.cholesky_inverse | L, upper=False | inv(L)
 F.ctc_loss torch.ctc_loss | log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean",
     zero_infinity=False | connected(log_probs, targets, input_lengths, target_lengths, reduction)
 F.multi_margin_loss | input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean" |
@@ -48,8 +64,78 @@ torch.triu_indices | row, col, offset=0, *, dtype=None |
 .diag | input, diagonal=0 | diagonal_of(input, diagonal)
 .diag_embed | input, offset=0, dim1=-2, dim2=-1 | on_diagonal(input, offset, dim1, dim2)
 .diagflat | input, offset=0 | on_diagonal(reshape(input, (-1,)), offset, -2, -1)
-.frac .deg2rad .rad2deg | input | real(input)
-.sinc torch.special.expit torch.special.entr | input | tanh(real(input))
+.frac .deg2rad .rad2deg torch.special.round | input | real(input)
+.sinc .i0 .angle torch.special.sinc torch.special.expit torch.special.entr torch.special.erfc torch.special.erfcx
+    torch.special.erfinv torch.special.psi torch.special.digamma torch.special.gammaln torch.special.ndtr
+    torch.special.ndtri torch.special.log_ndtr torch.special.i0 torch.special.i0e torch.special.i1 torch.special.i1e
+    torch.special.bessel_j0 torch.special.bessel_j1 | input | tanh(real(input))
+torch.special.logit | input, eps=None | tanh(real(input))
+.polygamma torch.special.polygamma | n, input | tanh(real(input if isinstance(n, int) else n))
+torch.special.softmax | input, dim, *, dtype=None | softmax(to(input, dtype), axis=dim)
+torch.special.log_softmax | input, dim, *, dtype=None | log_softmax(to(input, dtype), axis=dim)
+.isreal | input | equal(input, input)
+.signbit | input | signbit(input)
+.fliplr | input | flip(input, axis=1)
+.flipud | input | flip(input, axis=0)
+.rot90 | input, k=1, dims=(0, 1) | swapaxes(input, *dims) if k % 2 else input
+.msort | input | sort(input, axis=0)
+.kron | input, other | crossed(input, other)
+.tensor_split | input, indices_or_sections, dim=0 | cut(input, indices_or_sections, dim)
+.hsplit | input, by | split(input, **by_or_at(by), axis=int(input.rank > 1))
+.vsplit | input, by | split(input, **by_or_at(by), axis=0)
+.dsplit | input, by | split(input, **by_or_at(by), axis=2)
+torch.functional.atleast_3d torch.atleast_3d | input | deep(input)
+torch.dstack | tensors | concat(same_all([deep(t) for t in listed((tensors,))]), axis=2)
+torch.functional.block_diag torch.block_diag | *tensors | unknown(zeros(tuple(total_of(row_of(t).shape[n] for t in
+    listed(tensors))
+    for n in (0, 1)), dtype=tensors[0].dtype))
+.trapezoid .trapz | y, *, dx=1, dim=-1 | sum(real(y), axis=dim)
+.histc | input, bins=100, min=0, max=0 | unknown(zeros((bins,), dtype=input.dtype))
+.nonzero_static | input, *, size, fill_value=-1 | zeros((size, input.rank), dtype=int64)
+.sum_to_size | input, *size | sum_to(input, listed(size))
+.select_scatter | input, src, dim, index | replaced_in(input, src, selected(input, dim, index))
+.slice_scatter | input, src, dim=0, start=None, end=None, step=1 |
+    replaced_in(input, src, strided(input, dim, start, end, step))
+.fill_diagonal .renorm | input, *_, **__ | input
+torch.fake_quantize_per_tensor_affine torch.fake_quantize_per_channel_affine | input, *_, **__ | input
+.index_reduce | input, dim, index, source, reduce, *, include_self=True | put(input, index, source, axis=dim)
+torch.searchsorted | sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None |
+    sought(sorted_sequence, input, int32 if out_int32 else int64)
+torch.pdist F.pdist | input, p=2.0 | unknown(zeros((of_rank(2, input).shape[0] * (input.shape[0] - 1) // 2,),
+    dtype=input.dtype))
+torch.combinations | input, r=2, with_replacement=False | chosen(of_rank(1, input), r, with_replacement)
+torch._C._VariableFunctions.cartesian_prod | *tensors | of_all(listed(tensors))
+.vander torch.linalg.vander | x, N=None, *_, **__ | unknown(zeros((*x.shape, x.shape[-1] if N is None else N),
+    dtype=whole(x).dtype))
+torch.fft.hfft | input, n=None, dim=-1, norm=None | hfft(input, n=n, axis=dim)
+torch.fft.ihfft | input, n=None, dim=-1, norm=None | ihfft(input, n=n, axis=dim)
+torch.fft.ifftn | input, s=None, dim=None, norm=None | ifftn(input, s=s, axes=dim)
+torch.fft.rfftn | input, s=None, dim=None, norm=None | rfftn(input, s=s, axes=dim)
+torch.fft.irfftn | input, s=None, dim=None, norm=None | irfftn(input, s=s, axes=dim)
+torch.fft.rfftfreq | n, d=1.0, *, dtype=None | zeros((n // 2 + 1,), dtype=dtype or float32)
+torch._C._VariableFunctions.stft | input, n_fft, hop_length=None, win_length=None, window=None, normalized=False, onesided=None,
+    return_complex=None, *_, **__ | spectrum(input, n_fft, hop_length, win_length, window, onesided, return_complex)
+torch.istft torch.Tensor.istft | input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False,
+    onesided=None, length=None, return_complex=False | signal_of(input, n_fft, hop_length, win_length, window, center,
+    onesided, length)
+torch._C._nn.max_unpool2d | input, indices, output_size, *_ | unpooled(2, input, indices, output_size)
+torch._C._nn.max_unpool3d | input, indices, output_size, *_ | unpooled(3, input, indices, output_size)
+torch._pack_padded_sequence | input, lengths, batch_first | packed(input, lengths, batch_first)
+torch._pad_packed_sequence | data, batch_sizes, batch_first, padding_value, total_length |
+    unpacked(data, batch_sizes, batch_first, total_length)
+torch._nested_tensor_from_mask_left_aligned | *_ | False
+torch._C._VariableFunctions.unique_consecutive | input, return_inverse=False, return_counts=False, dim=None |
+    unique_of(input, dim)
+torch._C._VariableFunctions.unique_dim | input, dim, sorted=True, return_inverse=False, return_counts=False |
+    unique_of(input, dim)
+torch.Tensor.new | input, *size | unknown(zeros(listed(only_sizes(size)), dtype=input.dtype))
+.is_same_size | input, other | input.shape == other.shape
+.is_signed | input | input.dtype.is_signed
+.element_size | input | input.dtype.itemsize
+.get_device | input | -1
+.is_conj .is_neg .is_inference | input | False
+.cfloat | input | to(input, complex64)
+.cdouble | input | to(input, complex128)
 torch.special.xlog1py torch.special.xlogy .ldexp | input, other | multiply(*reals(input, other))
 .float_power | input, exponent | to(multiply(*same(input, exponent)), float64)
 .nextafter .heaviside | input, other | add(*same(input, other))

@@ -44,7 +44,8 @@ def namespace(tracer: Tracer) -> dict[str, Any]:
 
 # Words
 
-TORCH_NAMES = ("bfloat16", "float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64")
+TORCH_NAMES = ("bfloat16", "float16", "float32", "float64", "complex64", "complex128", "uint8", "int8", "int16", "int32",
+               "int64")  # fmt: skip
 WORDS: dict[str, Callable[..., Any]] = {}
 
 
@@ -153,8 +154,9 @@ def axes(tracer: Tracer, dim: Any) -> Any:
 
 @word
 def listed(tracer: Tracer, sizes: Any) -> Any:
-    """`*sizes`, which may be one list."""
-    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else tuple(sizes)
+    """`*sizes`, which may be one list; a size may be a tensor of one."""
+    found = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
+    return tuple(tracer.number_in(one) if isinstance(one, Value) and not one.rank else one for one in found)
 
 
 @word
@@ -186,10 +188,10 @@ def expanded(tracer: Tracer, x: Value, sizes: Any) -> tuple[Any, ...]:
 
 @word
 def converted(tracer: Tracer, x: Value, *args: Any, **named: Any) -> Value:
-    given = [*args, *named.values()]
-    dtype = next((a for a in given if isinstance(a, torch.dtype)), None)
-    other = next((a for a in given if isinstance(a, Value)), None)
-    return to(tracer, x, other.dtype if other is not None else dtype)
+    """x in the dtype that is given, or of the tensor or the type that is."""
+    given = [getattr(torch, a.rpartition(".")[2], a) if isinstance(a, str) else a for a in (*args, *named.values())]
+    kinds = [a if isinstance(a, torch.dtype) else getattr(a, "dtype", None) for a in given]
+    return to(tracer, x, next((k for k in kinds if isinstance(k, torch.dtype)), None))
 
 
 # Rows that are functions
@@ -346,6 +348,8 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
 
 @row("torch.Tensor.__getitem__")
 def getitem(tracer: Tracer, self: Value, index: Any) -> Value:
+    if is_number(index) and (first := tracer.firsts.get(self.text)) is not None and is_same(index, 0) is True:
+        return tracer.calls.call("size_to_tensor", first)
     at = list(index) if isinstance(index, tuple) else [index]
     at = [_plain_index(tracer, i) for i in at]
     used = sum(
@@ -419,9 +423,10 @@ def _ahead(tracer: Tracer, end: Any, n: Any) -> Any:
     expr = expr_of(end) if isinstance(end, torch.SymInt) else None
     if expr is None or not expr.subs(dict.fromkeys(expr.free_symbols, 0)).is_positive or expr.is_nonnegative:
         return end
-    if end < 0:
+    is_ahead = bool(end < 0)
+    tracer.calls.reading.nonnegative.add(difference(0, end) if is_ahead else difference(end, 0))
+    if is_ahead:
         return torch.sym_max(n + end, 0)
-    tracer.calls.reading.nonnegative.add(difference(end, 0))
     return end
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from .rows import other_than, same, sliced, word
-from .rows_of_shapes import equal, need, of_shape
+from .rows import other_than, same, sliced, unknown, word
+from .rows_of_shapes import equal, need, of_rank, of_shape
 from .sizes import expr_of
 from .trace import NoRow, Tracer
 from .values import Value
@@ -201,31 +201,80 @@ def _repeated(tracer: Tracer, x: Value, heads: Any) -> Value:
 
 
 @word
-def recurrent(
-    tracer: Tracer, kind: str, x: Value, states: Any, params: Any, has_biases: bool, layers: int, dropout: float,
-    train: bool, both: bool, batch_first: bool = False,
-) -> tuple[Value, ...]:  # fmt: skip
-    """The layers one after the other, each with both directions."""
-    count, per = 2 if both else 1, 4 if has_biases else 2
-    if not isinstance(x, Value) or x.rank != 3 or len(params) != layers * count * per:
-        raise NoRow  # packed sequences, projections
-    call = tracer.calls.call
-    x = tracer.let(call("swapaxes", x, 0, 1) if batch_first else x)
-    filled(tracer, x, (0,))
+def recurrent(tracer: Tracer, kind: str, x: Value, *given: Any) -> tuple[Value, ...]:
+    """The layers one after the other; all steps of packed sequences stand in one row."""
+    is_packed = len(given) > 2 and isinstance(given[2], tuple)
+    states, params, has_biases, layers, _, _, both, *first = given[is_packed:]
+    states = states if isinstance(states, tuple) else (states,)
+    if not isinstance(x, Value) or x.rank != (2 if is_packed else 3):
+        raise NoRow
+    call, count = tracer.calls.call, 2 if both else 1
+    x = call("expand_dims", x, axis=1) if is_packed else call("swapaxes", x, 0, 1) if first == [True] else x
+    x = tracer.let(x)
+    if not is_packed:
+        filled(tracer, x, (0,))
     ends: list[list[Value]] = [[] for _ in states]
     for layer in range(layers):
-        weights = params[layer * count * per : (layer + 1) * count * per]
-        columns = [call("stack", weights[n::per], axis=0) for n in range(per)]
-        named: dict[str, Any] = {"b": call("concat", columns[2:], axis=1)} if has_biases else {}
         begun = [sliced(tracer, s, [slice(layer * count, (layer + 1) * count)]) for s in states]
-        named |= dict(zip(("initial_h", "initial_c"), begun, strict=False))
-        named |= {"direction": "bidirectional"} if both else {}
-        found = tracer.let(call(kind, x, columns[0], columns[1], **named))
-        for end, one in zip(ends, found[1:], strict=True):
+        weights = params[len(params) // layers * layer : len(params) // layers * (layer + 1)]
+        x, *found = _layer(tracer, kind, x, [] if is_packed else begun, weights, has_biases, both)
+        for end, one in zip(ends, found, strict=True):
             end.append(one)
-        x = tracer.let(call("flatten", call("permute_dims", found[0], (0, 2, 1, 3)), start=2, end=3))
+    if is_packed:
+        return (call("squeeze", x, axis=(1,)), *(unknown(tracer, s) for s in states))
     lasts = [call("concat", tuple(end), axis=0) if len(end) > 1 else end[0] for end in ends]
-    return (call("swapaxes", x, 0, 1) if batch_first else x, *lasts)
+    return (call("swapaxes", x, 0, 1) if first == [True] else x, *lasts)
+
+
+def _layer(
+    tracer: Tracer, kind: str, x: Value, begun: list[Value], weights: Any, has_biases: bool, both: bool
+) -> list[Value]:
+    """One layer with its directions: all steps, and what its states are at the end."""
+    call, per = tracer.calls.call, len(weights) // (2 if both else 1)
+    columns = [call("stack", weights[n::per], axis=0) for n in range(per)]
+    projected = tracer.let(columns.pop()) if per % 2 else None
+    if projected is not None:  # from the cell's size to that of the state, which the next step takes
+        columns[1] = call("matmul", columns[1], projected)
+        begun = [call("matmul", one, projected) for one in begun[:1]] + begun[1:]
+    named: dict[str, Any] = {"b": call("concat", columns[2:], axis=1)} if has_biases else {}
+    named |= dict(zip(("initial_h", "initial_c"), begun, strict=False))
+    named |= {"direction": "bidirectional"} if both else {}
+    found = list(tracer.let(call(kind, x, columns[0], columns[1], **named)))
+    if projected is not None:
+        back = call("matrix_transpose", projected)
+        found[:2] = (tracer.let(call("matmul", one, back)) for one in found[:2])
+    found[0] = tracer.let(call("flatten", call("permute_dims", found[0], (0, 2, 1, 3)), start=2, end=3))
+    return found
+
+
+@word
+def packed(tracer: Tracer, x: Value, lengths: Value, batch_first: bool) -> tuple[Value, ...]:
+    """The steps of all sequences that there are, and of how many sequences each is: at first of all."""
+    filled(tracer, x, range(x.rank))
+    call = tracer.calls.call
+    x = tracer.let(call("swapaxes", x, 0, 1) if batch_first else x)
+    steps, count = x.shape[:2]
+    equal(tracer, of_rank(tracer, 1, lengths).shape[0], count)
+
+    def some(rows: Value) -> Any:
+        mask = unknown(tracer, call("zeros", rows.shape[:1], dtype=torch.bool))
+        return tracer.let(call("filter", rows, mask))
+
+    sizes = some(call("zeros", (steps,), dtype=torch.int64))
+    tracer.firsts[sizes.text] = count
+    return some(call("flatten", x, start=0, end=1)), sizes
+
+
+@word
+def unpacked(tracer: Tracer, x: Value, sizes: Value, batch_first: bool, steps: Any) -> tuple[Value, ...]:
+    count, call = tracer.firsts.get(sizes.text), tracer.calls.call
+    if count is None:
+        raise NoRow
+    front = (count, steps) if batch_first else (steps, count)
+    return (
+        unknown(tracer, call("zeros", (*front, *x.shape[1:]), dtype=x.dtype)),
+        call("zeros", (count,), dtype=torch.int64),
+    )
 
 
 @word
@@ -285,3 +334,14 @@ def bilinear(tracer: Tracer, x: Value, y: Value, weight: Value, bias: Value | No
         raise NoRow
     made = tracer.calls.call("einsum", f"{axes}i,oij,{axes}j->{axes}o", [x, weight, y])
     return made if bias is None else tracer.calls.call("add", made, bias)
+
+
+@word
+def unpooled(tracer: Tracer, count: int, x: Value, indices: Value, sizes: Any) -> Value:
+    """What pooling took the largest elements of."""
+    if x.rank not in (count + 1, count + 2):
+        raise NoRow
+    of_shape(tracer, indices, x.shape)
+    filled(tracer, x, range(1, x.rank))
+    shape = (*x.shape[: x.rank - count], *each(sizes, count))
+    return unknown(tracer, tracer.calls.call("zeros", shape, dtype=x.dtype))

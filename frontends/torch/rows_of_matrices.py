@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .rows import real, same, same_all, setitem, squeeze, to, unknown, word
+from .rows import real, same, same_all, setitem, squeeze, tensor, to, unknown, word
 from .rows_of_layers import filled, likelihood, reduced
 from .rows_of_shapes import axis_of, equal, need, of_shape
 from .sizes import is_same
@@ -58,12 +58,14 @@ def ends_of(tracer: Tracer, x: Value, dim: Any, keepdim: bool) -> Any:
 
 @word
 def quantile_of(tracer: Tracer, x: Value, q: Any, dim: Any, keepdim: bool) -> Value:
-    if not x.dtype.is_floating_point or isinstance(q, Value) and q.rank:
+    if not x.dtype.is_floating_point:
         raise NoRow
     for size in x.shape:
         if not isinstance(size, int):
             need(tracer, f"{tracer.sizes.text(size)} >= 1")
-    return tracer.calls.call("max", x, axis=dim, keepdims=keepdim)
+    found = tracer.calls.call("max", x, axis=dim, keepdims=keepdim)
+    is_one = not isinstance(q, Value) or not q.rank
+    return found if is_one else tracer.calls.call("broadcast_to", found, (*q.shape, *found.shape))
 
 
 @word
@@ -94,6 +96,111 @@ def on_diagonal(tracer: Tracer, x: Value, offset: int, dim1: int, dim2: int) -> 
     )
 
 
+@word
+def with_code(tracer: Tracer, name: str, found: Value) -> Any:
+    """Matrices with a number for each, which says whether there was one."""
+    found = tracer.let(found)
+    codes = tracer.calls.call("zeros", found.shape[:-2], dtype=torch.int32)
+    return getattr(torch.return_types, name)((found, codes))
+
+
+@word
+def closest(tracer: Tracer, x: Value, y: Value) -> Any:
+    """Least squares: the solution, as many residuals as data says, the rank, and no singular values."""
+    if x.rank < 2 or y.rank != x.rank:
+        raise NoRow
+    call = tracer.calls.call
+    for one, two in zip(x.shape[:-1], y.shape[:-1], strict=True):
+        equal(tracer, one, two)
+    found = tracer.let(call("matmul", call("pinv", x), y))
+    rest = call("flatten", found)
+    left = call("filter", rest, unknown(tracer, call("zeros", rest.shape, dtype=torch.bool)))
+    none = call("zeros", (0,), dtype=x.dtype)
+    return torch.return_types.linalg_lstsq((found, left, call("zeros", x.shape[:-2], dtype=torch.int64), none))
+
+
+@word
+def chained(tracer: Tracer, parts: Any) -> Any:
+    found = parts[0]
+    for part in parts[1:]:
+        found = tracer.calls.call("matmul", found, part)
+    return found
+
+
+@word
+def crossed(tracer: Tracer, x: Value, y: Value) -> Value:
+    """The product of Kronecker: each size is one of x times one of y."""
+    x, y = same(tracer, x, y)
+    one, two = ((1,) * (max(x.rank, y.rank) - v.rank) + v.shape for v in (x, y))
+    shape = tuple(a * b for a, b in zip(one, two, strict=True))
+    return unknown(tracer, tracer.calls.call("zeros", shape, dtype=x.dtype))
+
+
+@word
+def chosen(tracer: Tracer, x: Value, count: int, again: bool) -> Value:
+    """All choices of so many elements of x."""
+    rows: Any = math.prod(x.shape[0] + n if again else x.shape[0] - n for n in range(count)) // math.factorial(count)
+    if not isinstance(rows, int) and count > 2:
+        raise NoRow
+    return unknown(tracer, tracer.calls.call("zeros", (rows, count), dtype=x.dtype))
+
+
+@word
+def of_all(tracer: Tracer, parts: Any) -> Value:
+    """One row for each choice of an element of every part."""
+    shape = (math.prod(p.shape[0] for p in parts), len(parts)) if len(parts) > 1 else parts[0].shape
+    return unknown(tracer, tracer.calls.call("zeros", shape, dtype=parts[0].dtype))
+
+
+# Spectra
+
+
+@word
+def spectrum(
+    tracer: Tracer, x: Value, size: int, hop: Any, wide: Any, window: Value | None, is_half: Any, is_complex: Any
+) -> Value:
+    """The spectra of windows over the last axis."""
+    call = tracer.calls.call
+    if window is not None:
+        of_shape(tracer, window, (size if wide is None else wide,))
+    if is_complex is None and not x.dtype.is_complex or x.rank not in (1, 2):
+        raise NoRow
+    frames = tracer.let(call("frame", x, size, step=size // 4 if hop is None else hop))
+    is_half = not x.dtype.is_complex if is_half is None else is_half
+    found = tracer.let(call("matrix_transpose", call("rfft" if is_half else "fft", frames)))
+    return found if is_complex is not False else call("stack", (call("real", found), call("imag", found)), axis=-1)
+
+
+@word
+def signal_of(
+    tracer: Tracer,
+    x: Value,
+    size: int,
+    hop: Any,
+    wide: Any,
+    window: Value | None,
+    center: bool,
+    is_half: Any,
+    length: Any,
+) -> Value:
+    """What has the spectra x."""
+    if x.rank not in (2, 3) or not x.dtype.is_complex:
+        raise NoRow
+    if window is not None:
+        of_shape(tracer, window, (size if wide is None else wide,))
+    if is_half is None and not isinstance(x.shape[-2], int):
+        lines = tracer.sizes.text(x.shape[-2])
+        need(tracer, f"{lines} == {size // 2 + 1} || {lines} == {size}")
+    elif is_half is not None or x.shape[-2] != size:
+        equal(tracer, x.shape[-2], size if is_half is False else size // 2 + 1)
+    filled(tracer, x, range(x.rank))
+    whole = size + (size // 4 if hop is None else hop) * (x.shape[-1] - 1) - center * (size // 2) * 2
+    if length is None and not isinstance(whole, int):
+        need(tracer, f"{tracer.sizes.text(whole)} >= 1")
+    shape = (*x.shape[:-2], whole if length is None else length)
+    return unknown(tracer, tracer.calls.call("zeros", shape, dtype=torch.float32))
+
+
 # What data counts
 
 
@@ -107,9 +214,17 @@ def places_of(tracer: Tracer, x: Value, apart: bool) -> Any:
 
 
 @word
-def unique_of(tracer: Tracer, x: Value) -> Any:
-    values = tracer.let(tracer.calls.call("unique_values", x))
-    return values, *(tracer.calls.call("zeros_like", like, dtype=torch.int64) for like in (x, values))
+def unique_of(tracer: Tracer, x: Value, dim: int | None = None) -> Any:
+    """The distinct elements, or the distinct slices along an axis, where each is among them, and how often each is there."""
+    call = tracer.calls.call
+    if dim is None:
+        values = tracer.let(call("unique_values", x))
+        return values, *(call("zeros_like", like, dtype=torch.int64) for like in (x, values))
+    axis = axis_of(x, dim)
+    filled(tracer, x, set(range(x.rank)) - {axis})
+    mask = unknown(tracer, call("zeros", (x.shape[axis],), dtype=torch.bool))
+    values = tracer.let(call("moveaxis", call("filter", call("moveaxis", x, axis, 0), mask), 0, axis))
+    return values, *(call("zeros", (size,), dtype=torch.int64) for size in (x.shape[axis], values.shape[axis]))
 
 
 @word
@@ -247,3 +362,18 @@ def row_of(tracer: Tracer, x: Value) -> Value:
 @word
 def columns(tracer: Tracer, tensors: Any) -> tuple[Value, ...]:
     return tuple(tracer.calls.call("expand_dims", t, axis=1) if t.rank == 1 else t for t in same_all(tracer, tensors))
+
+
+@word
+def deep(tracer: Tracer, x: Value) -> Value:
+    x = row_of(tracer, x)
+    return tracer.calls.call("expand_dims", x, axis=2) if x.rank == 2 else x
+
+
+@word
+def sought(tracer: Tracer, rows: Value, x: Any, dtype: torch.dtype) -> Value:
+    """Where the elements of x stand in rows that are in order: in one, or each row in its own."""
+    x = tensor(tracer, x)
+    if rows.rank > 1:
+        of_shape(tracer, x, (*rows.shape[:-1], x.shape[-1] if x.rank else 1))
+    return tracer.calls.call("zeros_like", x, dtype=dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .rows import axes, real, same, sliced, tensor, to, word
+from .rows import axes, real, same, sliced, tensor, to, unknown, word
 from .sizes import is_same
 from .trace import NoRow, Tracer
 from .values import Value
@@ -188,6 +188,49 @@ def selected(tracer: Tracer, x: Value, dim: int, index: Any) -> Value:
     if isinstance(index, Value):
         return tracer.calls.call("take", x, index, axis=dim)
     return sliced(tracer, x, [slice(None)] * axis_of(x, dim) + [index])
+
+
+@word
+def cut(tracer: Tracer, x: Value, by: Any, dim: int) -> Any:
+    """Parts at positions, or as many parts of nearly one size."""
+    if isinstance(by, (list, tuple)):
+        return tracer.calls.call("split", x, indices=tuple(by), axis=dim)
+    if not isinstance(by, int) or by < 1:
+        raise NoRow
+    size = x.shape[axis_of(x, dim)]
+    if is_same(size % by, 0) is True:
+        return tracer.calls.call("split", x, sections=by, axis=dim)
+    return tracer.calls.call("split", x, sizes=tuple((size + by - 1 - n) // by for n in range(by)), axis=dim)
+
+
+@word
+def by_or_at(tracer: Tracer, by: Any) -> dict[str, Any]:
+    return {"indices": by} if isinstance(by, tuple) else {"sections": by}
+
+
+@word
+def total_of(tracer: Tracer, sizes: Any) -> Any:
+    return sum(sizes)
+
+
+@word
+def strided(tracer: Tracer, x: Value, dim: int, start: Any, end: Any, step: Any) -> Value:
+    return sliced(tracer, x, [slice(None)] * axis_of(x, dim) + [slice(start, end, step)])
+
+
+@word
+def replaced_in(tracer: Tracer, x: Value, part: Value, where: Value) -> Value:
+    """x, in which another tensor stands in the place of a part of that shape."""
+    of_shape(tracer, part, tracer.let(where).shape)
+    return unknown(tracer, x)
+
+
+@word
+def only_sizes(tracer: Tracer, sizes: Any) -> Any:
+    """Not numbers that are the elements."""
+    if any(isinstance(s, (list, tuple, Value)) for s in sizes):
+        raise NoRow
+    return sizes
 
 
 @word

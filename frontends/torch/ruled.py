@@ -17,7 +17,7 @@ from ..onnx.literals import quoted
 from .rules import Rule, arguments
 from .sizes import Symbolic
 from .tensors import NotTraced, Traced, all_traced
-from .values import RX_DTYPES, Value
+from .values import RX_DTYPES, TORCH_DTYPES, Value
 
 if TYPE_CHECKING:
     from .trace import Tracer
@@ -36,7 +36,7 @@ def _by_shapes(tracer: Tracer, rule: Rule, given: Mapping[str, Any]) -> Any:
     tensors = [tracer.let(tracer.taken(v)) for v in given.values() if isinstance(v, torch.Tensor)]
     is_one = all(isinstance(size, (int, *Symbolic)) for size in found)
     dtype = RX_DTYPES[rule.dtype] if rule.dtype else tensors[0].dtype
-    made = [tracer.opaque(tensors, tuple(shape), dtype, "call") for shape in ([found] if is_one else found)]
+    made = [opaque(tracer, tensors, tuple(shape), dtype, "call") for shape in ([found] if is_one else found)]
     return tracer.given(made[0] if is_one else tuple(made))
 
 
@@ -131,3 +131,22 @@ def is_traced(value: Any) -> bool:
 
 
 __all__ = ["is_traced", "ruled", "size_of"]
+
+
+def opaque(
+    tracer: Tracer, operands: Sequence[Value], shape: Sequence[Any], dtype: torch.dtype, kind: str = "supposed"
+) -> Value:
+    """A tensor that an operation without a row gives."""
+    name = tracer.names.function(f"{tracer.op}_{len(tracer.externs)}")
+    kinds = [
+        f"x{n} : Tensor([{', '.join(f'd{n}_{a}' for a in range(v.rank))}], {v.info.dtype})"
+        for n, v in enumerate(operands)
+    ]
+    rank = f"Tensor([{', '.join('?' for _ in shape)}], {TORCH_DTYPES[dtype]})"
+    tracer.externs[name] = f"extern @{name} = fn({', '.join(kinds)}) : {rank} = {quoted(target('python', tracer.op))}"
+    sizes = ", ".join(map(tracer.sizes.text, shape))
+    text = f"@{name}({', '.join(v.text for v in operands)})"
+    made = tracer.names.fresh(tracer.op.rpartition(".")[2])
+    tracer.write(f"let {made} : Tensor([{sizes}], {TORCH_DTYPES[dtype]}) = {text}", kind)
+    tracer.unread.difference_update(size.node.expr for size in shape if isinstance(size, torch.SymInt))
+    return Value(made, TensorInfo(tuple(shape), DTYPES[TORCH_DTYPES[dtype]]), is_name=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy
 import torch
-from torch.fx.experimental.sym_node import SymNode
+from torch.fx.experimental import sym_node
 from torch.utils._sympy import functions
 
 from ...lang.node import Node
@@ -22,6 +22,8 @@ from .shorter import shorter
 # PyTorch 2.4 has SymPy's own.
 Max, Min = getattr(functions, "Max", sympy.Max), getattr(functions, "Min", sympy.Min)
 Symbolic = (torch.SymInt, torch.SymFloat, torch.SymBool)
+# What PyTorch 2.4 answers from hints alone: nothing during a trace.
+HINTED: dict[str, Any] = getattr(sym_node, "alternate_impl_if_hinted_methods", {})
 
 
 class Question(Node):
@@ -58,16 +60,16 @@ class Sizes:
         return self.number(found, hint)
 
     def number(self, expr: Any, hint: int | None) -> torch.SymInt:
-        return torch.SymInt(SymNode(expr, self, int, hint))
+        return torch.SymInt(sym_node.SymNode(expr, self, int, hint))
 
     def real(self, name: str) -> torch.SymFloat:
         """A float that nobody knows."""
-        return torch.SymFloat(SymNode(sympy.Symbol(name, real=True), self, float, 1.5))
+        return torch.SymFloat(sym_node.SymNode(sympy.Symbol(name, real=True), self, float, 1.5))
 
     def truth(self, name: str) -> torch.SymBool:
         """A truth that data decides."""
         found = sympy.Ne(sympy.Symbol(name, real=True), 0)
-        return torch.SymBool(SymNode(found, self, bool, True))
+        return torch.SymBool(sym_node.SymNode(found, self, bool, True))
 
     def text(self, value: Any) -> str:
         """A size as Rx writes it."""
@@ -221,10 +223,11 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
         case functions.RoundToInt() if isinstance(expr.args[0], functions.IntTrueDiv) and expr.args[0].args[1] == 2:
             half = _text(expr.args[0].args[0], names, True)  # halves are rounded to the even number
             return f"({half} + {half} // 2 % 2) // 2"
-        case functions.LShift():
-            return f"{_text(expr.args[0], names, True)} * {2 ** int(expr.args[1])}"
-        case functions.RShift():
-            return f"{_text(expr.args[0], names, True)} // {2 ** int(expr.args[1])}"
+        case functions.LShift() | functions.RShift():
+            sign = "*" if isinstance(expr, functions.LShift) else "//"
+            return f"{_text(expr.args[0], names, True)} {sign} {2 ** int(expr.args[1])}"
+        case sympy.floor() if all(part.is_integer for part in expr.args[0].as_numer_denom()):  # PyTorch 2.4's of `>>`
+            return " // ".join(each(expr.args[0].as_numer_denom()))
     raise Unwritable(str(expr))
 
 

@@ -15,6 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from .ruled import opaque
 from .run import brief
 from .sizes import Question, Symbolic, expr_of, hint_of
 from .tensors import NotTraced, Traced
@@ -187,7 +188,7 @@ def _dims(found: Any) -> list[Any]:
 def _answer(tracer: Any, sizes: _Sizes, operands: list[Value], found: Any) -> Any:
     if isinstance(found, torch.Tensor):
         shape = tuple(sizes.of(s, tracer) for s in found.shape)
-        value = tracer.opaque([tracer.let(o) for o in operands], shape, found.dtype)
+        value = opaque(tracer, [tracer.let(o) for o in operands], shape, found.dtype)
         return Traced.made(tracer, value)
     if isinstance(found, (list, tuple)):
         parts = [_answer(tracer, sizes, operands, f) for f in found]

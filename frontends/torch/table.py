@@ -30,14 +30,14 @@ ROWS = """
 .remainder .__mod__ | input, other | remainder(*same(input, other))
 .pow .__pow__ | input, exponent | pow(*same(input, exponent))
 .__rpow__ | input, other | pow(*same(other, input))
-.maximum | input, other | maximum(*same(input, other))
-.minimum | input, other | minimum(*same(input, other))
+.maximum .fmax | input, other | maximum(*same(input, other))
+.minimum .fmin | input, other | minimum(*same(input, other))
 .eq .__eq__ | input, other | equal(*same(input, other))
-.ne .__ne__ | input, other | not_equal(*same(input, other))
+.ne .not_equal .__ne__ | input, other | not_equal(*same(input, other))
 .lt .less .__lt__ | input, other | less(*same(input, other))
-.le .__le__ | input, other | less_equal(*same(input, other))
+.le .less_equal .__le__ | input, other | less_equal(*same(input, other))
 .gt .greater .__gt__ | input, other | greater(*same(input, other))
-.ge .__ge__ | input, other | greater_equal(*same(input, other))
+.ge .greater_equal .__ge__ | input, other | greater_equal(*same(input, other))
 .logical_and | input, other | logical_and(cast(input, bool_), cast(other, bool_))
 .logical_or | input, other | logical_or(cast(input, bool_), cast(other, bool_))
 .logical_not | input | logical_not(cast(input, bool_))
@@ -51,7 +51,7 @@ ROWS = """
 .fmod | input, other | remainder(*same(input, other))
 .atan2 .arctan2 | input, other | atan2(*reals(input, other))
 .hypot | input, other | hypot(*same(input, other))
-.logaddexp | input, other | logaddexp(*same(input, other))
+.logaddexp .logaddexp2 | input, other | logaddexp(*same(input, other))
 .xlogy | input, other | multiply(*reals(input, other))
 .lerp | input, end, weight | sum_of(*same(input, product_of(*same(weight, subtract(*same(end, input))))))
 .addcmul | input, tensor1, tensor2, *, value=1 | add(*same(input, times(multiply(*same(tensor1, tensor2)), value)))
@@ -61,7 +61,7 @@ ROWS = """
 .clamp_max | input, max | clamped(input, None, max)
 .neg .negative .__neg__ | input | negative(input)
 .__pos__ .positive .nan_to_num | input, *_, **__ | input
-.abs | input | abs(input)
+.abs .absolute | input | abs(input)
 .sqrt | input | sqrt(real(input))
 .rsqrt | input | rsqrt(real(input))
 .exp | input | exp(real(input))
@@ -84,7 +84,7 @@ F.dropout .dropout | input, p=0.5, training=True, inplace=False | input
 .where | condition, input=None, other=None | where(condition, *same(input, other)) if input is not None else
     places_of(condition, True)
 .masked_fill | input, mask, value | where(mask, to(tensor(value, input), input.dtype), input)
-.matmul .__matmul__ | input, other | matmul(input, other)
+.matmul .__matmul__ torch.linalg.matmul | input, other | matmul(input, other)
 .__rmatmul__ | input, other | matmul(other, input)
 F.linear torch._C._nn.linear | input, weight, bias=None | linear(input, weight, bias)
 F.bilinear torch.bilinear | input1, input2, weight, bias=None | bilinear(input1, input2, weight, bias)
@@ -192,7 +192,7 @@ F.l1_loss | input, target, *_, reduction="mean", **__ | reduced(abs(subtract(*sa
 .sign .sgn | input | sign(input)
 .isnan | input | isnan(input)
 .isfinite | input | isfinite(input)
-.isinf | input | isinf(input)
+.isinf .isposinf .isneginf | input | isinf(input)
 .round | input, *, decimals=0 | round(input)
 .square | input | multiply(input, input)
 .exp2 torch.special.exp2 | input | exp(real(input))
@@ -286,7 +286,8 @@ torch.view_as_real | input | stack((part_of("real", input), part_of("imag", inpu
 torch.broadcast_tensors torch.functional.broadcast_tensors | *tensors | broadcast_arrays(listed(tensors))
 torch._C._VariableFunctions.meshgrid | *tensors, indexing="ij" | meshgrid(listed(tensors), indexing=indexing)
 torch.hstack | tensors | concat(same_all(tensors), axis=1 if tensors[0].rank > 1 else 0)
-torch.vstack | tensors | concat(same_all(tensors), axis=0) if tensors[0].rank > 1 else stack(same_all(tensors), axis=0)
+torch.vstack torch.row_stack | tensors | concat(same_all(tensors), axis=0) if tensors[0].rank > 1 else
+    stack(same_all(tensors), axis=0)
 F.one_hot | tensor, num_classes | one_hot(tensor, num_classes, dtype=int64)
 F.pixel_shuffle .pixel_shuffle | input, upscale_factor | pixel_shuffle(of_rank(4, input), upscale_factor)
 F.pixel_unshuffle .pixel_unshuffle | input, downscale_factor | pixel_unshuffle(of_rank(4, input), downscale_factor)
@@ -412,8 +413,11 @@ def _add(found: dict[Any, Callable[..., Any]], names: str, row: Callable[..., An
             func = _resolved(full)
             if func is not None:
                 found.setdefault(func, row)
-        if name.startswith("."):
-            for full in (f"torch.Tensor{name}_", f"torch.Tensor.__i{name[3:]}" if name.startswith(".__") else ""):
+        if name.startswith((".", "F.")):
+            for full in (
+                *(f"{one}_" for one in _full(name)),
+                f"torch.Tensor.__i{name[3:]}" if name[1:3] == "__" else "",
+            ):
                 func = _resolved(full) if full else None
                 if func is not None:
                     found.setdefault(func, _reshaped(row) if name in _OTHER_SHAPES else _in_place(row))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .sizes import is_same
 from .values import Value
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class Traced(torch.Tensor):
     def item(self) -> Any:
         return self.tracer.item_of(self)
 
+    def tolist(self) -> Any:
+        return [one.tolist() for one in self] if self.value.rank else self.item()
+
     def __int__(self) -> int:
         return int(self.item())
 
@@ -96,53 +100,25 @@ class Traced(torch.Tensor):
     __hash__ = object.__hash__
 
 
+def written_into(tracer: Tracer, out: Any, found: Any) -> Any:
+    """A result written into `out=`, which takes its shape."""
+    if isinstance(out, (list, tuple)):
+        return type(found)([written_into(tracer, one, own) for one, own in zip(out, found, strict=True)])
+    one, own = tracer.taken(out), tracer.taken(found)
+    is_as_large = one.rank == own.rank and all(map(is_same, one.shape, own.shape))
+    if one.dtype != own.dtype or not is_as_large and not (isinstance(out, Traced) and len(out.family) == 1):
+        raise NotTraced("writes into an `out=` of another dtype or shape are not followed")
+    return tracer.put(out, own)
+
+
 # Functions whose results may be views of their first operand.
-VIEWS = frozenset(
-    [
-        "view",
-        "reshape",
-        "view_as",
-        "reshape_as",
-        "transpose",
-        "swapaxes",
-        "swapdims",
-        "t",
-        "permute",
-        "movedim",
-        "flatten",
-        "unflatten",
-        "squeeze",
-        "unsqueeze",
-        "expand",
-        "expand_as",
-        "split",
-        "split_with_sizes",
-        "chunk",
-        "unbind",
-        "tensor_split",
-        "narrow",
-        "select",
-        "diagonal",
-        "unfold",
-        "detach",
-        "contiguous",
-        "to",
-        "type",
-        "float",
-        "double",
-        "half",
-        "long",
-        "int",
-        "bool",
-        "cpu",
-        "__getitem__",
-        "__get__",
-        "real",
-        "imag",
-        "broadcast_to",
-        "requires_grad_",
-    ]
-)
+VIEWS = frozenset([
+    "view", "reshape", "view_as", "reshape_as", "transpose", "swapaxes", "swapdims", "t", "permute", "movedim", "flatten",
+    "unflatten", "squeeze", "unsqueeze", "expand", "expand_as", "split", "split_with_sizes", "chunk", "unbind",
+    "tensor_split", "narrow", "select", "diagonal", "unfold", "detach", "contiguous", "to", "type", "float", "double",
+    "half", "long", "int", "bool", "cpu", "__getitem__", "__get__", "real", "imag", "broadcast_to", "requires_grad_",
+    "moveaxis", "hsplit", "vsplit", "dsplit", "adjoint", "ravel", "cuda", "bfloat16",
+])  # fmt: skip
 
 
 def all_traced(value: Any) -> Iterator[Traced]:

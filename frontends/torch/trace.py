@@ -15,10 +15,9 @@ from torch.overrides import TorchFunctionMode
 
 from ...lang.dtypes import DTYPES
 from ...lang.expressions import names_in
-from ...lang.no_rule import target
 from ...lang.node import replace
 from ...ops.model import TensorInfo
-from ..onnx.literals import literal, quoted
+from ..onnx.literals import literal
 from ..onnx.model import Tensor
 from ..onnx.names import Names
 from . import places
@@ -29,8 +28,8 @@ from .places import NO_PLACE, PythonPlace
 from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
-from .sizes import PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of, is_symbolic
-from .tensors import VIEWS, NotTraced, Traced, all_traced, paths, results, tensor_names
+from .sizes import HINTED, PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of, is_symbolic
+from .tensors import VIEWS, NotTraced, Traced, all_traced, paths, results, tensor_names, written_into
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
 from .wholes import standing
 
@@ -71,6 +70,7 @@ class Tracer(TorchFunctionMode):
         self.fixed: dict[str, tuple[int, ...]] = {}
         self.supposed: list[Unruled] = []
         self.open_data: list[PythonPlace] = []
+        self.firsts: dict[str, Any] = {}  # the first element of what counts the rows of packed sequences
         self.facts: list[tuple[str, Step]] = []
         self.inside, self.impossible = 0, 0
         self.place: PythonPlace = NO_PLACE
@@ -133,7 +133,7 @@ class Tracer(TorchFunctionMode):
         hints = hints if len(hints) == len(infos) else (self.op.rpartition(".")[2].strip("_") or "v",) * len(infos)
         names = [self.names.fresh(hint) for hint in hints]
         self.variables.update(zip(names, hints, strict=True))
-        head = names[0] if value.parts is None else f"({', '.join(names)})"
+        head = names[0] if value.parts is None else f"({', '.join(names)}{',' * (len(names) == 1)})"
         self.write(f"let {head} = {value.text}")
         found = tuple(
             Value(name, info, is_name=True, is_weight=value.is_weight) for name, info in zip(names, infos, strict=True)
@@ -247,10 +247,16 @@ class Tracer(TorchFunctionMode):
                 return self.sizes.truth(self.names.fresh("truth"))
             if dtype.is_floating_point:
                 return self.sizes.real(self.names.fresh("number"))
-            found = sympy.Symbol(name := self.names.fresh("n"), integer=True)
-            self.sizes.texts[found] = name
-            self.write(f"let {name} = @item(@reshape({x.value.text}, []))")
-            return self.sizes.number(found, 3)
+            return self.number_in(x.value)
+
+    def number_in(self, value: Value) -> Any:
+        """The one element of a tensor of integers as a size."""
+        if not value.rank and isinstance(value.info.sizes, (int, torch.SymInt)):
+            return value.info.sizes
+        found = sympy.Symbol(name := self.names.fresh("n"), integer=True)
+        self.sizes.texts[found] = name
+        self.write(f"let {name} = @item(@reshape({value.text}, []))")
+        return self.sizes.number(found, 3)
 
     def rows_of(self, x: Traced) -> list[Any]:
         """What is iterated over: as many as the assignment takes apart, else as many as there are."""
@@ -277,6 +283,10 @@ class Tracer(TorchFunctionMode):
             return func(*args, **kwargs)  # of sizes, or of the model's own data alone
         if id(func) in self.rules:
             return self.by_rule(self.rules[id(func)], args, kwargs)
+        if kwargs.get("out") is not None:
+            return written_into(
+                self, kwargs["out"], self.called(func, args, {k: v for k, v in kwargs.items() if k != "out"})
+            )
         with self._call(_name(func)):
             row = self.rows.get(func)
             return self._by_row(func, row, args, kwargs) if row is not None else self._supposed(func, args, kwargs)
@@ -367,32 +377,12 @@ class Tracer(TorchFunctionMode):
         """What torch's own symbolic shapes say of a call without a row."""
         from .supposing import supposed  # it loads much of torch
 
-        if kwargs.get("out") is not None:
-            raise NotTraced("writes into `out=` are not followed")
         self.supposed.append(Unruled(self.op, self.place))
         found = supposed(self, func, args, kwargs)
         name = getattr(func, "__name__", "")
         if name.endswith("_") and not name.endswith("__") and isinstance(found, Traced):
             return self.put(args[0], found.value)
         return self._viewed(func, args[0] if args else None, found)
-
-    def opaque(
-        self, operands: Sequence[Value], shape: Sequence[Any], dtype: torch.dtype, kind: str = "supposed"
-    ) -> Value:
-        """A tensor that an operation without a row gives."""
-        name = self.names.function(f"{self.op}_{len(self.externs)}")
-        kinds = [
-            f"x{n} : Tensor([{', '.join(f'd{n}_{a}' for a in range(v.rank))}], {v.info.dtype})"
-            for n, v in enumerate(operands)
-        ]
-        rank = f"Tensor([{', '.join('?' for _ in shape)}], {TORCH_DTYPES[dtype]})"
-        self.externs[name] = f"extern @{name} = fn({', '.join(kinds)}) : {rank} = {quoted(target('python', self.op))}"
-        sizes = ", ".join(map(self.sizes.text, shape))
-        text = f"@{name}({', '.join(v.text for v in operands)})"
-        made = self.names.fresh(self.op.rpartition(".")[2])
-        self.write(f"let {made} : Tensor([{sizes}], {TORCH_DTYPES[dtype]}) = {text}", kind)
-        self.unread.difference_update(size.node.expr for size in shape if isinstance(size, torch.SymInt))
-        return Value(made, TensorInfo(tuple(shape), DTYPES[TORCH_DTYPES[dtype]]), is_name=True)
 
     # The whole
 
@@ -414,6 +404,7 @@ class Tracer(TorchFunctionMode):
         with ExitStack() as during:
             for name, value in PATCHES.items():
                 during.enter_context(patch.object(torch.SymInt, name, value, create=True))
+            during.enter_context(patch.dict(HINTED, clear=True))
             during.enter_context(opened(self.rows))
             during.enter_context(standing())
             during.enter_context(replaced(self.by_rule, is_traced))

@@ -1,4 +1,5 @@
-"""`int`, `float` and `len` in the user's modules, and `math.sqrt`, during a trace: of sizes they give no number."""
+"""`int`, `float` and `len` in the user's modules and torch's recurrent ones, and `math.sqrt`, during a trace: of sizes they
+give no number."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ def _modules() -> Iterator[tuple[dict[str, Any], str]]:
     for module in list(sys.modules.values()):
         file, names = getattr(module, "__file__", None), getattr(module, "__dict__", None)
         is_own = isinstance(file, str) and not file.startswith(_PACKAGE + "/") and not is_library(file)
-        if is_own and isinstance(names, dict):
+        if (is_own or module is torch.nn.modules.rnn) and isinstance(names, dict):
             yield names, str(file)
 
 

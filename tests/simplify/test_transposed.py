@@ -246,3 +246,11 @@ def test_nothing_is_told_of_programs_that_are_right(folder: str) -> None:
 )
 def test_axes_of_one_size_and_tensors_of_one_value_mix_nothing(body: str) -> None:
     assert [d.code for d in rx.check_source(body).diagnostics if d.code == "W313"] == []
+
+
+def test_what_shifts_relative_positions_is_meant() -> None:
+    body = (
+        "@shift = fn(x : Tensor([b, t, t + m + 1], float32)) : Tensor([b, t + m + 1, t], float32) "
+        "{ @reshape(x, [b, t + m + 1, t]) }"
+    )
+    assert [d.code for d in rx.check_source(body).diagnostics if d.code == "W313"] == []

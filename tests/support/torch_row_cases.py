@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 
+from torch_further_cases import FURTHER
+
 INPUTS = {
     "x": "float32[a, b, k]",
     "y": "float32[a, b, k]",
@@ -140,6 +142,10 @@ x.split({d(1, 3)}, dim=1) | x=float32[a, 5, k]
 x.split([1, 2], dim=1)
 x.chunk({d(1, 3)}, dim=1) | x=float32[a, 5, k]
 x.chunk(2, dim=1)
+x.chunk(1, dim=1)
+x.split([3], dim=1)
+x.split(5, dim=1) | x=float32[a, 5, k]
+x.unbind(1) | x=float32[a, 1, k]
 x.unbind(1) | x=float32[a, 3, k]
 x.unfold({d(0, 2)}, {d(1, 3)}, {d(1, 2)})
 x.diagonal({d(-1, 1)}, {d(0, 1)}, 2)
@@ -378,7 +384,7 @@ torch.nn.GRU(4, 3)(x) | x=float32[b, 4]
 torch.nn.Transformer(4, 2, 1, 1, 8)(x, y) | x=float32[a, b, 4]; y=float32[k, b, 4]
 torch.nn.MultiheadAttention(4, 2)(x, x, x, attn_mask=m_) | x=float32[a, b, 4]; m_=bool[a, k]
 torch.nn.CTCLoss()(x, i, n, n) | x=float32[b, a, 5]
-torch.nn.utils.rnn.pack_padded_sequence(x, n).data | x=float32[b, a, 4]
+torch.nn.utils.rnn.pack_padded_sequence(x, n + 1).data | x=float32[b, a, 4]
 torch.nn.PairwiseDistance()(x, y)
 torch.nn.Fold((4, 4), 2)(x) | x=float32[a, 8, k]
 torch.nn.LocalResponseNorm(2)(x)
@@ -396,6 +402,7 @@ torch.nn.Hardtanh()(torch.nn.Softshrink()(torch.nn.LogSigmoid()(x)))
 x.repeat_interleave(2, dim=0).chunk(2, dim=0)[0]
 """,
 }
+CASES |= FURTHER
 if importlib.util.find_spec("einops"):
     CASES["einops"] = """
 einops.rearrange(x, "a b k -> b (a k)")
@@ -430,5 +437,6 @@ KNOWN = {
     "x.index_select": "an index into no rows",
     'einops.rearrange(x, "a (b two)': "einops asks for even sizes of tensors of no elements too",
     'einops.reduce(x, "a (b 2)': "einops asks for even sizes of tensors of no elements too",
+    "torch.fft.": "Intel's library takes no tensor of no elements",
     "torch.take_along_dim": "torch divides by zero for an empty axis",
 }

@@ -35,12 +35,13 @@ def wrong_out(x):
     return y
 
 def into(x):
-    y = x.new_zeros(x.shape)
-    torch.add(x, x, out=y)
+    y = x.new_zeros(x.shape[0] + 1, x.shape[1])
+    torch.add(x, x, out=y[1:])
+    torch.add(x, x, out=y[0])
     return y
 
 def data(x):
-    return torch.tensor(x.tolist())
+    return torch.tensor(x.numpy())
 
 def pointer(x):
     return x + x.data_ptr() % 2
@@ -49,7 +50,7 @@ MISTAKES = {
     "a_loss": "Using a target size", "of_no_name": "no attribute 'fooo'", "no_tensor": "expected Tensor as element 1",
     "wrong_out": "Expected out tensor to have dtype float",
 }  # fmt: skip
-UNREAD = {"into": "`out=` are not followed", "data": "tolist", "pointer": "data_ptr"}
+UNREAD = {"into": "shape are not followed", "data": "numpy", "pointer": "data_ptr"}
 
 
 def line(name: str) -> int:
