@@ -161,7 +161,7 @@ class _Inverter:
         match expr:
             case core.SizeLit():
                 return expr.value >= 0
-            case core.RankOf() | core.DimOf():
+            case core.RankOf() | core.DimOf() | core.ProdOf():
                 return True
             case core.SizeVar():
                 entry = self.code.scope.find(expr.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
@@ -13,7 +13,7 @@ from ..lang.node import replace
 from ..lang.operators import BINARY
 from ..lang.source import Span
 from ..ops import elsewhere
-from ..sizes.operators import SIZE_OPERATORS, is_called
+from ..sizes.operators import PROD, SIZE_OPERATORS, is_function
 from .code import Code, said_elsewhere, spelled
 from .compounds import spelling
 from .dtype_names import ELSEWHERE
@@ -60,7 +60,9 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
             return found if isinstance(found, core.SizeExpr) else wrong_sort(code, expr, "Size")
         case sweet.Call(callee=sweet.Attr()):
             return _dim(code, expr)
-        case sweet.Call(callee=sweet.Name(name=name)) if is_called(name) and code.scope.find(name) is None:
+        case sweet.Call(callee=sweet.Name(name=name)) if is_function(name) and code.scope.find(name) is None:
+            if level(code, expr) != "Size":
+                wrong_sort(code, expr, "Size")
             return _size_function(code, expr, name)
         case sweet.Index() if isinstance(part := _part(code, expr, core.SIZE), core.SizeExpr):
             return part
@@ -164,14 +166,18 @@ def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
 
 
 def _size_function(code: Code, expr: sweet.Call, name: str) -> core.SizeExpr:
-    args = [a.value for a in expr.args]
+    if name == PROD:
+        [arg] = _operands(expr, "prod takes one shape", 1)
+        return core.ProdOf(expr.span, shape(code, arg))
     several = SIZE_OPERATORS[name].several
-    if any(a.name for a in expr.args) or len(args) < 2 or (len(args) > 2 and not several):
-        fail(codes.E205, f"{name} takes {'two or more' if several else 'two'} sizes", expr.span)
-    found = size(code, args[0])
-    for arg in args[1:]:
-        found = core.SizeOp(expr.span, name, found, size(code, arg))
-    return found
+    args = _operands(expr, f"{name} takes {'two or more' if several else 'two'} sizes", 2, several)
+    return reduce(lambda a, b: core.SizeOp(expr.span, name, a, b), [size(code, a) for a in args])
+
+
+def _operands(expr: sweet.Call, takes: str, least: int, several: bool = False) -> list[sweet.Expr]:
+    if any(a.name for a in expr.args) or len(expr.args) < least or (len(expr.args) > least and not several):
+        fail(codes.E205, takes, expr.span)
+    return [a.value for a in expr.args]
 
 
 def _hoisted_size(code: Code, expr: sweet.Call | sweet.If | sweet.For | sweet.While) -> core.SizeExpr:
@@ -215,6 +221,9 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
             found = _attribute(code, expr, "Shape")
         case sweet.Index() if isinstance(part := _part(code, expr, core.SHAPE), core.ShapeExpr):
             found = part
+        case sweet.Call(callee=sweet.Name(name="broadcast")) if code.scope.find("broadcast") is None:
+            args = _operands(expr, "broadcast takes two or more shapes", 2, several=True)
+            found = reduce(lambda a, b: core.BroadcastOf(expr.span, a, b), [shape(code, a) for a in args])
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.SHAPE)
         case _:
@@ -389,6 +398,7 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
         isinstance(expr, sweet.Call)
         and isinstance(expr.callee, sweet.Name)
         and code.scope.find(expr.callee.name) is None
+        and not is_function(expr.callee.name)
     ):
         code.hooks.value(code, expr)  # which refuses a name that nothing has
     shown = spelled(expr.span)

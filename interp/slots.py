@@ -87,6 +87,10 @@ class Slots:
                 return type(e)(e.span, self.of(tensor))
             case core.SizeOp(op=op, left=left, right=right) | core.Compare(op=op, left=left, right=right):
                 return type(e)(e.span, op, self.shape_level(left), self.shape_level(right))
+            case core.ProdOf(shape=shape):
+                return core.ProdOf(e.span, self.shape_level(shape))
+            case core.BroadcastOf(left=left, right=right):
+                return core.BroadcastOf(e.span, self.shape_level(left), self.shape_level(right))
             case core.Logic(op=op, left=left, right=right):
                 return core.Logic(e.span, op, self.shape_level(left), self.shape_level(right))
             case core.ShapeLit(dims=dims):

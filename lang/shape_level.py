@@ -45,6 +45,12 @@ class DimOf(Placed):
     axis: int
 
 
+class ProdOf(Placed):
+    """`prod(s)`: how many elements a tensor of that shape has."""
+
+    shape: ShapeExpr
+
+
 class ShapeVar(Placed):
     name: str
 
@@ -67,6 +73,13 @@ class Splice(Placed):
 
 class ShapeLit(Placed):
     dims: tuple[SizeExpr | Splice, ...]
+
+
+class BroadcastOf(Placed):
+    """`broadcast(s, t)`: the shape that both broadcast to (with the obligation that there is one)."""
+
+    left: ShapeExpr
+    right: ShapeExpr
 
 
 class DTypeLit(Placed):
@@ -119,8 +132,8 @@ class Logic(Placed):
     right: BoolExpr
 
 
-SizeExpr = SizeLit | SizeVar | SizeOp | RankOf | DimOf
-ShapeExpr = ShapeVar | ShapeOf | ShapeLit
+SizeExpr = SizeLit | SizeVar | SizeOp | RankOf | DimOf | ProdOf
+ShapeExpr = ShapeVar | ShapeOf | ShapeLit | BroadcastOf
 DTypeExpr = DTypeLit | DTypeVar | DTypeOf
 BoolExpr = BoolConst | BoolVar | Compare | InClass | Not | Logic
 ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr

@@ -110,6 +110,9 @@ class GroundCtx:
     def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> NoReturn:
         raise NeedsData(name)
 
+    def elements(self, segment: Segment) -> Any:
+        return self.fresh("elements")
+
     def held_in(self, param: str) -> NoReturn:
         raise NeedsData(param)
 

@@ -215,12 +215,19 @@ class Assertions(Part):
 
 
 def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
-    """That divisors are positive, `/` divides and axes exist, as conditions in the core."""
+    """That divisors are positive, `/` divides, axes exist and what is broadcast fits (then it is itself), as conditions in the
+    core."""
     match expr:
         case core.SizeOp():
             yield from obligations(expr.left)
             yield from obligations(expr.right)
-            yield from _of_division(expr)
+            yield from _of_operation(expr)
+        case core.ProdOf():
+            yield from obligations(expr.shape)
+        case core.BroadcastOf():
+            yield from obligations(expr.left)
+            yield from obligations(expr.right)
+            yield core.Compare(expr.span, "==", expr, expr)
         case core.DimOf():
             least = expr.axis + 1 if expr.axis >= 0 else -expr.axis
             yield core.Compare(expr.span, ">=", core.RankOf(expr.span, expr.tensor), core.SizeLit(expr.span, least))
@@ -245,8 +252,10 @@ def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
             assert_never(expr)
 
 
-def _of_division(expr: core.SizeOp) -> Iterator[core.BoolExpr]:
+def _of_operation(expr: core.SizeOp) -> Iterator[core.BoolExpr]:
     row = SIZE_OPERATORS[expr.op]
+    if row.fits:
+        yield core.Compare(expr.span, "==", expr, expr)
     if row.divides and not (isinstance(expr.right, core.SizeLit) and expr.right.value > 0):
         yield core.Compare(expr.span, ">=", expr.right, core.SizeLit(expr.span, 1))
     if row.exactly:

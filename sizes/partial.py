@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ..lang import core
 from . import integers
-from .evaluate import Domain
+from .evaluate import Domain, Operation
 from .operators import SizeOperator
 
 
@@ -86,7 +86,7 @@ class Partial(Domain):
     def max(self, *sizes: Any) -> Any:
         return applied(max, sizes)
 
-    def operation(self, row: SizeOperator, e: core.SizeOp, left: Any, right: Any) -> Any:
+    def operation(self, row: SizeOperator, e: Operation, left: Any, right: Any) -> Any:
         return operation(row, left, right)
 
     def dimension(self, e: core.DimOf) -> Any:

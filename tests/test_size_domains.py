@@ -34,6 +34,8 @@ def by_hand(op: str, a: int, b: int) -> int | None:
     """What an operator gives, written a second time; None where it has no value."""
     if op in ("//", "%", "/", "ceildiv") and b <= 0 or op == "/" and a % b:
         return None
+    if op == "broadcast":
+        return b if a == 1 else a if b in (a, 1) else None
     if op in ("min", "max"):
         return min(a, b) if op == "min" else max(a, b)
     whole, rest = divmod(a, b) if b else (0, 0)

@@ -30,12 +30,13 @@ from ...ops.wording import ranked, sentence, size_at
 from ..known.finding import About, Asked, Finding
 from ..known.outcome import Outcome
 from ..known.state import State
+from ..known.texts import size_text
 from ..known.values import Entry, plain
 from ..solver.rendering import UNKNOWN
 from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
-from .describe import dtype_text, exactness, size_text, type_text
+from .describe import dtype_text, exactness, type_text
 from .origins import as_product, is_open, place_of, rank_of
 from .spoken import CallInfo, Operands
 from .subject import of_call
