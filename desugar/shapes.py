@@ -46,11 +46,11 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
         case sweet.Unary(op="-", operand=sweet.IntLit() as literal):
             return core.SizeLit(expr.span, -literal.value)
         case sweet.Unary(op="-"):
-            return core.SizeOp(expr.span, "-", core.SizeLit(expr.span, 0), size(code, expr.operand))
+            return core.operation(expr.span, "-", core.SizeLit(expr.span, 0), size(code, expr.operand))
         case sweet.Binary() if code.compounds and spelling(expr) in code.compounds:
             return _named_size(code, sweet.Name(expr.span, spelling(expr)))
         case sweet.Binary() if expr.op in SIZE_SIGNS:
-            return core.SizeOp(expr.span, expr.op, size(code, expr.left), size(code, expr.right))
+            return core.operation(expr.span, expr.op, size(code, expr.left), size(code, expr.right))
         case sweet.Binary() if expr.op not in BINARY:  # a sign that the parser has reported
             raise Broken
         case sweet.Binary(op="**"):
@@ -171,7 +171,7 @@ def _size_function(code: Code, expr: sweet.Call, name: str) -> core.SizeExpr:
         return core.ProdOf(expr.span, shape(code, arg))
     several = SIZE_OPERATORS[name].several
     args = _operands(expr, f"{name} takes {'two or more' if several else 'two'} sizes", 2, several)
-    return reduce(lambda a, b: core.SizeOp(expr.span, name, a, b), [size(code, a) for a in args])
+    return core.operation(expr.span, name, *(size(code, a) for a in args))
 
 
 def _operands(expr: sweet.Call, takes: str, least: int, several: bool = False) -> list[sweet.Expr]:

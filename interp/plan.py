@@ -66,7 +66,7 @@ def _in_order(steps: Sequence[Step]) -> Iterator[Step]:
 
 def _is_place(step: Step, named: Mapping[str, Routine], asking: set[str], *, hosted: bool) -> bool:
     if isinstance(step, Bind):
-        return isinstance(step.value, core.SizeOp) and isinstance(step.output, str) and step.output != RESULT
+        return core.sides(step.value) is not None and isinstance(step.output, str) and step.output != RESULT
     if not isinstance(step, Invoke):
         return asks(step) and not isinstance(step, Stack)
     callee = named.get(step.callee)

@@ -43,6 +43,8 @@ from .shape_level import (
     SizeVar,
     Splice,
     is_shape_level,
+    operation,
+    sides,
 )
 from .source import Placed, Span
 
@@ -50,7 +52,7 @@ __all__ = [
     "Annotation", "BoolConst", "BoolExpr", "BoolVar", "BroadcastOf", "Called", "Compare", "DTypeExpr", "DTypeLit", "DTypeOf",
     "DTypeVar", "Declared", "DimOf", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "ProdOf", "REST",
     "RankOf", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp", "SizeVar",
-    "Splice", "Written", "is_shape_level",
+    "Splice", "Written", "is_shape_level", "operation", "sides",
 ]  # fmt: skip
 
 

@@ -3,11 +3,12 @@ these. They are part of the core tree (`core.py`)."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, get_args
 
 from .dtypes import DType
 from .node import Node
-from .source import Placed
+from .source import Placed, Span
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -32,6 +33,16 @@ class SizeOp(Placed):
     op: str
     left: SizeExpr
     right: SizeExpr
+
+
+def operation(span: Span, op: str, *parts: SizeExpr) -> SizeExpr:
+    """An operator of two sizes, or of several from left to right."""
+    return reduce(lambda a, b: SizeOp(span, op, a, b), parts)
+
+
+def sides(expr: object, *ops: str) -> tuple[SizeExpr, SizeExpr] | None:
+    """The operands of an operation, where it is one of these."""
+    return (expr.left, expr.right) if isinstance(expr, SizeOp) and (expr.op in ops or not ops) else None
 
 
 class RankOf(Placed):

@@ -259,7 +259,7 @@ def _of_operation(expr: core.SizeOp) -> Iterator[core.BoolExpr]:
     if row.divides and not (isinstance(expr.right, core.SizeLit) and expr.right.value > 0):
         yield core.Compare(expr.span, ">=", expr.right, core.SizeLit(expr.span, 1))
     if row.exactly:
-        rest = core.SizeOp(expr.span, "%", expr.left, expr.right)
+        rest = core.operation(expr.span, "%", expr.left, expr.right)
         yield core.Compare(expr.span, "==", rest, core.SizeLit(expr.span, 0))
 
 

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from ..lang import core
+from ..lang.node import Node
 from ..lang.source import NOWHERE
 from .evaluate import Domain, Name, Operation
 from .operators import PROD, SIZE_OPERATORS, SizeOperator
@@ -79,8 +80,8 @@ def helpers() -> dict[str, Callable[..., Any]]:
     }  # fmt: skip
 
 
-def folded(size: core.SizeExpr) -> core.SizeExpr:
-    """The number that an operation on numbers gives; the expression itself where it is none or has no value."""
+def folded(size: Node) -> Node:
+    """The number that an operation on numbers gives; anything else as it is."""
     if not isinstance(size, core.SizeOp):
         return size
     left, right = size.left, size.right

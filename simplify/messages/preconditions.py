@@ -159,8 +159,8 @@ def _rounded(call: CallInfo) -> str:
     """`512 mod 7 = 1`: a division of numbers in the new shape leaves something over."""
     written = dict(call.written).get("shape")
     for node in walk(written) if written is not None else ():
-        match node:
-            case core.SizeOp(op="//", left=core.SizeLit(value=size), right=core.SizeLit(value=by)) if by and size % by:
+        match core.sides(node, "//"):
+            case core.SizeLit(value=size), core.SizeLit(value=by) if by and size % by:
                 return f"{size} mod {by} = {size % by}"
     return ""
 
