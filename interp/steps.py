@@ -318,12 +318,13 @@ def reads(step: Step) -> set[str]:
 
 
 def every(block: Block) -> Iterator[Step]:
-    """All steps of a block and of the blocks in it, in no order."""
-    pending = [block]
+    """All steps of a block and of the blocks in it, in their order."""
+    pending = [*reversed(block.steps)]
     while pending:
-        for step in pending.pop().steps:
-            yield step
-            pending += blocks(step)
+        step = pending.pop()
+        yield step
+        for inner in reversed(blocks(step)):
+            pending += reversed(inner.steps)
 
 
 def inside(block: Block) -> list[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from ..lang import core
 from ..lang.node import Node
 from ..lang.source import NOWHERE
 from .evaluate import Domain, Name, Operation
 from .operators import PROD, SIZE_OPERATORS, SizeOperator
+
+N = TypeVar("N", bound=Node)
 
 
 class Undefined(ArithmeticError):
@@ -80,7 +82,7 @@ def helpers() -> dict[str, Callable[..., Any]]:
     }  # fmt: skip
 
 
-def folded(size: Node) -> Node:
+def folded(size: N) -> N | core.SizeLit:
     """The number that an operation on numbers gives; anything else as it is."""
     if not isinstance(size, core.SizeOp):
         return size
