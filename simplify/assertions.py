@@ -68,7 +68,7 @@ class Assertions(Part):
         open_at = frozenset((rank_of(self.state, entry).span,) if is_open(self.state, entry) else ())
         made = place_of(self.state, entry, origin.axis).made if origin.axis is not None else None
         doubt = made.doubt if made is not None else None
-        if doubt is None or isinstance(truth, Undecided):
+        if not isinstance(doubt, Finding) or isinstance(truth, Undecided):
             return open_at, None
         cases = doubt.cond.parts if isinstance(doubt.cond, AnyOf) else (doubt.cond,)
         return open_at, doubt if any(self._holds_where(case, truth) for case in cases) else None

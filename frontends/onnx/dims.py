@@ -6,10 +6,12 @@ what takes a float that may have been rounded is not read. What cannot be read i
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial, reduce
+from itertools import accumulate
 from math import lcm
 from typing import NoReturn
 
@@ -55,7 +57,7 @@ def read_dim(text: str, plain: Collection[str] = ()) -> Reading:
     if text != text.strip() or any(part not in plain and not part.isdecimal() for part in hyphened):
         return Reading(_named(text))
     try:
-        size = _Parser(text).whole()
+        size = _read(text)
     except _Unread as problem:
         said = f"`{_short(text)}` is read as a name: {problem}" if _LOOKS.search(text) else None
         return Reading(_named(text), said)
@@ -280,93 +282,52 @@ _FUNCTIONS: dict[str, tuple[int | None, Callable[..., _Ratio]]] = {
     "broadcast": (None, lambda *of: _Ratio(reduce(partial(_op, "broadcast"), map(_whole, of)))),
     "ModularIndexing": (3, lambda a, b, c: _remainder(_floor(_quotient(a, b)), c)),
 }  # fmt: skip
-_SUMS: dict[str, Callable[[_Ratio, _Ratio], _Ratio]] = {"+": _sum, "-": lambda a, b: _sum(a, b, "-")}
-_PRODUCTS: dict[str, Callable[[_Ratio, _Ratio], _Ratio]] = {
-    "*": _product, "/": _quotient, "//": lambda a, b: _floor(_quotient(a, b)), "%": _remainder,
+_OPERATORS: dict[type[ast.AST], Callable[..., _Ratio]] = {
+    ast.Add: _sum, ast.Sub: lambda a, b: _sum(a, b, "-"), ast.Mult: _product, ast.Div: _quotient, ast.Mod: _remainder,
+    ast.FloorDiv: lambda a, b: _floor(_quotient(a, b)), ast.Pow: _power, ast.UAdd: lambda a: a,
+    ast.USub: lambda a: _sum(_Ratio(_lit(0)), a, "-"),
 }  # fmt: skip
 
 
-class _Parser:
-    """Python's grammar of expressions, as far as sizes need it."""
+def _read(text: str) -> Size:
+    """The size that a text is in Python's grammar, where what stands between the signs may be no names or numbers of Python."""
+    tokens = list(_tokens(text.strip()))
+    words = {f"t{at}": token for at, token in enumerate(tokens) if token[0] == "_" or token[0].isalnum()}
+    if len(tokens) > _LARGEST or _nesting(tokens) > _DEEPEST:
+        _unread("it is too long, or nested too deeply")
+    try:
+        tree = ast.parse(
+            " ".join(f"t{at}" if f"t{at}" in words else token for at, token in enumerate(tokens)), mode="eval"
+        )
+    except SyntaxError:
+        _unread("its signs and parentheses do not fit")
+    found = _value(tree.body, words)
+    if found.is_rounded or found.is_float and found.bottom != _lit(1):
+        _unread("it is a float")
+    return _op("/", found.top, found.bottom)
 
-    def __init__(self, text: str) -> None:
-        self.tokens = list(_tokens(text.strip()))
-        self.at = self.depth = 0
 
-    def whole(self) -> Size:
-        found = self.sum()
-        if self.at < len(self.tokens):
-            _unread(f"`{_short(self.tokens[self.at])}` is not expected there")
-        if found.is_rounded or found.is_float and found.bottom != _lit(1):
-            _unread("it is a float")
-        return _op("/", found.top, found.bottom)
+def _value(tree: ast.expr, words: Mapping[str, str]) -> _Ratio:
+    match tree:
+        case ast.Name(id=word):
+            return _number(words[word]) if words[word][0].isdigit() else _Ratio(_named(words[word]))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_value(left, words), _value(right, words))
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_value(operand, words))
+        case ast.Call(func=ast.Name(id=word), args=args, keywords=[]):
+            name = words[word]
+            if name not in _FUNCTIONS:
+                _unread(f"the function {_short(name)} is not known")
+            count, made = _FUNCTIONS[name]
+            if count not in (None, len(args)) or not args:
+                _unread(f"{name} has {len(args)} operands")
+            return made(*(_value(arg, words) for arg in args))
+    _unread("its signs and parentheses do not fit")
 
-    def peek(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
-    def take(self) -> str:
-        self.at += 1
-        return self.tokens[self.at - 1] if self.at <= len(self.tokens) else _unread("it ends too early")
-
-    def sum(self) -> _Ratio:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            _unread("it is nested too deeply")
-        found = self.chain(_SUMS, lambda: self.chain(_PRODUCTS, self.signed))
-        self.depth -= 1
-        return found
-
-    def chain(self, signs: Mapping[str, Callable[[_Ratio, _Ratio], _Ratio]], operand: Callable[[], _Ratio]) -> _Ratio:
-        found = operand()
-        while self.peek() in signs:
-            found = signs[self.take()](found, operand())
-        return found
-
-    def signed(self) -> _Ratio:
-        sign = 1
-        while self.peek() in ("-", "+"):
-            sign *= -1 if self.take() == "-" else 1
-        found = self.power()
-        return found if sign == 1 else _sum(_Ratio(_lit(0)), found, "-")
-
-    def power(self) -> _Ratio:
-        found = self.atom()
-        if self.peek() != "**":
-            return found
-        self.take()
-        return _power(found, self.signed())
-
-    def atom(self) -> _Ratio:
-        token = self.take()
-        if token == "(":
-            found = self.sum()
-            self.expect(")")
-            return found
-        if token[0].isdigit():
-            return _number(token)
-        if not (token[0].isalpha() or token[0] == "_"):
-            _unread(f"`{token}` is not expected there")
-        if self.peek() == "(":
-            return self.call(token)
-        return _Ratio(_named(token))
-
-    def call(self, name: str) -> _Ratio:
-        if name not in _FUNCTIONS:
-            _unread(f"the function {_short(name)} is not known")
-        count, made = _FUNCTIONS[name]
-        self.take()
-        operands = [self.sum()]
-        while self.peek() == ",":
-            self.take()
-            operands.append(self.sum())
-        self.expect(")")
-        if count not in (None, len(operands)):
-            _unread(f"{name} has {len(operands)} operands")
-        return made(*operands)
-
-    def expect(self, token: str) -> None:
-        if self.take() != token:
-            _unread(f"a `{token}` is missing")
+def _nesting(tokens: Sequence[str]) -> int:
+    return max(accumulate((token == "(") - (token == ")") for token in tokens), default=0)
 
 
 def _tokens(text: str) -> Iterator[str]:
