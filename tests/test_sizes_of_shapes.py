@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import operator
+import random
 from math import prod
 from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.lang import core
+from rxlang.lang.core_printer import print_expr
+from rxlang.lang.source import NOWHERE
+from rxlang.lang.walk import walk
 from rxlang.sizes import integers
+from rxlang.sizes.evaluate import evaluate
+from support import fuzz
 
 FITS = "where m == p || m == 1 || p == 1"
 RIGHT = [
@@ -120,3 +128,70 @@ def test_functions_in_python_say_it_too() -> None:
     assert first(np.ones((1, 3), np.float32), np.ones(3, np.float32)).shape == (2, 3)
     with pytest.raises(rx.ShapeError, match=r"prod\(s\)"):
         first(np.ones((1, 3), np.float32), np.ones(2, np.float32))
+
+
+def test_calls_with_known_shapes_are_decided_as_numpy_decides() -> None:
+    pairs = list(itertools.product(SHAPES, repeat=2))
+    texts = [
+        f"@f{at} = fn(x : Tensor({list(a)}, float32), y : Tensor({list(b)}, float32))"
+        f" : Tensor({list(a)}, float32) {{ @sum(x, y) }}"
+        for at, (a, b) in enumerate(pairs)
+    ]
+    both = "@sum = fn(x : Tensor(s, float32), y : Tensor(t, float32)) : Tensor(broadcast(s, t), float32) { x + y }"
+    report = rx.check_source("\n".join([both, *texts]), allow_empty=True)
+    wrong = {d.function for d in report.diagnostics if d.severity == "error"}
+    for at, (a, b) in enumerate(pairs):
+        fits = _value(np.broadcast_shapes, a, b) == a
+        assert (f"@f{at}" in wrong) <= (not fits), (a, b)
+        assert fits or f"@f{at}" in wrong or _value(np.broadcast_shapes, a, b) is None, (a, b)
+
+
+# Conditions on sizes that are broadcast
+
+COMPARISONS = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, "<": operator.lt}
+
+
+class Conditions(integers.Integers):
+    def compare(self, e: core.Compare, left: Any, right: Any) -> bool:
+        return COMPARISONS[e.op](left, right)  # type: ignore[no-any-return]
+
+
+def _size(choose: random.Random, depth: int) -> core.SizeExpr:
+    if depth == 0 or choose.random() < 0.25:
+        return (
+            core.SizeLit(NOWHERE, choose.randint(0, 3))
+            if choose.random() < 0.25
+            else core.SizeVar(NOWHERE, choose.choice("abc"))
+        )
+    op = choose.choice(["broadcast"] * 5 + ["+", "max", "min", "*"])
+    return core.operation(NOWHERE, op, _size(choose, depth - 1), _size(choose, depth - 1))
+
+
+def _condition(choose: random.Random, depth: int = 1) -> core.BoolExpr:
+    if depth and choose.random() < 0.35:
+        return core.Logic(NOWHERE, choose.choice(["&&", "||"]), _condition(choose, 0), _condition(choose, 0))
+    return core.Compare(NOWHERE, choose.choice(list(COMPARISONS)), _size(choose, 2), _size(choose, 2))
+
+
+def test_what_is_decided_of_sizes_that_are_broadcast_is_so() -> None:
+    for case in fuzz.cases("sizes that are broadcast"):
+        with case as seed:
+            choose = random.Random(f"broadcast {seed}")
+            decided_rightly([_condition(choose) for _ in range(choose.randint(0, 3))], _condition(choose))
+
+
+def decided_rightly(facts: list[core.BoolExpr], goal: core.BoolExpr) -> None:
+    lines = [f"  assert {print_expr(fact)}" for fact in (*facts, goal)]
+    params = ", ".join(f"{name}{name} : Tensor([{name}], float32)" for name in "abc")
+    text = "\n".join([f"@f = fn({params}) : Tensor([k], float32) {{", *lines, "  aa", "}"])
+    report, place = rx.check_source(text, allow_empty=True), text.rindex("assert")
+    assert report.checked is not None
+    wrong = [d.span.start >= place for d in report.diagnostics if d.severity == "error"]
+    (body,) = (f.body for f in report.checked.program.functions if f.name == "f_impl")
+    is_open = any(isinstance(n, core.Assert) and n.span.start >= place for n in walk(body))
+    for sizes in itertools.product(range(5), repeat=3):
+        env = Conditions(dict(zip("abc", sizes, strict=True)))
+        if all(_value(evaluate, fact, env) for fact in facts):
+            assert not wrong or any(wrong), text  # an assertion before it holds
+            holds = _value(evaluate, goal, env)
+            assert holds is not True if any(wrong) else holds or is_open, (text, sizes)

@@ -67,6 +67,7 @@ FAMILIES: dict[str, Count] = {
     "scopes of facts": Count(100, 1_000),
     "normal forms": Count(800, 10_000),
     "sizes in all domains": Count(400, 10_000),
+    "sizes that are broadcast": Count(40, 3_000),
     "rendered sizes": Count(400, 5_000),
     "rendered conditions": Count(400, 5_000),
     "greatest sizes": Count(100, 2_000),
