@@ -444,36 +444,34 @@ def _untyped(code: Code, expr: sweet.Expr, want: str) -> str | None:
     return f"a parameter without a type is a tensor: write `{found.name.name} : {want}`" if found else None
 
 
+# What to write where a place asks for another sort, by what is there and what is asked for.
+_ADVICE = {
+    ("DType", "Shape"): IN_BRACKETS,
+    ("Tuple", "Size"): "`{0}[0]` is its first part",
+    ("Tensor", "Size"): "`@item({0})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension",
+    ("Tensor", "Bool"): "an assertion is about sizes, shapes and dtypes; `@item` reads a number out of a tensor",
+    ("Size", "Shape"): "`[{0}]` is a Shape of one dimension",
+    ("Number", "Shape"): "`[{0}]` is a Shape of one dimension",
+    ("Size", "DType"): "a shape is a list of sizes: `[n, m]`",
+    ("Shape", "Tensor"): "`@shape({0})` is the shape of x as a tensor",
+}
+
+
 def _advice(found: str, want: str, shown: str) -> str | None:
     match found, want:
-        case "DType", "Shape":
-            return IN_BRACKETS
         case "Text", "Size" if shown.strip('"').isidentifier():
             return f"write `{shown.strip(chr(34))}`"
         case "Text", "DType" if (name := shown.strip("\"'")) in DTYPES:
             return f"write `{name}`"
         case "Tuple", "Shape" if shown.startswith("("):
             return f"write `[{shown[1:-1]}]`"
-        case "Tuple", "Size":
-            return f"`{shown}[0]` is its first part"
-        case "Tensor", "Size":
-            return f"`@item({shown})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension"
         case "Shape", "Size" if shown.endswith(".shape"):
             return f"`{shown.removesuffix('.shape')}.dim(0)` is its first dimension"
-        case "Tensor", "Shape":
-            return f"`{shown}.shape` is the shape of a tensor" if shown.isidentifier() else None
-        case "Tensor", "DType":
-            return f"`{shown}.dtype` is the dtype of a tensor" if shown.isidentifier() else None
-        case "Tensor", "Bool":
-            return "an assertion is about sizes, shapes and dtypes; `@item` reads a number out of a tensor"
-        case (("Size" | "Number"), "Shape"):
-            return f"`[{shown}]` is a Shape of one dimension"
+        case "Tensor", ("Shape" | "DType") if shown.isidentifier():
+            return f"`{shown}.{want.lower()}` is the {want.lower()} of a tensor"
         case "Size", "Tensor":
             return as_tensor(shown)
         case "Size", "Bool" if "%" in shown:
             return f"`{shown} == 0` is a Bool"
-        case "Size", "DType":
-            return "a shape is a list of sizes: `[n, m]`"
-        case "Shape", "Tensor":
-            return "`@shape(x)` is the shape of x as a tensor"
-    return None
+    advice = _ADVICE.get((found, want))
+    return None if advice is None else advice.replace("{0}", shown)

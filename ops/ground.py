@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from ..lang.dtypes import DTYPES, DType, exact_integers
 from ..lang.node import Node
+from ..sizes.operators import Arithmetic
 from .dtypes_column import PARTS, Word, belongs, parse_dtypes, part_of
 from .holds import condition
 from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth
@@ -32,7 +33,7 @@ class NeedsData(Exception):
     """A size that only the data decides: all that the rule requires before it asks for one holds."""
 
 
-class GroundCtx:
+class GroundCtx(Arithmetic):
     """A rule's context where every size is an int, every condition a bool, and every question has an answer."""
 
     def dims(self, x: TensorInfo[int]) -> tuple[int, ...]:
@@ -85,12 +86,6 @@ class GroundCtx:
 
     def all_of(self, *conds: bool) -> bool:
         return all(conds)
-
-    def min(self, *sizes: int) -> int:
-        return min(sizes)
-
-    def max(self, *sizes: int) -> int:
-        return max(sizes)
 
     def ceildiv(self, a: int, b: int) -> int:
         return -(-a // b)

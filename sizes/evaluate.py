@@ -11,14 +11,14 @@ from math import prod
 from typing import Any, assert_never
 
 from ..lang import core
-from .operators import SIZE_OPERATORS, SizeOperator
+from .operators import SIZE_OPERATORS, Arithmetic, SizeOperator
 
 Literal = core.SizeLit | core.DTypeLit | core.BoolConst
 Operation = core.SizeOp | core.BroadcastOf
 Name = core.SizeVar | core.ShapeVar | core.DTypeVar | core.BoolVar | core.Splice
 
 
-class Domain:
+class Domain(Arithmetic):
     """What values an expression has. A domain overrides what it has to say; `rank`, `dimension` and `of_parts`
     follow from the shapes of tensors where those are sequences."""
 
@@ -47,12 +47,6 @@ class Domain:
         return tuple(size for is_splice, part in parts for size in (part if is_splice else (part,)))
 
     # Sizes
-
-    def min(self, *sizes: Any) -> Any:
-        return min(sizes)
-
-    def max(self, *sizes: Any) -> Any:
-        return max(sizes)
 
     def operation(self, row: SizeOperator, e: Any, left: Any, right: Any) -> Any:
         return row.meaning(self, left, right)

@@ -7,18 +7,19 @@ sizes that are partly known, the terms of the solver, the Python text that compu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from ..lang.node import Node
 
-S = TypeVar("S")
 
+class Arithmetic:
+    """What sizes cannot say of themselves, beside `+ - * // %`; of integers."""
 
-class Arithmetic(Protocol[S]):
-    """What sizes cannot say of themselves, beside `+ - * // %`."""
+    def min(self, *sizes: Any) -> Any:
+        return min(sizes)
 
-    def min(self, *sizes: S) -> S: ...
-    def max(self, *sizes: S) -> S: ...
+    def max(self, *sizes: Any) -> Any:
+        return max(sizes)
 
 
 class SizeOperator(Node):
@@ -41,7 +42,7 @@ class SizeOperator(Node):
     check: str = ""
 
 
-def _broadcast(c: Arithmetic[Any], a: Any, b: Any) -> Any:
+def _broadcast(c: Arithmetic, a: Any, b: Any) -> Any:
     """The size of two that broadcast which is not 1: the larger one, but 0 where the other is 1."""
     return c.min(c.max(a, b), c.max(a + b - 1, c.min(a, b)))
 
