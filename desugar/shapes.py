@@ -252,13 +252,13 @@ def splice(code: Code, item: sweet.Splice) -> core.Splice:
     if entry.sort != core.SHAPE:
         wrong_sort(code, sweet.Name(item.name.span, item.name.name), "Shape")
     found = entry.at(item.span)
-    if isinstance(found, core.ShapeOf):
+    if not isinstance(found, core.ShapeVar):
+        assert isinstance(found, core.ShapeExpr)
         entry.expr = found = name_shape(code, entry, found)
-    assert isinstance(found, core.ShapeVar)
     return core.Splice(item.span, found.name)
 
 
-def name_shape(code: Code, entry: Entry, found: core.ShapeOf) -> core.ShapeVar:
+def name_shape(code: Code, entry: Entry, found: core.ShapeExpr) -> core.ShapeVar:
     name = code.core_name(entry.name)
     code.emit(core.Let(entry.span, (name,), False, core.SHAPE, found))
     return core.ShapeVar(entry.span, name)
