@@ -92,7 +92,7 @@ class _Inverter:
             case sweet.Unary(op="+"):
                 return self.solve(expr.operand, target)
             case sweet.Unary(op="-"):
-                return self.solve(expr.operand, core.SizeOp(expr.span, "-", core.SizeLit(expr.span, 0), target))
+                return self.solve(expr.operand, core.operation(expr.span, "-", core.SizeLit(expr.span, 0), target))
             case sweet.Binary():
                 return self._binary(expr, target)
         raise NoInverse(f"`{spelled(expr.span)}` has no unique solution")
@@ -105,18 +105,18 @@ class _Inverter:
             case "+":
                 return self._less(expr, inner, target, known)
             case "-" if in_left:
-                return self.solve(inner, core.SizeOp(expr.span, "+", target, known))
+                return self.solve(inner, core.operation(expr.span, "+", target, known))
             case "-":
                 return self._less(expr, inner, known, target)
             case "*":
                 return self._quotient(expr, inner, other, target, known)
             case "/":
-                return self.solve(inner, core.SizeOp(expr.span, "*", target, known))
+                return self.solve(inner, core.operation(expr.span, "*", target, known))
         raise NoInverse(f"`{spelled(expr.span)}` has no unique solution")
 
     def _less(self, expr: sweet.Binary, inner: sweet.Expr, a: core.SizeExpr, b: core.SizeExpr) -> core.SizeExpr:
         """`inner` is a - b: checked at once where it cannot be negative."""
-        rest = core.SizeOp(expr.span, "-", a, b)
+        rest = core.operation(expr.span, "-", a, b)
         if self._cannot_be_negative(inner):
             self.check(">=", rest, core.SizeLit(expr.span, 0))
             self.known.append(rest)
@@ -127,7 +127,7 @@ class _Inverter:
     ) -> core.SizeExpr:
         literal = levels.literal_int(self.code, factor)
         if literal is not None and literal < 0:
-            target = core.SizeOp(expr.span, "-", core.SizeLit(expr.span, 0), target)
+            target = core.operation(expr.span, "-", core.SizeLit(expr.span, 0), target)
             literal = -literal
         if literal == 1:
             return self.solve(inner, target)
@@ -136,9 +136,9 @@ class _Inverter:
         else:
             self.check(">=", known, core.SizeLit(known.span, 1))
             self.known.append(known)
-        remainder = core.SizeOp(expr.span, "%", target, known)
+        remainder = core.operation(expr.span, "%", target, known)
         self.check("==", remainder, core.SizeLit(expr.span, 0))
-        return self.solve(inner, core.SizeOp(expr.span, "/", target, known))
+        return self.solve(inner, core.operation(expr.span, "/", target, known))
 
     def _cannot_be_negative(self, expr: sweet.Expr) -> bool:
         """Whether an expression is at least 0 for every value of the name that is."""
@@ -161,7 +161,7 @@ class _Inverter:
         match expr:
             case core.SizeLit():
                 return expr.value >= 0
-            case core.RankOf() | core.DimOf():
+            case core.RankOf() | core.DimOf() | core.ProdOf():
                 return True
             case core.SizeVar():
                 entry = self.code.scope.find(expr.name)

@@ -7,7 +7,7 @@ from collections.abc import Set
 from ..lang import core, sweet
 from ..lang.dtypes import DTYPES, HOLDERS
 from ..lang.node import replace
-from ..sizes.operators import is_called, size_signs
+from ..sizes.operators import PROD, is_function, size_signs
 from .code import Code
 from .scope import SOME_TUPLE
 from .sorts import expand, of_results, sort_of
@@ -128,8 +128,9 @@ def _level_of_call(code: Code, expr: sweet.Call) -> str:
             return "Size" if expr.callee.name.name == "dim" else "?"
         case sweet.Name(name=name) if (entry := code.scope.find(name)) is not None:
             return word(entry.sort.signature.result) if isinstance(entry.sort, core.FnSort) else "?"
-        case sweet.Name(name=name) if is_called(name):
-            return "Tensor" if any(level(code, a.value) == "Tensor" for a in expr.args) else "Size"
+        case sweet.Name(name=name) if is_function(name):
+            found = {level(code, a.value) for a in expr.args}
+            return "Tensor" if "Tensor" in found else "Shape" if found == {"Shape"} and name != PROD else "Size"
         case sweet.Name(name=name) if name in HOLDERS:
             return "DType"
         case sweet.FnName():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import NoReturn
 
 from ..lang import codes, core, sweet
@@ -13,7 +13,7 @@ from ..lang.node import replace
 from ..lang.operators import BINARY
 from ..lang.source import Span
 from ..ops import elsewhere
-from ..sizes.operators import SIZE_OPERATORS, is_called
+from ..sizes.operators import PROD, SIZE_OPERATORS, is_function
 from .code import Code, said_elsewhere, spelled
 from .compounds import spelling
 from .dtype_names import ELSEWHERE
@@ -46,11 +46,11 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
         case sweet.Unary(op="-", operand=sweet.IntLit() as literal):
             return core.SizeLit(expr.span, -literal.value)
         case sweet.Unary(op="-"):
-            return core.SizeOp(expr.span, "-", core.SizeLit(expr.span, 0), size(code, expr.operand))
+            return core.operation(expr.span, "-", core.SizeLit(expr.span, 0), size(code, expr.operand))
         case sweet.Binary() if code.compounds and spelling(expr) in code.compounds:
             return _named_size(code, sweet.Name(expr.span, spelling(expr)))
         case sweet.Binary() if expr.op in SIZE_SIGNS:
-            return core.SizeOp(expr.span, expr.op, size(code, expr.left), size(code, expr.right))
+            return core.operation(expr.span, expr.op, size(code, expr.left), size(code, expr.right))
         case sweet.Binary() if expr.op not in BINARY:  # a sign that the parser has reported
             raise Broken
         case sweet.Binary(op="**"):
@@ -60,7 +60,9 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
             return found if isinstance(found, core.SizeExpr) else wrong_sort(code, expr, "Size")
         case sweet.Call(callee=sweet.Attr()):
             return _dim(code, expr)
-        case sweet.Call(callee=sweet.Name(name=name)) if is_called(name) and code.scope.find(name) is None:
+        case sweet.Call(callee=sweet.Name(name=name)) if is_function(name) and code.scope.find(name) is None:
+            if level(code, expr) != "Size":
+                wrong_sort(code, expr, "Size")
             return _size_function(code, expr, name)
         case sweet.Index() if isinstance(part := _part(code, expr, core.SIZE), core.SizeExpr):
             return part
@@ -164,14 +166,18 @@ def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
 
 
 def _size_function(code: Code, expr: sweet.Call, name: str) -> core.SizeExpr:
-    args = [a.value for a in expr.args]
+    if name == PROD:
+        [arg] = _operands(expr, "prod takes one shape", 1)
+        return core.ProdOf(expr.span, shape(code, arg))
     several = SIZE_OPERATORS[name].several
-    if any(a.name for a in expr.args) or len(args) < 2 or (len(args) > 2 and not several):
-        fail(codes.E205, f"{name} takes {'two or more' if several else 'two'} sizes", expr.span)
-    found = size(code, args[0])
-    for arg in args[1:]:
-        found = core.SizeOp(expr.span, name, found, size(code, arg))
-    return found
+    args = _operands(expr, f"{name} takes {'two or more' if several else 'two'} sizes", 2, several)
+    return core.operation(expr.span, name, *(size(code, a) for a in args))
+
+
+def _operands(expr: sweet.Call, takes: str, least: int, several: bool = False) -> list[sweet.Expr]:
+    if any(a.name for a in expr.args) or len(expr.args) < least or (len(expr.args) > least and not several):
+        fail(codes.E205, takes, expr.span)
+    return [a.value for a in expr.args]
 
 
 def _hoisted_size(code: Code, expr: sweet.Call | sweet.If | sweet.For | sweet.While) -> core.SizeExpr:
@@ -215,6 +221,9 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
             found = _attribute(code, expr, "Shape")
         case sweet.Index() if isinstance(part := _part(code, expr, core.SHAPE), core.ShapeExpr):
             found = part
+        case sweet.Call(callee=sweet.Name(name="broadcast")) if code.scope.find("broadcast") is None:
+            args = _operands(expr, "broadcast takes two or more shapes", 2, several=True)
+            found = reduce(lambda a, b: core.BroadcastOf(expr.span, a, b), [shape(code, a) for a in args])
         case sweet.Call() | sweet.If() | sweet.For() | sweet.While():
             found = code.hoist(expr, core.SHAPE)
         case _:
@@ -243,13 +252,13 @@ def splice(code: Code, item: sweet.Splice) -> core.Splice:
     if entry.sort != core.SHAPE:
         wrong_sort(code, sweet.Name(item.name.span, item.name.name), "Shape")
     found = entry.at(item.span)
-    if isinstance(found, core.ShapeOf):
+    if not isinstance(found, core.ShapeVar):
+        assert isinstance(found, core.ShapeExpr)
         entry.expr = found = name_shape(code, entry, found)
-    assert isinstance(found, core.ShapeVar)
     return core.Splice(item.span, found.name)
 
 
-def name_shape(code: Code, entry: Entry, found: core.ShapeOf) -> core.ShapeVar:
+def name_shape(code: Code, entry: Entry, found: core.ShapeExpr) -> core.ShapeVar:
     name = code.core_name(entry.name)
     code.emit(core.Let(entry.span, (name,), False, core.SHAPE, found))
     return core.ShapeVar(entry.span, name)
@@ -389,6 +398,7 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
         isinstance(expr, sweet.Call)
         and isinstance(expr.callee, sweet.Name)
         and code.scope.find(expr.callee.name) is None
+        and not is_function(expr.callee.name)
     ):
         code.hooks.value(code, expr)  # which refuses a name that nothing has
     shown = spelled(expr.span)
@@ -434,36 +444,34 @@ def _untyped(code: Code, expr: sweet.Expr, want: str) -> str | None:
     return f"a parameter without a type is a tensor: write `{found.name.name} : {want}`" if found else None
 
 
+# What to write where a place asks for another sort, by what is there and what is asked for.
+_ADVICE = {
+    ("DType", "Shape"): IN_BRACKETS,
+    ("Tuple", "Size"): "`{0}[0]` is its first part",
+    ("Tensor", "Size"): "`@item({0})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension",
+    ("Tensor", "Bool"): "an assertion is about sizes, shapes and dtypes; `@item` reads a number out of a tensor",
+    ("Size", "Shape"): "`[{0}]` is a Shape of one dimension",
+    ("Number", "Shape"): "`[{0}]` is a Shape of one dimension",
+    ("Size", "DType"): "a shape is a list of sizes: `[n, m]`",
+    ("Shape", "Tensor"): "`@shape({0})` is the shape of x as a tensor",
+}
+
+
 def _advice(found: str, want: str, shown: str) -> str | None:
     match found, want:
-        case "DType", "Shape":
-            return IN_BRACKETS
         case "Text", "Size" if shown.strip('"').isidentifier():
             return f"write `{shown.strip(chr(34))}`"
         case "Text", "DType" if (name := shown.strip("\"'")) in DTYPES:
             return f"write `{name}`"
         case "Tuple", "Shape" if shown.startswith("("):
             return f"write `[{shown[1:-1]}]`"
-        case "Tuple", "Size":
-            return f"`{shown}[0]` is its first part"
-        case "Tensor", "Size":
-            return f"`@item({shown})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension"
         case "Shape", "Size" if shown.endswith(".shape"):
             return f"`{shown.removesuffix('.shape')}.dim(0)` is its first dimension"
-        case "Tensor", "Shape":
-            return f"`{shown}.shape` is the shape of a tensor" if shown.isidentifier() else None
-        case "Tensor", "DType":
-            return f"`{shown}.dtype` is the dtype of a tensor" if shown.isidentifier() else None
-        case "Tensor", "Bool":
-            return "an assertion is about sizes, shapes and dtypes; `@item` reads a number out of a tensor"
-        case (("Size" | "Number"), "Shape"):
-            return f"`[{shown}]` is a Shape of one dimension"
+        case "Tensor", ("Shape" | "DType") if shown.isidentifier():
+            return f"`{shown}.{want.lower()}` is the {want.lower()} of a tensor"
         case "Size", "Tensor":
             return as_tensor(shown)
         case "Size", "Bool" if "%" in shown:
             return f"`{shown} == 0` is a Bool"
-        case "Size", "DType":
-            return "a shape is a list of sizes: `[n, m]`"
-        case "Shape", "Tensor":
-            return "`@shape(x)` is the shape of x as a tensor"
-    return None
+    advice = _ADVICE.get((found, want))
+    return None if advice is None else advice.replace("{0}", shown)

@@ -120,7 +120,7 @@ def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core
     ahead = literal is None or literal > 0
     length = core.DimOf(item.span, tensor, found.axis)
     zero, one = core.SizeLit(item.span, 0), core.SizeLit(item.span, 1)
-    before_first = core.SizeOp(item.span, "-", core.SizeOp(item.span, "-", zero, length), one)
+    before_first = core.operation(item.span, "-", core.operation(item.span, "-", zero, length), one)
     start = shapes.size(code, item.start) if item.start else (zero if ahead else length)
     stop = shapes.size(code, item.stop) if item.stop else (length if ahead else before_first)
     if literal is None and item.step is not None:

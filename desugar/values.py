@@ -14,7 +14,7 @@ from ..lang.operators import BINARY, UNARY
 from ..lang.region import OTHER_WORDS
 from ..lang.source import Span
 from ..ops import elsewhere
-from ..sizes.operators import is_called, size_functions
+from ..sizes.operators import is_function, size_functions
 from . import arguments, folding, foreign, higher_order, implementations, levels, literals, parts, shapes, slices
 from .code import Code, Typed, said_elsewhere, spelled
 from .errors import Broken, count, fail, nearest, problem
@@ -302,14 +302,14 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
             return literals.tensor(code, expr), core.TENSOR
         case "load":
             return _load(code, expr), core.TENSOR
-        case name if is_called(name):
+        case name if is_function(name):
             if any(levels.level(code, a.value) == "Tensor" for a in expr.args):
                 word = {"min": "minimum", "max": "maximum"}.get(callee.name)
                 fail(
                     codes.E206, f"{callee.name} is a function of Sizes", expr.span,
                     help=f"`@{word}` is the one of tensors" if word else None,
                 )  # fmt: skip
-            arguments.refuse_size(code, expr, "Size")
+            arguments.refuse_size(code, expr, levels.level(code, expr))
         case "match_shape":
             fail(codes.E221, "match_shape is a statement", expr.span, help="write it on a line of its own")
         case "range":

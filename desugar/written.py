@@ -46,7 +46,7 @@ def size_of(expr: sweet.Expr) -> core.SizeExpr | None:
             return core.SizeVar(expr.span, name)
         case sweet.Binary(op=op) if op in SIZE_SIGNS:
             left, right = size_of(expr.left), size_of(expr.right)
-            return None if left is None or right is None else core.SizeOp(expr.span, op, left, right)
+            return None if left is None or right is None else core.operation(expr.span, op, left, right)
     return None
 
 

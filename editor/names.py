@@ -9,12 +9,12 @@ from ..lang import sweet
 from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.source import Placed, Span
 from ..lang.walk import children, walk
-from ..sizes.operators import size_functions
+from ..sizes.operators import PROD, size_functions
 from .pieces import Piece
 
 SORTS = frozenset({"Tensor", "Size", "Shape", "DType", "Bool"})
 # What looks like a call of a name and is none.
-FORMS = ("match_shape", "tensor", "load", *size_functions(), "range")
+FORMS = ("match_shape", "tensor", "load", *size_functions(), PROD, "range")
 # What a name means that nothing binds. Sizes may be called like all but the dtypes, and hide the others.
 _GIVEN = SORTS | DTYPES.keys() | CLASSES.keys() | {"any", *FORMS}
 

@@ -47,7 +47,7 @@ def kept(back: Backward, let: core.Let, loop: core.Loop, active: set[str]) -> tu
         count = flat.bind("turns", core.SIZE)
         inner = core.SizeVar(span, flat.bind("turn", core.SIZE))
         carry = core.Carry(span, inner.name, core.SIZE, core.SizeLit(span, 0))
-        more = core.SizeOp(span, "+", inner, core.SizeLit(span, 1))
+        more = core.operation(span, "+", inner, core.SizeLit(span, 1))
         result = joined(loop, (*ends[:parts], more, *ends[parts:]))
         made = replace(loop, carries=(*loop.carries, carry), body=replace(loop.body, result=result))
         names = (*let.names[:parts], count, *let.names[parts:])
@@ -162,8 +162,8 @@ class Kept(Node):
         """What the loop calls a turn that is counted from 0."""
         assert self.loop.range is not None
         span, range_ = self.loop.span, self.loop.range
-        steps = core.SizeOp(span, "*", core.SizeVar(span, f"({turn})"), range_.step)
-        return core.SizeOp(span, "+", range_.start, steps)
+        steps = core.operation(span, "*", core.SizeVar(span, f"({turn})"), range_.step)
+        return core.operation(span, "+", range_.start, steps)
 
     def _told(self, name: str, called: str, total: str, at: str) -> list[str]:
         """What the invariant says of a carry, of what is handed to it."""

@@ -10,7 +10,6 @@ out in the first stage that has what it is made of.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from itertools import zip_longest
 from typing import assert_never
 
@@ -335,16 +334,16 @@ class _Pairing:
 
     def _solve(self, scope: _Scope, size: core.SizeExpr, value: core.SizeExpr) -> None:
         """A size has a value: its only name without a slot gets one, if that tells what it is."""
-        match size:
-            case core.SizeVar(name=name) if name not in scope.names:
-                scope.names[name] = self._define(scope, name, value)
-            case core.SizeOp(op="+", left=left, right=right):
-                for one, other in ((left, right), (right, left)):
-                    known = self._over_slots(other, scope)
-                    if known is not None:
-                        return self._solve(scope, one, core.SizeOp(NOWHERE, "-", value, known))
-            case core.SizeOp(op="*", left=left, right=core.SizeLit(value=factor) as literal) if factor > 0:
-                self._solve(scope, left, core.SizeOp(NOWHERE, "//", value, literal))
+        if isinstance(size, core.SizeVar) and size.name not in scope.names:
+            scope.names[size.name] = self._define(scope, size.name, value)
+        added = core.sides(size, "+")
+        for one, other in (added, added[::-1]) if added is not None else ():
+            known = self._over_slots(other, scope)
+            if known is not None:
+                return self._solve(scope, one, core.operation(NOWHERE, "-", value, known))
+        match core.sides(size, "*"):
+            case left, core.SizeLit(value=factor) as literal if factor > 0:
+                self._solve(scope, left, core.operation(NOWHERE, "//", value, literal))
         return None
 
     def _define(
@@ -391,18 +390,19 @@ class _Pairing:
 
 def bytes_of(dims: Iterable[core.SizeExpr], dtype: DType) -> core.SizeExpr:
     """How much memory a tensor takes."""
-    factors = (*dims, core.SizeLit(NOWHERE, -(-dtype.bits // 8)))
-    return reduce(lambda size, factor: core.SizeOp(NOWHERE, "*", size, factor), factors)
+    return core.operation(NOWHERE, "*", *dims, core.SizeLit(NOWHERE, -(-dtype.bits // 8)))
 
 
 def _total(node: Node) -> Node:
     """A quotient with some value where it has none: what asks for it is refused then, in its place and its words."""
-    if not isinstance(node, core.SizeOp) or node.op != "//" or isinstance(node.right, core.SizeLit):
-        return node
-    return replace(node, right=core.SizeOp(NOWHERE, "max", node.right, core.SizeLit(NOWHERE, 1)))
+    match core.sides(node, "//"):
+        case left, divisor if not isinstance(divisor, core.SizeLit):
+            least = core.operation(NOWHERE, "max", divisor, core.SizeLit(NOWHERE, 1))
+            return core.operation(NOWHERE, "//", left, least)
+    return node
 
 
 def _divides(size: core.SizeExpr) -> bool:
     """Whether a size may have no value: it has a divisor that is not a number."""
-    quotients = (node for node in walk(size) if isinstance(node, core.SizeOp) and node.op == "//")
-    return any(not isinstance(node.right, core.SizeLit) for node in quotients)
+    quotients = filter(None, (core.sides(node, "//") for node in walk(size)))
+    return any(not isinstance(divisor, core.SizeLit) for _, divisor in quotients)

@@ -22,7 +22,7 @@ from ..sizes.evaluate import Name
 from ..sizes.evaluate import evaluate as evaluate_expr
 from ..sizes.integers import Undefined
 from ..sizes.operators import SIZE_OPERATORS
-from ..sizes.partial import Open, Partial, Sizes, Unknown, all_of, any_of, applied, compare, operation
+from ..sizes.partial import Open, Partial, PartialArithmetic, Sizes, Unknown, all_of, any_of, compare, operation
 from .dtypes import dtype_of
 from .follow import Function, State
 from .guards import seen, tensor_info
@@ -31,7 +31,7 @@ from .guards import seen, tensor_info
 Value = TensorInfo[Any] | int | Unknown | float | str | DType | core.FnRef | Function[Any] | tuple["Value", ...] | None
 
 
-class PartialCtx(GroundCtx):
+class PartialCtx(PartialArithmetic, GroundCtx):
     """A rule's context where some sizes are unknown and what depends on them is open: only what surely fails is a violation.
     `sure`: nothing that the rule asked was open."""
 
@@ -61,12 +61,6 @@ class PartialCtx(GroundCtx):
 
     def all_of(self, *conds: bool | None) -> Any:
         return all_of(*conds)
-
-    def min(self, *sizes: Any) -> Any:
-        return applied(min, sizes)
-
-    def max(self, *sizes: Any) -> Any:
-        return applied(max, sizes)
 
     def common(self, *sizes: Any) -> Any:
         one = {size for size in sizes if size != 1}

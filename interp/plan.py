@@ -7,7 +7,7 @@ shapes alone do not give stays a question, which the run answers as ever. So a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -54,19 +54,12 @@ def planned(routines: Iterable[Routine], lists: Iterable[str], *, hosted: bool) 
 
 
 def _places(routine: Routine, named: Mapping[str, Routine], asking: set[str], *, hosted: bool) -> tuple[Step, ...]:
-    return tuple(s for s in _in_order(routine.body.steps) if _is_place(s, named, asking, hosted=hosted))
-
-
-def _in_order(steps: Sequence[Step]) -> Iterator[Step]:
-    for step in steps:
-        yield step
-        for block in blocks(step):
-            yield from _in_order(block.steps)
+    return tuple(s for s in every(routine.body) if _is_place(s, named, asking, hosted=hosted))
 
 
 def _is_place(step: Step, named: Mapping[str, Routine], asking: set[str], *, hosted: bool) -> bool:
     if isinstance(step, Bind):
-        return isinstance(step.value, core.SizeOp) and isinstance(step.output, str) and step.output != RESULT
+        return core.sides(step.value) is not None and isinstance(step.output, str) and step.output != RESULT
     if not isinstance(step, Invoke):
         return asks(step) and not isinstance(step, Stack)
     callee = named.get(step.callee)

@@ -206,7 +206,7 @@ class Lowering:
         if v.index is not None and range_ is not None:
             slot = after.names[v.index] = after.reserve(v.index)
             self.slots.held.add(slot)
-            self.steps.append(Bind(v.span, core.SizeOp(v.span, "+", core.SizeVar(v.span, index), range_.step), slot))
+            self.steps.append(Bind(v.span, core.operation(v.span, "+", core.SizeVar(v.span, index), range_.step), slot))
         self.slots.scope = after
         self._claims(v, "turn")
         total_ = total(v.span, range_) if range_ is not None and v.cond is None else None

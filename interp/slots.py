@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, assert_never
+from typing import TypeVar
 
 from ..lang import core
+from ..lang.node import Node, replace
+from ..lang.walk import rewrite
 from .core_uses import names_of
 from .names import SlotScope
 from .steps import Names
+
+S = TypeVar("S", bound=Node)
 
 
 class Slots:
@@ -74,26 +78,14 @@ class Slots:
         """What the message of a check may speak of."""
         return tuple((n, self.of(n)) for n in sorted(names_of(stmt)) if self.knows(n))
 
-    def shape_level(self, e: core.ShapeLevel | core.Splice) -> Any:
+    def shape_level(self, e: S) -> S:
         """An expression of the shape level with slots for its names."""
-        match e:
-            case core.SizeLit() | core.DTypeLit() | core.BoolConst():
-                return e
-            case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
-                return type(e)(e.span, self.of(e.name))
-            case core.DimOf(tensor=tensor, axis=axis):
-                return core.DimOf(e.span, self.of(tensor), axis)
-            case core.RankOf(tensor=tensor) | core.ShapeOf(tensor=tensor) | core.DTypeOf(tensor=tensor):
-                return type(e)(e.span, self.of(tensor))
-            case core.SizeOp(op=op, left=left, right=right) | core.Compare(op=op, left=left, right=right):
-                return type(e)(e.span, op, self.shape_level(left), self.shape_level(right))
-            case core.Logic(op=op, left=left, right=right):
-                return core.Logic(e.span, op, self.shape_level(left), self.shape_level(right))
-            case core.ShapeLit(dims=dims):
-                return core.ShapeLit(e.span, tuple(map(self.shape_level, dims)))
-            case core.Not(operand=operand):
-                return core.Not(e.span, self.shape_level(operand))
-            case core.InClass(item=item):
-                return core.InClass(e.span, self.shape_level(item), e.choices, e.braces)
-            case _:
-                assert_never(e)
+
+        def change(node: Node) -> Node:
+            if isinstance(node, core.DimOf | core.RankOf | core.ShapeOf | core.DTypeOf):
+                return replace(node, tensor=self.of(node.tensor))
+            if isinstance(node, core.SizeVar | core.ShapeVar | core.DTypeVar | core.BoolVar | core.Splice):
+                return type(node)(node.span, self.of(node.name))
+            return node
+
+        return rewrite(e, change)

@@ -241,14 +241,14 @@ def number(span: Span, index: str, range_: core.Range | None) -> core.SizeExpr:
     if range_ is None:
         return done
     if range_.start != core.SizeLit(span, 0):
-        done = core.SizeOp(span, "-", done, range_.start)
-    return done if range_.step == core.SizeLit(span, 1) else core.SizeOp(span, "//", done, range_.step)
+        done = core.operation(span, "-", done, range_.start)
+    return done if range_.step == core.SizeLit(span, 1) else core.operation(span, "//", done, range_.step)
 
 
 def total(span: Span, range_: core.Range) -> core.SizeExpr:
     """How many turns a loop over a range has, if no condition ends it."""
-    length = core.SizeOp(span, "-", range_.stop, range_.start)
-    return core.SizeOp(span, "max", core.SizeOp(span, "ceildiv", length, range_.step), core.SizeLit(span, 0))
+    length = core.operation(span, "-", range_.stop, range_.start)
+    return core.operation(span, "max", core.operation(span, "ceildiv", length, range_.step), core.SizeLit(span, 0))
 
 
 def outputs(step: Step) -> tuple[str, ...]:
@@ -318,12 +318,13 @@ def reads(step: Step) -> set[str]:
 
 
 def every(block: Block) -> Iterator[Step]:
-    """All steps of a block and of the blocks in it, in no order."""
-    pending = [block]
+    """All steps of a block and of the blocks in it, in their order."""
+    pending = [*reversed(block.steps)]
     while pending:
-        for step in pending.pop().steps:
-            yield step
-            pending += blocks(step)
+        step = pending.pop()
+        yield step
+        for inner in reversed(blocks(step)):
+            pending += reversed(inner.steps)
 
 
 def inside(block: Block) -> list[str]:

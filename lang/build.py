@@ -11,7 +11,7 @@ from .codes import Code
 from .diagnostics import Diagnostic, Edit, error
 from .dtypes import DTYPES
 from .lexer import LOOKALIKES
-from .node import replace
+from .node import Node, replace
 from .source import Placed, Source, Span
 
 MAX_DIGITS = 4000
@@ -28,6 +28,16 @@ def _made(make: Callable[..., Placed]) -> Callable[..., Placed]:
         return make(Span(self.source, start, end), *parts)
 
     return method
+
+
+class _SplicedCall(Node):
+    """`*broadcast(s, t)` in a list."""
+
+    call: sweet.Call
+
+
+def _is_broadcast(shape: sweet.Expr) -> bool:
+    return isinstance(shape, sweet.Call) and isinstance(shape.callee, sweet.Name) and shape.callee.name == "broadcast"
 
 
 def _made_of_all(make: Callable[..., Placed]) -> Callable[..., Placed]:
@@ -201,7 +211,9 @@ class TreeBuilder:
             shape = f"[{', '.join(i.span.text for i in arguments[0].items)}]"
             written = f"Tensor({', '.join([shape, *(a.span.text for a in arguments[1:])])})"
             self._instead(span, "a shape is `?`, a name or a list", arguments[0].span, written)
-        elif not isinstance(arguments[0], sweet.Unknown | sweet.Name | sweet.ListExpr):
+        elif not isinstance(arguments[0], sweet.Unknown | sweet.Name | sweet.ListExpr) and not _is_broadcast(
+            arguments[0]
+        ):
             self._instead(None, "a shape is `?`, a name or a list", arguments[0].span, "Tensor([n, m], float32)")
         elif len(arguments) == 2 and not _is_dtype(arguments[1]):
             dtype, at = _dtype(arguments[1]), arguments[1].span
@@ -283,7 +295,21 @@ class TreeBuilder:
 
     tuple_ = _made_of_all(sweet.TupleExpr)
 
-    list_ = _made_of_all(sweet.ListExpr)
+    def list_(self, start: int, end: int, *items: sweet.Expr | _SplicedCall) -> sweet.Expr:
+        """`[*broadcast(s, t)]` is `broadcast(s, t)`."""
+        calls = [item.call for item in items if isinstance(item, _SplicedCall)]
+        if calls and len(items) == 1:
+            return calls[0]
+        for call in calls:
+            text = call.span.text
+            help = f"give it a name: `let s : Shape = {text}` and `*s`, or `*s` in a result and `where s == {text}`"
+            self.problem(codes.E108, "among other sizes, `*` stands before a name", call.span, help)
+        return sweet.ListExpr(Span(self.source, start, end), tuple(i for i in items if not isinstance(i, _SplicedCall)))
+
+    def spliced_call_(
+        self, start: int, end: int, star: str, name: sweet.Ident, arguments: tuple[sweet.Arg, ...] | None
+    ) -> _SplicedCall:
+        return _SplicedCall(self.call_(name.span.start, end, sweet.Name(name.span, name.name), arguments))
 
     def splice_(self, start: int, end: int, star: str, name: sweet.Ident) -> sweet.Splice | sweet.Dots:
         span = Span(self.source, start, end)

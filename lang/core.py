@@ -19,6 +19,7 @@ from .shape_level import (
     BoolConst,
     BoolExpr,
     BoolVar,
+    BroadcastOf,
     Compare,
     DimOf,
     DTypeExpr,
@@ -29,6 +30,7 @@ from .shape_level import (
     Known,
     Logic,
     Not,
+    ProdOf,
     RankOf,
     ShapeExpr,
     ShapeLevel,
@@ -41,14 +43,16 @@ from .shape_level import (
     SizeVar,
     Splice,
     is_shape_level,
+    operation,
+    sides,
 )
 from .source import Placed, Span
 
 __all__ = [
-    "Annotation", "BoolConst", "BoolExpr", "BoolVar", "Called", "Compare", "DTypeExpr", "DTypeLit", "DTypeOf",
-    "DTypeVar", "Declared", "DimOf", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "REST",
+    "Annotation", "BoolConst", "BoolExpr", "BoolVar", "BroadcastOf", "Called", "Compare", "DTypeExpr", "DTypeLit", "DTypeOf",
+    "DTypeVar", "Declared", "DimOf", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "ProdOf", "REST",
     "RankOf", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp", "SizeVar",
-    "Splice", "Written", "is_shape_level",
+    "Splice", "Written", "is_shape_level", "operation", "sides",
 ]  # fmt: skip
 
 

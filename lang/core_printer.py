@@ -243,6 +243,8 @@ class _Printer:
                 return _ATOM, f"{expr.tensor}.shape"
             case core.ShapeLit():
                 return _ATOM, self.dims(expr.dims)
+            case core.ProdOf() | core.BroadcastOf():
+                return _ATOM, self.of_shapes(expr)
             case core.DTypeLit():
                 return _ATOM, str(expr.dtype)
             case core.DTypeOf():
@@ -260,12 +262,15 @@ class _Printer:
                 return _NOT, f"!{self.shape_level(expr.operand, _ATOM)}"
             case core.Logic():
                 level = _LEVELS[expr.op]
-                return (
-                    level,
-                    f"{self.shape_level(expr.left, level)} {expr.op} {self.shape_level(expr.right, level + 1)}",
-                )
+                left, right = self.shape_level(expr.left, level), self.shape_level(expr.right, level + 1)
+                return level, f"{left} {expr.op} {right}"
             case _:
                 assert_never(expr)
+
+    def of_shapes(self, expr: core.ProdOf | core.BroadcastOf) -> str:
+        if isinstance(expr, core.ProdOf):
+            return f"prod({self.shape_level(expr.shape)})"
+        return f"broadcast({self.shape_level(expr.left)}, {self.shape_level(expr.right)})"
 
     def operation(self, expr: core.SizeOp) -> tuple[int, str]:
         level = _LEVELS.get(expr.op)

@@ -18,17 +18,17 @@ def offset(expr: core.SizeExpr, tensor: str, axis: int | None) -> Offset | None:
     """What an expression adds to a dimension; None where it does more with it, or does not have it."""
     if isinstance(expr, core.DimOf):
         return Offset(1, ()) if (expr.tensor, expr.axis) == (tensor, axis) else None
-    if not isinstance(expr, core.SizeOp) or expr.op not in ("+", "-", "/"):
+    match core.sides(expr, "/"):
+        case dividend, core.SizeLit(value=divisor) if divisor >= 1:
+            inner = offset(dividend, tensor, axis)
+            return None if inner is None else replace(inner, divisor=inner.divisor * divisor)
+    sides, sign = core.sides(expr, "+", "-"), 1 if core.sides(expr, "+") else -1
+    if sides is None:
         return None
-    left, right = offset(expr.left, tensor, axis), offset(expr.right, tensor, axis)
-    if expr.op == "/":
-        if left is None or not isinstance(expr.right, core.SizeLit) or expr.right.value < 1:
-            return None
-        return replace(left, divisor=left.divisor * expr.right.value)
-    sign = 1 if expr.op == "+" else -1
+    left, right = (offset(side, tensor, axis) for side in sides)
     if left is not None and right is None:
-        return replace(left, terms=(*left.terms, (sign * left.divisor, expr.right)))
+        return replace(left, terms=(*left.terms, (sign * left.divisor, sides[1])))
     if right is not None and left is None:
-        terms = ((right.divisor, expr.left), *((sign * s, term) for s, term in right.terms))
+        terms = ((right.divisor, sides[0]), *((sign * s, term) for s, term in right.terms))
         return Offset(sign * right.sign, terms, right.divisor)
     return None

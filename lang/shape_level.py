@@ -3,11 +3,12 @@ these. They are part of the core tree (`core.py`)."""
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, get_args
 
 from .dtypes import DType
 from .node import Node
-from .source import Placed
+from .source import Placed, Span
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -34,6 +35,16 @@ class SizeOp(Placed):
     right: SizeExpr
 
 
+def operation(span: Span, op: str, *parts: SizeExpr) -> SizeExpr:
+    """An operator of two sizes, or of several from left to right."""
+    return reduce(lambda a, b: SizeOp(span, op, a, b), parts)
+
+
+def sides(expr: object, *ops: str) -> tuple[SizeExpr, SizeExpr] | None:
+    """The operands of an operation, where it is one of these."""
+    return (expr.left, expr.right) if isinstance(expr, SizeOp) and (expr.op in ops or not ops) else None
+
+
 class RankOf(Placed):
     tensor: str
 
@@ -43,6 +54,12 @@ class DimOf(Placed):
 
     tensor: str
     axis: int
+
+
+class ProdOf(Placed):
+    """`prod(s)`: how many elements a tensor of that shape has."""
+
+    shape: ShapeExpr
 
 
 class ShapeVar(Placed):
@@ -67,6 +84,13 @@ class Splice(Placed):
 
 class ShapeLit(Placed):
     dims: tuple[SizeExpr | Splice, ...]
+
+
+class BroadcastOf(Placed):
+    """`broadcast(s, t)`: the shape that both broadcast to (with the obligation that there is one)."""
+
+    left: ShapeExpr
+    right: ShapeExpr
 
 
 class DTypeLit(Placed):
@@ -119,8 +143,8 @@ class Logic(Placed):
     right: BoolExpr
 
 
-SizeExpr = SizeLit | SizeVar | SizeOp | RankOf | DimOf
-ShapeExpr = ShapeVar | ShapeOf | ShapeLit
+SizeExpr = SizeLit | SizeVar | SizeOp | RankOf | DimOf | ProdOf
+ShapeExpr = ShapeVar | ShapeOf | ShapeLit | BroadcastOf
 DTypeExpr = DTypeLit | DTypeVar | DTypeOf
 BoolExpr = BoolConst | BoolVar | Compare | InClass | Not | Logic
 ShapeLevel = SizeExpr | ShapeExpr | DTypeExpr | BoolExpr

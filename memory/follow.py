@@ -452,11 +452,10 @@ class _OfSignature(Terms):
     def named(self, e: Name) -> Size:
         return self.memory.called(e.name, e.name if e.name.replace("'", "").isidentifier() else self.otherwise)
 
-    def rank(self, e: core.RankOf) -> Size:
+    def rank(self, e: core.RankOf | core.DimOf) -> Size:
         return self.memory.new(self.otherwise)
 
-    def dimension(self, e: core.DimOf) -> Size:
-        return self.memory.new(self.otherwise)
+    dimension = rank
 
 
 def _is_natural(pair: dps.Pair, slot: str) -> bool:

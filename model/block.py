@@ -11,9 +11,7 @@ from ..lang.cells import ELLIPSIS, columns, shown
 from ..lang.expressions import names_in, renamed
 from ..lang.listing import shape_text
 from ..lang.summary import plural
-from ..simplify.solver.exprs import ExpressionError, Scope, read_size
 from ..simplify.solver.numbers import holds_at
-from ..simplify.solver.terms import TooLarge
 from .accepted import Accepted, Sizes, Tied, box_of, outside_of, sizes_of
 from .contract import Clause, Contract, Demand, Typed
 
@@ -30,7 +28,6 @@ _MOST_TRIED = 4_096
 NOT_EMPTY = "from 1"
 # What a size may be that only conditions on several sizes speak of.
 AS_ALLOWED = "any that the lines above allow"
-_FORMULA = "min(max("
 # A blank at which no line ends.
 _KEPT = "\N{NO-BREAK SPACE}"
 
@@ -149,7 +146,7 @@ def _demand(demand: Demand) -> str:
     """The node, where its author wrote it, and what it does."""
     node = demand.node if len(demand.node) <= _NODE else f"node {ELLIPSIS}{demand.node[5 - _NODE :]}"
     place = [] if demand.trace in (None, demand.node) else [str(demand.trace).partition(", in ")[0].rpartition("/")[2]]
-    return f"{', '.join(dict.fromkeys([node, *place]))}: {_broadcasts(demand.gist) or demand.needs}"
+    return f"{', '.join(dict.fromkeys([node, *place]))}: {demand.gist or demand.needs}"
 
 
 def _table(rows: Sequence[Row], width: int, room: int, more: str) -> Iterator[str]:
@@ -224,49 +221,8 @@ def _typed(value: Typed) -> Iterator[str]:
     for case in value.cases:
         yield f"{value.name} : {value.dtype or '?'}{shape_text(case.shape)} {case}"
     if not value.cases:
-        shape = "[...]" if value.shape is None else shape_text(tuple(map(_readable, value.shape)))
+        shape = "[...]" if value.shape is None else shape_text(value.shape)
         yield f"{value.name} : {value.dtype or '?'}{shape}"
-
-
-def _readable(size: int | str) -> int | str:
-    """A size with the formula of two that are broadcast to each other as `broadcast(a, b)`."""
-    return size if isinstance(size, int) else _broadcasts(size)
-
-
-def _broadcasts(text: str) -> str:
-    """min(max(t, n // 10), max(t + n // 10 - 1, 0))  ->  broadcast(t, n // 10)"""
-    start = text.find(_FORMULA)
-    if start < 0:
-        return text
-    least, rest = _arguments(text[start + len("min") :])
-    parts = [_arguments(part.removeprefix("max")) for part in least if part.startswith("max(")]
-    if len(least) != 2 or any(behind for _, behind in parts) or not _is_broadcast([found for found, _ in parts]):
-        return text[: start + len(_FORMULA)] + _broadcasts(text[start + len(_FORMULA) :])
-    return f"{text[:start]}broadcast({', '.join(parts[0][0])}){_broadcasts(rest)}"
-
-
-def _is_broadcast(parts: Sequence[Sequence[str]]) -> bool:
-    if [len(part) for part in parts] != [2, 2]:
-        return False
-    (one, other), (both, least) = parts
-    scope = Scope()
-    try:
-        return least == "0" and read_size(f"({one}) + ({other}) - 1", scope) == read_size(both, scope)
-    except (ExpressionError, TooLarge):
-        return False
-
-
-def _arguments(text: str) -> tuple[list[str], str]:
-    """`(a, f(b, c)) + d` to what stands between its parentheses, apart, and what follows."""
-    depth, found, begin = 0, list[str](), 1
-    for at, sign in enumerate(text):
-        depth += (sign == "(") - (sign == ")")
-        if depth == 0 or (depth == 1 and sign == ","):
-            found.append(text[begin:at].strip())
-            begin = at + 1
-        if depth == 0:
-            return found, text[at + 1 :]
-    return found, ""
 
 
 def _boxed(contract: Contract, found: Sizes) -> Iterator[str]:

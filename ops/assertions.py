@@ -10,8 +10,9 @@ from ..lang.offsets import offset
 Check = core.Assert | core.MatchShape
 _BOUNDS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above"}
 
-# What a division needs to have a value.
+# What an operation needs to have a value.
 DIVISOR, QUOTIENT = "the divisor to be at least 1", "the division to be exact"
+FITS = "what is broadcast to be equal, or one of it 1"
 
 
 class Values(Protocol):
@@ -67,6 +68,8 @@ def obligation(cond: core.BoolExpr) -> str:
         return DIVISOR
     if isinstance(cond.left, core.RankOf) and isinstance(cond.right, core.SizeLit):
         return f"`{cond.left.tensor}` to have {cond.right.value} or more axes"
+    if cond.left == cond.right:
+        return FITS
     return QUOTIENT if cond.op == "==" else DIVISOR
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from ..lang.dtypes import DTYPES, DType, exact_integers
 from ..lang.node import Node
+from ..sizes.operators import Arithmetic
 from .dtypes_column import PARTS, Word, belongs, parse_dtypes, part_of
 from .holds import condition
 from .model import TENSORS, AnyDType, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth
@@ -32,7 +33,7 @@ class NeedsData(Exception):
     """A size that only the data decides: all that the rule requires before it asks for one holds."""
 
 
-class GroundCtx:
+class GroundCtx(Arithmetic):
     """A rule's context where every size is an int, every condition a bool, and every question has an answer."""
 
     def dims(self, x: TensorInfo[int]) -> tuple[int, ...]:
@@ -86,12 +87,6 @@ class GroundCtx:
     def all_of(self, *conds: bool) -> bool:
         return all(conds)
 
-    def min(self, *sizes: int) -> int:
-        return min(sizes)
-
-    def max(self, *sizes: int) -> int:
-        return max(sizes)
-
     def ceildiv(self, a: int, b: int) -> int:
         return -(-a // b)
 
@@ -109,6 +104,9 @@ class GroundCtx:
 
     def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> NoReturn:
         raise NeedsData(name)
+
+    def elements(self, segment: Segment) -> Any:
+        return self.fresh("elements")
 
     def held_in(self, param: str) -> NoReturn:
         raise NeedsData(param)

@@ -206,6 +206,9 @@ class Ctx(Protocol[D, C]):
     def fresh(self, name: str, at_least: D | int | None = 0, at_most: D | None = None) -> D:
         """A size that only the data decides (`@nonzero`), with what is known of it."""
 
+    def elements(self, segment: Segment) -> D:
+        """The product of the dimensions that nobody knows."""
+
     def held_in(self, param: str) -> D:
         """How many values the one that is given for a parameter holds, where only the data decides that: the same size for the
         same value."""

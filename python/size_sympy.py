@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Sequence
 from functools import partial, reduce
-from math import lcm
 from typing import Any
 
 import sympy
@@ -91,9 +90,9 @@ def size_of(expr: object) -> terms.Size:
         case sympy.Symbol():
             return variable(expr.name)
         case sympy.Add():
-            return _from_sum(expr)
+            return reduce(operator.add, map(size_of, expr.args))
         case sympy.Mul():
-            return _from_product(expr)
+            return reduce(operator.mul, map(size_of, expr.args))
         case sympy.Pow() if expr.exp.is_Integer and 0 <= int(expr.exp) <= HIGHEST_POWER:
             return power(size_of(expr.base), int(expr.exp))
         case sympy.floor():
@@ -110,49 +109,7 @@ def size_of(expr: object) -> terms.Size:
     raise ValueError(f"{expr} is not a size")
 
 
-def _from_sum(expr: Any) -> terms.Size:
-    result: terms.Size = 0
-    for part in expr.args:
-        result = result + size_of(part)
-    return result
-
-
-def _from_product(expr: Any) -> terms.Size:
-    result: terms.Size = 1
-    for part in expr.args:
-        result = result * size_of(part)
-    return result
-
-
 def _fraction(expr: Any) -> tuple[terms.Size, terms.Size]:
     """What is rounded, as numerator and denominator."""
-    if expr.is_Rational:
-        return int(expr.p), int(expr.q)
-    if isinstance(expr, sympy.Mul):
-        parts = [_fraction(a) for a in expr.args]
-    elif isinstance(expr, sympy.Pow) and expr.exp.is_Integer and int(expr.exp) < 0:
-        return 1, size_of(expr.base ** -int(expr.exp))
-    elif isinstance(expr, sympy.Add):
-        return _common([_fraction(a) for a in expr.args])
-    else:
-        return size_of(expr), 1
-    above: terms.Size = 1
-    below: terms.Size = 1
-    for numerator, denominator in parts:
-        above, below = above * numerator, below * denominator
-    return above, below
-
-
-def _common(parts: Sequence[tuple[terms.Size, terms.Size]]) -> tuple[terms.Size, terms.Size]:
-    """A sum of fractions as one."""
-    above: terms.Size = 0
-    below: terms.Size = 1
-    for numerator, denominator in parts:
-        if isinstance(below, int) and isinstance(denominator, int):
-            shared = lcm(below, denominator)
-            above, below = above * (shared // below) + numerator * (shared // denominator), shared
-        elif below == denominator:
-            above = above + numerator
-        else:
-            above, below = above * denominator + numerator * below, below * denominator
-    return above, below
+    above, below = sympy.fraction(sympy.together(expr))
+    return size_of(above), size_of(below)

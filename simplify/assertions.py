@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import assert_never
 
 from ..lang import core
 from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
+from ..lang.walk import children
 from ..ops.model import TensorInfo
 from ..sizes.operators import SIZE_OPERATORS
 from .arms import is_of_data, with_the_wrong_rank
@@ -68,7 +68,7 @@ class Assertions(Part):
         open_at = frozenset((rank_of(self.state, entry).span,) if is_open(self.state, entry) else ())
         made = place_of(self.state, entry, origin.axis).made if origin.axis is not None else None
         doubt = made.doubt if made is not None else None
-        if doubt is None or isinstance(truth, Undecided):
+        if not isinstance(doubt, Finding) or isinstance(truth, Undecided):
             return open_at, None
         cases = doubt.cond.parts if isinstance(doubt.cond, AnyOf) else (doubt.cond,)
         return open_at, doubt if any(self._holds_where(case, truth) for case in cases) else None
@@ -215,42 +215,30 @@ class Assertions(Part):
 
 
 def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
-    """That divisors are positive, `/` divides and axes exist, as conditions in the core."""
-    match expr:
-        case core.SizeOp():
-            yield from obligations(expr.left)
-            yield from obligations(expr.right)
-            yield from _of_division(expr)
-        case core.DimOf():
-            least = expr.axis + 1 if expr.axis >= 0 else -expr.axis
-            yield core.Compare(expr.span, ">=", core.RankOf(expr.span, expr.tensor), core.SizeLit(expr.span, least))
-        case core.ShapeLit():
-            for dim in expr.dims:
-                if not isinstance(dim, core.Splice):
-                    yield from obligations(dim)
-        case core.Not():
-            yield from obligations(expr.operand)
-        case core.Compare():
-            yield from obligations(expr.left)
-            yield from obligations(expr.right)
-        case core.Logic():
-            yield from obligations(expr.left)
-            past = core.Not(expr.left.span, expr.left) if expr.op == "&&" else expr.left
-            yield from (core.Logic(cond.span, "||", past, cond) for cond in obligations(expr.right))
-        case core.SizeLit() | core.SizeVar() | core.RankOf() | core.ShapeVar() | core.ShapeOf():
-            pass
-        case core.DTypeLit() | core.DTypeVar() | core.DTypeOf() | core.BoolConst() | core.BoolVar() | core.InClass():
-            pass
-        case _:
-            assert_never(expr)
+    """That divisors are positive, `/` divides, axes exist and what is broadcast fits (then it is itself), as conditions in the
+    core."""
+    for part in (expr.left,) if isinstance(expr, core.Logic) else children(expr):
+        yield from obligations(part)  # type: ignore[arg-type]
+    if isinstance(expr, core.SizeOp):
+        yield from _of_operation(expr)
+    elif isinstance(expr, core.BroadcastOf):
+        yield core.Compare(expr.span, "==", expr, expr)
+    elif isinstance(expr, core.DimOf):
+        least = expr.axis + 1 if expr.axis >= 0 else -expr.axis
+        yield core.Compare(expr.span, ">=", core.RankOf(expr.span, expr.tensor), core.SizeLit(expr.span, least))
+    elif isinstance(expr, core.Logic):
+        past = core.Not(expr.left.span, expr.left) if expr.op == "&&" else expr.left
+        yield from (core.Logic(cond.span, "||", past, cond) for cond in obligations(expr.right))
 
 
-def _of_division(expr: core.SizeOp) -> Iterator[core.BoolExpr]:
+def _of_operation(expr: core.SizeOp) -> Iterator[core.BoolExpr]:
     row = SIZE_OPERATORS[expr.op]
+    if row.fits:
+        yield core.Compare(expr.span, "==", expr, expr)
     if row.divides and not (isinstance(expr.right, core.SizeLit) and expr.right.value > 0):
         yield core.Compare(expr.span, ">=", expr.right, core.SizeLit(expr.span, 1))
     if row.exactly:
-        rest = core.SizeOp(expr.span, "%", expr.left, expr.right)
+        rest = core.operation(expr.span, "%", expr.left, expr.right)
         yield core.Compare(expr.span, "==", rest, core.SizeLit(expr.span, 0))
 
 

@@ -21,8 +21,8 @@ from .frame import Choice, Frame, Side
 from .known.finding import Finding
 from .known.fresh import settle
 from .known.state import State
+from .known.texts import is_whole
 from .known.values import Entry, Env
-from .messages.describe import is_whole
 from .messages.solutions import in_words
 from .program import is_open
 from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate, render_cond

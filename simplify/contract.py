@@ -13,8 +13,8 @@ from ..ops.requirements import Narrower, RankIs, Requirement
 from .common_demands import common, in_arms
 from .known.fresh import dims_of
 from .known.state import State
+from .known.texts import size_text
 from .known.values import Env, SizeValue
-from .messages.describe import size_text
 from .messages.telling import told
 from .prover import Prover
 from .solver.conditions import AllOf, Cond, all_of, any_of, cond_variables, eq, evaluate_cond, ge, negate, render_cond

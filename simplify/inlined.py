@@ -184,6 +184,6 @@ def _filled(stmt: core.Stmt, facts: Facts) -> core.Stmt:
                 return core.SizeLit(node.span, len(known.shape))
             if isinstance(node, core.DimOf) and isinstance(known.shape[node.axis], core.SizeLit):
                 return known.shape[node.axis]
-        return folded(node) if isinstance(node, core.SizeOp) else node
+        return folded(node)
 
     return rewrite(stmt, change)

@@ -23,6 +23,7 @@ from .arguments import BadArgument, NotLiteral, argument
 from .arms import arms
 from .bindings import Bindings
 from .frame import Frame
+from .known.broadcasts import common_shape
 from .known.finding import Finding
 from .known.shape_level import ShapeLevel
 from .known.state import State
@@ -331,12 +332,17 @@ def _without_its_rule(
     if not spent() and _refuted_in_an_arm(row, ctx, arguments):
         raise Refuted from None
     found = outline(row, ctx, arguments) if isinstance(why, TooLarge) and not over() else None
+    joins = Trait.BROADCASTS in row.traits
+    fits, shape = common_shape(ctx.state, *(a.shape for a in arguments if joins and isinstance(a, TensorInfo)))
     if isinstance(why, ResultOpen):
         ctx.prover.rank_rests_on(ctx.frame, why.decides)
-    elif found is None or found[1]:
+    elif (found is None or found[1]) and not (joins and ctx.decide(fits)):
         ctx.leave_open(_fitting(ctx.state, row, arguments))
     if found is not None:
         return _results(ctx.state, row, found[0], dtypes)
+    if joins:
+        ctx.passed(fits)
+        return TensorInfo(shape, dtypes[0])
     return TensorInfo(arguments[0].shape, dtypes[0]) if row.elementwise else None
 
 

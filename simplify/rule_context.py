@@ -14,21 +14,22 @@ from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.holds import condition
-from ..ops.model import AnyDType, Out, Primitive, Range, RankUnknown, TensorInfo
+from ..ops.model import AnyDType, Out, Primitive, Range, RankUnknown, Segment, TensorInfo
 from ..ops.model import Truth as TruthElement
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken
 from .frame import Frame
+from .known.broadcasts import common
 from .known.finding import Finding
 from .known.fresh import dims_of
 from .known.shape_level import Truth
 from .known.values import UNDECIDED, ListValue, TupleValue, Undecided, Value, plain
-from .messages.describe import common_text, exactness
+from .messages.describe import exactness
 from .messages.origins import is_open, rank_of
 from .messages.preconditions import Precondition
 from .messages.solutions import only_where
 from .messages.spoken import CallInfo
 from .prover import Prover
-from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, le, lt, ne, negate, render_cond
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, le, lt, ne, render_cond
 from .solver.sizes import is_ordinary, only_var, single_var, square_root
 from .solver.terms import (
     Allowance,
@@ -38,7 +39,6 @@ from .solver.terms import (
     TooLarge,
     ceildiv,
     left,
-    size_key,
     smax,
     smin,
     spent,
@@ -50,8 +50,6 @@ from .wildcards import Sayable, quotient
 
 # Steps that the size behind a -1 may take: where they are spent, numbers tell.
 _SOLUTION = 20_000
-# The sizes that a broadcast's formula may speak of.
-_MOST_BASES = 8
 _INT64 = DTYPES["int64"]
 # Dtypes that have the sizes that occur in practice, and for how many bits.
 _WIDE = {"int64": 63, "float64": DIGITS["float64"]}
@@ -216,35 +214,7 @@ class SymbolicCtx:
         return result
 
     def common(self, *sizes: Size) -> Size:
-        """A size of its own, of which it is known which one it is: as a formula it would grow with every broadcast."""
-        state = self.state
-        bases = frozenset[Size]().union(*(state.bases_of(size) for size in sizes))
-        known = state.broadcasts.get(bases)
-        if known is not None:
-            for one in sizes:
-                state.assume(any_of(eq(known, one), eq(one, 1)))
-            return known
-        size = self._new_common(sizes, sizes if bases == set(sizes) else tuple(sorted(bases, key=size_key)))
-        state.broadcasts[bases] = size
-        state.bases.begin(only_var(size), bases)
-        return size
-
-    def _new_common(self, sizes: tuple[Size, ...], bases: tuple[Size, ...]) -> Term:
-        state = self.state
-        positive = all(self.decide(le(1, size)) is True for size in sizes)
-        text = common_text(bases if len(bases) <= _MOST_BASES else sizes, state, positive)
-        size = state.size(text or "?")
-        if text is None:
-            state.opaque.begin(only_var(size), None)
-        are_one, are_this = [eq(one, 1) for one in sizes], [eq(size, one) for one in sizes]
-        for is_one, is_this in zip(are_one, are_this, strict=True):
-            state.assume(any_of(is_this, is_one))
-        state.assume(any_of(*are_this))
-        ones = [all_of(*are_one[:i]) for i in range(len(sizes))]
-        others = [*map(negate, are_one[:-1]), True]
-        cases = ((all_of(before, this), one) for before, this, one in zip(ones, others, sizes, strict=True))
-        state.choices.begin(only_var(size), tuple(cases))
-        return size
+        return common(self.state, sizes)
 
     def factor(self, product: Size, other: Size) -> Size:
         size = self.fresh("factor")
@@ -306,6 +276,9 @@ class SymbolicCtx:
         if at_most is not None:
             state.assume(le(size, at_most))
         return size
+
+    def elements(self, segment: Segment) -> Size:
+        return self.state.elements((segment,))
 
     def held_in(self, param: str) -> Size:
         number = next(entry.number for name, entry in self.info.entries if name == param)

@@ -16,8 +16,9 @@ from ..ops.model import Segment, TensorInfo, Trait
 from ..ops.requirements import Reordered
 from ..ops.spelling import operation
 from .known.state import State
+from .known.texts import size_text
 from .known.values import Entry, ShapeValue, Value
-from .messages.describe import shape_text, size_text
+from .messages.describe import shape_text
 from .messages.spoken import CallInfo
 from .messages.subject import of_call
 from .solver.conditions import eq, ge

@@ -153,7 +153,7 @@ class Sayable:
             return whole
         parts = [self._monomial(mono, factor, span) for mono, factor in size.mons.items()]
         known = [p for p in parts if p is not None]
-        return reduce(lambda a, b: core.SizeOp(span, "+", a, b), known) if len(known) == len(parts) else None
+        return core.operation(span, "+", *known) if len(known) == len(parts) else None
 
     def shape(self, shape: Shape, span: Span) -> tuple[core.SizeExpr | core.Splice | None, ...] | None:
         """A shape over the names: None for a size that they do not tell; none at all where they do not tell its rank."""
@@ -193,7 +193,7 @@ class Sayable:
         if len(known) < len(atoms):
             return None
         factors = [*known, core.SizeLit(span, factor)] if factor != 1 or not known else known
-        return reduce(lambda a, b: core.SizeOp(span, "*", a, b), factors)
+        return core.operation(span, "*", *factors)
 
     def _atom(self, atom: Atom, span: Span) -> core.SizeExpr | None:
         """A name, or a quotient or a maximum of what the names tell, which has a value whatever they are."""
@@ -206,7 +206,7 @@ class Sayable:
         parts = [self.written(size, span) for size in ((0, *atom.args) if isinstance(atom, Max) else self._total(atom))]
         known = [p for p in parts if p is not None]
         is_said = bool(known) and len(known) == len(parts)
-        return reduce(lambda a, b: core.SizeOp(span, op, a, b), known) if is_said else None
+        return core.operation(span, op, *known) if is_said else None
 
     def _total(self, atom: Floor) -> tuple[Size, ...]:
         """The two sides of a quotient, which has a value without anything being known; those of `-a // -b` where b is negative,
@@ -226,7 +226,7 @@ class Sayable:
 
         def read(known: Size, written: core.SizeExpr) -> core.SizeExpr | None:
             times = known.mons.get((atom,)) if isinstance(known, Term) and len(known.mons) == 1 else None
-            return None if times is None else core.SizeOp(span, "//", written, core.SizeLit(span, times))
+            return None if times is None else core.operation(span, "//", written, core.SizeLit(span, times))
 
         return self._search(span, read)
 

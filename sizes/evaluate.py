@@ -7,16 +7,18 @@ gives: integers, partly known sizes, terms of the solver, Python text, or the sa
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, assert_never
 
 from ..lang import core
-from .operators import SIZE_OPERATORS, SizeOperator
+from .operators import SIZE_OPERATORS, Arithmetic, SizeOperator
 
 Literal = core.SizeLit | core.DTypeLit | core.BoolConst
+Operation = core.SizeOp | core.BroadcastOf
 Name = core.SizeVar | core.ShapeVar | core.DTypeVar | core.BoolVar | core.Splice
 
 
-class Domain:
+class Domain(Arithmetic):
     """What values an expression has. A domain overrides what it has to say; `rank`, `dimension` and `of_parts`
     follow from the shapes of tensors where those are sequences."""
 
@@ -46,14 +48,18 @@ class Domain:
 
     # Sizes
 
-    def min(self, *sizes: Any) -> Any:
-        return min(sizes)
-
-    def max(self, *sizes: Any) -> Any:
-        return max(sizes)
-
-    def operation(self, row: SizeOperator, e: core.SizeOp, left: Any, right: Any) -> Any:
+    def operation(self, row: SizeOperator, e: Any, left: Any, right: Any) -> Any:
         return row.meaning(self, left, right)
+
+    # Shapes
+
+    def prod(self, shape: Any) -> Any:
+        return prod(shape)
+
+    def broadcast(self, e: Operation, left: Any, right: Any) -> Any:
+        rank, row = max(len(left), len(right)), SIZE_OPERATORS["broadcast"]
+        sides = ((1,) * (rank - len(shape)) + tuple(shape) for shape in (left, right))
+        return tuple(self.operation(row, e, a, b) for a, b in zip(*sides, strict=True))
 
     # Conditions
 
@@ -84,6 +90,10 @@ def evaluate(e: core.ShapeLevel | core.Splice, of: Domain) -> Any:
             return of.operation(SIZE_OPERATORS[e.op], e, evaluate(e.left, of), evaluate(e.right, of))
         case core.RankOf():
             return of.rank(e)
+        case core.ProdOf():
+            return of.prod(evaluate(e.shape, of))
+        case core.BroadcastOf():
+            return of.broadcast(e, evaluate(e.left, of), evaluate(e.right, of))
         case core.ShapeOf():
             return of.shape_of(e.tensor)
         case core.ShapeLit():

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from math import prod
+from typing import Any, TypeVar
 
 from ..lang import core
-from .evaluate import Domain, Name
-from .operators import SIZE_OPERATORS, SizeOperator
+from ..lang.node import Node
+from ..lang.source import NOWHERE
+from .evaluate import Domain, Name, Operation
+from .operators import PROD, SIZE_OPERATORS, SizeOperator
+
+N = TypeVar("N", bound=Node)
 
 
 class Undefined(ArithmeticError):
@@ -16,19 +22,17 @@ class Undefined(ArithmeticError):
 
 def checked(row: SizeOperator) -> Callable[[int, int], int]:
     """What an operator gives of two integers; raises Undefined where it has no value."""
-    meaning, exactly = row.meaning, row.exactly
 
-    def plain(a: int, b: int) -> int:
-        return meaning(_INTEGERS, a, b)  # type: ignore[no-any-return]
-
-    def division(a: int, b: int) -> int:
-        if b <= 0:
+    def found(a: int, b: int) -> int:
+        if row.divides and b <= 0:
             raise Undefined(f"{_written(row, a, b)} has a divisor that is not positive")
-        if exactly and a % b:
+        if row.exactly and a % b:
             raise Undefined(f"{a} is not a multiple of {b}")
-        return meaning(_INTEGERS, a, b)  # type: ignore[no-any-return]
+        if row.fits and a != b and 1 not in (a, b):
+            raise Undefined(f"{a} and {b} are not equal, and neither is 1")
+        return row.meaning(_INTEGERS, a, b)  # type: ignore[no-any-return]
 
-    return division if row.divides else plain
+    return found
 
 
 def _written(row: SizeOperator, a: int, b: int) -> str:
@@ -51,7 +55,7 @@ class Integers(Domain):
     def dtype_of(self, tensor: str) -> Any:
         return self.env[tensor].dtype
 
-    def operation(self, row: SizeOperator, e: core.SizeOp, left: Any, right: Any) -> Any:
+    def operation(self, row: SizeOperator, e: Operation, left: Any, right: Any) -> Any:
         return operation(row.name, left, right)
 
 
@@ -67,13 +71,19 @@ def operation(op: str, a: int, b: int) -> int:
     return found(a, b)
 
 
-def helpers() -> dict[str, Callable[[int, int], int]]:
-    """What generated code calls for operations whose operands may not be as the operator asks, by name."""
-    return {row.check: checked(row) for row in SIZE_OPERATORS.values() if row.check}
+_BOTH = core.BroadcastOf(NOWHERE, core.ShapeVar(NOWHERE, "a"), core.ShapeVar(NOWHERE, "b"))
 
 
-def folded(size: core.SizeExpr) -> core.SizeExpr:
-    """The number that an operation on numbers gives; the expression itself where it is none or has no value."""
+def helpers() -> dict[str, Callable[..., Any]]:
+    """What generated code calls for functions of shapes, and for operations whose operands may not be as the operator asks."""
+    return {
+        **{row.check: checked(row) for row in SIZE_OPERATORS.values() if row.check},
+        PROD: prod, "broadcast_shapes": partial(_INTEGERS.broadcast, _BOTH),
+    }  # fmt: skip
+
+
+def folded(size: N) -> N | core.SizeLit:
+    """The number that an operation on numbers gives; anything else as it is."""
     if not isinstance(size, core.SizeOp):
         return size
     left, right = size.left, size.right

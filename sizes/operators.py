@@ -7,26 +7,28 @@ sizes that are partly known, the terms of the solver, the Python text that compu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from ..lang.node import Node
 
-S = TypeVar("S")
 
+class Arithmetic:
+    """What sizes cannot say of themselves, beside `+ - * // %`; of integers."""
 
-class Arithmetic(Protocol[S]):
-    """What sizes cannot say of themselves, beside `+ - * // %`."""
+    def min(self, *sizes: Any) -> Any:
+        return min(sizes)
 
-    def min(self, *sizes: S) -> S: ...
-    def max(self, *sizes: S) -> S: ...
+    def max(self, *sizes: Any) -> Any:
+        return max(sizes)
 
 
 class SizeOperator(Node):
     """An operator of two sizes.
 
     `called`: it is written as a function, `min(a, b)`; of one that takes `several`, `min(a, b, c)` is `min(min(a, b), c)`.
-    `divides`: its right operand has to be positive. `exactly`: and has to divide the left one. `neutral` is the right operand
-    that changes nothing. `check` is what generated code calls where the operands may not be as the operator asks.
+    `divides`: its right operand has to be positive. `exactly`: and has to divide the left one. `fits`: they are equal, or one
+    of them is 1. `neutral` is the right operand that changes nothing. `check` is what generated code calls where the operands
+    may not be as the operator asks.
     """
 
     name: str
@@ -35,8 +37,14 @@ class SizeOperator(Node):
     several: bool = False
     divides: bool = False
     exactly: bool = False
+    fits: bool = False
     neutral: int | None = None
     check: str = ""
+
+
+def _broadcast(c: Arithmetic, a: Any, b: Any) -> Any:
+    """The size of two that broadcast which is not 1: the larger one, but 0 where the other is 1."""
+    return c.min(c.max(a, b), c.max(a + b - 1, c.min(a, b)))
 
 
 _ROWS = (
@@ -49,15 +57,25 @@ _ROWS = (
     SizeOperator("min", lambda c, a, b: c.min(a, b), called=True, several=True),
     SizeOperator("max", lambda c, a, b: c.max(a, b), called=True, several=True),
     SizeOperator("ceildiv", lambda c, a, b: -(-a // b), called=True, divides=True, neutral=1, check="ceildiv"),
+    SizeOperator("broadcast", _broadcast, called=True, several=True, fits=True, neutral=1, check="broadcast"),
 )
 
 SIZE_OPERATORS: dict[str, SizeOperator] = {row.name: row for row in _ROWS}
+
+
+# The size of a shape.
+PROD = "prod"
 
 
 def is_called(name: str) -> bool:
     """Whether a name is that of a function of sizes, as `min` is."""
     row = SIZE_OPERATORS.get(name)
     return row is not None and row.called
+
+
+def is_function(name: str) -> bool:
+    """Whether a name is that of a function of sizes or shapes."""
+    return name == PROD or is_called(name)
 
 
 def size_functions() -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 from ..lang import core
 from . import integers
-from .evaluate import Domain
-from .operators import SizeOperator
+from .evaluate import Domain, Operation
+from .operators import Arithmetic, SizeOperator
 
 
 class Open(Exception):
@@ -77,16 +77,18 @@ _COMPARISONS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-class Partial(Domain):
-    """Expressions over what is known; raises Open where nothing is, and Undefined where an operation has no value."""
-
+class PartialArithmetic(Arithmetic):
     def min(self, *sizes: Any) -> Any:
         return applied(min, sizes)
 
     def max(self, *sizes: Any) -> Any:
         return applied(max, sizes)
 
-    def operation(self, row: SizeOperator, e: core.SizeOp, left: Any, right: Any) -> Any:
+
+class Partial(PartialArithmetic, Domain):
+    """Expressions over what is known; raises Open where nothing is, and Undefined where an operation has no value."""
+
+    def operation(self, row: SizeOperator, e: Operation, left: Any, right: Any) -> Any:
         return operation(row, left, right)
 
     def dimension(self, e: core.DimOf) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ..lang import core
-from .evaluate import Domain
+from .evaluate import Domain, Operation
 from .operators import SizeOperator
 
 
@@ -64,8 +64,14 @@ class Texts(Domain):
     def max(self, *sizes: SizeText) -> SizeText:
         return SizeText(f"{self.helper('max')}({', '.join(map(text_of, sizes))})")
 
-    def operation(self, row: SizeOperator, e: core.SizeOp, left: str, right: str) -> str:
+    def prod(self, shape: str) -> str:
+        return f"{self.helper('prod')}({shape})"
+
+    def broadcast(self, e: Operation, left: str, right: str) -> str:
+        return f"{self.helper('broadcast_shapes')}({left}, {right})"
+
+    def operation(self, row: SizeOperator, e: Operation, left: str, right: str) -> str:
         positive = isinstance(e.right, core.SizeLit) and e.right.value > 0
-        if row.exactly or row.divides and not positive:
+        if row.exactly or row.fits or row.divides and not positive:
             return f"{self.helper(row.check)}({left}, {right})"
         return text_of(row.meaning(self, SizeText(left), SizeText(right)))

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
+from ...lang import core
 from ...lang.checked import Takes
 from ...lang.node import Node, replace
+from ...lang.source import NOWHERE
 from .consistency import graphs
-from .dims import Size, declared, evaluate, names, read_dim
+from .dims import Size, declared, evaluate, names, number, read_dim
 from .inference import Inference, Inferred
 from .model import Graph, Model, TensorType, Value
 
@@ -113,7 +115,7 @@ class _Witnesses:
         self._ends: dict[tuple[int | str, int | str], str | None] = {}
 
     def read(self, size: int | str) -> Size:
-        return read_dim(size, self.plain).size if isinstance(size, str) else size
+        return read_dim(size, self.plain).size if isinstance(size, str) else core.SizeLit(NOWHERE, size)
 
     def between(self, said: int | str, size: int | str) -> str | None:
         """Where two sizes differ, as the end of a sentence; None where they do not, as far as is known."""
@@ -156,7 +158,7 @@ class _Witnesses:
         for sizes in islice(self._drawn(), begin, None):
             a, b = evaluate(left, sizes), evaluate(right, sizes)
             if a is not None and b is not None and a != b and self.takes(sizes):
-                seen = "also" if isinstance(right, int) else f"which is {b}"
+                seen = "also" if number(right) is not None else f"which is {b}"
                 return f", {seen} at {', '.join(f'{name} = {sizes[name]}' for name in asked)}"
         return None
 

@@ -6,35 +6,26 @@ what takes a float that may have been rounded is not read. What cannot be read i
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
+from itertools import accumulate
 from math import lcm
 from typing import NoReturn
 
+from ...lang import core
+from ...lang.core_printer import print_expr
 from ...lang.node import Node, replace
-from ...lang.operators import BINDS
-from ...sizes.integers import Undefined, operation
+from ...lang.source import NOWHERE
+from ...lang.walk import rewrite, walk
+from ...sizes.evaluate import evaluate as value_of
+from ...sizes.integers import Integers, Undefined, folded
 from ...sizes.operators import SIZE_OPERATORS
 from .model import Graph, TensorType
 
-
-class Named(Node):
-    """A size by the name that the model has for it."""
-
-    name: str
-
-
-class Op(Node):
-    """`sign` is an operator of Rx's sizes."""
-
-    sign: str
-    left: Size
-    right: Size
-
-
-Size = int | Named | Op
+Size = core.SizeExpr
 
 
 class Reading(Node):
@@ -53,8 +44,6 @@ _HYPHENS = re.compile(r"[A-Za-z_]\w*(?:-\w+)+", re.ASCII)
 _LONGEST, _DEEPEST, _LARGEST, _HIGHEST = 2000, 50, 500, 16
 # Sizes below 2**32 times such a number are exact in a float.
 _EXACT = 2**21
-# What binds tighter than any operator.
-_WHOLE = 9
 
 
 class _Unread(Exception):
@@ -66,13 +55,13 @@ def read_dim(text: str, plain: Collection[str] = ()) -> Reading:
     is one name, and no difference."""
     hyphened = text.split("-") if _HYPHENS.fullmatch(text) else ()
     if text != text.strip() or any(part not in plain and not part.isdecimal() for part in hyphened):
-        return Reading(Named(text))
+        return Reading(_named(text))
     try:
-        size = _Parser(text).whole()
+        size = _read(text)
     except _Unread as problem:
         said = f"`{_short(text)}` is read as a name: {problem}" if _LOOKS.search(text) else None
-        return Reading(Named(text), said)
-    return Reading(size if next(names(size), None) else Named(text))
+        return Reading(_named(text), said)
+    return Reading(size if next(names(size), None) else _named(text))
 
 
 def _short(text: str) -> str:
@@ -84,128 +73,105 @@ def declared(graph: Graph) -> frozenset[str]:
     types = [value.type for value in graph.inputs]
     shapes = [t.shape for t in types if isinstance(t, TensorType) and t.shape is not None]
     found = [read_dim(dim).size for shape in shapes for dim in shape if isinstance(dim, str)]
-    return frozenset(size.name for size in found if isinstance(size, Named))
+    return frozenset(size.name for size in found if isinstance(size, core.SizeVar))
 
 
 def names(size: Size) -> Iterator[str]:
     """The names in a size, from left to right."""
-    if isinstance(size, Named):
-        yield size.name
-    elif isinstance(size, Op):
-        yield from names(size.left)
-        yield from names(size.right)
+    return (node.name for node in walk(size) if isinstance(node, core.SizeVar))
 
 
 def evaluate(size: Size, values: Mapping[str, int]) -> int | None:
     """The number that it is; None where a divisor is not positive or does not divide."""
-    if isinstance(size, int):
-        return size
-    if isinstance(size, Named):
-        return values[size.name]
-    left, right = evaluate(size.left, values), evaluate(size.right, values)
-    if left is None or right is None:
-        return None
     try:
-        return operation(size.sign, left, right)
+        found: int = value_of(size, Integers(values))
+        return found
     except Undefined:
         return None
 
 
 def slope(size: Size) -> int | None:
     """By how much a size grows with its one name; None where it is no line."""
-    if not isinstance(size, Op):
-        return int(isinstance(size, Named))
-    left, right = slope(size.left), slope(size.right)
+    sides = core.sides(size)
+    if sides is None:
+        return int(isinstance(size, core.SizeVar))
+    left, right = map(slope, sides)
     if left is None or right is None:
         return None
-    match size:
-        case Op(sign="+"):
-            return left + right
-        case Op(sign="-"):
-            return left - right
-        case Op(sign="*", left=int(factor)) | Op(sign="*", right=int(factor)):
+    if core.sides(size, "+"):
+        return left + right
+    if core.sides(size, "-"):
+        return left - right
+    for factor in map(number, sides) if core.sides(size, "*") else ():
+        if factor is not None:
             return factor * (left + right)
     return 0 if left == right == 0 else None
 
 
 def size_text(size: Size, spelled: Callable[[str], str]) -> str:
     """The size as Rx writes it, with Rx's names."""
-    if isinstance(size, int):
-        return str(size)
-    if isinstance(size, Named):
-        return spelled(size.name)
-    tightness = BINDS.get(size.sign)
-    left, right = size_text(size.left, spelled), size_text(size.right, spelled)
-    if tightness is None:
-        return f"{size.sign}({left}, {right})"
-    if _tightness(size.left) < tightness:
-        left = f"({left})"
-    if _tightness(size.right) <= tightness and not (size.sign == "+" and _tightness(size.right) == tightness):
-        right = f"({right})"
-    return f"{left} {size.sign} {right}"
-
-
-def _tightness(size: Size) -> int:
-    return (
-        BINDS.get(size.sign, _WHOLE)
-        if isinstance(size, Op)
-        else _WHOLE
-        if not isinstance(size, int) or size >= 0
-        else 0
-    )
+    return print_expr(rewrite(size, lambda n: _named(spelled(n.name)) if isinstance(n, core.SizeVar) else n))
 
 
 # Building
 
 
+def number(size: Size) -> int | None:
+    return size.value if isinstance(size, core.SizeLit) else None
+
+
+def _named(name: str) -> Size:
+    return core.SizeVar(NOWHERE, name)
+
+
+def _lit(value: int) -> Size:
+    return core.SizeLit(NOWHERE, value)
+
+
 def _op(sign: str, left: Size, right: Size) -> Size:
     """An operation, with what numbers and neutral elements make of it."""
-    if isinstance(left, int) and isinstance(right, int):
-        known = evaluate(Op(sign, left, right), {})
-        return Op(sign, left, right) if known is None else known
-    if isinstance(right, int) and right == SIZE_OPERATORS[sign].neutral or sign in ("min", "max") and left == right:
+    a, b = number(left), number(right)
+    if a is not None and b is not None:
+        return folded(core.operation(NOWHERE, sign, left, right))
+    if b is not None and b == SIZE_OPERATORS[sign].neutral or sign in ("min", "max") and left == right:
         return left
-    if (sign, left) in (("+", 0), ("*", 1)):
+    if (sign, a) in (("+", 0), ("*", 1)):
         return right
-    if sign == "*" and 0 in (left, right):
-        return 0
-    if sign in "+-" and isinstance(right, int) and right < 0:
-        return Op("-" if sign == "+" else "+", left, -right)
-    if sign == "*" and isinstance(right, int):
-        return _op("*", right, left) if not isinstance(left, int) else Op("*", left, right)
-    if (
-        sign == "*"
-        and isinstance(left, int)
-        and isinstance(right, Op)
-        and right.sign == "*"
-        and isinstance(right.left, int)
-    ):
-        return _op("*", left * right.left, right.right)
-    return Op(sign, left, right)
+    if sign == "*" and 0 in (a, b):
+        return _lit(0)
+    if sign in "+-" and b is not None and b < 0:
+        return core.operation(NOWHERE, "-" if sign == "+" else "+", left, _lit(-b))
+    if sign == "*" and b is not None:
+        return _op("*", right, left)
+    match core.sides(right, "*"):
+        case core.SizeLit() as factor, rest if sign == "*" and a is not None:
+            return _op("*", _op("*", left, factor), rest)
+    return core.operation(NOWHERE, sign, left, right)
 
 
 def _is_natural(size: Size) -> bool:
     """Whether it is at least 0 by its form alone: sizes are."""
-    if isinstance(size, int):
-        return size >= 0
-    if isinstance(size, Named) or size.sign == "%":
-        return True
-    sides = (_is_natural(size.left), _is_natural(size.right))
-    return size.sign != "-" and (any(sides) if size.sign == "max" else all(sides))
+    sides = core.sides(size)
+    if sides is None:
+        return (number(size) or 0) >= 0
+    natural = map(_is_natural, sides)
+    return (
+        bool(core.sides(size, "%")) or (any if core.sides(size, "max") else all)(natural) and not core.sides(size, "-")
+    )
 
 
 class _Ratio(Node):
     """A number as a fraction."""
 
     top: Size
-    bottom: Size = 1
+    bottom: Size = core.SizeLit(NOWHERE, 1)
     is_float: bool = False
 
     @property
     def is_rounded(self) -> bool:
         """Whether it is a float that does not hold it exactly: that is good for nothing but to be cut to an integer, which
         floats below 2**52 do as fractions do."""
-        return self.is_float and not (isinstance(self.bottom, int) and self.bottom.bit_count() == 1)
+        return self.is_float and (number(self.bottom) or 0).bit_count() != 1
 
 
 def _unread(why: str) -> NoReturn:
@@ -213,27 +179,28 @@ def _unread(why: str) -> NoReturn:
 
 
 def _extent(size: Size) -> int:
-    return 1 + _extent(size.left) + _extent(size.right) if isinstance(size, Op) else 1
+    return sum(1 for _ in walk(size))
 
 
 def _ratio(top: Size, bottom: Size, *of: _Ratio) -> _Ratio:
     if any(part.is_rounded for part in of):
         _unread("a float may be rounded before it is used")
-    if bottom == 0:
+    above, below = number(top), number(bottom)
+    if below == 0:
         _unread("it divides by 0")
-    if isinstance(top, int) and isinstance(bottom, int):
-        exact = Fraction(top, bottom)
-        top, bottom = exact.numerator, exact.denominator
-    if isinstance(bottom, int) and bottom < 0:
-        top, bottom = _op("*", -1, top), -bottom
+    if above is not None and below is not None:
+        exact = Fraction(above, below)
+        top, bottom = _lit(exact.numerator), _lit(exact.denominator)
+    elif below is not None and below < 0:
+        top, bottom = _op("*", _lit(-1), top), _lit(-below)
     if _extent(top) + _extent(bottom) > _LARGEST:
         _unread("it is too long")
     return _Ratio(top, bottom, any(part.is_float for part in of))
 
 
 def _sum(left: _Ratio, right: _Ratio, sign: str = "+") -> _Ratio:
-    if isinstance(left.bottom, int) and isinstance(right.bottom, int):
-        return _ratio(_op(sign, *_aligned(left, right)), _bottom(left, right), left, right)
+    if number(left.bottom) is not None and number(right.bottom) is not None:
+        return _ratio(_op(sign, *_aligned(left, right)), _lit(_bottom(left, right)), left, right)
     top = _op(sign, _op("*", left.top, right.bottom), _op("*", right.top, left.bottom))
     return _ratio(top, _op("*", left.bottom, right.bottom), left, right)
 
@@ -261,44 +228,45 @@ def _ceiling(of: _Ratio) -> _Ratio:
 def _truncated(of: _Ratio) -> _Ratio:
     if _is_natural(of.top):
         return _floor(of)
-    above, below = _op("max", of.top, 0), _op("max", _op("-", 0, of.top), 0)
+    zero = _lit(0)
+    above, below = _op("max", of.top, zero), _op("max", _op("-", zero, of.top), zero)
     return _Ratio(_op("-", _op("//", above, of.bottom), _op("//", below, of.bottom)))
 
 
 def _whole(of: _Ratio) -> Size:
-    return of.top if of.bottom == 1 else _unread("a fraction stands where a whole number has to")
+    return of.top if of.bottom == _lit(1) else _unread("a fraction stands where a whole number has to")
 
 
-def _bottom(a: _Ratio, b: _Ratio) -> int:
-    """A denominator that two fractions have in common."""
-    if not isinstance(a.bottom, int) or not isinstance(b.bottom, int):
-        _unread("a fraction stands where a whole number has to")
-    return lcm(a.bottom, b.bottom)
+def _bottom(*ratios: _Ratio) -> int:
+    """A denominator that fractions have in common."""
+    found = [number(ratio.bottom) for ratio in ratios]
+    return lcm(*(n if n is not None else _unread("a fraction stands where a whole number has to") for n in found))
 
 
-def _aligned(a: _Ratio, b: _Ratio) -> tuple[Size, Size]:
-    """The numerators of two fractions over that."""
-    bottom = _bottom(a, b)
-    return _op("*", a.top, bottom // _bottom(a, a)), _op("*", b.top, bottom // _bottom(b, b))
+def _aligned(*ratios: _Ratio) -> list[Size]:
+    """The numerators of fractions over that."""
+    return [_op("*", ratio.top, _lit(_bottom(*ratios) // _bottom(ratio))) for ratio in ratios]
 
 
 def _remainder(left: _Ratio, right: _Ratio) -> _Ratio:
-    if isinstance(right.top, int) and right.top <= 0:
+    divisor = number(right.top)
+    if divisor is not None and divisor <= 0:
         _unread("its divisor is not positive")
-    return _ratio(_op("%", _whole(left), _whole(right)), 1, left, right)
+    return _ratio(_op("%", _whole(left), _whole(right)), _lit(1), left, right)
 
 
 def _extremum(sign: str) -> Callable[..., _Ratio]:
     def of(*parts: _Ratio) -> _Ratio:
-        return reduce(lambda a, b: _ratio(_op(sign, *_aligned(a, b)), _bottom(a, b), a, b), parts)
+        return reduce(lambda a, b: _ratio(_op(sign, *_aligned(a, b)), _lit(_bottom(a, b)), a, b), parts)
 
     return of
 
 
 def _power(base: _Ratio, exponent: _Ratio) -> _Ratio:
-    if not isinstance(exponent.top, int) or exponent.bottom != 1 or not 0 <= exponent.top <= _HIGHEST:
+    times = number(exponent.top)
+    if times is None or exponent.bottom != _lit(1) or not 0 <= times <= _HIGHEST:
         _unread("it has a power that is no small number")
-    return reduce(_product, [base] * exponent.top, _Ratio(1))
+    return reduce(_product, [base] * times, _Ratio(_lit(1)))
 
 
 # How many operands each takes, None: one or more.
@@ -311,95 +279,55 @@ _FUNCTIONS: dict[str, tuple[int | None, Callable[..., _Ratio]]] = {
     "FloorDiv": (2, lambda a, b: _floor(_quotient(a, b))), "CeilDiv": (2, lambda a, b: _ceiling(_quotient(a, b))),
     "ceildiv": (2, lambda a, b: _ceiling(_quotient(a, b))), "CleanDiv": (2, _quotient), "IntTrueDiv": (2, _true_quotient),
     "FloatTrueDiv": (2, _true_quotient), "PowByNatural": (2, _power), "FloatPow": (2, _power),
+    "broadcast": (None, lambda *of: _Ratio(reduce(partial(_op, "broadcast"), map(_whole, of)))),
     "ModularIndexing": (3, lambda a, b, c: _remainder(_floor(_quotient(a, b)), c)),
 }  # fmt: skip
-_SUMS: dict[str, Callable[[_Ratio, _Ratio], _Ratio]] = {"+": _sum, "-": lambda a, b: _sum(a, b, "-")}
-_PRODUCTS: dict[str, Callable[[_Ratio, _Ratio], _Ratio]] = {
-    "*": _product, "/": _quotient, "//": lambda a, b: _floor(_quotient(a, b)), "%": _remainder,
+_OPERATORS: dict[type[ast.AST], Callable[..., _Ratio]] = {
+    ast.Add: _sum, ast.Sub: lambda a, b: _sum(a, b, "-"), ast.Mult: _product, ast.Div: _quotient, ast.Mod: _remainder,
+    ast.FloorDiv: lambda a, b: _floor(_quotient(a, b)), ast.Pow: _power, ast.UAdd: lambda a: a,
+    ast.USub: lambda a: _sum(_Ratio(_lit(0)), a, "-"),
 }  # fmt: skip
 
 
-class _Parser:
-    """Python's grammar of expressions, as far as sizes need it."""
+def _read(text: str) -> Size:
+    """The size that a text is in Python's grammar, where what stands between the signs may be no names or numbers of Python."""
+    tokens = list(_tokens(text.strip()))
+    words = {f"t{at}": token for at, token in enumerate(tokens) if token[0] == "_" or token[0].isalnum()}
+    if len(tokens) > _LARGEST or _nesting(tokens) > _DEEPEST:
+        _unread("it is too long, or nested too deeply")
+    try:
+        tree = ast.parse(
+            " ".join(f"t{at}" if f"t{at}" in words else token for at, token in enumerate(tokens)), mode="eval"
+        )
+    except SyntaxError:
+        _unread("its signs and parentheses do not fit")
+    found = _value(tree.body, words)
+    if found.is_rounded or found.is_float and found.bottom != _lit(1):
+        _unread("it is a float")
+    return _op("/", found.top, found.bottom)
 
-    def __init__(self, text: str) -> None:
-        self.tokens = list(_tokens(text.strip()))
-        self.at = self.depth = 0
 
-    def whole(self) -> Size:
-        found = self.sum()
-        if self.at < len(self.tokens):
-            _unread(f"`{_short(self.tokens[self.at])}` is not expected there")
-        if found.is_rounded or found.is_float and found.bottom != 1:
-            _unread("it is a float")
-        return _op("/", found.top, found.bottom)
+def _value(tree: ast.expr, words: Mapping[str, str]) -> _Ratio:
+    match tree:
+        case ast.Name(id=word):
+            return _number(words[word]) if words[word][0].isdigit() else _Ratio(_named(words[word]))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_value(left, words), _value(right, words))
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
+            return _OPERATORS[type(op)](_value(operand, words))
+        case ast.Call(func=ast.Name(id=word), args=args, keywords=[]):
+            name = words[word]
+            if name not in _FUNCTIONS:
+                _unread(f"the function {_short(name)} is not known")
+            count, made = _FUNCTIONS[name]
+            if count not in (None, len(args)) or not args:
+                _unread(f"{name} has {len(args)} operands")
+            return made(*(_value(arg, words) for arg in args))
+    _unread("its signs and parentheses do not fit")
 
-    def peek(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
-    def take(self) -> str:
-        self.at += 1
-        return self.tokens[self.at - 1] if self.at <= len(self.tokens) else _unread("it ends too early")
-
-    def sum(self) -> _Ratio:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            _unread("it is nested too deeply")
-        found = self.chain(_SUMS, lambda: self.chain(_PRODUCTS, self.signed))
-        self.depth -= 1
-        return found
-
-    def chain(self, signs: Mapping[str, Callable[[_Ratio, _Ratio], _Ratio]], operand: Callable[[], _Ratio]) -> _Ratio:
-        found = operand()
-        while self.peek() in signs:
-            found = signs[self.take()](found, operand())
-        return found
-
-    def signed(self) -> _Ratio:
-        sign = 1
-        while self.peek() in ("-", "+"):
-            sign *= -1 if self.take() == "-" else 1
-        found = self.power()
-        return found if sign == 1 else _sum(_Ratio(0), found, "-")
-
-    def power(self) -> _Ratio:
-        found = self.atom()
-        if self.peek() != "**":
-            return found
-        self.take()
-        return _power(found, self.signed())
-
-    def atom(self) -> _Ratio:
-        token = self.take()
-        if token == "(":
-            found = self.sum()
-            self.expect(")")
-            return found
-        if token[0].isdigit():
-            return _number(token)
-        if not (token[0].isalpha() or token[0] == "_"):
-            _unread(f"`{token}` is not expected there")
-        if self.peek() == "(":
-            return self.call(token)
-        return _Ratio(Named(token))
-
-    def call(self, name: str) -> _Ratio:
-        if name not in _FUNCTIONS:
-            _unread(f"the function {_short(name)} is not known")
-        count, made = _FUNCTIONS[name]
-        self.take()
-        operands = [self.sum()]
-        while self.peek() == ",":
-            self.take()
-            operands.append(self.sum())
-        self.expect(")")
-        if count not in (None, len(operands)):
-            _unread(f"{name} has {len(operands)} operands")
-        return made(*operands)
-
-    def expect(self, token: str) -> None:
-        if self.take() != token:
-            _unread(f"a `{token}` is missing")
+def _nesting(tokens: Sequence[str]) -> int:
+    return max(accumulate((token == "(") - (token == ")") for token in tokens), default=0)
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -416,10 +344,10 @@ def _tokens(text: str) -> Iterator[str]:
 
 def _number(token: str) -> _Ratio:
     if token.isdecimal():
-        return _Ratio(int(token)) if len(token) < 19 else _unread("it has too large a number")
+        return _Ratio(_lit(int(token))) if len(token) < 19 else _unread("it has too large a number")
     value = (
         Fraction(token) if len(token) < 40 and abs(int(token.lower().partition("e")[2] or 0)) < 40 else Fraction(1, 3)
     )
     if value.denominator.bit_count() != 1 or max(value.numerator, value.denominator) > _EXACT:
         _unread(f"{_short(token)} is not exact in a float")
-    return _Ratio(value.numerator, value.denominator, is_float=True)
+    return _Ratio(_lit(value.numerator), _lit(value.denominator), is_float=True)

@@ -10,13 +10,13 @@ from itertools import accumulate
 from ...lang.build import NO_NAMES
 from ...lang.dtypes import CLASSES, DTYPES
 from ...lang.lexer import WORDS
-from ...sizes.operators import size_functions
+from ...sizes.operators import PROD, size_functions
 
 _LONGEST = 40
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]+")
 # What means something else where a name stands.
 RESERVED = frozenset(WORDS) | {*DTYPES, *CLASSES, *NO_NAMES} | {
-    "Tensor", "Size", "Shape", "DType", "Bool", *size_functions(), "tensor", "load", "match_shape", "range", "main",
+    "Tensor", "Size", "Shape", "DType", "Bool", *size_functions(), PROD, "tensor", "load", "match_shape", "range", "main",
 }  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def reshape(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
         others = without(shape, wild[0])
         solved = put(shape, wild[0], _solve(ctx, source, others))
     else:
-        ctx.require(SameElements(_all_axes(source), _counts(ctx, source, shape)))
+        ctx.require(SameElements(_all_axes(source), (_count(ctx, source), _count(ctx, shape))))
         solved = shape
     return Out(solved, same_elements(x.data, solved), refitted(x, source, solved))
 
@@ -150,24 +150,9 @@ def _is_same(ctx: Ctx, a: Any, b: Any) -> bool:
     return ctx.decide(ctx.eq(a, b)) is True
 
 
-def _counts(ctx: Ctx, a: Shape, b: Shape) -> tuple[Dim, Dim]:
-    """The element counts of two shapes; a Segment that both have counts the same in both."""
-    counts: list[tuple[object, Dim]] = []
-
-    def factor(part: Dim | Segment) -> Dim:
-        if not isinstance(part, Segment):
-            return part
-        for symbol, size in counts:
-            if symbol == part.symbol:
-                return size
-        counts.append((part.symbol, ctx.fresh("elements")))
-        return counts[-1][1]
-
-    return product([factor(d) for d in a]), product([factor(d) for d in b])
-
-
 def _count(ctx: Ctx, shape: Shape) -> Dim:
-    return _counts(ctx, shape, ())[0]
+    """The element count of a shape; a Segment counts the same in all of them."""
+    return product(ctx.elements(d) if isinstance(d, Segment) else d for d in shape)
 
 
 @primitive(

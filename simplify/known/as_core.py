@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...lang.source import NOWHERE
@@ -66,13 +64,13 @@ class CoreWriter:
         if weight(size) > _HEAVIEST:
             return core.SizeVar(NOWHERE, f"?size{len(self._sizes)}")
         monos = sorted(size.mons, key=mono_key)
-        return _joined("+", (self._product(size, mono) for mono in monos))
+        return core.operation(NOWHERE, "+", *(self._product(size, mono) for mono in monos))
 
     def _product(self, size: Term, mono: tuple[Var | Floor | Max, ...]) -> core.SizeExpr:
         factors = [self._atom(atom) for atom in mono]
         if size.mons[mono] != 1 or not factors:
             factors.append(core.SizeLit(NOWHERE, size.mons[mono]))
-        return _joined("*", factors)
+        return core.operation(NOWHERE, "*", *factors)
 
     def _atom(self, atom: Var | Floor | Max) -> core.SizeExpr:
         match atom:
@@ -81,7 +79,7 @@ class CoreWriter:
                 return core.SizeVar(NOWHERE, name if is_its_own else f"?{serial}")
             case Floor(num=num, den=den):
                 return self._quotient(num, den)
-        return _joined("max", (core.SizeLit(NOWHERE, 0), *map(self._written, atom.args)))
+        return core.operation(NOWHERE, "max", core.SizeLit(NOWHERE, 0), *map(self._written, atom.args))
 
     def _quotient(self, num: Size, den: Size) -> core.SizeExpr:
         """With the divisor that is above 0, as whoever evaluates it has it; a normal form may have the signs the other way."""
@@ -90,11 +88,4 @@ class CoreWriter:
                 num, den = -num, -den
             elif self.state.facts.decide(ge(den, 1)).kind != "proved":
                 return core.SizeVar(NOWHERE, f"?size{len(self._sizes)}")
-        return core.SizeOp(NOWHERE, "//", self._written(num), self._written(den))
-
-
-def _joined(op: str, parts: Iterable[core.SizeExpr]) -> core.SizeExpr:
-    first, *rest = parts
-    for part in rest:
-        first = core.SizeOp(NOWHERE, op, first, part)
-    return first
+        return core.operation(NOWHERE, "//", self._written(num), self._written(den))

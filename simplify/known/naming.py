@@ -67,7 +67,7 @@ def name_computed(names: Names, stmt: core.Assert, env: Env, rebind: Rebind) -> 
     if written is None or entry is None or not isinstance(entry.value, TensorInfo):
         return
     for axis, item in enumerate(written):
-        if isinstance(item.size, core.SizeOp) and len(names.state.resolve(entry.value.shape)) == len(written):
+        if core.sides(item.size) is not None and len(names.state.resolve(entry.value.shape)) == len(written):
             bound = _bound_sizes(names, declared, env, (item,))
             _name_inside(names, env, declared.tensor, axis, item, bound, rebind)
 

@@ -15,14 +15,18 @@ from ...lang import core
 from ...lang.dtypes import DType
 from ...lang.node import replace
 from ...lang.source import NOWHERE
-from ...ops.assertions import DIVISOR, QUOTIENT
+from ...ops.assertions import DIVISOR, FITS, QUOTIENT
+from ...ops.broadcast import broadcast
 from ...ops.dtypes_column import dtypes_of
-from ...ops.model import AnyDType, Segment, TensorInfo
-from ...sizes.evaluate import Name, evaluate
+from ...ops.holds import condition
+from ...ops.model import AnyDType, RankUnknown, Segment, TensorInfo
+from ...ops.requirements import Requirement
+from ...sizes.evaluate import Name, Operation, evaluate
 from ...sizes.operators import SizeOperator
 from ..solver.conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
 from ..solver.term_sizes import Terms, applied
 from ..solver.terms import MOST_BITS, Allowance, Size, TooLarge, mod
+from .broadcasts import common, common_shape
 from .state import State
 from .values import (
     UNDECIDED,
@@ -57,6 +61,32 @@ class Obligation:
         self.cond = cond
         self.text = text
         self.expr = expr
+
+
+class _Fitting:
+    """What the rule of broadcasting asks for an expression: that the sizes fit is something that it needs."""
+
+    eq, ne, any_of = staticmethod(eq), staticmethod(ne), staticmethod(any_of)
+
+    def __init__(self, level: ShapeLevel, expr: Operation) -> None:
+        self.level = level
+        self.expr = expr
+        self.fit = True
+
+    def require(self, asked: Requirement, cond: Cond | None = None) -> None:
+        ctx: Any = self
+        cond = condition(asked, ctx) if cond is None else cond
+        self.level.need(cond, FITS, self.expr)
+        if cond is False:
+            raise Poisoned
+        self.fit = self.fit and self.decide(cond) is True
+
+    def decide(self, cond: Cond) -> bool | None:
+        kind = self.level.state.facts.decide(cond).kind
+        return {"proved": True, "vacuous": True, "refuted": False}.get(kind)
+
+    def common(self, *sizes: Size) -> Size:
+        return common(self.level.state, sizes, self.fit)
 
 
 class ShapeLevel(Terms):
@@ -104,14 +134,29 @@ class ShapeLevel(Terms):
     def rank(self, e: core.RankOf) -> Size:
         return self.state.rank(self.tensor(e.tensor).shape)
 
-    def operation(self, row: SizeOperator, e: core.SizeOp, left: Size, right: Size) -> Size:
+    def prod(self, shape: Shape) -> Size:
+        return self.state.elements(shape)
+
+    def broadcast(self, e: Operation, left: Shape, right: Shape) -> Shape:
+        ctx: Any = _Fitting(self, e)
+        try:
+            return broadcast(ctx, left, right)
+        except RankUnknown:
+            cond, shape = common_shape(self.state, left, right)
+            self.need(cond, FITS, e)
+            return shape
+
+    def operation(self, row: SizeOperator, e: Operation, left: Size, right: Size) -> Size:
+        if row.fits:
+            size: Size = self.broadcast(e, (left,), (right,))[0]
+            return size
         try:
             with Allowance(_OPERATION, _LEAST):
                 return self._bearable(e, self._demanded(row, e, left, right))
         except TooLarge:  # what cannot be written out is some size of which nothing is known
             return self.state.unknown_integer()
 
-    def _demanded(self, row: SizeOperator, e: core.SizeOp, left: Size, right: Size) -> Size:
+    def _demanded(self, row: SizeOperator, e: Operation, left: Size, right: Size) -> Size:
         """What an operation gives, and what it asks of its operands."""
         if row.divides:
             positive = _question(lambda: gt(right, 0))
@@ -122,7 +167,7 @@ class ShapeLevel(Terms):
             self.need(_question(lambda: eq(mod(left, right), 0)), QUOTIENT, e)
         return applied(row, left, right)
 
-    def _bearable(self, expr: core.SizeOp, result: Size) -> Size:
+    def _bearable(self, expr: Operation, result: Size) -> Size:
         if isinstance(result, int) and result.bit_length() > MOST_BITS:
             self.need(False, f"its result to be a number of at most {MOST_BITS} bits", expr)
             raise Poisoned

@@ -6,28 +6,22 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
 from itertools import count
+from math import prod
 
 from ...lang import core
 from ...lang.dtypes import DTYPES, DType
 from ...ops.dtypes_column import among, belongs
 from ...ops.model import AnyDType, DTypeSymbol, Segment, Symbol
-from ..solver.conditions import Cond, Condition, cond_vars, ge
+from ..solver.conditions import Cond, Condition, cond_vars, eq, ge
 from ..solver.facts import Facts
 from ..solver.rendering import render
 from ..solver.sizes import only_var, single_var
 from ..solver.terms import (
-    Atom,
-    Max,
-    Mono,
     Size,
     Term,
     TooLarge,
     Var,
-    close,
-    floordiv,
-    is_nonneg,
     of_atom,
-    smax,
     smin,
     substitute,
     term_vars,
@@ -35,6 +29,7 @@ from ..solver.terms import (
     variables,
 )
 from ..solver.trail import Kept, Past, Table
+from .bounds import upper_bound
 from .values import Entry, SegmentSymbol, Shape, plain
 
 _ALL = frozenset(DTYPES.values())
@@ -56,7 +51,10 @@ class State:
         # Names for what an open stretch of dimensions has, made when first spoken of: they mean the same everywhere.
         self._segment_dims: dict[tuple[int, int], Var] = {}
         self._segment_ranks: dict[int, Var] = {}
+        self._segment_counts: dict[int, Term] = {}
         self._between: dict[tuple[Shape, int], Size] = {}
+        # What shapes broadcast to, and the condition under which they do.
+        self.common_shapes: dict[frozenset[Shape], tuple[Cond, Shape]] = {}
         self._dtypes: Kept[int, AnyDType | frozenset[DType]] = Kept(trail)
         self._solved: Kept[Var, Size] = Kept(trail)
         # Sizes with names of the user's that facts make numbers: what is told has the numbers.
@@ -255,63 +253,8 @@ class State:
             self.opaque.begin(only_var(named), self.opaque[variable])
 
     def upper_bound(self, size: Size) -> Size | None:
-        """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n, and n for
-        `n - k` and for `min(k, m)`, which is k less a maximum that is never below 0. What is added to a maximum is added to
-        each of what it is made of, which may be less the more that is."""
-        if isinstance(size, int):
-            return size
-        greatest = [mono for mono, k in size.mons.items() if k > 0 and self._is_open_maximum(mono)]
-        if len(greatest) != 1:
-            return self._bound_of_sum(size)
-        (maximum,), factor = greatest[0], size.mons[greatest[0]]
-        assert isinstance(maximum, Max)
-        rest = size - factor * of_atom(maximum)
-        bounds = [self.upper_bound(rest + factor * one) for one in (0, *maximum.args)]
-        known = [b for b in bounds if b is not None]
-        return smax(*known) if len(known) == len(bounds) else self._bound_of_sum(size)
-
-    def _is_open_maximum(self, mono: Mono) -> bool:
-        return len(mono) == 1 and isinstance(mono[0], Max) and self._is_open(mono[0])
-
-    def _bound_of_sum(self, size: Term) -> Size | None:
-        total: Size = 0
-        for mono, factor in size.mons.items():
-            part = self._part_bound(mono, factor)
-            if part is None:
-                return None
-            total = total + part
-        return total
-
-    def _part_bound(self, mono: Mono, factor: int) -> Size | None:
-        """An upper bound of one product. Its own factors alone have their bounds put in their place: what is inside of a
-        quotient or a maximum may make that smaller."""
-        if not any(map(self._is_open, mono)):
-            return close({mono: factor})
-        if not all(is_nonneg(of_atom(a)) for a in mono):
-            return None
-        product: Size = max(factor, 0)
-        for atom in mono if factor > 0 else ():
-            bound = self._bound_of(atom) if self._is_open(atom) else of_atom(atom)
-            if bound is None:
-                return None
-            product = product * bound
-        return product
-
-    def _bound_of(self, atom: Atom) -> Size | None:
-        """An upper bound of what only the run decides: a quotient and a maximum grow with what they are made of."""
-        if isinstance(atom, Var):
-            bound = self.opaque.get(atom)
-            return None if bound is None else self.upper_bound(bound)
-        if isinstance(atom, Max):
-            bounds = [self.upper_bound(arg) for arg in atom.args]
-            known = [b for b in bounds if b is not None]
-            return smax(0, *known) if len(known) == len(bounds) else None
-        num = self.upper_bound(atom.num) if isinstance(atom.den, int) else None
-        return None if num is None else floordiv(num, atom.den)
-
-    def _is_open(self, atom: Atom) -> bool:
-        """Whether only the run decides it."""
-        return atom in self.opaque if isinstance(atom, Var) else any(v in self.opaque for v in atom.vars)
+        """An upper bound over the inputs of a size that only the run decides: `n * 3` for `k * 3` where k <= n."""
+        return upper_bound(size, self.opaque)
 
     def _may_besettled(self, variable: Var, size: Size) -> bool:
         """Whether a variable that nobody has named, or that only the run decides, is better written as the size."""
@@ -361,6 +304,9 @@ class State:
     def expand(self, segment: Segment, shape: Shape) -> None:
         """The segment turns out to be `shape`."""
         self._segments[segment.symbol.serial] = shape
+        known = self._segment_counts.get(segment.symbol.serial)
+        if known is not None:
+            self.assume(eq(known, self.elements(shape)))
 
     def expand_to_rank(self, segment: Segment, rank: int) -> Shape:
         """The segment turns out to have `rank` dimensions: new ones, or those that were spoken of already."""
@@ -406,6 +352,19 @@ class State:
         for part in self.resolve(shape):
             total = total + (self.segment_rank(part) if isinstance(part, Segment) else 1)
         return total
+
+    def elements(self, shape: Shape) -> Size:
+        """How many elements a tensor of that shape has."""
+        return prod(self._segment_elements(d.symbol) if isinstance(d, Segment) else d for d in self.resolve(shape))
+
+    def _segment_elements(self, symbol: Symbol) -> Term:
+        if symbol.serial not in self._segment_counts:
+            is_named = self.is_named_shape(symbol)
+            made = self.size(f"prod({self.called(symbol)})" if is_named else "?elements")
+            if not is_named:
+                self.opaque.begin(only_var(made), None)
+            self._segment_counts[symbol.serial] = made
+        return self._segment_counts[symbol.serial]
 
     # Dtypes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...lang import core
 from ...lang.node import Node
@@ -11,9 +11,6 @@ from ...lang.source import Span
 from ...ops.model import AnyDType, Primitive, Segment, Symbol, TensorInfo
 from ..solver.conditions import Cond
 from ..solver.terms import Size
-
-if TYPE_CHECKING:
-    from .finding import Finding
 
 
 class Undecided(Node):
@@ -100,13 +97,13 @@ Value = (
 
 
 class Made(Node):
-    """The call that made a value: its name and what each parameter got. `doubt` is what was found of it when a
+    """The call that made a value: its name and what each parameter got. `doubt` is the Finding of it when a
     precondition was not proved. An `if` is one as well, of its arms: `guards` has the conditions of each, `depth` the number of
     arms around it."""
 
     name: str
     entries: tuple[tuple[str, Entry], ...]
-    doubt: Finding | None = None
+    doubt: object = None
     guards: tuple[tuple[Cond, ...], ...] = ()
     depth: int = 0
     row: Primitive | None = None

@@ -16,12 +16,13 @@ from ...ops.requirements import Other
 from ..known.finding import About, Asked, Finding
 from ..known.shape_level import Obligation, Poisoned, ShapeLevel
 from ..known.state import State
+from ..known.texts import is_whole, size_text
 from ..known.values import Entry, Env, Shape, SizeValue, plain
 from ..solver.term_sizes import written_size
 from ..solver.terms import Size
 from . import equations
 from .aligned import Row, aligned
-from .describe import is_whole, size_text, type_text
+from .describe import type_text
 from .origins import made_at, place_of
 from .reasons import contradiction
 from .subject import of_check

@@ -10,30 +10,15 @@ from ...ops.held import NOTHING, Held, Inside, held
 from ...ops.model import Segment, TensorInfo
 from ...ops.tracked import Ratio
 from ..known.state import State
+from ..known.texts import LISTED, is_whole, readable, size_text
 from ..known.values import BoolValue, DTypeValue, FnValue, NumberValue, Shape, ShapeValue, SizeValue, TupleValue, Value
 from ..solver.rendering import UNKNOWN, render
 from ..solver.sizes import single_var
 from ..solver.term_sizes import written_size
-from ..solver.terms import Size, Term, variables, weight
+from ..solver.terms import Size, Term, variables
 from .choices import as_formula
 
-# What is longer than this, or made of more parts, is not for reading.
-_LONGEST = 72
-_HEAVIEST = 60
-# What is listed of a binding may be longer: programs read it.
-_LISTED = 600
 OF_DATA = "a size that only the data decides"
-
-
-def size_text(size: Size, state: State, within: frozenset[Size] = frozenset(), longest: int = _LONGEST) -> str:
-    """A size in Rx syntax; `?` for one that only the run decides, or that nobody could read. It stands in the text of those
-    that it is `within`."""
-    size = state.settled(size)
-    if isinstance(size, int):
-        return str(size)
-    heaviest = _HEAVIEST * longest // _LONGEST
-    text = _as_written(size, state, within) or (state.text(size) if weight(size) <= heaviest else UNKNOWN)
-    return text if len(text) <= longest else UNKNOWN
 
 
 def told(size: Size, state: State) -> str:
@@ -55,35 +40,6 @@ def bounded(size: Size, state: State) -> str | None:
     bound = state.upper_bound(state.settled(size))
     text = UNKNOWN if bound is None else size_text(bound, state)
     return f"at most {text}" if readable(text) else None
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text says all of what it is about: nothing in it is `?`."""
-    return UNKNOWN not in text
-
-
-def readable(text: str) -> bool:
-    """Whether a size's text says all of it, in a few words."""
-    return is_whole(text) and len(text) <= _LONGEST
-
-
-def _as_written(size: Term, state: State, within: frozenset[Size]) -> str | None:
-    """A minimum or maximum of a shape rule as the rule wrote it; not where facts have made one of its parts equal to it."""
-    if size not in state.display or size in within:
-        return None
-    name, parts = state.display[size]
-    if sum(weight(p) for p in parts if not isinstance(p, int)) > _HEAVIEST:
-        return None
-    return f"{name}({', '.join(size_text(p, state, within | {size}) for p in parts)})"
-
-
-def common_text(sizes: tuple[Size, ...], state: State, positive: bool) -> str | None:
-    """The size that others broadcast to as a formula, if that can be written."""
-    texts = [size_text(size, state, longest=_LISTED) for size in sizes]
-    largest = f"max({', '.join(texts)})"
-    if not positive:
-        largest = f"min({largest}, max({' + '.join(texts)} - {len(texts) - 1}, 0))"
-    return largest if is_whole(largest) and len(largest) <= _LISTED else None
 
 
 def shape_text(shape: Shape, state: State) -> str:
@@ -257,7 +213,7 @@ def _printed(size: Size, state: State) -> Dim:
     if known != "exact" and (formula := as_formula(size, state)) is not None:
         size, (known, bound) = formula, exactness(formula, state)
     if known == "exact":
-        text = size if isinstance(size, int) else size_text(size, state, longest=_LISTED)
+        text = size if isinstance(size, int) else size_text(size, state, longest=LISTED)
         return (text, known, None) if isinstance(text, int) or is_whole(text) else (UNKNOWN, "unknown", None)
     return UNKNOWN, known, None if bound is None else render(bound)
 

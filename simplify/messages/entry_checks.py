@@ -16,10 +16,11 @@ from ...ops.spelling import ORDINALS
 from ..known.finding import About, Asked, Finding
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
+from ..known.texts import size_text
 from ..known.values import Entry, Env, plain
 from . import equations
 from .aligned import Row, aligned
-from .describe import size_text, type_text
+from .describe import type_text
 from .origins import place_of
 from .subject import of_call, of_check
 from .telling import distinct, finish, told

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import gcd
 
 from ..known.state import State
+from ..known.texts import readable, size_text
 from ..solver.terms import Size, Term
-from .describe import readable, size_text
 
 
 def without_solution(state: State, a: Size, b: Size) -> str:

@@ -9,11 +9,12 @@ from ...lang.checked import Explanation, Fact
 from ...lang.source import NOWHERE, Span
 from ...ops.model import Segment, TensorInfo
 from ..known.state import State
+from ..known.texts import is_whole, size_text
 from ..known.values import Entry, ShapeValue, SizeValue, TupleValue, Value
 from ..solver.conditions import cond_variables, eq, render_cond
 from ..solver.sizes import single_var
 from ..solver.terms import Size, Var, mod, of_atom, variables
-from .describe import binding, is_whole, size_text, type_text
+from .describe import binding, type_text
 
 # The multiples that are worth telling.
 _FACTORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512)

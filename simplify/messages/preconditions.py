@@ -30,12 +30,13 @@ from ...ops.wording import ranked, sentence, size_at
 from ..known.finding import About, Asked, Finding
 from ..known.outcome import Outcome
 from ..known.state import State
+from ..known.texts import size_text
 from ..known.values import Entry, plain
 from ..solver.rendering import UNKNOWN
 from ..solver.terms import Size, evaluate, variables
 from . import equations
 from .aligned import Row, aligned
-from .describe import dtype_text, exactness, size_text, type_text
+from .describe import dtype_text, exactness, type_text
 from .origins import as_product, is_open, place_of, rank_of
 from .spoken import CallInfo, Operands
 from .subject import of_call
@@ -158,8 +159,8 @@ def _rounded(call: CallInfo) -> str:
     """`512 mod 7 = 1`: a division of numbers in the new shape leaves something over."""
     written = dict(call.written).get("shape")
     for node in walk(written) if written is not None else ():
-        match node:
-            case core.SizeOp(op="//", left=core.SizeLit(value=size), right=core.SizeLit(value=by)) if by and size % by:
+        match core.sides(node, "//"):
+            case core.SizeLit(value=size), core.SizeLit(value=by) if by and size % by:
                 return f"{size} mod {by} = {size % by}"
     return ""
 

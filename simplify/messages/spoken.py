@@ -13,9 +13,10 @@ from ...lang.source import Placed
 from ...ops import spelling
 from ...ops.model import Primitive, TensorInfo
 from ..known.state import State
+from ..known.texts import readable, size_text
 from ..known.values import Entry, ListValue, NumberValue, Shape, ShapeValue, SizeValue, TupleValue, plain
 from ..solver.rendering import UNKNOWN
-from .describe import bounded, dtype_text, readable, size_text, told
+from .describe import bounded, dtype_text, told
 
 # What needs no brackets in a product: a name, a number, a function of others.
 _CALL = re.compile(r"\w+'*(\([^()]*\))?")

@@ -14,18 +14,19 @@ from ...ops.requirements import Multiple, Number, Requirement, places
 from ..known.outcome import Outcome
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
+from ..known.texts import size_text
 from ..known.values import Entry, Env, ListValue, Shape, ShapeValue, SizeValue, TupleValue, Value, plain
 from ..solver.conditions import AllOf, AnyOf, Eq0, Ge0, Ne0, render_cond
 from ..solver.rendering import render
 from ..solver.terms import Floor, Mono, Size, Term
-from .describe import dtype_text, size_text
+from .describe import dtype_text
 from .wording import bound, remainder
 
 _MOST = 6
 # So many items of a list are described.
 _MOST_ITEMS = 256
 # How the formula for the size that others broadcast to begins, which nobody would write.
-_BROADCAST = "min(max("
+_BROADCAST = "broadcast("
 _LONGEST = 60
 
 

@@ -12,10 +12,11 @@ from ...lang.node import replace
 from ...lang.source import Span
 from ...ops.model import TensorInfo
 from ..known.finding import Asked, Finding
+from ..known.texts import size_text
 from ..known.values import Entry, plain
 from ..solver.conditions import negate, render_cond
-from .describe import size_text, type_text
 from .describe import told as told_size
+from .describe import type_text
 from .reasons import labelled
 from .subject import with_conditions
 

@@ -14,10 +14,11 @@ from ...ops import assertions
 from ...ops.model import TensorInfo
 from ..known.shape_level import Poisoned, ShapeLevel
 from ..known.state import State
+from ..known.texts import is_whole, readable, size_text
 from ..known.values import DTypeValue, Entry, Env, SizeValue, Undecided, plain
 from ..solver.rendering import UNKNOWN
 from ..solver.terms import Bounds, Size, Term, mod
-from .describe import annotation_text, dtype_text, is_whole, named, readable, shape_text, size_text, told, type_text
+from .describe import annotation_text, dtype_text, named, shape_text, told, type_text
 
 Ranges = Mapping[str, Bounds]
 

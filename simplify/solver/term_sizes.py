@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...lang import core
-from ...sizes.evaluate import Domain, Name, evaluate
+from ...sizes.evaluate import Domain, Name, Operation, evaluate
 from ...sizes.operators import SizeOperator
 from .terms import Size, smax, smin
 
@@ -19,7 +19,7 @@ class Terms(Domain):
     def max(self, *sizes: Size) -> Size:
         return smax(*sizes)
 
-    def operation(self, row: SizeOperator, e: core.SizeOp, left: Size, right: Size) -> Size:
+    def operation(self, row: SizeOperator, e: Operation, left: Size, right: Size) -> Size:
         return applied(row, left, right)
 
 
@@ -42,7 +42,7 @@ class _OverNames(Terms):
     def shape_of(self, tensor: str) -> Size:
         raise LookupError(tensor)
 
-    def operation(self, row: SizeOperator, e: core.SizeOp, left: Size, right: Size) -> Size:
+    def operation(self, row: SizeOperator, e: Operation, left: Size, right: Size) -> Size:
         if row.divides and isinstance(right, int) and right == 0:
             raise LookupError("a divisor is 0")
         return super().operation(row, e, left, right)

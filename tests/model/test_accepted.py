@@ -194,16 +194,3 @@ def test_conditions_that_say_the_same_do_not_make_each_other_go(texts: tuple[str
         own = all(sizes[one.name] in one.sizes for one in found.own)
         said = own and all(of_tied(one.text, sizes) for one in found.tied)
         assert said == all(holds(text, sizes) for text in texts)
-
-
-@pytest.mark.parametrize(("size", "said"), [
-    ("min(max(t, n // 10), max(t + n // 10 - 1, 0))", "broadcast(t, n // 10)"),
-    ("min(max(h, 200), max(h + 199, 0)) * 2 + min(max(a, b), max(a + b - 1, 0))", "broadcast(h, 200) * 2 + broadcast(a, b)"),
-    ("min(max(a, b), max(a + b - 2, 0))", None), ("min(max(a, b), 3)", None), ("min(max(a, b) // 2, max(a + b - 1, 0))", None),
-    ("min(max(a, b), max(a + b - 1, 0) + 1)", None), ("min(max(a, b), max(a + b - 1, 0), c)", None),
-    ("min(max(a, b), max(a + b - 1, 1))", None),
-    ("min(max(min(max(a, b), max(a + b - 1, 0)), c), 5)", "min(max(broadcast(a, b), c), 5)"), ("min(max(a", None),
-])  # fmt: skip
-def test_a_size_that_two_have_together_is_said_so(size: str, said: str | None) -> None:
-    told = Contract((), {}, (), (), (), (), (Typed("y", "float32", (size,)),))
-    assert block("m.onnx", told)[-1] == f"  gives   y : float32[{said or size}]"

@@ -24,7 +24,8 @@ from support.phases import checked_of
 
 HERE = Path(".")
 
-# What gives out new names, and what counts the work that was done: neither is known of anything.
+# What gives out new names, what counts the work that was done, and what was worked out last, with its time: none is known of
+# anything.
 SUPPLIES = {
     "_serials",
     "used_names",
@@ -37,9 +38,10 @@ SUPPLIES = {
     "_newest",
     "time",
     "history",
+    "_resolved",
 }
 # Names for what an open stretch has, made when first spoken of: those that were there stay.
-MADE_ONCE = {"_segment_dims", "_segment_ranks", "_between"}
+MADE_ONCE = {"_segment_dims", "_segment_ranks", "_segment_counts", "_between", "common_shapes"}
 
 
 class Snapshot:
@@ -184,6 +186,9 @@ class Learner:
     def segment_dim(self) -> None:
         self.state.segment_dim(self.random.choice(self.segments), self.random.randint(-2, 2))
 
+    def elements(self) -> None:
+        self.state.elements((self.random.choice(self.segments), self.a_size()))
+
     def segment_rank(self) -> None:
         self.state.segment_rank(self.random.choice(self.segments))
 
@@ -207,8 +212,8 @@ class Learner:
 DOES: list[Callable[[Learner], None]] = [
     Learner.expand, Learner.expand_to_rank, Learner.rename, Learner.solve_anonymous, Learner.learn_bound, Learner.call,
     Learner.unify, Learner.restrict, Learner.assume, Learner.assume, Learner.assume, Learner.ask, Learner.write,
-    Learner.make, Learner.segment_dim, Learner.segment_rank, Learner.dim_between, Learner.unsure, Learner.inner,
-    Learner.name_shape,
+    Learner.make, Learner.segment_dim, Learner.segment_rank, Learner.elements, Learner.dim_between, Learner.unsure,
+    Learner.inner, Learner.name_shape,
 ]  # fmt: skip
 TRIED = {f.__name__ for f in DOES} | {
     "size",

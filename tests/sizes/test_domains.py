@@ -34,6 +34,8 @@ def by_hand(op: str, a: int, b: int) -> int | None:
     """What an operator gives, written a second time; None where it has no value."""
     if op in ("//", "%", "/", "ceildiv") and b <= 0 or op == "/" and a % b:
         return None
+    if op == "broadcast":
+        return b if a == 1 else a if b in (a, 1) else None
     if op in ("min", "max"):
         return min(a, b) if op == "min" else max(a, b)
     whole, rest = divmod(a, b) if b else (0, 0)
@@ -81,18 +83,7 @@ def answers(e: core.SizeExpr, env: dict[str, int]) -> Iterator[tuple[str, int | 
     yield "integers", value(lambda: evaluate(e, integers.Integers(env)))
     yield "partly known", value(lambda: evaluate(e, InPart(env)))
     yield "Python text", value(lambda: eval(evaluate(e, InText()), {**integers.helpers(), **env}))
-    yield "names of ONNX", dims.evaluate(of_onnx(e), env)
-
-
-def of_onnx(e: core.SizeExpr) -> dims.Size:
-    match e:
-        case core.SizeOp(op=op, left=left, right=right):
-            return dims.Op(op, of_onnx(left), of_onnx(right))
-        case core.SizeLit(value=number):
-            return number
-        case core.SizeVar(name=name):
-            return dims.Named(name)
-    raise TypeError(e)
+    yield "names of ONNX", dims.evaluate(e, env)
 
 
 def total(e: core.SizeExpr, env: dict[str, int]) -> Iterator[tuple[str, int]]:

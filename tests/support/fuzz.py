@@ -67,6 +67,7 @@ FAMILIES: dict[str, Count] = {
     "scopes of facts": Count(50, 1_000),
     "normal forms": Count(300, 10_000),
     "sizes in all domains": Count(400, 10_000),
+    "sizes that are broadcast": Count(40, 3_000),
     "rendered sizes": Count(150, 5_000),
     "rendered conditions": Count(150, 5_000),
     "greatest sizes": Count(50, 2_000),

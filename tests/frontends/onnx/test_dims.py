@@ -11,12 +11,18 @@ from random import Random
 import pytest
 from rxlang import pipeline
 from rxlang.frontends.onnx import dims
-from rxlang.frontends.onnx.dims import Named, Op, evaluate, names, read_dim, size_text
+from rxlang.frontends.onnx.dims import evaluate, names, read_dim, size_text
 from rxlang.frontends.onnx.model import Graph, TensorType, Value
 from rxlang.frontends.onnx.names import RESERVED, Names
+from rxlang.lang import core
+from rxlang.lang.source import NOWHERE
 from support import fuzz
 
 TRIES = fuzz.tries("dimensions of models")
+
+
+def named(name: str) -> core.SizeExpr:
+    return core.SizeVar(NOWHERE, name)
 
 
 def text_of(written: str) -> str:
@@ -48,6 +54,7 @@ def text_of(written: str) -> str:
         ("(h)", "h"),
         ("h//(w//2)", "h // (w // 2)"),
         ("2*images.2", "2 * images.2"),
+        ("broadcast(h, w + 1) + a", "broadcast(h, w + 1) + a"),
     ],
 )
 def test_the_spellings_of_exporters_are_read(written: str, read: str) -> None:
@@ -61,7 +68,7 @@ def test_the_spellings_of_exporters_are_read(written: str, read: str) -> None:
     + ["batch_size x num_heads", "größe", "past decoder sequence", "onnx::Concat_12", "Addinput_dim_1", "__", "N'", "-", "2h"],
 )  # fmt: skip
 def test_a_plain_name_is_a_name_without_a_word(written: str) -> None:
-    assert read_dim(written) == dims.Reading(Named(written))
+    assert read_dim(written) == dims.Reading(named(written))
 
 
 @pytest.mark.parametrize(
@@ -72,15 +79,15 @@ def test_a_plain_name_is_a_name_without_a_word(written: str) -> None:
 )  # fmt: skip
 def test_what_looks_like_an_expression_and_is_not_understood_is_a_name_with_a_note(written: str) -> None:
     read = read_dim(written)
-    assert read.size == Named(written)
+    assert read.size == named(written)
     assert read.note is not None and "is read as a name: " in read.note and len(read.note) < 250
 
 
 def test_a_hyphen_is_a_minus_only_between_names_that_stand_for_themselves() -> None:
-    assert read_dim("batch-size", {"batch"}).size == Named("batch-size")
-    assert read_dim("batch-size", {"batch", "size"}).size == Op("-", Named("batch"), Named("size"))
-    assert read_dim("h-1", {"h"}).size == Op("-", Named("h"), 1)
-    assert read_dim("batch - size").size == Op("-", Named("batch"), Named("size"))
+    assert read_dim("batch-size", {"batch"}).size == named("batch-size")
+    assert read_dim("batch-size", {"batch", "size"}).size == core.operation(NOWHERE, "-", named("batch"), named("size"))
+    assert read_dim("h-1", {"h"}).size == core.operation(NOWHERE, "-", named("h"), core.SizeLit(NOWHERE, 1))
+    assert read_dim("batch - size").size == core.operation(NOWHERE, "-", named("batch"), named("size"))
 
 
 def test_a_name_that_no_input_has_as_a_size_is_not_declared() -> None:
@@ -135,7 +142,7 @@ def test_random_expressions_mean_what_python_computes_and_rx_text_says_the_same(
     for _ in range(TRIES):
         written = expression(random, random.randint(1, 4))
         found = read_dim(written)
-        if found.size == Named(written):
+        if found.size == named(written):
             continue
         read += 1
         spelled = size_text(found.size, str)
