@@ -16,13 +16,14 @@ from rxlang.lang.diagnostics import RxError
 from support import engine_programs, fuzz, random_programs
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+# Programs of many kinds, a function each.
+KINDS = Path(__file__).parent / "data" / "engines.rx"
 # Of the examples that are right, with functions whose arguments can be drawn; `make test-engines` tries all.
 SAMPLE = ("attention", "gpt", "ff", "search", "unet", "train", "decoder")
-FILES = [f for f in sorted(EXAMPLES.rglob("*.rx")) if fuzz.FULL or f.stem in SAMPLE]
+FILES = [KINDS, *(f for f in sorted(EXAMPLES.rglob("*.rx")) if fuzz.FULL or f.stem in SAMPLE)]
 # What the engines have no way for in the examples, with the reason.
 REFUSED = {
-    ("onnxruntime", "detect"): "no @non_max_suppression",
-    ("torch", "detect"): "no @non_max_suppression",
+    ("onnxruntime", "solved"): "no @solve",
     ("onnxruntime", "convolved"): "known at a call only",
 }
 

@@ -10,29 +10,18 @@ from typing import Any
 from onnx import helper
 
 from ...lang import core
-from ...lang.dtypes import DTYPES, DType
+from ...lang.dtypes import DTYPES
 from ...lang.source import Span
 from .. import partial_sizes
 from ..follow import unpack
 from ..names import unmangled
 from ..steps import RESULT, Bind, Block, Branch, Invoke, Loop, Routine, Stack, Step, outputs, total
 from .onnx_graph import Graph, elem_type
-from .onnx_tracing import Scope, Traced, Tracing, Untraced, leaves, rebuilt
+from .onnx_tracing import Scope, Traced, Tracing, Untraced, leaves, rebuilt, value_info
 from .symbolic import Dim, Truth, compared
 
 # What turns give: whether there is one more, or None where a number of them is known, and what they hand on.
 Turn = tuple[bool | Truth | None, list[Any]]
-
-
-def value_info(name: str, value: Any) -> Any:
-    """A value of a graph in the graph, of which only sizes that are numbers are declared."""
-    dtype, shape = (value.dtype, value.shape) if isinstance(value, Traced) else (_dtype(value), ())
-    assert isinstance(dtype, DType)
-    return helper.make_tensor_value_info(name, elem_type(dtype), [d if isinstance(d, int) else None for d in shape])
-
-
-def _dtype(value: Any) -> DType:
-    return DTYPES["bool" if isinstance(value, bool | Truth) else "int64"]
 
 
 def _is_size(value: Any) -> bool:

@@ -50,6 +50,8 @@ def conv(
     groups: Any, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
+    if x.dtype.name not in ("float32", "float64") or x.dtype.bits == 64 and len(x.shape) > 4:
+        raise Refused(f"tensors of {x.dtype}")
     window = _window(strides, pads, auto_pad, dilations, len(x.shape) - 2)
     given = [x.value, weight.value, *([] if bias is None else [bias.value])]
     return e.node("Conv", *given, group=_numbers([groups], "groups")[0], **window)  # type: ignore[no-any-return]
@@ -60,8 +62,8 @@ def conv_transpose(
     output_shape: Any, dilations: Any, groups: Any, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
-    if output_shape is not None or auto_pad != "notset":
-        raise Refused("@conv_transpose with an `output_shape` or `auto_pad`")
+    if output_shape is not None or auto_pad != "notset" or x.dtype.kind != "float":
+        raise Refused(f"`output_shape`, `auto_pad` or tensors of {x.dtype}")
     count = len(x.shape) - 2
     window = _window(strides, pads, auto_pad, dilations, count)
     given = [x.value, weight.value, *([] if bias is None else [bias.value])]
@@ -79,9 +81,9 @@ def max_pool(
     sizes = _spread(kernel_shape, count, 1)
     window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
     if x.dtype.name not in ("float32", "float64", "int8", "uint8"):
-        raise Refused(f"@max_pool of {x.dtype}")
+        raise Refused(f"tensors of {x.dtype}")
     if ceil_mode:
-        raise Refused("@max_pool with `ceil_mode`")
+        raise Refused("`ceil_mode`")
     return e.node("MaxPool", x.value, kernel_shape=sizes, **window)  # type: ignore[no-any-return]
 
 
@@ -93,8 +95,8 @@ def average_pool(
     count = len(x.shape) - 2
     sizes = _spread(kernel_shape, count, 1)
     window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
-    if ceil_mode:
-        raise Refused("@average_pool with `ceil_mode`")
+    if ceil_mode or x.dtype.name != "float32":
+        raise Refused(f"`ceil_mode` or tensors of {x.dtype}")
     include = int(count_include_pad)
     return e.node("AveragePool", x.value, kernel_shape=sizes, count_include_pad=include, **window)  # type: ignore[no-any-return]
 

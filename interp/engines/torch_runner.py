@@ -11,7 +11,6 @@ import torch
 
 from ...lang import codes
 from ...lang.diagnostics import Diagnostic, RxError, error
-from ...lang.dtypes import DTYPES
 from ...ops import registry as rows
 from ...sizes.integers import Undefined
 from .. import guards
@@ -205,7 +204,7 @@ class TorchRunner(Runner):
         if isinstance(value, tuple | list):
             return tuple(map(self._looked_at, value))
         if isinstance(value, torch.dtype):
-            return numpy_dtype(next(DTYPES[n] for n, own in self.engine.dtypes.items() if own == value))
+            return numpy_dtype(self.engine.rx_dtype(value))
         if not isinstance(value, torch.Tensor):
             return value
         dtype = self.engine.dtype_of(value)
