@@ -153,6 +153,47 @@ def test_all_that_an_engine_lacks_is_told_when_a_program_is_loaded() -> None:
     assert told == {("the engine onnxruntime has no @inv", 2), ("the engine onnxruntime has no @svdvals", 3)}
 
 
+def test_arguments_and_dtypes_that_an_engine_lacks_are_told_when_a_program_is_loaded() -> None:
+    engine("onnxruntime")
+    text = "@f = fn(x : Tensor([n], int64)) {\n  let y = x ** x\n  (y, @cast(x, float32) ** 2.0, x ** y)\n}\n"
+    with pytest.raises(rx.CheckError) as caught:
+        rx.loads(text, engine="onnxruntime")
+    told = [(d.message, d.span.line) for d in caught.value.diagnostics if d.severity == "error"]
+    said = "the engine onnxruntime has no @pow for this call: it takes no powers of integers whose exponents are data"
+    assert told == [(said, 2), (said, 3)]
+
+
+@pytest.mark.parametrize("name", ["onnxruntime", "torch"])
+@pytest.mark.parametrize("body", ["x + x", "@concat([x, x], axis=0)", "@cast(@zeros([n]), int4)"])
+def test_a_dtype_that_an_engine_lacks_is_told_when_a_program_is_loaded(name: str, body: str) -> None:
+    engine(name)
+    with pytest.raises(rx.CheckError) as caught:
+        rx.loads(f"@f = fn(x : Tensor([n], int4)) {{ {body} }}", engine=name)
+    assert {str(d.code) for d in caught.value.diagnostics} == {"E253"}
+    assert "tensors of int4" in str(caught.value)
+
+
+INTEGERS = """@main = fn(x : Tensor([n], DTYPE), y : Tensor([n], DTYPE)) {
+  (@sum(x), @prod(x), x // y, x % y, @sum(x * y), @cumulative_sum(x, axis=0), @matmul(x, y), @sum_to(x, []))
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["onnxruntime", "torch"])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint64"])
+def test_integers_wrap_around_and_are_divided_by_0_as_over_numpy(name: str, dtype: str) -> None:
+    engine(name)
+    text, bounds = INTEGERS.replace("DTYPE", dtype), np.iinfo(dtype)
+    plain, module = rx.loads(text), rx.loads(text, engine=name)
+    random = np.random.default_rng(3)
+    for size in (0, 1, 5, 33):
+        x = random.integers(bounds.min, bounds.max, size, dtype, endpoint=True)
+        y = np.resize(np.array([0, -1 if bounds.min else 3, 7, bounds.min], dtype), size)
+        with np.errstate(all="ignore"):
+            for made, wanted in zip(module.main(x, y), plain.main(x, y), strict=True):
+                np.testing.assert_array_equal(np.asarray(made), wanted)
+
+
 def test_an_exported_model_keeps_names_order_and_contract(tmp_path: Path) -> None:
     engine("onnxruntime")
     import onnx

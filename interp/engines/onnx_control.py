@@ -225,7 +225,7 @@ class ControlTracing(Tracing):
         carried = [Carried(p, is_fixed=fixed or not isinstance(p, Traced)) for p in parts]
         stems = [stem for stem, value in zip(stems, first, strict=True) for _ in leaves(value)]
         while True:
-            before = len(self.left), len(self.asked)
+            before = [(kept, len(kept)) for kept in (self.left, self.asked, self.wrong)]
             try:
                 found = self._turn(tuple(first), carried, stems, count, turn, place)
             except Untraced:
@@ -233,9 +233,11 @@ class ControlTracing(Tracing):
                 if not any(loosened):
                     raise
             else:
-                if found is not None:
+                is_wrong = len(self.wrong) > before[2][1]
+                if found is not None and not (is_wrong and sum(c.loosened() for c in carried)):
                     break
-            del self.left[before[0] :], self.asked[before[1] :]
+            for kept, length in before:
+                del kept[length:]
         proto, stacks, asks = found
         lives = [c for c in carried if not c.is_fixed]
         start = "" if goes_on is None else self.graph.truth(goes_on)

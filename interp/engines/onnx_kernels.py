@@ -11,7 +11,6 @@ import numpy as np
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
 from .onnx_graph import Graph, elem_type, literal
-from .symbolic import Dim
 from .table import Refused
 
 Array = Any
@@ -97,7 +96,7 @@ _BINARY = {
 # The integers that an operator of onnxruntime's does not take on the CPU, and those that give positions.
 _SMALL = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
 _LACKING = {
-    **dict.fromkeys(("Einsum", "CumSum", "Trilu"), _SMALL), "MatMul": _SMALL[:4],
+    **dict.fromkeys(("Einsum", "CumSum", "Trilu"), _SMALL), "MatMul": _SMALL,
     **dict.fromkeys(("ReduceMax", "ReduceMin"), ("int16", "uint16", "uint32")),
     **dict.fromkeys(("ArgMax", "ArgMin", "TopK"), ("bool", "int16", "uint16", "uint32")),
     **dict.fromkeys(("Max", "Min", "Pad"), ("int16", "uint16")), "Where": ("int16", "uint16", "uint64"),
@@ -183,7 +182,9 @@ def floor_divide(e: Emit, x: Array, y: Array) -> str:
     if e.out.dtype.kind == "float":
         return e.node("Floor", e.node("Div", a, b))  # type: ignore[no-any-return]
     divisor, factor = _divisor(e, y, b)
-    made = e.node("Div", e.node("Sub", a, e.node("Mod", a, divisor)), divisor)
+    made = e.node("Div", a, divisor)  # towards 0, from which it is one further where the remainders differ
+    apart = e.node("Not", e.node("Equal", e.node("Mod", a, divisor), e.node("Sub", a, e.node("Mul", made, divisor))))
+    made = e.node("Sub", made, e.cast(apart, DTYPES["bool"], e.out.dtype))
     return made if factor is None else e.node("Mul", made, factor)  # type: ignore[no-any-return]
 
 
@@ -480,21 +481,3 @@ def matmul(e: Emit, x: Array, y: Array) -> str:
 @kernel("einsum")
 def einsum(e: Emit, equation: str, xs: Any) -> str:
     return e.over("Einsum", xs[0].dtype, *(x.value for x in xs), last=len(xs), equation=equation)  # type: ignore[no-any-return]
-
-
-@kernel("layer_norm")
-def layer_norm(e: Emit, x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> str:
-    if any(isinstance(n, Dim) or n == 0 for n in x.shape[axis:]):  # it refuses rows of nothing
-        raise Refused("these arguments")
-    given = [x.value, scale.value, *([] if bias is None else [bias.value])]
-    return e.node("LayerNormalization", *given, axis=axis, epsilon=epsilon)  # type: ignore[no-any-return]
-
-
-@kernel("batch_normalization")
-def batch_normalization(
-    e: Emit, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, layout: str
-) -> str:
-    if layout != "channels_first":
-        raise Refused("these arguments")
-    names = (a.value for a in (x, scale, bias, mean, variance))
-    return e.node("BatchNormalization", *names, epsilon=epsilon)  # type: ignore[no-any-return]

@@ -10,7 +10,8 @@ from typing import Any, assert_never
 import numpy as np
 from onnx import helper
 
-from ...lang import core
+from ...lang import codes, core
+from ...lang.diagnostics import Diagnostic, error
 from ...lang.dtypes import DTYPES, DType
 from ...lang.source import Span
 from ...ops import registry as rows
@@ -186,8 +187,8 @@ def predicted(row: Primitive, args: Sequence[Any]) -> Any:
 class Tracing(Follower[Scope, Any]):
     """One function of a program to nodes. `space` has the tensors that are there before anything runs. `left` are the checks
     that only a call can decide; where they are `told`, `oks` has what they give in the graph that is being written. What is
-    asked of the inputs' sizes alone, whatever happens, is in `asked`; `inputs` are the inputs that are tensors (`dim`) and
-    Sizes (`item`)."""
+    asked of the inputs' sizes alone, whatever happens, is in `asked`; what ONNX has no way for is in `wrong`. `inputs` are the
+    inputs that are tensors (`dim`) and Sizes (`item`)."""
 
     def __init__(self, routines: Mapping[str, Routine], space: Mapping[str, Any], *, told: bool = False) -> None:
         self.routines = routines
@@ -197,6 +198,7 @@ class Tracing(Follower[Scope, Any]):
         self.engine = OnnxEngine(Graph(self.dims))
         self.left: list[Step] = []
         self.asked: list[tuple[Truth, Span]] = []
+        self.wrong: list[Diagnostic] = []
         self.oks: list[str] = []
         self.inputs: set[tuple[str, str]] = set()
         self._consts: dict[str, Any] = {}
@@ -231,8 +233,7 @@ class Tracing(Follower[Scope, Any]):
         try:
             super().step(step, state)
         except Refused as problem:
-            name = f" for @{step.row.name}" if isinstance(step, Compute) else ""
-            raise Untraced(f"ONNX has no {problem}{name}", step.span) from None
+            raise Untraced(f"ONNX has no {problem}", step.span) from None
         except Open:
             raise Untraced("this depends on sizes in a way that ONNX has no nodes for", step.span) from None
 
@@ -255,9 +256,20 @@ class Tracing(Follower[Scope, Any]):
         args = _alike(step.row, args)
         if step.guard:
             self._guarded(step, args)
-        if not self.engine.has(step.row.name):
-            raise Untraced(f"the engine onnxruntime has no @{step.row.name}", step.span)
-        return self._refined(self.engine.kernel(step.row.name)(*args), step, state)
+        return self._refined(self._computed(step, args), step, state)
+
+    def _computed(self, step: Compute, args: Sequence[Any]) -> Any:
+        """What a step gives; where ONNX has no way for it, that is kept, and what it would give goes on."""
+        name, why = step.row.name, ""
+        if self.engine.has(name):
+            try:
+                return self.engine.kernel(name)(*args)
+            except Refused as problem:
+                why = f" for this call: it takes no {problem}"
+        self.wrong.append(error(codes.E253, f"the engine onnxruntime has no @{name}{why}", step.span))
+        infos = predicted(step.row, args)
+        found = tuple(self.engine.traced(out, "") for out in (infos if isinstance(infos, tuple) else (infos,)))
+        return found if isinstance(infos, tuple) else found[0]
 
     def _refined(self, made: Any, step: Compute, state: Scope) -> Any:
         """A result with the sizes that checking knows to be numbers."""

@@ -1,4 +1,4 @@
-"""Kernels of convolution and pooling that write nodes of ONNX."""
+"""Kernels of layers, convolution and pooling that write nodes of ONNX."""
 
 from __future__ import annotations
 
@@ -12,6 +12,44 @@ from .onnx_graph import elem_type, literal
 from .onnx_kernels import Array, Emit, Emitter, kernel
 from .symbolic import Dim, Truth, both, compared
 from .table import Refused
+
+# Layers
+
+
+@kernel("linear")
+def linear(e: Emit, x: Array, weight: Array, bias: Array | None) -> str:
+    """Over rows one below the other, to which the bias is added in place."""
+    if bias is None or x.dtype.name != "float32" or len(x.shape) < 2:
+        raise Refused("such operands")
+    is_flat = len(x.shape) == 2
+    rows = (
+        x.value
+        if is_flat
+        else e.node("Reshape", x.value, e.graph.sizes((prod(x.shape[:-1]), x.shape[-1])), allowzero=1)
+    )
+    made = e.node("Gemm", rows, weight.value, bias.value, transB=1)
+    return made if is_flat else e.node("Reshape", made, e.graph.sizes(e.out.shape), allowzero=1)  # type: ignore[no-any-return]
+
+
+@kernel("layer_norm")
+def layer_norm(e: Emit, x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> str:
+    if any(isinstance(n, Dim) or n == 0 for n in x.shape[axis:]):  # it refuses rows of nothing
+        raise Refused("these arguments")
+    given = [x.value, scale.value, *([] if bias is None else [bias.value])]
+    return e.node("LayerNormalization", *given, axis=axis, epsilon=epsilon)  # type: ignore[no-any-return]
+
+
+@kernel("batch_normalization")
+def batch_normalization(
+    e: Emit, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, layout: str
+) -> str:
+    if layout != "channels_first":
+        raise Refused("these arguments")
+    names = (a.value for a in (x, scale, bias, mean, variance))
+    return e.node("BatchNormalization", *names, epsilon=epsilon)  # type: ignore[no-any-return]
+
+
+# Windows
 
 
 def _numbers(values: Any, what: str) -> list[int]:

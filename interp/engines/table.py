@@ -7,12 +7,13 @@ of other primitives is written once, for all engines (`@composed`), and an engin
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from ...lang.diagnostics import Diagnostic
 from ...lang.dtypes import DTYPES, DType
 from ...ops import registry as rows
 from ..dispatch import complete
@@ -26,6 +27,11 @@ Turn = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 class Refused(BadValue, NotImplementedError):
     """What an engine's kernel has no way for; the message completes "the engine ... has no "."""
+
+
+def each_once(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What stands in the way, each at its place once; nodes that differ in their places alone are equal."""
+    return list({(d.message, d.span): d for d in found}.values())
 
 
 class Composition(NamedTuple):

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch.utils import _pytree as trees
 
 from ...lang.dtypes import DTYPES, DType
-from ..dtypes import is_extended, numpy_dtype
+from ..dtypes import dtype_of, is_extended, numpy_dtype
 from ..kernels import registry as kernels
 from ..kernels.registry import BadValue
 from . import torch_windows
@@ -209,6 +209,8 @@ class Torch(ArrayApi):
         value = np.asarray(value)
         if value.dtype.name == "bfloat16":
             return torch.tensor(value.astype(np.float32), device=self.device).to(torch.bfloat16)
+        if value.dtype.name not in self.dtypes:
+            raise Refused(f"tensors of {dtype_of(value.dtype)}")
         return torch.tensor(np.array(value), dtype=self.dtypes[value.dtype.name], device=self.device)
 
     def numpy(self, x: Array) -> Any:
