@@ -321,13 +321,23 @@ def test_a_condition_on_sizes_is_never_taken_for_true_when_it_is_open() -> None:
             asked()
 
 
-def test_the_program_in_cpp_is_compiled_where_the_headers_are(tmp_path: Path) -> None:
+def test_the_program_in_cpp_is_compiled_and_runs_where_the_headers_are(tmp_path: Path) -> None:
+    """`CPLUS_INCLUDE_PATH` may say where they are; the library is that of the Python package."""
+    engine("onnxruntime")
+    import onnxruntime
+
     places = [Path(p) for p in os.environ.get("CPLUS_INCLUDE_PATH", "").split(":") if p]
     places += [Path("/usr/include"), Path("/usr/include/onnxruntime"), Path("/usr/local/include/onnxruntime")]
     found = next((p for p in places if (p / "onnxruntime_cxx_api.h").is_file()), None)
-    if found is None or shutil.which("g++") is None:
-        pytest.skip("there are no headers of onnxruntime here")
-    text = DOCUMENT.read_text(encoding="utf-8").split("```cpp\n")[1].split("```")[0]
-    (tmp_path / "main.cpp").write_text(text, encoding="utf-8")
-    made = subprocess.run(["g++", "-std=c++17", f"-I{found}", "-fsyntax-only", str(tmp_path / "main.cpp")])
-    assert made.returncode == 0
+    library = next((Path(onnxruntime.__file__).parent / "capi").glob("libonnxruntime.so.*"), None)
+    if found is None or library is None or shutil.which("g++") is None:
+        pytest.skip("there are no headers of onnxruntime here, no library or no g++")
+    text = DOCUMENT.read_text(encoding="utf-8")
+    (tmp_path / "main.cpp").write_text(text.split("```cpp\n")[1].split("```")[0], encoding="utf-8")
+    (tmp_path / "libonnxruntime.so.1").symlink_to(library)
+    program = text.split("<!-- rx: halves.rx -->\n```rx\n")[1].split("```")[0]
+    rx.loads(program).halves.export(tmp_path / "halves.onnx")
+    build = ["g++", "-std=c++17", f"-I{found}", "main.cpp", str(library), f"-Wl,-rpath,{tmp_path}", "-o", "main"]
+    assert subprocess.run(build, cwd=tmp_path).returncode == 0
+    ran = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert '"x_0 % 2 == 0"' in ran and ran.endswith("3 4 ")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ..kernels.registry import BadValue
+from ..kernels.shape import _solved
 from .table import Engine, Kernel, Refused
 
 Array = Any
@@ -251,8 +252,6 @@ class _Tables:
     # Shapes
 
     def k_reshape(self, x: Array, shape: Any) -> Array:
-        from ..kernels.shape import _solved  # the one place that solves a -1 beside a 0
-
         return self.xp.reshape(x, _solved(x.shape, shape))
 
     def k_permute_dims(self, x: Array, axes: Any) -> Array:

@@ -263,21 +263,17 @@ def _accumulated(function: Any) -> Any:
     return run
 
 
-def _floor_divide(x: Array, y: Array) -> Array:
-    """Of integers 0 where the divisor is."""
-    a, b = _pair(x, y)
-    if a.is_floating_point():
-        return torch.floor(a / b)
-    by_zero = b == 0
-    return torch.where(by_zero, 0, torch.div(a, torch.where(by_zero, 1, b), rounding_mode="floor"))
+def _quotient(real: Any, whole: Any) -> Any:
+    """Of floats, and of integers: 0 where the divisor is."""
 
+    def run(x: Array, y: Array) -> Array:
+        a, b = _pair(x, y)
+        if a.is_floating_point():
+            return real(a, b)
+        by_zero = b == 0
+        return torch.where(by_zero, 0, whole(a, torch.where(by_zero, 1, b)))
 
-def _remainder(x: Array, y: Array) -> Array:
-    a, b = _pair(x, y)
-    if a.is_floating_point():
-        return torch.remainder(a, b)
-    by_zero = b == 0
-    return torch.where(by_zero, 0, torch.remainder(a, torch.where(by_zero, 1, b)))
+    return run
 
 
 def _pair(x: Array, y: Array) -> tuple[Array, Array]:
@@ -394,7 +390,8 @@ _OWN: dict[str, Any] = {
     "complex": lambda x, y: torch.complex(*torch.broadcast_tensors(*_pair(x, y))), "cumulative_max": _cumulative(torch.cummax),
     "cumulative_min": _cumulative(torch.cummin),
     "cumulative_logsumexp": lambda x, axis, reverse: _turned(lambda a: torch.logcumsumexp(a, axis), x, axis, reverse),
-    "floor_divide": _floor_divide, "remainder": _remainder,
+    "floor_divide": _quotient(lambda a, b: torch.floor(a / b), torch.floor_divide),
+    "remainder": _quotient(torch.remainder, torch.remainder),
     "linear": _linear, "layer_norm": _layer_norm, "gelu": _gelu, "relu": torch.relu, "sigmoid": torch.sigmoid,
     "silu": F.silu, "erf": torch.erf, "rsqrt": torch.rsqrt, "topk": _topk,
     "stop_gradient": torch.detach,
