@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lang.node import Node
+from ..sizes.partial import applied
 from .axes import Shape, larger, not_negative, smaller
 from .model import Ctx, Dim, TensorInfo, Trait
 from .operands import attribute_at_least, choice, is_one, rank_at_least
@@ -113,10 +114,10 @@ def extent(size: Dim, dilation: Dim) -> Dim:
     return size if is_one(dilation) else (size - 1) * dilation + 1
 
 
-def same_pads(size: int, reach: int, stride: int, auto_pad: str) -> tuple[int, int]:
+def same_pads(size: Any, reach: Any, stride: Any, auto_pad: str) -> tuple[Any, Any]:
     """The padding that keeps ceil(size / stride) windows; an odd one is behind for same_upper, in front for same_lower."""
     count = -(-size // stride)
-    total = max((count - 1) * stride + reach - size, 0)
+    total = applied(max, ((count - 1) * stride + reach - size, 0))
     less, more = total // 2, total - total // 2
     return (less, more) if auto_pad == "same_upper" else (more, less)
 

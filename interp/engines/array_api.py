@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
-from ..kernels.elementwise import _ERFC_32, _ERFC_64
 from ..kernels.registry import BadValue
-from .table import Engine, Kernel, Unsupported
+from ..kernels.shape import _solved
+from .table import Engine, Kernel, Refused
 
 Array = Any
 # What the standard has under the same name, of one operand and of two.
@@ -177,17 +177,6 @@ class _Tables:
     def k_conj(self, x: Array) -> Array:
         return self.xp.conj(x) if self.engine.dtype_of(x).kind == "complex" else x
 
-    def k_erf(self, x: Array) -> Array:
-        """By the polynomial that NumPy's kernel has."""
-        xp = self.xp
-        scale, coefficients = _ERFC_32 if self.engine.dtype_of(x).bits == 32 else _ERFC_64
-        size = xp.abs(x)
-        t = 1 / (1 + size * scale)
-        total = t * coefficients[-1]
-        for coefficient in coefficients[-2::-1]:
-            total = (total + coefficient) * t
-        return xp.copysign(1 - total * xp.exp(-size * size), x)
-
     # Reductions
 
     def k_sum(self, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
@@ -263,8 +252,6 @@ class _Tables:
     # Shapes
 
     def k_reshape(self, x: Array, shape: Any) -> Array:
-        from ..kernels.shape import _solved  # the one place that solves a -1 beside a 0
-
         return self.xp.reshape(x, _solved(x.shape, shape))
 
     def k_permute_dims(self, x: Array, axes: Any) -> Array:
@@ -324,7 +311,7 @@ class _Tables:
 
     def k_pad(self, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> Array:
         if mode != "constant":
-            raise Unsupported("the engine does not take these arguments")
+            raise Refused("these arguments")
         if axes is not None:
             along = {i % x.ndim: pair for i, pair in zip(axes, pads, strict=True)}
             pads = [along.get(i, (0, 0)) for i in range(x.ndim)]

@@ -6,6 +6,7 @@ from itertools import accumulate
 from math import pi, prod, sqrt
 from typing import Any
 
+from ..kernels.elementwise import _ERFC_32, _ERFC_64
 from .table import Ops, composed
 
 Array = Any
@@ -167,6 +168,83 @@ def isfinite(ops: Ops, x: Array) -> Array:
     return ops.logical_not(ops.logical_or(ops.isnan(x), ops.isinf(x)))
 
 
+@composed("erf")
+def erf(ops: Ops, x: Array) -> Array:
+    """By the polynomial that NumPy's kernel has."""
+    scale, coefficients = _ERFC_32 if ops.dtype_of(x).bits == 32 else _ERFC_64
+    size = ops.abs(x)
+    t = ops.reciprocal(ops.add(ops.multiply(size, scale), 1))
+    total = ops.multiply(t, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        total = ops.multiply(ops.add(total, coefficient), t)
+    rest = ops.subtract(1, ops.multiply(total, ops.exp(ops.negative(ops.square(size)))))
+    return ops.multiply(rest, ops.sign(x))
+
+
+@composed("tan")
+def tan(ops: Ops, x: Array) -> Array:
+    return ops.divide(ops.sin(x), ops.cos(x))
+
+
+@composed("sinh")
+def sinh(ops: Ops, x: Array) -> Array:
+    """The half of exp(x) - 1 and of how much more that is than exp(-x) - 1, which are small where x is."""
+    more, less = ops.expm1(x), ops.expm1(ops.negative(x))
+    return ops.multiply(ops.subtract(more, less), 0.5)
+
+
+@composed("cosh")
+def cosh(ops: Ops, x: Array) -> Array:
+    return ops.add(ops.multiply(ops.exp(x), 0.5), ops.multiply(ops.exp(ops.negative(x)), 0.5))
+
+
+@composed("asinh")
+def asinh(ops: Ops, x: Array) -> Array:
+    size = ops.abs(x)
+    square = ops.square(size)
+    near = ops.log1p(ops.add(size, ops.divide(square, ops.add(ops.sqrt(ops.add(square, 1)), 1))))
+    return ops.multiply(ops.sign(x), ops.where(ops.less(size, 1e100), near, ops.add(ops.log(size), 0.6931471805599453)))
+
+
+@composed("acosh")
+def acosh(ops: Ops, x: Array) -> Array:
+    rest = ops.subtract(x, 1)
+    near = ops.log1p(ops.add(rest, ops.sqrt(ops.multiply(rest, ops.add(x, 1)))))
+    return ops.where(ops.less(x, 1e100), near, ops.add(ops.log(x), 0.6931471805599453))
+
+
+@composed("atanh")
+def atanh(ops: Ops, x: Array) -> Array:
+    return ops.multiply(ops.subtract(ops.log1p(x), ops.log1p(ops.negative(x))), 0.5)
+
+
+@composed("atan")
+def atan(ops: Ops, x: Array) -> Array:
+    """Halved three times, and the series of what is left."""
+    t = ops.abs(x)
+    far = ops.greater(t, 1)
+    t = ops.where(far, ops.reciprocal(t), t)
+    for _ in range(3):
+        t = ops.divide(t, ops.add(ops.sqrt(ops.add(ops.square(t), 1)), 1))
+    square = ops.square(t)
+    total = ops.multiply(square, 0.0)
+    for n in range(21, 0, -2):
+        total = ops.add(ops.multiply(ops.negative(total), square), 1 / n)
+    whole = ops.multiply(ops.multiply(t, total), 8)
+    return ops.multiply(ops.sign(x), ops.where(far, ops.subtract(pi / 2, whole), whole))
+
+
+@composed("asin")
+def asin(ops: Ops, x: Array) -> Array:
+    rest = ops.sqrt(ops.multiply(ops.subtract(1, x), ops.add(x, 1)))
+    return ops.multiply(ops.atan(ops.divide(x, ops.add(rest, 1))), 2)
+
+
+@composed("acos")
+def acos(ops: Ops, x: Array) -> Array:
+    return ops.multiply(ops.atan(ops.sqrt(ops.divide(ops.subtract(1, x), ops.add(x, 1)))), 2)
+
+
 # Reductions
 
 
@@ -188,7 +266,7 @@ def std(ops: Ops, x: Array, axis: Any, keepdims: bool, correction: float) -> Arr
 @composed("count_nonzero")
 def count_nonzero(ops: Ops, x: Array, axis: Any, keepdims: bool) -> Array:
     true = x if ops.dtype_of(x).kind == "bool" else ops.not_equal(x, 0)
-    return ops.sum(ops.cast(true, ops.named("int64")), axis, keepdims)
+    return ops.sum(ops.cast(true, ops.named("int8")), axis, keepdims, ops.named("int64"))
 
 
 @composed("any")
@@ -211,6 +289,20 @@ def softmax(ops: Ops, x: Array, axis: int) -> Array:
 def log_softmax(ops: Ops, x: Array, axis: int) -> Array:
     apart = ops.subtract(x, ops.max(x, (axis,), True))
     return ops.subtract(apart, ops.log(ops.sum(ops.exp(apart), (axis,), True)))
+
+
+@composed("prod")
+def prod_(ops: Ops, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
+    """One factor after the other."""
+    rank = len(x.shape)
+    gone = tuple(range(rank)) if axis is None else tuple(sorted(a % rank for a in axis))
+    left = [i for i in range(rank) if i not in gone]
+    source = x if dtype is None else ops.cast(x, dtype)
+    shape = (prod(x.shape[i] for i in gone), *(x.shape[i] for i in left))
+    rows = ops.reshape(ops.permute_dims(source, (*gone, *left)), shape)
+    first = ops.ones(shape[1:], source.dtype)
+    (made,), _ = ops.scan(lambda states, given: (ops.multiply(states[0], given[0]),), (first,), (rows,))
+    return ops.expand_dims(made, gone) if keepdims and gone else made
 
 
 # Shapes

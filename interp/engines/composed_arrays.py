@@ -1,13 +1,12 @@
-"""Kernels that are short compositions of others: parts and order of arrays, diagonals, cells of recurrent networks."""
+"""Kernels that are short compositions of others: parts and order of arrays, diagonals."""
 
 from __future__ import annotations
 
 from math import inf, prod
 from typing import Any
 
-from ...ops.windows import spatial_axes, spread
 from ...sizes.partial import applied
-from .table import Ops, Unsupported, composed
+from .table import Ops, Refused, composed
 
 Array = Any
 
@@ -23,22 +22,12 @@ def repeat(ops: Ops, x: Array, repeats: Any, axis: int | None) -> Array:
     return ops.reshape(wide, (*shape[:at], shape[at] * repeats, *shape[at + 1 :]))
 
 
-@composed("upsample")
-def upsample(ops: Ops, x: Array, scales: Any, mode: str, layout: str, align_corners: bool) -> Array:
-    if mode != "nearest":
-        raise Unsupported("the engine does not take these arguments")
-    axes = spatial_axes(len(x.shape), len(x.shape) - 2, layout)
-    for axis, times in zip(axes, spread(scales, len(axes), 1), strict=True):
-        x = ops.repeat(x, times, axis)
-    return x
-
-
 @composed("diff")
 def diff(ops: Ops, x: Array, axis: int, n: Any, prepend: Array | None, append: Array | None) -> Array:
     parts = [part for part in (prepend, x, append) if part is not None]
     made = ops.concat(parts, axis) if len(parts) > 1 else x
     if not isinstance(n, int):
-        raise Unsupported("the engine does not take these arguments")
+        raise Refused("these arguments")
     for _ in range(n):
         size = made.shape[axis]
         made = ops.subtract(ops.slice(made, (1,), (size,), (axis,)), ops.slice(made, (0,), (-1,), (axis,)))
@@ -78,6 +67,59 @@ def linspace(ops: Ops, start: float, stop: float, num: Any, endpoint: bool, dtyp
     return ops.cast(made, ops.named("float32") if dtype is None else dtype)
 
 
+@composed("pad")
+def pad(ops: Ops, x: Array, pads: Any, mode: str, value: Array | None, axes: Any) -> Array:
+    """The elements inside, which the places beyond the border stand for."""
+    for axis, (low, high) in zip(range(len(x.shape)) if axes is None else axes, pads, strict=True):
+        if mode == "constant" or (isinstance(low, int) and isinstance(high, int) and not low and not high):
+            x = ops.pad(x, [(low, high)], value=value, axes=(axis,)) if mode == "constant" else x
+            continue
+        size, at = x.shape[axis], ops.arange(-low, x.shape[axis] + high)
+        if mode == "edge":
+            at = ops.minimum(ops.maximum(at, 0), ops.size_to_tensor(size - 1))
+        elif mode == "wrap":
+            at = ops.remainder(at, ops.size_to_tensor(applied(max, (size, 1))))
+        else:
+            at = ops.abs(at)
+            at = ops.minimum(at, ops.subtract(ops.size_to_tensor(2 * size - 2), at))
+        x = ops.take(x, at, axis)
+    return x
+
+
+@composed("gather_slices")
+def gather_slices(ops: Ops, x: Array, starts: Array, sizes: Any, collapse: Any) -> Array:
+    if not len(x.shape):
+        return ops.broadcast_to(x, starts.shape[:-1])
+    return ops.gather_nd(x, _blocks(ops, x, starts, sizes, collapse))
+
+
+@composed("scatter_slices")
+def scatter_slices(ops: Ops, x: Array, starts: Array, updates: Array, collapse: Any, reduction: str) -> Array:
+    given = iter(updates.shape[len(starts.shape) - 1 :])
+    sizes = [1 if axis in (collapse or ()) else next(given) for axis in range(len(x.shape))]
+    return ops.scatter_nd(x, _blocks(ops, x, starts, sizes, collapse), updates, reduction)
+
+
+def _blocks(ops: Ops, x: Array, starts: Array, sizes: Any, collapse: Any) -> Array:
+    """Where the elements of blocks are: the axes of the starts, then those of a block, then a place for each axis of x. A block
+    that is not inside has a place that is refused."""
+    *lead, told = starts.shape
+    rest, parts = [axis for axis in range(len(x.shape)) if axis not in (collapse or ())], []
+    shape = (*lead, *(sizes[axis] for axis in rest))
+    for axis, size in enumerate(sizes):
+        own = ops.reshape(ops.arange(size), [size if other == axis else 1 for other in rest] if axis in rest else ())
+        if axis < told:
+            begin = ops.cast(ops.take(starts, axis, len(lead)), ops.named("int64"))
+            last = ops.size_to_tensor(x.shape[axis] - size)
+            fits = ops.logical_and(ops.less_equal(0, begin), ops.less_equal(begin, last))
+            begin = ops.where(fits, begin, ops.size_to_tensor(x.shape[axis]))
+            own = ops.add(
+                ops.expand_dims(begin, tuple(range(len(lead), len(lead) + len(rest)))) if rest else begin, own
+            )
+        parts.append(ops.expand_dims(ops.broadcast_to(own, shape), (len(shape),)))
+    return ops.concat(parts, len(shape))
+
+
 # Diagonals and products
 
 
@@ -85,7 +127,7 @@ def linspace(ops: Ops, start: float, stop: float, num: Any, endpoint: bool, dtyp
 def diagonal(ops: Ops, x: Array, offset: Any) -> Array:
     *lead, n, m = x.shape
     if not isinstance(offset, int):
-        raise Unsupported("the engine does not take these arguments")
+        raise Refused("these arguments")
     count = applied(max, (applied(min, (n + min(offset, 0), m - max(offset, 0))), 0))
     start = offset if offset >= 0 else -offset * m
     places = ops.add(ops.multiply(ops.arange(count), ops.size_to_tensor(m + 1)), ops.size_to_tensor(start))
@@ -117,6 +159,8 @@ def tensordot(ops: Ops, x: Array, y: Array, axes: int, x_axes: Any, y_axes: Any)
 @composed("logsumexp")
 def logsumexp(ops: Ops, x: Array, axis: Any, keepdims: bool) -> Array:
     axes = tuple(range(len(x.shape))) if axis is None else axis
+    if any(isinstance(x.shape[a], int) and not x.shape[a] for a in axes):
+        return ops.log(ops.sum(x, axes, keepdims))
     greatest = ops.max(x, axes, True)
     top = ops.where(ops.isfinite(greatest), greatest, 0.0)
     total = ops.log(ops.sum(ops.exp(ops.subtract(x, top)), axes, keepdims))
@@ -125,11 +169,14 @@ def logsumexp(ops: Ops, x: Array, axis: Any, keepdims: bool) -> Array:
 
 @composed("vector_norm")
 def vector_norm(ops: Ops, x: Array, axis: Any, keepdims: bool, ord: float) -> Array:
-    if ops.dtype_of(x).kind == "complex" or ord not in (1, 2):
-        raise Unsupported("the engine does not take these arguments")
-    if ord == 1:
-        return ops.sum(ops.abs(x), axis, keepdims)
-    return ops.sqrt(ops.sum(ops.square(x), axis, keepdims))
+    if ord == 2 and ops.dtype_of(x).kind != "complex":
+        return ops.sqrt(ops.sum(ops.square(x), axis, keepdims))
+    sizes = ops.abs(x)
+    if ord in (inf, -inf):
+        return ops.max(sizes, axis, keepdims) if ord > 0 else ops.min(sizes, axis, keepdims)
+    if ord == 0:
+        return ops.sum(ops.cast(ops.not_equal(sizes, 0), sizes.dtype), axis, keepdims)
+    return sizes if axis == () else ops.pow(ops.sum(ops.pow(sizes, ord), axis, keepdims), 1 / ord)
 
 
 @composed("sum_to")
@@ -152,7 +199,7 @@ def hypot(ops: Ops, x: Array, y: Array) -> Array:
 @composed("isin")
 def isin(ops: Ops, x: Array, values: Array, invert: bool) -> Array:
     same = ops.equal(ops.expand_dims(x, (-1,)), ops.reshape(values, (prod(values.shape),)))
-    found = ops.greater(ops.sum(ops.cast(same, ops.named("int64")), (len(x.shape),)), 0)
+    found = ops.any(same, (len(x.shape),))
     return ops.logical_not(found) if invert else found
 
 
@@ -168,55 +215,13 @@ def sort(ops: Ops, x: Array, axis: int, descending: bool) -> Array:
 def argsort(ops: Ops, x: Array, axis: int, descending: bool) -> Array:
     """Of equals the foremost first; then what is no number comes last, or first where all is turned round."""
     kind, count = ops.dtype_of(x).kind, x.shape[axis]
-    if kind == "complex" or ops.dtype_of(x).name == "uint64":
-        raise Unsupported("the engine does not take these arguments")
+    if kind == "complex":
+        raise Refused("order of complex numbers")
+    if ops.dtype_of(x).name == "uint64":
+        x = ops.bitwise_xor(x, 2**63)  # which in int64 have the order of these
     if kind != "float":
         return ops.topk(ops.cast(x, ops.named("int64")), count, axis, descending)[1]
     strange = ops.isnan(x)
     order = ops.topk(ops.where(strange, 0.0, x), count, axis, descending)[1]
     flags = ops.take_along_axis(ops.cast(strange, ops.named("int64")), order, axis)
     return ops.take_along_axis(order, ops.topk(flags, count, axis, descending)[1], axis)
-
-
-# Cells
-
-
-def _given(
-    ops: Ops, x: Array, h: Array, w: Array, r: Array, b: Array | None, count: int
-) -> tuple[list[Array], list[Array]]:
-    """What comes of the inputs and of the state for each gate, each with its biases."""
-    made = [ops.matmul(x, ops.matrix_transpose(w)), ops.matmul(h, ops.matrix_transpose(r))]
-    if b is not None:
-        made = [ops.add(m, part) for m, part in zip(made, ops.split(b, 2), strict=True)]
-    first, second = (list(ops.split(m, count, axis=1)) for m in made)
-    return first, second
-
-
-@composed("rnn_cell")
-def rnn_cell(ops: Ops, x: Array, h: Array, w: Array, r: Array, b: Array | None, activation: str) -> Array:
-    (given,), (state,) = _given(ops, x, h, w, r, b, 1)
-    made = ops.add(given, state)
-    return ops.tanh(made) if activation == "tanh" else ops.relu(made)
-
-
-@composed("lstm_cell")
-def lstm_cell(ops: Ops, x: Array, h: Array, c: Array, w: Array, r: Array, b: Array | None) -> Any:
-    i, o, f, g = map(ops.add, *_given(ops, x, h, w, r, b, 4))
-    cell = ops.add(ops.multiply(ops.sigmoid(f), c), ops.multiply(ops.sigmoid(i), ops.tanh(g)))
-    return ops.multiply(ops.sigmoid(o), ops.tanh(cell)), cell
-
-
-@composed("gru_cell")
-def gru_cell(ops: Ops, x: Array, h: Array, w: Array, r: Array, b: Array | None, linear_before_reset: bool) -> Array:
-    (zx, rx, nx), (zh, rh, nh) = _given(ops, x, h, w, r, b, 3)
-    z, reset = ops.sigmoid(ops.add(zx, zh)), ops.sigmoid(ops.add(rx, rh))
-    if linear_before_reset:
-        new = ops.tanh(ops.add(nx, ops.multiply(reset, nh)))
-    else:
-        size = h.shape[1]
-        rows = ops.slice(r, (2 * size,), (3 * size,), (0,))
-        inner = ops.matmul(ops.multiply(reset, h), ops.matrix_transpose(rows))
-        if b is not None:
-            inner = ops.add(inner, ops.slice(b, (5 * size,), (6 * size,), (0,)))
-        new = ops.tanh(ops.add(nx, inner))
-    return ops.add(new, ops.multiply(z, ops.subtract(h, new)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod, sqrt
 from typing import Any
 
-from .table import Ops, Unsupported, composed
+from .table import Ops, Refused, composed
 
 Array = Any
 
@@ -37,7 +37,7 @@ def vecdot(ops: Ops, x: Array, y: Array, axis: int) -> Array:
 @composed("conj")
 def conj(ops: Ops, x: Array) -> Array:
     if ops.dtype_of(x).kind == "complex":
-        raise Unsupported("the engine does not take these arguments")
+        raise Refused("these arguments")
     return ops.identity(x)
 
 

@@ -10,29 +10,18 @@ from typing import Any
 from onnx import helper
 
 from ...lang import core
-from ...lang.dtypes import DTYPES, DType
+from ...lang.dtypes import DTYPES
 from ...lang.source import Span
 from .. import partial_sizes
 from ..follow import unpack
 from ..names import unmangled
 from ..steps import RESULT, Bind, Block, Branch, Invoke, Loop, Routine, Stack, Step, outputs, total
 from .onnx_graph import Graph, elem_type
-from .onnx_tracing import Scope, Traced, Tracing, Untraced, leaves, rebuilt
+from .onnx_tracing import Scope, Traced, Tracing, Untraced, leaves, rebuilt, value_info
 from .symbolic import Dim, Truth, compared
 
 # What turns give: whether there is one more, or None where a number of them is known, and what they hand on.
 Turn = tuple[bool | Truth | None, list[Any]]
-
-
-def value_info(name: str, value: Any) -> Any:
-    """A value of a graph in the graph, of which only sizes that are numbers are declared."""
-    dtype, shape = (value.dtype, value.shape) if isinstance(value, Traced) else (_dtype(value), ())
-    assert isinstance(dtype, DType)
-    return helper.make_tensor_value_info(name, elem_type(dtype), [d if isinstance(d, int) else None for d in shape])
-
-
-def _dtype(value: Any) -> DType:
-    return DTYPES["bool" if isinstance(value, bool | Truth) else "int64"]
 
 
 def _is_size(value: Any) -> bool:
@@ -236,7 +225,7 @@ class ControlTracing(Tracing):
         carried = [Carried(p, is_fixed=fixed or not isinstance(p, Traced)) for p in parts]
         stems = [stem for stem, value in zip(stems, first, strict=True) for _ in leaves(value)]
         while True:
-            before = len(self.left), len(self.asked)
+            before = [(kept, len(kept)) for kept in (self.left, self.asked, self.wrong)]
             try:
                 found = self._turn(tuple(first), carried, stems, count, turn, place)
             except Untraced:
@@ -244,9 +233,11 @@ class ControlTracing(Tracing):
                 if not any(loosened):
                     raise
             else:
-                if found is not None:
+                is_wrong = len(self.wrong) > before[2][1]
+                if found is not None and not (is_wrong and sum(c.loosened() for c in carried)):
                     break
-            del self.left[before[0] :], self.asked[before[1] :]
+            for kept, length in before:
+                del kept[length:]
         proto, stacks, asks = found
         lives = [c for c in carried if not c.is_fixed]
         start = "" if goes_on is None else self.graph.truth(goes_on)

@@ -23,11 +23,12 @@ from ..arguments import asked_on_entry
 from ..by_shapes import pairs
 from ..compile import Code
 from ..lower import lower
-from ..steps import Block, Check, Compute, Match, Routine, Step, asks, every
+from ..steps import Check, Match, Routine, Step, asks
 from .onnx_control import ControlTracing
 from .onnx_graph import Graph, elem_type
 from .onnx_tracing import Scope, Traced, Tracing, Untraced, leaves, rebuilt
 from .symbolic import Dim, Spelling, Truth, Values
+from .table import Refused, each_once
 
 OPSET = 20
 # The output that tells whether all checks inside hold.
@@ -90,17 +91,6 @@ def write(model: Any, path: Path) -> None:
     onnx.checker.check_model(str(path), full_check=True)
 
 
-def missing(routines: Sequence[Routine], engine: Any) -> list[Diagnostic]:
-    """All primitives that a program's functions use and an engine lacks, each place."""
-    found: list[Diagnostic] = []
-    for routine in routines:
-        for step in (*every(Block(routine.entry)), *every(routine.body)):
-            if isinstance(step, Compute) and not engine.has(step.row.name):
-                message = f"the engine {engine.name} has no @{step.row.name}"
-                found.append(error(codes.E253, message, step.span))
-    return found
-
-
 def export(
     program: core.Program,
     function: core.Function,
@@ -120,15 +110,13 @@ def export(
         )
     tracing = ControlTracing(routines, code.namespace, told=checks == "output")
     tracing.engine.guarded = guarded
-    used = [routines[name] for name in _reached(routines, function.name)]
-    wrong = missing(used, tracing.engine)
-    if wrong:
-        raise RxError(*wrong)
     try:
         work = _Export(tracing, routines[function.name], function, opset, weights or {})
         model = work.model()
+    except Refused as problem:
+        raise RxError(error(codes.E253, f"ONNX has no {problem}", function.span)) from None
     except Untraced as problem:
-        raise RxError(error(codes.E253, str(problem), problem.span)) from None
+        raise RxError(*each_once(tracing.wrong), error(codes.E253, str(problem), problem.span)) from None
     notes = [] if tracing.told else [_left(step.span, checks) for step in tracing.left]
     if notes and checks != "drop":
         raise RxError(*notes)
@@ -142,17 +130,6 @@ def _left(span: Span, checks: str) -> Diagnostic:
     if checks == "drop":
         return warning(codes.W314, "the exported model does not make this check", span)
     return error(codes.E253, "this check is left for the run, and a model has no place for it", span)
-
-
-def _reached(routines: dict[str, Routine], start: str) -> list[str]:
-    found, pending = {start: None}, [start]
-    while pending:
-        for step in every(routines[pending.pop()].body):
-            callee = getattr(step, "callee", None)
-            if callee in routines and callee not in found:
-                found[callee] = None
-                pending.append(callee)
-    return list(found)
 
 
 class _Export:
@@ -175,6 +152,8 @@ class _Export:
     def model(self) -> Any:
         state = self._entered()
         result = self.tracing.followed(self.function.span, self.routine, state)
+        if self.tracing.wrong:
+            raise RxError(*each_once(self.tracing.wrong))
         self.results = _layout(result)
         outputs = [self._output(f"result_{i}", part) for i, part in enumerate(leaves(result))]
         if self.tracing.told:
@@ -185,8 +164,17 @@ class _Export:
         model = helper.make_model(graph, opset_imports=opsets, producer_name="rx", ir_version=10)
         helper.set_model_props(model, {KEY: json.dumps(self.contract(), indent=1, ensure_ascii=False)})
         if not is_large(model):
-            onnx.checker.check_model(model, full_check=True)
+            self._check(model)
         return model
+
+    def _check(self, model: Any) -> None:
+        """ONNX's own check; what it refuses is told at the line of the node that it names."""
+        try:
+            onnx.checker.check_model(model, full_check=True)
+        except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as problem:
+            text = str(problem)
+            place = next((p for n, p in self.graph.places.items() if n in text), self.function.span)
+            raise Untraced(f"ONNX does not take this: {text.strip().splitlines()[0]}", place) from None
 
     # Inputs
 
@@ -366,4 +354,4 @@ def _rank(function: core.Function, name: str) -> int | None:
     return None
 
 
-__all__ = ["OK", "Exported", "export", "missing", "write"]
+__all__ = ["OK", "Exported", "export", "write"]

@@ -17,8 +17,7 @@ from .table import Refused
 
 _TYPES = {
     "bool": TensorProto.BOOL, "float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16,
-    "float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "complex64": TensorProto.COMPLEX64,
-    "complex128": TensorProto.COMPLEX128, "string": TensorProto.STRING, "int8": TensorProto.INT8,
+    "float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "string": TensorProto.STRING, "int8": TensorProto.INT8,
     "int16": TensorProto.INT16, "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8,
     "uint16": TensorProto.UINT16, "uint32": TensorProto.UINT32, "uint64": TensorProto.UINT64,
 }  # fmt: skip

@@ -11,8 +11,7 @@ import numpy as np
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
 from .onnx_graph import Graph, elem_type, literal
-from .symbolic import Dim
-from .table import Refused, Unsupported
+from .table import Refused
 
 Array = Any
 
@@ -37,12 +36,34 @@ class Emit:
         return x.value if hasattr(x, "value") else self.graph.constant(literal(x, dtype))
 
     def pair(self, x: Array, y: Array) -> tuple[str, str]:
-        dtype = next((a.dtype for a in (x, y) if hasattr(a, "value")), self.out.dtype)
-        assert isinstance(dtype, DType)
+        dtype = self.operand(x, y)
         return self.of(x, dtype), self.of(y, dtype)
+
+    def operand(self, x: Array, y: Array) -> DType:
+        """The dtype of two operands, of which literal numbers take that of the other."""
+        alone = DTYPES["float64" if isinstance(x, float) or isinstance(y, float) else "int64"]
+        found = next((a.dtype for a in (x, y) if hasattr(a, "value")), alone)
+        assert isinstance(found, DType)
+        return found
 
     def cast(self, name: str, before: DType, after: DType) -> str:
         return name if before == after else self.node("Cast", name, to=elem_type(after))
+
+    def over(
+        self, op: str, dtype: DType, *inputs: str, first: int = 0, last: int = 3, outputs: int = 1, **attributes: Any
+    ) -> Any:
+        """A node whose operands from the `first` to before the `last`, and whose first result, have a dtype; of one that
+        onnxruntime's operator lacks it is made over int64, which wraps around as that does."""
+        if dtype.name not in _LACKING.get(op, ""):
+            return self.node(op, *inputs, outputs=outputs, **attributes)
+        wide = DTYPES["int64"]
+        given = (self.cast(n, dtype, wide) if first <= i < last and n else n for i, n in enumerate(inputs))
+        made = self.node(op, *given, outputs=outputs, **attributes)
+        if op in _PLACES:
+            return made
+        if outputs == 1:
+            return self.cast(made, wide, dtype)
+        return self.cast(made[0], wide, dtype), *made[1:]
 
     def ints(self, values: Sequence[int]) -> str:
         return self.graph.ints(values)
@@ -72,6 +93,17 @@ _BINARY = {
     "greater_equal": "GreaterOrEqual", "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor",
     "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor",
 }  # fmt: skip
+# The integers that an operator of onnxruntime's does not take on the CPU, and those that give positions.
+_SMALL = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
+_LACKING = {
+    **dict.fromkeys(("Einsum", "CumSum", "Trilu"), _SMALL), "MatMul": _SMALL,
+    **dict.fromkeys(("ReduceMax", "ReduceMin"), ("int16", "uint16", "uint32")),
+    **dict.fromkeys(("ArgMax", "ArgMin", "TopK"), ("bool", "int16", "uint16", "uint32")),
+    **dict.fromkeys(("Max", "Min", "Pad"), ("int16", "uint16")), "Where": ("int16", "uint16", "uint64"),
+}  # fmt: skip
+_PLACES = ("ArgMax", "ArgMin")
+# The operators that onnxruntime has for float32 alone.
+_FLOAT32 = ("Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Softplus", "Softsign")
 _TRUTHS = {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"}
 _ROUNDING = {"floor": "Floor", "ceil": "Ceil", "round": "Round"}
 
@@ -80,6 +112,8 @@ def _unary(op: str) -> Emitter:
     def run(e: Emit, x: Array) -> str:
         if op == "BitwiseNot" and x.dtype.kind == "bool":
             return e.node("Not", x.value)  # type: ignore[no-any-return]
+        if op in _FLOAT32 and x.dtype.name == "float64":
+            raise Refused("tensors of float64")
         return e.node(op, x.value)  # type: ignore[no-any-return]
 
     return run
@@ -88,10 +122,10 @@ def _unary(op: str) -> Emitter:
 def _binary(op: str, truths: str | None) -> Emitter:
     def run(e: Emit, x: Array, y: Array) -> str:
         a, b = e.pair(x, y)
-        dtype = x.dtype if hasattr(x, "value") else y.dtype
+        dtype = e.operand(x, y)
         if dtype.kind == "bool" and op in ("Less", "LessOrEqual", "Greater", "GreaterOrEqual"):
             a, b = (e.cast(n, dtype, DTYPES["int32"]) for n in (a, b))
-        return e.node(truths if truths and dtype.kind == "bool" else op, a, b)  # type: ignore[no-any-return]
+        return e.over(truths if truths and dtype.kind == "bool" else op, dtype, a, b)  # type: ignore[no-any-return]
 
     return run
 
@@ -116,6 +150,8 @@ def identity(e: Emit, x: Array) -> str:
 
 @kernel("relu")
 def relu(e: Emit, x: Array) -> str:
+    if x.dtype.kind == "int":
+        raise Refused(f"tensors of {x.dtype}")
     return e.node("Relu", x.value) if x.dtype.kind != "uint" else x.value  # type: ignore[no-any-return]
 
 
@@ -140,13 +176,28 @@ KERNELS.update({"isnan": _is("IsNaN"), "isinf": _is("IsInf")})
 
 @kernel("floor_divide")
 def floor_divide(e: Emit, x: Array, y: Array) -> str:
+    """Of integers by 0 it is 0. By 0 and by -1, where the process would end, it is a product."""
     a, b = e.pair(x, y)
     assert isinstance(e.out.dtype, DType)
     if e.out.dtype.kind == "float":
         return e.node("Floor", e.node("Div", a, b))  # type: ignore[no-any-return]
-    if e.out.dtype.kind == "uint":
-        return e.node("Div", a, b)  # type: ignore[no-any-return]
-    return e.node("Div", e.node("Sub", a, e.node("Mod", a, b)), b)  # type: ignore[no-any-return]
+    divisor, factor = _divisor(e, y, b)
+    made = e.node("Div", a, divisor)  # towards 0, from which it is one further where the remainders differ
+    apart = e.node("Not", e.node("Equal", e.node("Mod", a, divisor), e.node("Sub", a, e.node("Mul", made, divisor))))
+    made = e.node("Sub", made, e.cast(apart, DTYPES["bool"], e.out.dtype))
+    return made if factor is None else e.node("Mul", made, factor)  # type: ignore[no-any-return]
+
+
+def _divisor(e: Emit, y: Array, b: str) -> tuple[str, str | None]:
+    """A divisor of integers in which 1 stands for 0 and -1, and what the quotient is multiplied by."""
+    if isinstance(y, int) and y not in (0, -1):
+        return b, None
+    assert isinstance(e.out.dtype, DType)
+    zero, one = (e.graph.constant(literal(n, e.out.dtype)) for n in (0, 1))
+    unsafe = e.node("Equal", b, zero)
+    if e.out.dtype.kind == "int":
+        unsafe = e.node("Or", unsafe, e.node("Equal", b, e.graph.constant(literal(-1, e.out.dtype))))
+    return e.over("Where", e.out.dtype, unsafe, one, b, first=1), e.over("Where", e.out.dtype, unsafe, b, one, first=1)
 
 
 @kernel("remainder")
@@ -154,7 +205,7 @@ def remainder(e: Emit, x: Array, y: Array) -> str:
     a, b = e.pair(x, y)
     assert isinstance(e.out.dtype, DType)
     if e.out.dtype.kind != "float":
-        return e.node("Mod", a, b)  # type: ignore[no-any-return]
+        return e.node("Mod", a, _divisor(e, y, b)[0])  # type: ignore[no-any-return]
     rest = e.node("Mod", a, b, fmod=1)  # which has the sign of x
     zero = e.graph.constant(literal(0.0, e.out.dtype))
     other = e.node("Less", e.node("Mul", e.node("Sign", rest), e.node("Sign", b)), zero)
@@ -165,18 +216,31 @@ def remainder(e: Emit, x: Array, y: Array) -> str:
 def pow_(e: Emit, x: Array, y: Array) -> str:
     a, b = e.pair(x, y)
     assert isinstance(e.out.dtype, DType)
-    if e.out.dtype.kind not in ("float", "complex"):
-        raise Refused("powers of integers, whose exponents it does not check")
-    return e.node("Pow", a, b)  # type: ignore[no-any-return]
+    if e.out.dtype.kind == "float":
+        return e.node("Pow", a, b)  # type: ignore[no-any-return]
+    if type(y) is not int or not 0 <= y < 64:
+        raise Refused("powers of integers whose exponents are data")
+    made: str | None = None
+    for digit in bin(y)[2:]:
+        made = None if made is None else e.node("Mul", made, made)
+        if digit == "1":
+            made = a if made is None else e.node("Mul", made, a)
+    return made or e.node("Expand", e.graph.constant(literal(1, e.out.dtype)), e.graph.sizes(e.out.shape))
 
 
 @kernel("where")
 def where(e: Emit, condition: Array, x: Array, y: Array) -> str:
-    return e.node("Where", e.of(condition, DTYPES["bool"]), *e.pair(x, y))  # type: ignore[no-any-return]
+    chosen, pair = e.of(condition, DTYPES["bool"]), e.pair(x, y)
+    assert isinstance(e.out.dtype, DType)
+    if e.out.dtype.kind == "bool":
+        return e.node("Or", e.node("And", chosen, pair[0]), e.node("And", e.node("Not", chosen), pair[1]))  # type: ignore[no-any-return]
+    return e.over("Where", e.out.dtype, chosen, *pair, first=1)  # type: ignore[no-any-return]
 
 
 @kernel("gelu")
 def gelu(e: Emit, x: Array, approximate: str) -> str:
+    if x.dtype.name == "float64":
+        raise Refused("tensors of float64")
     return e.node("Gelu", x.value, approximate=approximate)  # type: ignore[no-any-return]
 
 
@@ -188,14 +252,48 @@ def _reduction(op: str) -> Emitter:
         source = e.cast(x.value, x.dtype, dtype or x.dtype)
         if axis == ():
             return source
-        axes = [] if axis is None else [e.ints([int(a) for a in axis])]
-        return e.node(op, source, *axes, keepdims=int(keepdims))  # type: ignore[no-any-return]
+        return e.over(op, dtype or x.dtype, source, *_axes(e, axis), last=1, keepdims=int(keepdims))  # type: ignore[no-any-return]
 
     return run
 
 
-KERNELS.update({"sum": _reduction("ReduceSum"), "prod": _reduction("ReduceProd"), "max": _reduction("ReduceMax")})
-KERNELS["min"] = _reduction("ReduceMin")
+def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: Any) -> str:
+    """A sum. onnxruntime adds integers up in float64: in parts of 22 bits, which are exact there."""
+    source = e.cast(x.value, x.dtype, dtype)
+    if dtype.kind not in ("int", "uint"):
+        return e.node("ReduceSum", source, *axes, **attributes)  # type: ignore[no-any-return]
+    rest, made, factor = e.cast(source, dtype, DTYPES["int64"]), None, 1
+    for _ in range(1 if x.dtype.bits <= 16 and x.dtype.kind != "float" else 3):
+        part, by = rest, e.graph.constant(np.array(2**22, np.int64))
+        if factor < 2**44 and x.dtype.bits > 16:
+            part = e.node("Mod", rest, by)
+            rest = e.node("Div", e.node("Sub", rest, part), by)
+        added = e.node("ReduceSum", part, *axes, **attributes)
+        added = added if made is None else e.node("Mul", added, e.graph.constant(np.array(factor, np.int64)))
+        made, factor = added if made is None else e.node("Add", made, added), factor * 2**22
+    assert made is not None
+    return e.cast(made, DTYPES["int64"], dtype)
+
+
+@kernel("sum")
+def sum_(e: Emit, x: Array, axis: Any, keepdims: bool, dtype: DType | None) -> str:
+    if axis == ():
+        return e.cast(x.value, x.dtype, dtype or x.dtype)
+    return total(e, x, dtype or x.dtype, *_axes(e, axis), keepdims=int(keepdims))
+
+
+@kernel("prod")
+def prod_(e: Emit, x: Array, axis: Any, keepdims: bool, dtype: DType | None) -> str:
+    if (dtype or x.dtype).kind in ("int", "uint") and axis != ():
+        raise Refused("products of integers, which onnxruntime makes in float64")
+    return _reduction("ReduceProd")(e, x, axis, keepdims, dtype)  # type: ignore[no-any-return]
+
+
+def _axes(e: Emit, axis: Any) -> list[str]:
+    return [] if axis is None else [e.ints([int(a) for a in axis])]
+
+
+KERNELS.update({"max": _reduction("ReduceMax"), "min": _reduction("ReduceMin")})
 
 
 @kernel("mean")
@@ -206,7 +304,7 @@ def mean(e: Emit, x: Array, axis: Any, keepdims: bool) -> str:
     if all(isinstance(n, int) and n for n in sizes):
         return _reduction("ReduceMean")(e, x, axis, keepdims)  # type: ignore[no-any-return]
     count = e.cast(e.graph.scalar(prod(sizes)), DTYPES["int64"], x.dtype)
-    return e.node("Div", _reduction("ReduceSum")(e, x, axis, keepdims), count)  # type: ignore[no-any-return]
+    return e.node("Div", sum_(e, x, axis, keepdims, None), count)  # type: ignore[no-any-return]
 
 
 @kernel("softmax")
@@ -223,9 +321,9 @@ def _argument(op: str) -> Emitter:
     def run(e: Emit, x: Array, axis: int | None, keepdims: bool) -> str:
         if axis is None:
             flat = e.node("Reshape", x.value, e.ints([-1]))
-            made = e.node(op, flat, axis=0, keepdims=0)
+            made = e.over(op, x.dtype, flat, axis=0, keepdims=0)
             return e.node("Reshape", made, e.graph.sizes(e.out.shape)) if keepdims else made  # type: ignore[no-any-return]
-        return e.node(op, x.value, axis=axis, keepdims=int(keepdims))  # type: ignore[no-any-return]
+        return e.over(op, x.dtype, x.value, axis=axis, keepdims=int(keepdims))  # type: ignore[no-any-return]
 
     return run
 
@@ -238,10 +336,11 @@ def cumulative_sum(
     e: Emit, x: Array, axis: int | None, dtype: DType | None, include_initial: bool, exclusive: bool, reverse: bool
 ) -> str:
     if include_initial:
-        raise Refused("cumulative sums with an initial 0")
+        raise Refused("these arguments")
     source = e.cast(x.value, x.dtype, dtype or x.dtype)
     place = e.graph.constant(np.array(axis or 0, np.int64))
-    return e.node("CumSum", source, place, exclusive=int(exclusive), reverse=int(reverse))  # type: ignore[no-any-return]
+    flags = {"exclusive": int(exclusive), "reverse": int(reverse)}
+    return e.over("CumSum", dtype or x.dtype, source, place, last=1, **flags)  # type: ignore[no-any-return]
 
 
 # Made anew
@@ -349,18 +448,21 @@ def split(e: Emit, x: Array, sections: Any, sizes: Any, indices: Any, axis: int,
 @kernel("pad")
 def pad(e: Emit, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> str:
     if mode not in ("constant", "edge", "reflect"):
-        raise Refused(f"@pad with mode '{mode}'")
+        raise Refused("these arguments")
     places = list(range(len(pads))) if axes is None else [int(a) for a in axes]
     if not places:
         return x.value  # type: ignore[no-any-return]
     flat = e.graph.sizes([low for low, _ in pads] + [high for _, high in pads])
     rest = [e.of(0 if value is None else value, x.dtype)] if mode == "constant" else [""]
-    return e.node("Pad", x.value, flat, *rest, e.ints(places), mode=mode)  # type: ignore[no-any-return]
+    if x.dtype.name in _LACKING["Pad"]:
+        wide = DTYPES["int64"]
+        rest = [name and e.cast(name, x.dtype, wide) for name in rest]
+    return e.over("Pad", x.dtype, x.value, flat, *rest, e.ints(places), last=1, mode=mode)  # type: ignore[no-any-return]
 
 
 def _trilu(upper: int) -> Emitter:
     def run(e: Emit, x: Array, k: Any) -> str:
-        return e.node("Trilu", x.value, e.graph.scalar(k), upper=upper)  # type: ignore[no-any-return]
+        return e.over("Trilu", x.dtype, x.value, e.graph.scalar(k), last=1, upper=upper)  # type: ignore[no-any-return]
 
     return run
 
@@ -373,27 +475,9 @@ KERNELS.update({"tril": _trilu(0), "triu": _trilu(1)})
 
 @kernel("matmul")
 def matmul(e: Emit, x: Array, y: Array) -> str:
-    return e.node("MatMul", x.value, y.value)  # type: ignore[no-any-return]
+    return e.over("MatMul", x.dtype, x.value, y.value)  # type: ignore[no-any-return]
 
 
 @kernel("einsum")
 def einsum(e: Emit, equation: str, xs: Any) -> str:
-    return e.node("Einsum", *(x.value for x in xs), equation=equation)  # type: ignore[no-any-return]
-
-
-@kernel("layer_norm")
-def layer_norm(e: Emit, x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> str:
-    if any(isinstance(n, Dim) or n == 0 for n in x.shape[axis:]):  # it refuses rows of nothing
-        raise Unsupported("the engine does not take these arguments")
-    given = [x.value, scale.value, *([] if bias is None else [bias.value])]
-    return e.node("LayerNormalization", *given, axis=axis, epsilon=epsilon)  # type: ignore[no-any-return]
-
-
-@kernel("batch_normalization")
-def batch_normalization(
-    e: Emit, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, layout: str
-) -> str:
-    if layout != "channels_first":
-        raise Refused("@batch_normalization with the channels last")
-    names = (a.value for a in (x, scale, bias, mean, variance))
-    return e.node("BatchNormalization", *names, epsilon=epsilon)  # type: ignore[no-any-return]
+    return e.over("Einsum", xs[0].dtype, *(x.value for x in xs), last=len(xs), equation=equation)  # type: ignore[no-any-return]

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...lang.dtypes import DTYPES
-from .onnx_kernels import FAR, Array, Emit, kernel
+from .onnx_kernels import FAR, Array, Emit, kernel, total
 from .symbolic import Dim
-from .table import Refused
 
 # By position
 
@@ -57,9 +56,7 @@ def gather_nd(e: Emit, x: Array, indices: Array, batch_dims: int) -> str:
 
 @kernel("scatter_nd")
 def scatter_nd(e: Emit, x: Array, indices: Array, updates: Array, reduction: str) -> str:
-    if reduction != "none":
-        raise Refused("@scatter_nd with a reduction")
-    return e.node("ScatterND", x.value, _int64(e, indices), updates.value)  # type: ignore[no-any-return]
+    return e.node("ScatterND", x.value, _int64(e, indices), updates.value, reduction=reduction)  # type: ignore[no-any-return]
 
 
 @kernel("put")
@@ -82,7 +79,8 @@ def filter_(e: Emit, x: Array, mask: Array) -> str:
 
 @kernel("topk")
 def topk(e: Emit, x: Array, k: Any, axis: int, largest: bool) -> Any:
-    return e.node("TopK", x.value, e.graph.size(k), outputs=2, axis=axis, largest=int(largest), sorted=1)
+    given = x.value, e.graph.size(k)
+    return e.over("TopK", x.dtype, *given, last=1, outputs=2, axis=axis, largest=int(largest), sorted=1)
 
 
 @kernel("size")
@@ -92,7 +90,7 @@ def size(e: Emit, x: Array) -> str:
 
 @kernel("nonzero")
 def nonzero(e: Emit, x: Array) -> Any:
-    found = e.node("NonZero", x.value)
+    found = e.node("NonZero", e.cast(x.value, x.dtype, DTYPES["bool"]))
     rows = (e.node("Slice", found, e.ints([i]), e.ints([i + 1]), e.ints([0])) for i in range(len(e.outs)))
     return tuple(e.node("Squeeze", row, e.ints([0])) for row in rows)
 
@@ -142,5 +140,5 @@ def sum_to(e: Emit, x: Array, shape: Any) -> str:
     one, have, want = e.ints([1]), e.graph.sizes(x.shape), e.graph.sizes((*(1,) * leading, *e.out.shape))
     gone = e.node("And", e.node("Equal", want, one), e.node("Not", e.node("Equal", have, one)))
     axes = e.node("Compress", e.ints(range(len(x.shape))), gone, axis=0)
-    made = e.node("ReduceSum", x.value, axes, keepdims=1, noop_with_empty_axes=1)
+    made = total(e, x, x.dtype, axes, keepdims=1, noop_with_empty_axes=1)
     return e.node("Reshape", made, e.graph.sizes(e.out.shape), allowzero=1)  # type: ignore[no-any-return]

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any, assert_never
 
 import numpy as np
+from onnx import helper
 
-from ...lang import core
+from ...lang import codes, core
+from ...lang.diagnostics import Diagnostic, error
 from ...lang.dtypes import DTYPES, DType
 from ...lang.source import Span
 from ...ops import registry as rows
@@ -33,16 +35,27 @@ from ..steps import (
     asks,
 )
 from . import onnx_positions, onnx_windows  # noqa: F401 - they add kernels
-from .onnx_graph import Graph
-from .onnx_kernels import KERNELS, Emit
+from .onnx_graph import Graph, elem_type
+from .onnx_kernels import FAR, KERNELS, Emit
 from .symbolic import Dim, Dims, SymbolicCtx, Truth, both, compared, negated
-from .table import Engine, Refused, composition, compositions
+from .table import Engine, Refused, Turn
 
 
 class Traced(TensorInfo[Any]):
     """A tensor of the model, with its value's name."""
 
     value: str = ""
+
+
+def value_info(name: str, value: Any) -> Any:
+    """A value of a graph in the graph, of which only sizes that are numbers are declared."""
+    dtype, shape = (value.dtype, value.shape) if isinstance(value, Traced) else (_dtype(value), ())
+    assert isinstance(dtype, DType)
+    return helper.make_tensor_value_info(name, elem_type(dtype), [d if isinstance(d, int) else None for d in shape])
+
+
+def _dtype(value: Any) -> DType:
+    return DTYPES["bool" if isinstance(value, bool | Truth) else "int64"]
 
 
 class Untraced(Exception):
@@ -104,17 +117,46 @@ class OnnxEngine(Engine):
 
     def _written(self, row: Primitive, *args: Any) -> Any:
         """A call as nodes; its results have the shapes that the row's rule gives."""
-        infos = predicted(row, args)
-        outs = infos if isinstance(infos, tuple) else (infos,)
         try:
-            made = KERNELS[row.name](Emit(self.graph, outs, guarded=self.guarded), *args)
-        except NotImplementedError:  # ONNX's own operator does not do this
-            if row.name not in compositions():
+            infos = predicted(row, args)
+        except Refused:
+            if row.name not in ("max", "min"):
                 raise
-            return composition(compositions()[row.name].function, self.ops, *args)
+            infos = predicted(_row("sum"), (*args, None))  # compositions ask for the greatest of nothing
+        outs = infos if isinstance(infos, tuple) else (infos,)
+        made = KERNELS[row.name](Emit(self.graph, outs, guarded=self.guarded), *args)
         names = made if isinstance(made, tuple | list) else (made,)
         found = tuple(self.traced(out, name) for out, name in zip(outs, names, strict=True))
         return found if isinstance(infos, tuple) else found[0]
+
+    @property
+    def sizes(self) -> SymbolicCtx:
+        return SymbolicCtx()
+
+    def scan(self, turn: Turn, firsts: Sequence[Any], rows: Sequence[Any], reverse: bool) -> tuple[Sequence[Any], Any]:
+        """A Loop over the first axis of rows, in order or backwards."""
+        outer, count, ops = self.graph, rows[0].shape[0], self.ops
+        graph = self.graph = outer.inner()
+        try:
+            index, going = graph.names.new("turn"), graph.names.new("goes_on")
+            states = [Traced(s.shape, s.dtype, None, value=graph.names.new("state")) for s in firsts]
+            place: Any = Traced((), DTYPES["int64"], None, value=index)
+            place = ops.subtract(ops.size_to_tensor(count - 1), place) if reverse else place
+            made = turn(states, [ops.take(x, place, 0) for x in rows])
+            ends = [(graph.ended(going), True), *((graph.ended(m.value), s) for m, s in zip(made, states, strict=True))]
+            ends.append((graph.ended(made[0].value), states[0]))
+            inputs = [value_info(index, 0), value_info(going, True), *(value_info(s.value, s) for s in states)]
+            body = graph.proto(index, inputs, [value_info(n, v) for n, v in ends])
+        finally:
+            self.graph = outer
+        given = (outer.scalar(count), outer.truth(True), *(s.value for s in firsts))
+        *lasts, stacked = outer.add("Loop", given, len(firsts) + 1, {"body": body})
+        shape = (count, *firsts[0].shape)
+        stacked = outer.node("Reshape", stacked, outer.sizes(shape), allowzero=1)
+        if reverse:
+            stacked = outer.node("Slice", stacked, *(outer.ints([n]) for n in (-1, -FAR, 0, -1)))
+        known = [Traced(s.shape, s.dtype, None, value=n) for s, n in zip(firsts, lasts, strict=True)]
+        return known, Traced(shape, firsts[0].dtype, None, value=stacked)
 
     def traced(self, info: TensorInfo[Any], name: str) -> Traced:
         """A value with what is known of it; a size that the data decides is its own."""
@@ -137,7 +179,7 @@ def predicted(row: Primitive, args: Sequence[Any]) -> Any:
     try:
         return partial_sizes.primitive(row, args, SymbolicCtx())[0]
     except Violation as problem:
-        raise Refused(f"@{row.name}: {problem}") from None
+        raise Refused(f"call where {problem}") from None
     except Open:
         raise Refused(f"@{row.name} where the rank of its result is known only at a call") from None
 
@@ -145,8 +187,8 @@ def predicted(row: Primitive, args: Sequence[Any]) -> Any:
 class Tracing(Follower[Scope, Any]):
     """One function of a program to nodes. `space` has the tensors that are there before anything runs. `left` are the checks
     that only a call can decide; where they are `told`, `oks` has what they give in the graph that is being written. What is
-    asked of the inputs' sizes alone, whatever happens, is in `asked`; `inputs` are the inputs that are tensors (`dim`) and
-    Sizes (`item`)."""
+    asked of the inputs' sizes alone, whatever happens, is in `asked`; what ONNX has no way for is in `wrong`. `inputs` are the
+    inputs that are tensors (`dim`) and Sizes (`item`)."""
 
     def __init__(self, routines: Mapping[str, Routine], space: Mapping[str, Any], *, told: bool = False) -> None:
         self.routines = routines
@@ -156,6 +198,7 @@ class Tracing(Follower[Scope, Any]):
         self.engine = OnnxEngine(Graph(self.dims))
         self.left: list[Step] = []
         self.asked: list[tuple[Truth, Span]] = []
+        self.wrong: list[Diagnostic] = []
         self.oks: list[str] = []
         self.inputs: set[tuple[str, str]] = set()
         self._consts: dict[str, Any] = {}
@@ -191,9 +234,6 @@ class Tracing(Follower[Scope, Any]):
             super().step(step, state)
         except Refused as problem:
             raise Untraced(f"ONNX has no {problem}", step.span) from None
-        except NotImplementedError:
-            name = step.row.name if isinstance(step, Compute) else ""
-            raise Untraced(f"the engine onnxruntime has no @{name} with these arguments", step.span) from None
         except Open:
             raise Untraced("this depends on sizes in a way that ONNX has no nodes for", step.span) from None
 
@@ -216,9 +256,20 @@ class Tracing(Follower[Scope, Any]):
         args = _alike(step.row, args)
         if step.guard:
             self._guarded(step, args)
-        if not self.engine.has(step.row.name):
-            raise Untraced(f"the engine onnxruntime has no @{step.row.name}", step.span)
-        return self._refined(self.engine.kernel(step.row.name)(*args), step, state)
+        return self._refined(self._computed(step, args), step, state)
+
+    def _computed(self, step: Compute, args: Sequence[Any]) -> Any:
+        """What a step gives; where ONNX has no way for it, that is kept, and what it would give goes on."""
+        name, why = step.row.name, ""
+        if self.engine.has(name):
+            try:
+                return self.engine.kernel(name)(*args)
+            except Refused as problem:
+                why = f" for this call: it takes no {problem}"
+        self.wrong.append(error(codes.E253, f"the engine onnxruntime has no @{name}{why}", step.span))
+        infos = predicted(step.row, args)
+        found = tuple(self.engine.traced(out, "") for out in (infos if isinstance(infos, tuple) else (infos,)))
+        return found if isinstance(infos, tuple) else found[0]
 
     def _refined(self, made: Any, step: Compute, state: Scope) -> Any:
         """A result with the sizes that checking knows to be numbers."""
@@ -396,4 +447,4 @@ def _alike(row: Primitive, args: list[Any]) -> list[Any]:
     return [float(a) if p.kind == "tensor" and type(a) is int else a for p, a in pairs_]
 
 
-__all__ = ["Function", "Scope", "Traced", "Tracing", "Untraced", "leaves", "rebuilt"]
+__all__ = ["Function", "Scope", "Traced", "Tracing", "Untraced", "leaves", "rebuilt", "value_info"]

@@ -1,4 +1,4 @@
-"""Kernels of convolution and pooling that write nodes of ONNX."""
+"""Kernels of layers, convolution and pooling that write nodes of ONNX."""
 
 from __future__ import annotations
 
@@ -12,6 +12,44 @@ from .onnx_graph import elem_type, literal
 from .onnx_kernels import Array, Emit, Emitter, kernel
 from .symbolic import Dim, Truth, both, compared
 from .table import Refused
+
+# Layers
+
+
+@kernel("linear")
+def linear(e: Emit, x: Array, weight: Array, bias: Array | None) -> str:
+    """Over rows one below the other, to which the bias is added in place."""
+    if bias is None or x.dtype.name != "float32" or len(x.shape) < 2:
+        raise Refused("such operands")
+    is_flat = len(x.shape) == 2
+    rows = (
+        x.value
+        if is_flat
+        else e.node("Reshape", x.value, e.graph.sizes((prod(x.shape[:-1]), x.shape[-1])), allowzero=1)
+    )
+    made = e.node("Gemm", rows, weight.value, bias.value, transB=1)
+    return made if is_flat else e.node("Reshape", made, e.graph.sizes(e.out.shape), allowzero=1)  # type: ignore[no-any-return]
+
+
+@kernel("layer_norm")
+def layer_norm(e: Emit, x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> str:
+    if any(isinstance(n, Dim) or n == 0 for n in x.shape[axis:]):  # it refuses rows of nothing
+        raise Refused("these arguments")
+    given = [x.value, scale.value, *([] if bias is None else [bias.value])]
+    return e.node("LayerNormalization", *given, axis=axis, epsilon=epsilon)  # type: ignore[no-any-return]
+
+
+@kernel("batch_normalization")
+def batch_normalization(
+    e: Emit, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, layout: str
+) -> str:
+    if layout != "channels_first":
+        raise Refused("these arguments")
+    names = (a.value for a in (x, scale, bias, mean, variance))
+    return e.node("BatchNormalization", *names, epsilon=epsilon)  # type: ignore[no-any-return]
+
+
+# Windows
 
 
 def _numbers(values: Any, what: str) -> list[int]:
@@ -50,6 +88,8 @@ def conv(
     groups: Any, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
+    if x.dtype.name not in ("float32", "float64") or x.dtype.bits == 64 and len(x.shape) > 4:
+        raise Refused(f"tensors of {x.dtype}")
     window = _window(strides, pads, auto_pad, dilations, len(x.shape) - 2)
     given = [x.value, weight.value, *([] if bias is None else [bias.value])]
     return e.node("Conv", *given, group=_numbers([groups], "groups")[0], **window)  # type: ignore[no-any-return]
@@ -60,8 +100,8 @@ def conv_transpose(
     output_shape: Any, dilations: Any, groups: Any, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
-    if output_shape is not None or auto_pad != "notset":
-        raise Refused("@conv_transpose with an `output_shape` or `auto_pad`")
+    if output_shape is not None or auto_pad != "notset" or x.dtype.kind != "float":
+        raise Refused(f"`output_shape`, `auto_pad` or tensors of {x.dtype}")
     count = len(x.shape) - 2
     window = _window(strides, pads, auto_pad, dilations, count)
     given = [x.value, weight.value, *([] if bias is None else [bias.value])]
@@ -79,9 +119,9 @@ def max_pool(
     sizes = _spread(kernel_shape, count, 1)
     window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
     if x.dtype.name not in ("float32", "float64", "int8", "uint8"):
-        raise Refused(f"@max_pool of {x.dtype}")
+        raise Refused(f"tensors of {x.dtype}")
     if ceil_mode:
-        raise Refused("@max_pool with `ceil_mode`")
+        raise Refused("`ceil_mode`")
     return e.node("MaxPool", x.value, kernel_shape=sizes, **window)  # type: ignore[no-any-return]
 
 
@@ -93,8 +133,8 @@ def average_pool(
     count = len(x.shape) - 2
     sizes = _spread(kernel_shape, count, 1)
     window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
-    if ceil_mode:
-        raise Refused("@average_pool with `ceil_mode`")
+    if ceil_mode or x.dtype.name != "float32":
+        raise Refused(f"`ceil_mode` or tensors of {x.dtype}")
     include = int(count_include_pad)
     return e.node("AveragePool", x.value, kernel_shape=sizes, count_include_pad=include, **window)  # type: ignore[no-any-return]
 

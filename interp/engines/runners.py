@@ -16,6 +16,7 @@ from ...lang.source import NOWHERE, Span
 from ..arguments import convert
 from ..names import mangle
 from ..shape_error import ShapeError
+from .table import each_once
 
 if TYPE_CHECKING:
     from ..run import Machine
@@ -55,9 +56,9 @@ class Runner(ABC):
             try:
                 self.ready(name)
             except RxError as problem:
-                wrong += [d for d in problem.diagnostics if d not in wrong]
+                wrong += problem.diagnostics
         if wrong:
-            raise RxError(*wrong)
+            raise RxError(*each_once(wrong))
 
     @abstractmethod
     def ready(self, name: str) -> None: ...

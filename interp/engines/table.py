@@ -7,26 +7,31 @@ of other primitives is written once, for all engines (`@composed`), and an engin
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from ...lang.diagnostics import Diagnostic
 from ...lang.dtypes import DTYPES, DType
 from ...ops import registry as rows
 from ..dispatch import complete
 from ..kernels.registry import BadValue
+from ..kernels.windows import GROUND
 
 Kernel = Callable[..., Any]
+# Of states, and of the rows that a turn reads, the next states.
+Turn = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
-class Refused(Exception):
-    """What an engine has no way for, though it has the kernel; the message completes "the engine ... has no "."""
+class Refused(BadValue, NotImplementedError):
+    """What an engine's kernel has no way for; the message completes "the engine ... has no "."""
 
 
-class Unsupported(BadValue, NotImplementedError):
-    """Arguments that an engine's kernel does not take."""
+def each_once(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """What stands in the way, each at its place once; nodes that differ in their places alone are equal."""
+    return list({(d.message, d.span): d for d in found}.values())
 
 
 class Composition(NamedTuple):
@@ -36,8 +41,17 @@ class Composition(NamedTuple):
     uses: frozenset[str]
 
 
-_COMPOSED: dict[str, FunctionType] = {}
-_FILES = ("composed", "composed_arrays", "composed_layers")
+_COMPOSED: dict[str, Kernel] = {}
+_PACKAGE = __name__.rpartition(".")[0] + ".composed"
+_FILES = (
+    "composed",
+    "composed_arrays",
+    "composed_layers",
+    "composed_random",
+    "composed_sequences",
+    "composed_turns",
+    "composed_windows",
+)
 
 
 def composed(name: str) -> Callable[[Kernel], Kernel]:
@@ -45,7 +59,6 @@ def composed(name: str) -> Callable[[Kernel], Kernel]:
     as `ops.NAME`."""
 
     def add(function: Kernel) -> Kernel:
-        assert isinstance(function, FunctionType)
         if name in _COMPOSED:
             raise ValueError(f"two compositions for {name}")
         _COMPOSED[name] = function
@@ -59,16 +72,22 @@ def compositions() -> dict[str, Composition]:
     for file in _FILES:
         import_module(f".{file}", __package__)
     known = set(rows.names())
-    return {name: Composition(f, (_asked(f, set()) & known) - {name}) for name, f in _COMPOSED.items()}
+    return {
+        name: Composition(f, (_asked(getattr(f, "func", f), set()) & known) - {name}) for name, f in _COMPOSED.items()
+    }
 
 
-def _asked(function: FunctionType, seen: set[str]) -> frozenset[str]:
-    """The attributes that a function asks for, and those of its module that it calls: they are the code's own names."""
+def _asked(function: Any, seen: set[str]) -> frozenset[str]:
+    """The attributes that a function asks for, and the functions and classes of its module that it names: they are the code's
+    own names."""
+    if isinstance(function, type):
+        methods = (m for m in vars(function).values() if isinstance(m, FunctionType))
+        return frozenset().union(*(_asked(m, seen) for m in methods))
     names = set(_named(function.__code__))
     for name in names - seen:
         seen.add(name)
         called = function.__globals__.get(name)
-        if isinstance(called, FunctionType) and called.__module__ == function.__module__:
+        if isinstance(called, FunctionType | type) and called.__module__.startswith(_PACKAGE):
             names |= _asked(called, seen)
     return frozenset(names)
 
@@ -101,6 +120,14 @@ class Ops:
     def dtype_of(self, x: Any) -> DType:
         return self.engine.dtype_of(x)
 
+    def scan(self, turn: Turn, firsts: Sequence[Any], rows: Sequence[Any], reverse: bool = False) -> Any:
+        return self.engine.scan(turn, firsts, rows, reverse)
+
+    @property
+    def sizes(self) -> Any:
+        """The context in which sizes are counted."""
+        return self.engine.sizes
+
     def named(self, dtype: str) -> Any:
         """A dtype as kernels of the engine take it."""
         return self.engine.dtype(DTYPES[dtype])
@@ -111,6 +138,7 @@ class Engine(ABC):
 
     name: str
     own: dict[str, Kernel]
+    sizes: Any = GROUND
 
     @cached_property
     def ops(self) -> Ops:
@@ -128,8 +156,21 @@ class Engine(ABC):
     def dtype_of(self, x: Any) -> DType:
         """The dtype of an array, in Rx; of a literal number the one that stands for it."""
 
+    def scan(self, turn: Turn, firsts: Sequence[Any], rows: Sequence[Any], reverse: bool) -> tuple[Sequence[Any], Any]:
+        """Turns over the first axis of rows: the last states, and the first state of all turns."""
+        ops, states, made = self.ops, firsts, []
+        for i in range(rows[0].shape[0])[:: -1 if reverse else 1]:
+            states = turn(states, [ops.squeeze(ops.slice(x, (i,), (i + 1,), (0,)), (0,)) for x in rows])
+            made.append(states[0])
+        if not made:
+            return states, ops.zeros((0, *firsts[0].shape), firsts[0].dtype)
+        return states, ops.stack(made[::-1] if reverse else made, 0)
+
     def has(self, name: str) -> bool:
-        """Whether the engine computes a primitive, itself or by a composition."""
+        return self.computes(name)
+
+    def computes(self, name: str) -> bool:
+        """Whether the engine computes a primitive itself, or by a composition."""
         return name in self.supported
 
     @cached_property
@@ -143,9 +184,24 @@ class Engine(ABC):
 
     def kernel(self, name: str) -> Kernel:
         """What computes a primitive that the engine has."""
-        if name in self.own:
-            return self.own[name]
-        return partial(composition, compositions()[name].function, self.ops)
+        ways = self.ways(name)
+        return ways[0] if len(ways) == 1 else partial(_first_of, ways)
+
+    def ways(self, name: str) -> list[Kernel]:
+        """An engine's own kernel, and a composition for arguments that it does not take."""
+        found = [self.own[name]] if name in self.own else []
+        if name in compositions() and compositions()[name].uses <= self.supported:
+            found.append(partial(composition, compositions()[name].function, self.ops))
+        return found
+
+
+def _first_of(ways: Sequence[Kernel], *args: Any) -> Any:
+    for way in ways[:-1]:
+        try:
+            return way(*args)
+        except NotImplementedError:
+            continue
+    return ways[-1](*args)
 
 
 def composition(function: Kernel, ops: Ops, *args: Any) -> Any:

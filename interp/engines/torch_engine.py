@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch.utils import _pytree as trees
 
 from ...lang.dtypes import DTYPES, DType
-from ..dtypes import is_extended, numpy_dtype
+from ..dtypes import dtype_of, is_extended, numpy_dtype
+from ..kernels import registry as kernels
 from ..kernels.registry import BadValue
 from . import torch_windows
 from .array_api import ArrayApi
-from .table import Ops, Unsupported, composition, compositions
+from .table import Ops, Refused, composition, compositions
 
 Array = Any
 
@@ -126,7 +129,10 @@ _NAMES = {
     "less_equal": "le", "greater": "gt", "greater_equal": "ge", "divide": "true_divide",
 }  # fmt: skip
 # What PyTorch does otherwise than Rx, or for other dtypes.
-_WITHOUT = ("eye", "repeat", "nextafter", "floor_divide", "remainder")
+_WITHOUT = ("eye", "repeat", "floor_divide", "remainder")
+
+# What needs integers of 64 bits without a sign, with which PyTorch computes nothing.
+_WORDS = [f"random_{n}" for n in ("key", "split", "uniform", "normal", "categorical", "permutation")]
 
 
 def _all(x: Array, axis: Any) -> Any:
@@ -156,6 +162,41 @@ class Torch(ArrayApi):
         for name, function in _BY_POSITION.items():
             self.own[name] = partial(function, self)
 
+    def has(self, name: str) -> bool:
+        return self.device.type == "cpu" or self.computes(name)
+
+    def computes(self, name: str) -> bool:
+        return name not in _WORDS and super().computes(name)
+
+    def ways(self, name: str) -> list[Any]:
+        return [*(super().ways(name) if self.computes(name) else ()), partial(self.by_numpy, name)]
+
+    def by_numpy(self, name: str, *args: Any) -> Any:
+        """NumPy's kernel over the same memory, where PyTorch has none."""
+        if self.device.type != "cpu" or self.is_followed:
+            raise Refused(f"@{name} on {self.device} or in torch.compile")
+        found = [v for v in trees.tree_leaves(args) if isinstance(v, torch.Tensor)]
+        made = self._inward(kernels.lookup(name)(*map(self._outward, args)))
+        floats = any(isinstance(v, torch.Tensor) and v.is_floating_point() for v in trees.tree_leaves(made))
+        if floats and torch.is_grad_enabled() and any(v.requires_grad for v in found):
+            raise BadValue("PyTorch has no gradient for it: NumPy computes it")
+        return made
+
+    def _outward(self, value: Any) -> Any:
+        if isinstance(value, tuple | list):
+            return type(value)(map(self._outward, value))
+        if isinstance(value, torch.dtype):
+            return numpy_dtype(self.rx_dtype(value))
+        return self.numpy(value) if isinstance(value, torch.Tensor) else value
+
+    def _inward(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray | np.generic):
+            return self.array(value)
+        return tuple(map(self._inward, value)) if isinstance(value, tuple) else value
+
+    def rx_dtype(self, dtype: Any) -> DType:
+        return next(DTYPES[n] for n, own in self.dtypes.items() if own == dtype)
+
     def move(self, device: torch.device) -> None:
         self.device = self.xp.device = device
 
@@ -168,6 +209,8 @@ class Torch(ArrayApi):
         value = np.asarray(value)
         if value.dtype.name == "bfloat16":
             return torch.tensor(value.astype(np.float32), device=self.device).to(torch.bfloat16)
+        if value.dtype.name not in self.dtypes:
+            raise Refused(f"tensors of {dtype_of(value.dtype)}")
         return torch.tensor(np.array(value), dtype=self.dtypes[value.dtype.name], device=self.device)
 
     def numpy(self, x: Array) -> Any:
@@ -211,29 +254,26 @@ def _take_along_axis(engine: Torch, x: Array, indices: Array, axis: int) -> Arra
     return torch.take_along_dim(x, _places(engine, x, indices, axis), axis)
 
 
-def _cumulative_sum(
-    x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
-) -> Array:  # fmt: skip
-    if include_initial or exclusive:
-        raise Unsupported("the engine does not take these arguments")
-    return _turned(lambda a: torch.cumsum(a, axis or 0, dtype=dtype or x.dtype), x, axis or 0, reverse)
+def _accumulated(function: Any) -> Any:
+    def run(x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool) -> Array:
+        if include_initial or exclusive:
+            raise Refused("these arguments")
+        return _turned(lambda a: function(a, axis or 0, dtype=dtype or x.dtype), x, axis or 0, reverse)
+
+    return run
 
 
-def _floor_divide(x: Array, y: Array) -> Array:
-    """Of integers 0 where the divisor is."""
-    a, b = _pair(x, y)
-    if a.is_floating_point():
-        return torch.floor(a / b)
-    by_zero = b == 0
-    return torch.where(by_zero, 0, torch.div(a, torch.where(by_zero, 1, b), rounding_mode="floor"))
+def _quotient(real: Any, whole: Any) -> Any:
+    """Of floats, and of integers: 0 where the divisor is."""
 
+    def run(x: Array, y: Array) -> Array:
+        a, b = _pair(x, y)
+        if a.is_floating_point():
+            return real(a, b)
+        by_zero = b == 0
+        return torch.where(by_zero, 0, whole(a, torch.where(by_zero, 1, b)))
 
-def _remainder(x: Array, y: Array) -> Array:
-    a, b = _pair(x, y)
-    if a.is_floating_point():
-        return torch.remainder(a, b)
-    by_zero = b == 0
-    return torch.where(by_zero, 0, torch.remainder(a, torch.where(by_zero, 1, b)))
+    return run
 
 
 def _pair(x: Array, y: Array) -> tuple[Array, Array]:
@@ -245,17 +285,7 @@ def _pair(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def _gather_nd(engine: Torch, x: Array, indices: Array, batch_dims: int) -> Array:
-    if batch_dims or not indices.shape[-1]:
-        raise Unsupported("PyTorch's @gather_nd takes no batch axes")
-    return x[tuple(_places_of(engine, x, indices))]
-
-
-def _cumulative_prod(
-    x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
-) -> Array:  # fmt: skip
-    if include_initial or exclusive:
-        raise Unsupported("the engine does not take these arguments")
-    return _turned(lambda a: torch.cumprod(a, axis or 0, dtype=dtype or x.dtype), x, axis or 0, reverse)
+    return x[_places_of(engine, x, indices, batch_dims)]
 
 
 def _turned(function: Any, x: Array, axis: int, reverse: bool) -> Array:
@@ -271,10 +301,15 @@ def _gather_elements(engine: Torch, x: Array, indices: Array, axis: int) -> Arra
     return torch.gather(x, axis, _places(engine, x, indices, axis))
 
 
+# What PyTorch calls the ways to join an element and an update.
+_REDUCTIONS = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
+
+
 def _scatter_elements(engine: Torch, x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
-    if reduction != "none":
-        raise Unsupported("the engine does not take these arguments")
-    return torch.scatter(x, axis, _places(engine, x, indices, axis), updates)
+    places = _places(engine, x, indices, axis)
+    if reduction == "none":
+        return torch.scatter(x, axis, places, updates)
+    return torch.scatter_reduce(x, axis, places, updates, _REDUCTIONS[reduction])
 
 
 def _places(engine: Torch, x: Array, indices: Array, axis: int) -> Array:
@@ -286,17 +321,32 @@ def _places(engine: Torch, x: Array, indices: Array, axis: int) -> Array:
 
 
 def _scatter_nd(engine: Torch, x: Array, indices: Array, updates: Array, reduction: str) -> Array:
-    if reduction != "none" or not indices.shape[-1]:
-        raise Unsupported("the engine does not take these arguments")
-    made = x.clone()
-    made[tuple(_places_of(engine, x, indices))] = updates
-    return made
+    """Over the elements in order, of which each update has a row."""
+    where, count = _places_of(engine, x, indices, 0), indices.shape[-1]
+    if reduction == "none" and count:
+        return x.index_put(where, updates)
+    rows = prod(x.shape[:count])
+    flat = torch.zeros(indices.shape[:-1], dtype=torch.int64, device=x.device)
+    for size, at in zip(x.shape, where, strict=False):
+        flat = flat * size + at
+    width = prod(x.shape[count:])
+    places = flat.reshape(flat.numel(), 1).expand(-1, width)
+    source, given = x.reshape(rows, width), updates.reshape(flat.numel(), width)
+    if reduction == "none":
+        made = torch.scatter(source, 0, places, given)
+    else:
+        made = torch.scatter_reduce(source, 0, places, given, _REDUCTIONS[reduction])
+    return made.reshape(x.shape)
 
 
-def _places_of(engine: Torch, x: Array, indices: Array) -> list[Array]:
-    """The positions in `indices` along each axis of `x` that they are for."""
+def _places_of(engine: Torch, x: Array, indices: Array, batch_dims: int) -> tuple[Array, ...]:
+    """The positions in `indices` along each axis of `x` that they are for; batch axes name themselves."""
+    lead = indices.ndim - 1
+    own = [
+        torch.arange(n, device=x.device).reshape(-1, *(1,) * (lead - 1 - i)) for i, n in enumerate(x.shape[:batch_dims])
+    ]
     parts = range(indices.shape[-1])
-    return [_places(engine, x, indices[..., axis], axis) for axis in parts]
+    return *own, *(_places(engine, x, indices[..., i], batch_dims + i) for i in parts)
 
 
 def _spectrum(function: Any) -> Any:
@@ -307,10 +357,16 @@ def _spectra(function: Any) -> Any:
     return lambda x, s, axes, norm: function(x, s, axes, norm)
 
 
+def _several(function: Any) -> Any:
+    return lambda *args: tuple(function(*args))
+
+
 _LINEAR: dict[str, Any] = {
-    "det": torch.linalg.det, "slogdet": lambda x: tuple(torch.linalg.slogdet(x)), "inv": torch.linalg.inv,
+    "det": torch.linalg.det, "slogdet": _several(torch.linalg.slogdet), "inv": torch.linalg.inv,
     "solve": torch.linalg.solve, "cholesky": lambda x, upper: torch.linalg.cholesky(x, upper=upper),
     "matrix_power": torch.linalg.matrix_power, "svdvals": torch.linalg.svdvals, "eigvalsh": torch.linalg.eigvalsh,
+    "eigvals": torch.linalg.eigvals,
+    "pinv": lambda x, rtol: torch.linalg.pinv(x, rtol=rtol),
     **{n: _spectrum(getattr(torch.fft, n)) for n in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{n: _spectra(getattr(torch.fft, n)) for n in ("fftn", "ifftn", "rfftn", "irfftn")},
 }  # fmt: skip
@@ -330,15 +386,16 @@ def _whole(function: Any) -> Any:
 
 _OWN: dict[str, Any] = {
     **{name: _whole(function) for name, function in _LINEAR.items()},
-    "cumulative_prod": _cumulative_prod, "cumulative_max": _cumulative(torch.cummax),
+    "cumulative_sum": _accumulated(torch.cumsum), "cumulative_prod": _accumulated(torch.cumprod),
+    "complex": lambda x, y: torch.complex(*torch.broadcast_tensors(*_pair(x, y))), "cumulative_max": _cumulative(torch.cummax),
     "cumulative_min": _cumulative(torch.cummin),
-    
     "cumulative_logsumexp": lambda x, axis, reverse: _turned(lambda a: torch.logcumsumexp(a, axis), x, axis, reverse),
-    "floor_divide": _floor_divide, "remainder": _remainder,
+    "floor_divide": _quotient(lambda a, b: torch.floor(a / b), torch.floor_divide),
+    "remainder": _quotient(torch.remainder, torch.remainder),
     "linear": _linear, "layer_norm": _layer_norm, "gelu": _gelu, "relu": torch.relu, "sigmoid": torch.sigmoid,
     "silu": F.silu, "erf": torch.erf, "rsqrt": torch.rsqrt, "topk": _topk,
     "stop_gradient": torch.detach,
-    "cumulative_sum": _cumulative_sum, "tril": torch.tril, "triu": torch.triu,
+    "tril": torch.tril, "triu": torch.triu,
     "softmax": lambda x, axis: torch.softmax(x, axis), "log_softmax": lambda x, axis: torch.log_softmax(x, axis),
     "einsum": lambda equation, xs: torch.einsum(equation, *xs),
     **torch_windows.OWN,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -11,15 +11,24 @@ from torch.utils import _pytree as trees
 
 from ..names import unmangled
 
-if TYPE_CHECKING:
-    from .torch_runner import TorchRunner
+
+class Host(Protocol):
+    """What holds the program's text for its functions."""
+
+    def parameter(self, slot: str, tensor: torch.Tensor) -> nn.Parameter: ...
+
+    def put(self, weights: Mapping[str, torch.Tensor]) -> None: ...
+
+    def move(self, device: torch.device) -> None: ...
+
+    def followed(self, name: str, args: Sequence[Any], weights: Mapping[str, torch.Tensor]) -> Any: ...
 
 
 class TorchFunction(nn.Module):  # type: ignore[misc]
     """A function of a program, whose float weights are its parameters and whose other tensors are its buffers. A call without
     tensors of PyTorch records nothing for gradients. What it has not itself, it has of the function that it is of."""
 
-    def __init__(self, function: Any, runner: TorchRunner, weights: Mapping[str, torch.Tensor]) -> None:
+    def __init__(self, function: Any, runner: Host, weights: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
         self.__dict__["_function"] = function
         self._runner = runner

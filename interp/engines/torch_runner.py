@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...lang import codes
+from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, RxError, error
-from ...lang.dtypes import DTYPES
+from ...lang.source import NOWHERE
 from ...ops import registry as rows
 from ...sizes.integers import Undefined
 from .. import guards
+from ..arguments import asked_on_entry
 from ..compile import Code, Options, compile_program
 from ..core_uses import reachable
 from ..dispatch import complete
@@ -23,8 +24,10 @@ from ..guards import Ghost
 from ..kernels.registry import BadValue
 from ..lower import lower
 from ..names import mangle
+from ..shape_error import ShapeError
 from ..steps import Block, Closure, Compute, Invoke, Step, every, reads
 from .runners import Runner
+from .table import Refused
 from .torch_engine import Torch
 from .torch_module import TorchFunction
 
@@ -55,13 +58,23 @@ class TorchRunner(Runner):
 
     def _missing(self, name: str) -> list[Diagnostic]:
         found: list[Diagnostic] = []
-        routine = self._routines.get(name)
+        function, routine = self.machine.function(name), self._routines.get(name)
+        assert function is not None
+        for param, dtype in asked_on_entry(function).dtypes.items():
+            if dtype.name not in self.engine.dtypes:
+                found.append(
+                    error(codes.E253, f"the engine torch has no tensors of {dtype}", core.param_span(function, param))
+                )
         for step in () if routine is None else (*every(Block(routine.entry)), *every(routine.body)):
             if isinstance(step, Compute) and not self.engine.has(step.row.name):
                 found.append(error(codes.E253, f"the engine torch has no @{step.row.name}", step.span))
             if isinstance(step, Invoke) and step.way in ("extern", "list"):
                 message = f"the engine torch cannot call @{step.callee}, which is Python code or a list"
                 found.append(error(codes.E253, message, step.span))
+            lacked = {str(v.dtype) for v in getattr(step, "inputs", ()) if isinstance(v, core.DTypeLit)} - {
+                *self.engine.dtypes
+            }
+            found += [error(codes.E253, f"the engine torch has no tensors of {dtype}", step.span) for dtype in lacked]
         return found
 
     # As modules
@@ -129,7 +142,10 @@ class TorchRunner(Runner):
         return np.broadcast_to(np.zeros((), dtype), tuple(value.shape))
 
     def own(self, values: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
-        return tuple(map(self._own, values, args))
+        try:
+            return tuple(map(self._own, values, args))
+        except Refused as problem:
+            raise ShapeError(error(codes.R402, f"the engine torch has no {problem}", NOWHERE)) from None
 
     def _own(self, value: Any, arg: Any) -> Any:
         if isinstance(value, torch.Tensor) and (arg is None or isinstance(arg, np.ndarray)):
@@ -142,7 +158,7 @@ class TorchRunner(Runner):
         if isinstance(arg, np.ndarray | np.generic):
             return self.engine.array(arg)
         if isinstance(arg, np.dtype):
-            return self.engine.dtype(dtype_of(arg))
+            return self.engine.dtypes.get(dtype_of(arg).name, arg)  # one that PyTorch lacks is told when it is loaded
         return tuple(map(self._inward, arg)) if isinstance(arg, tuple) else arg
 
     # Code
@@ -205,7 +221,7 @@ class TorchRunner(Runner):
         if isinstance(value, tuple | list):
             return tuple(map(self._looked_at, value))
         if isinstance(value, torch.dtype):
-            return numpy_dtype(next(DTYPES[n] for n, own in self.engine.dtypes.items() if own == value))
+            return numpy_dtype(self.engine.rx_dtype(value))
         if not isinstance(value, torch.Tensor):
             return value
         dtype = self.engine.dtype_of(value)

@@ -14,16 +14,17 @@ import rxlang as rx
 from rxlang.interp.engines.runners import runner
 from rxlang.lang.diagnostics import RxError
 from support import engine_programs, fuzz, random_programs
-from support.places import ROOT
+from support.places import ROOT, TESTS
 
 EXAMPLES = ROOT / "examples"
+# Programs of many kinds, a function each.
+KINDS = TESTS / "data" / "engines.rx"
 # Of the examples that are right, with functions whose arguments can be drawn; `make test-engines` tries all.
 SAMPLE = ("attention", "gpt", "ff", "search", "unet", "train", "decoder")
-FILES = [f for f in sorted(EXAMPLES.rglob("*.rx")) if fuzz.FULL or f.stem in SAMPLE]
+FILES = [KINDS, *(f for f in sorted(EXAMPLES.rglob("*.rx")) if fuzz.FULL or f.stem in SAMPLE)]
 # What the engines have no way for in the examples, with the reason.
 REFUSED = {
-    ("onnxruntime", "detect"): "no @non_max_suppression",
-    ("torch", "detect"): "no @non_max_suppression",
+    ("onnxruntime", "solved"): "no @solve",
     ("onnxruntime", "convolved"): "known at a call only",
 }
 

@@ -1,0 +1,200 @@
+"""Kernels that are short compositions of others: turns over an axis, and the layers of recurrent networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any
+
+from ...lang.dtypes import int_range
+from .table import Ops, Turn, composed
+
+Array = Any
+
+# Turns over an axis
+
+
+def _running(ops: Ops, step: Callable[..., Array], identity: Any, x: Array, axis: int, reverse: bool) -> Array:
+    """What `step` makes of the elements up to each one along an axis."""
+    rows = ops.moveaxis(x, (axis,), (0,))
+    first = ops.full(rows.shape[1:], identity, x.dtype)
+    _, made = ops.scan(lambda states, given: (step(states[0], given[0]),), (first,), (rows,), reverse)
+    return ops.moveaxis(made, (0,), (axis,))
+
+
+def bound(ops: Ops, x: Array, *, greatest: bool) -> Any:
+    """What is before, or behind, all elements."""
+    dtype = ops.dtype_of(x)
+    return int_range(dtype)[greatest] if dtype.kind in ("int", "uint") else inf if greatest else -inf
+
+
+@composed("cumulative_max")
+def cumulative_max(ops: Ops, x: Array, axis: int, reverse: bool) -> Array:
+    return _running(ops, ops.maximum, bound(ops, x, greatest=False), x, axis, reverse)
+
+
+@composed("cumulative_min")
+def cumulative_min(ops: Ops, x: Array, axis: int, reverse: bool) -> Array:
+    return _running(ops, ops.minimum, bound(ops, x, greatest=True), x, axis, reverse)
+
+
+@composed("cumulative_logsumexp")
+def cumulative_logsumexp(ops: Ops, x: Array, axis: int, reverse: bool) -> Array:
+    return _running(ops, ops.logaddexp, -inf, x, axis, reverse)
+
+
+@composed("cumulative_sum")
+def cumulative_sum(
+    ops: Ops, x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
+) -> Array:  # fmt: skip
+    if include_initial or exclusive:
+        given = _shifted(ops, x, 0, axis or 0, dtype, include_initial, reverse)
+        return ops.cumulative_sum(given, axis, reverse=reverse)
+    return _running(ops, ops.add, 0, x if dtype is None else ops.cast(x, dtype), axis or 0, reverse)
+
+
+@composed("cumulative_prod")
+def cumulative_prod(
+    ops: Ops, x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
+) -> Array:  # fmt: skip
+    if include_initial or exclusive:
+        given = _shifted(ops, x, 1, axis or 0, dtype, include_initial, reverse)
+        return ops.cumulative_prod(given, axis, reverse=reverse)
+    return _running(ops, ops.multiply, 1, x if dtype is None else ops.cast(x, dtype), axis or 0, reverse)
+
+
+def _shifted(ops: Ops, x: Array, first: int, axis: int, dtype: Any, is_whole: bool, reverse: bool) -> Array:
+    """An axis with `first` before it, or behind it if it is read backwards, and without its last unless it is whole."""
+    x, axis = x if dtype is None else ops.cast(x, dtype), axis % len(x.shape)
+    edge = ops.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), first, x.dtype)
+    made = ops.concat([x, edge] if reverse else [edge, x], axis)
+    size = x.shape[axis]
+    return made if is_whole else ops.slice(made, (int(reverse),), (size + int(reverse),), (axis,))
+
+
+def _rows(ops: Ops, x: Array, at: int) -> Array:
+    return ops.squeeze(ops.slice(x, (at,), (at + 1,), (0,)), (0,))
+
+
+def _layer(
+    ops: Ops, begin: Callable[..., Turn], x: Array, w: Array, r: Array, b: Array | None, direction: str, layout: str,
+    *initial: Array | None,
+) -> tuple[Array, ...]:  # fmt: skip
+    """The hidden states of all steps, and every state after the last one, in the layout of x."""
+    if layout == "batch_first":
+        x, initial = ops.swapaxes(x, 0, 1), tuple(s if s is None else ops.swapaxes(s, 0, 1) for s in initial)
+    outputs, finals = [], []
+    for at in range(2 if direction == "bidirectional" else 1):
+        own = [v if v is None else _rows(ops, v, at) for v in (w, r, b)]
+        zero = ops.zeros((x.shape[1], r.shape[-1]), x.dtype)
+        firsts = tuple(zero if s is None else _rows(ops, s, at) for s in initial)
+        given = with_inputs(ops, x, own[0], own[2])
+        is_back = direction == "reverse" or at == 1
+        last, made = ops.scan(begin(ops, *own[1:]), firsts, (given,), is_back)
+        outputs.append(made)
+        finals.append(last)
+    stacked = [ops.stack(states, 0) for states in zip(*finals, strict=True)]
+    if layout == "batch_first":
+        return ops.moveaxis(ops.stack(outputs, 1), (2,), (0,)), *(ops.swapaxes(s, 0, 1) for s in stacked)
+    return ops.stack(outputs, 1), *stacked
+
+
+def with_inputs(ops: Ops, x: Array, w: Array, b: Array | None) -> Array:
+    """The inputs' part of all gates, with their biases."""
+    made = ops.matmul(x, ops.matrix_transpose(w))
+    return made if b is None else ops.add(made, ops.split(b, 2)[0])
+
+
+def _of_state(ops: Ops, r: Array, b: Array | None) -> Callable[[Array], Array]:
+    """The state's part of all gates, with their biases."""
+    turned, bias = ops.matrix_transpose(r), None if b is None else ops.split(b, 2)[1]
+    return lambda h: ops.matmul(h, turned) if bias is None else ops.add(ops.matmul(h, turned), bias)
+
+
+def rnn_turn(activation: str) -> Callable[..., Turn]:
+    def begin(ops: Ops, r: Array, b: Array | None) -> Turn:
+        state = _of_state(ops, r, b)
+
+        def turn(states: Sequence[Array], rows: Sequence[Array]) -> Sequence[Array]:
+            made = ops.add(rows[0], state(states[0]))
+            return (ops.tanh(made) if activation == "tanh" else ops.relu(made),)
+
+        return turn
+
+    return begin
+
+
+def lstm_turn(ops: Ops, r: Array, b: Array | None) -> Turn:
+    state = _of_state(ops, r, b)
+
+    def turn(states: Sequence[Array], rows: Sequence[Array]) -> Sequence[Array]:
+        i, o, f, g = ops.split(ops.add(rows[0], state(states[0])), 4, axis=1)
+        cell = ops.add(ops.multiply(ops.sigmoid(f), states[1]), ops.multiply(ops.sigmoid(i), ops.tanh(g)))
+        return ops.multiply(ops.sigmoid(o), ops.tanh(cell)), cell
+
+    return turn
+
+
+def gru_turn(is_late: bool) -> Callable[..., Turn]:
+    def begin(ops: Ops, r: Array, b: Array | None) -> Turn:
+        size = r.shape[-1]
+        state = _of_state(ops, r, b)
+        inner = ops.matrix_transpose(ops.slice(r, (2 * size,), (3 * size,), (0,)))
+
+        def turn(states: Sequence[Array], rows: Sequence[Array]) -> Sequence[Array]:
+            (h,), (zx, rx, nx), (zh, rh, nh) = (
+                states,
+                ops.split(rows[0], 3, axis=1),
+                ops.split(state(states[0]), 3, axis=1),
+            )
+            z, reset = ops.sigmoid(ops.add(zx, zh)), ops.sigmoid(ops.add(rx, rh))
+            if is_late:
+                made = ops.multiply(reset, nh)
+            else:
+                made = ops.matmul(ops.multiply(reset, h), inner)
+                made = made if b is None else ops.add(made, ops.slice(b, (5 * size,), (6 * size,), (0,)))
+            new = ops.tanh(ops.add(nx, made))
+            return (ops.add(new, ops.multiply(z, ops.subtract(h, new))),)
+
+        return turn
+
+    return begin
+
+
+@composed("rnn_cell")
+def rnn_cell(ops: Ops, x: Array, h: Array, w: Array, r: Array, b: Array | None, activation: str) -> Array:
+    return rnn_turn(activation)(ops, r, b)((h,), (with_inputs(ops, x, w, b),))[0]
+
+
+@composed("lstm_cell")
+def lstm_cell(ops: Ops, x: Array, h: Array, c: Array, w: Array, r: Array, b: Array | None) -> Any:
+    return lstm_turn(ops, r, b)((h, c), (with_inputs(ops, x, w, b),))
+
+
+@composed("gru_cell")
+def gru_cell(ops: Ops, x: Array, h: Array, w: Array, r: Array, b: Array | None, linear_before_reset: bool) -> Array:
+    return gru_turn(linear_before_reset)(ops, r, b)((h,), (with_inputs(ops, x, w, b),))[0]
+
+
+@composed("rnn")
+def rnn(
+    ops: Ops, x: Array, w: Array, r: Array, b: Array | None, initial_h: Array | None, direction: str, activation: str,
+    layout: str,
+) -> Any:  # fmt: skip
+    return _layer(ops, rnn_turn(activation), x, w, r, b, direction, layout, initial_h)
+
+
+@composed("lstm")
+def lstm(
+    ops: Ops, x: Array, w: Array, r: Array, b: Array | None, initial_h: Array | None, initial_c: Array | None,
+    direction: str, layout: str,
+) -> Any:  # fmt: skip
+    return _layer(ops, lstm_turn, x, w, r, b, direction, layout, initial_h, initial_c)
+
+
+@composed("gru")
+def gru(
+    ops: Ops, x: Array, w: Array, r: Array, b: Array | None, initial_h: Array | None, direction: str,
+    linear_before_reset: bool, layout: str,
+) -> Any:  # fmt: skip
+    return _layer(ops, gru_turn(linear_before_reset), x, w, r, b, direction, layout, initial_h)
