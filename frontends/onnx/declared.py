@@ -156,7 +156,7 @@ class _Witnesses:
         for sizes in islice(self._drawn(), begin, None):
             a, b = evaluate(left, sizes), evaluate(right, sizes)
             if a is not None and b is not None and a != b and self.takes(sizes):
-                seen = "also" if isinstance(right, int) else f"which is {b}"
+                seen = "for example" if isinstance(right, int) else f"which is {b}"
                 return f", {seen} at {', '.join(f'{name} = {sizes[name]}' for name in asked)}"
         return None
 

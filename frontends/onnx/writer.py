@@ -102,7 +102,7 @@ class Writer:
         self.consts.add(name)
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
         kind = "" if not self.holds_no_texts else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
-        self.line(f"const {name}{kind} = {held}")
+        self.line(f"const {name}{kind} = {held}", Made(f"weight `{tensor.name}`"))
 
     def put_first(self, lines: list[str]) -> None:
         """Lines that belong to no node, above all that is there."""
