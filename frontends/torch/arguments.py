@@ -82,6 +82,8 @@ class _Inputs(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not isinstance(node.value, ast.Name) or node.value.id not in DTYPES:
+            if isinstance(node.value, ast.Name) and node.value.id in ("int", "float", "complex"):
+                raise Unread(f"{self.told}: `{node.value.id}` is not a dtype; the dtypes are {', '.join(DTYPES)}")
             return self.generic_visit(node)
         dims = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         self.inputs.append(Declared(node.value.id, tuple(self._dim(dim) for dim in dims)))
