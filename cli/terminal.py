@@ -1,4 +1,4 @@
-"""What the commands say: diagnostics on standard error, with colour where the terminal has it"""
+"""Prints diagnostics on standard error, with colour if the terminal has it."""
 
 from __future__ import annotations
 

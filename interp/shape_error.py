@@ -1,4 +1,4 @@
-"""What is raised where a check fails while a program runs."""
+"""The exception for a check that fails while a program runs."""
 
 from __future__ import annotations
 

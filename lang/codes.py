@@ -1,4 +1,4 @@
-"""Every diagnostic's code, declared once: its title, the phase that finds it, and what else is decided by it."""
+"""Every diagnostic's code, declared once: its title, the phase that finds it, and its traits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A diagnostic to lines of styled text, none of which says nothing or what another has said: see docs/errors.md.
+"""A diagnostic to lines of styled text, without empty or repeated ones: see docs/errors.md.
 
 error[E305]: @matmul needs axis 1 of `x` to equal ...      the headline: who needs what, what is there, the verdict
   --> net.rx:6:3                                           the place to edit

@@ -1,4 +1,4 @@
-"""Conditions over sizes for Python users: what a comparison of two sizes gives, and whether it holds for all of them."""
+"""Conditions over sizes for Python users: the result of comparing two sizes, and whether it holds for all of them."""
 
 from __future__ import annotations
 

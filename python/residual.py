@@ -1,4 +1,4 @@
-"""The checks of a checked program that are left for run time, as they are told."""
+"""The checks of a program that remain for run time, as objects for Python users."""
 
 from __future__ import annotations
 

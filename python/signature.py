@@ -1,5 +1,5 @@
-"""What is known of a function with an entry check: its signature as text, shapes of results from shapes alone, the checks that
-stay."""
+"""The facts about a function with an entry check: its signature as text, shapes of results from shapes alone, and the
+checks that remain."""
 
 from __future__ import annotations
 

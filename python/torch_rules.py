@@ -1,4 +1,4 @@
-"""`rx.torch`: what users tell of their own functions and operations, for traces of PyTorch code."""
+"""`rx.torch`: users' rules for their own functions and operations, for traces of PyTorch code."""
 
 from __future__ import annotations
 

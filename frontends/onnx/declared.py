@@ -1,4 +1,4 @@
-"""Shapes that a model declares, held against what is inferred: those that cannot be, with the sizes at which they are not."""
+"""The shapes that a model declares and the inferred ones, to the declarations that are false, and at which sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of the program that a model is, line by line, with the names of its values and what is to be said of it."""
+"""Writes the program of a model line by line, with the names of its values and the notes about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--arg` and `--init` say: names with Python expressions, in which `float32[b, 3, h, w]` declares an input."""
+"""The texts of `--arg` and `--init`: names with Python expressions, in which `float32[b, 3, h, w]` declares an input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes and sampling points: which boxes stay, and what an image has at points or in boxes."""
+"""Boxes and sampling points: which boxes remain, and the values of an image at points or in boxes."""
 
 from __future__ import annotations
 
