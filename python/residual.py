@@ -11,7 +11,7 @@ from ..lang.source import Span
 
 
 class Check(Node):
-    """A check that is left for run time: its condition as the user wrote it, where, and what it means."""
+    """A check that remains for the run: its condition as the user wrote it, its place, and its meaning."""
 
     text: str
     span: Span
