@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What `%load_ext rxlang` calls: programs in cells, `%%rx`, and `%rx`."""
+    """Called by `%load_ext rxlang`: programs in cells, `%%rx`, and `%rx`."""
     from .notebook.magics import register  # IPython is there only in notebooks
 
     register(shell)

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 
 
 class Report(Displayed, Node):
-    """What checking a program gives: `ok`, the `diagnostics`, and `counts` of what was proved, refuted and is left. `str` is
-    what `rx check` prints. `checked` is None where it could not be checked at all."""
+    """The result of checking a program: `ok`, the `diagnostics`, and the `counts` of proved, refuted and remaining
+    assertions. `str` is the report of `rx check`. `checked` is None if the program could not be checked at all."""
 
     files: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]

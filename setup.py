@@ -1,4 +1,4 @@
-"""README to the description on a package index, where a link to a file of the project would lead nowhere."""
+"""The description on a package index: the README, with links to files of the project made absolute."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Calls a function in a process of its own, as is what runs the user's code: whatever that does ends there."""
+"""Calls a function in a separate process, which runs the user's code; whatever happens there ends there."""
 
 from __future__ import annotations
 

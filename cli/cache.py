@@ -1,4 +1,4 @@
-"""What `rx check` found of programs, kept on disk until anything that it depends on changes.
+"""Keeps the results of `rx check` on disk until anything that they depend on changes.
 
 An entry is looked up by the program's text, its place, the options and the versions, and has what was asked of the file system
 with the answers: it stands as long as all are answered the same way, a file that is not there yet included.

@@ -98,7 +98,7 @@ class Outcome(NamedTuple):
     "--reasons", "reasoned", is_flag=True, help="For models: print all reasons of each condition, and the ways."
 )
 @click.option(
-    "--verbose", is_flag=True, help="For models: print warnings in full, and notes on what an exporter wrote."
+    "--verbose", is_flag=True, help="For models: print warnings in full, lines of the program, and an exporter's notes."
 )
 @click.option("--write-contract", "written", metavar="FILE", help="Write the model's contract as JSON.")
 @click.option("--expect", "expected", metavar="FILE", help="Compare the model with a contract.")
@@ -344,7 +344,7 @@ def _print(outcome: Outcome, form: str, verbose: bool, guards: Sequence[Choice] 
     if form == "text":
         in_short = () if verbose else tuple(name for name, c in outcome.contracts.items() if c is not None)
         told = [d for d in outcome.diagnostics if d.severity == "error" or d.span.source.name not in in_short]
-        print_diagnostics(likeliest_first(told))
+        print_diagnostics(likeliest_first(told), verbose)
     else:
         from .machine import written  # these formats are not loaded for people
 

@@ -23,10 +23,10 @@ STYLES = {
 }
 
 
-def print_coloured(diagnostics: Iterable[Diagnostic], width: int) -> None:
+def print_coloured(diagnostics: Iterable[Diagnostic], width: int, verbose: bool = False) -> None:
     console = Console(file=sys.stderr, force_terminal=True, highlight=False, markup=False, emoji=False)
     for diagnostic in diagnostics:
-        for line in render(diagnostic, width):
+        for line in render(diagnostic, width, verbose):
             console.print(_text(line), soft_wrap=True)
         console.print()
 

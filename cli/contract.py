@@ -1,4 +1,4 @@
-"""A model's contract as text for people, and as diagnostics for the formats that know only these."""
+"""Writes a model's contract as text for people, and as diagnostics for the formats that have only these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checking models gave to contracts that are printed, written and compared with those that were expected."""
+"""Prints and writes the contracts of checked models, and compares them with expected ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One program to what `rx check` prints of it; many programs at once in processes of their own.
+"""One program to the output of `rx check` for it; many programs at once in separate processes.
 
 What few programs need is imported where they do: a check that was kept from before waits for none of it.
 """

@@ -1,4 +1,4 @@
-"""What is asked of a program, and what checking it gave, as plain data that travels between processes and is kept on disk."""
+"""A question about a program and the result of its check, as plain data for other processes and the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rx check --fix`: programs with their unambiguous helps applied, written back; and why the other messages were left."""
+"""`rx check --fix`: applies the fixes that leave no choice, writes programs back, and says why it left other messages."""
 
 from __future__ import annotations
 

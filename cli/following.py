@@ -1,4 +1,4 @@
-"""A progress bar over things that come one by one, on a terminal and only where that takes long."""
+"""A progress bar over items that come one by one, on a terminal, and only if that takes long."""
 
 from __future__ import annotations
 

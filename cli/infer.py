@@ -1,4 +1,4 @@
-"""`rx infer`: the shapes of every value of a model, printed, and written back into the model."""
+"""`rx infer`: prints the shapes of every value of a model, and writes them back into the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Python file has that could be traced, and how that is asked for; nothing of it is run."""
+"""Lists the functions and classes of a Python file that can be checked, and the commands for it; runs nothing."""
 
 from __future__ import annotations
 

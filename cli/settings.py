@@ -1,4 +1,4 @@
-"""What `[tool.rx]` of the nearest pyproject.toml says of `rx check`; the command line wins over it."""
+"""Reads the settings for `rx check` from `[tool.rx]` of the nearest pyproject.toml; the command line wins over them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rx shapes`: prints what is known of each binding's shape and dtype."""
+"""`rx shapes`: prints the shape and dtype of each binding."""
 
 from __future__ import annotations
 

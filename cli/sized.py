@@ -1,4 +1,4 @@
-"""What `rx shapes` says with --program and --memory: of each function its shape program, and the bytes that a call takes."""
+"""`rx shapes --program` and `--memory`: prints each function's shape program, and the bytes that a call takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the command begins: who interrupts it while it is being loaded sees no traceback."""
+"""Where the command begins: an interrupt while it is being loaded shows no traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The times of a run's steps to what is printed of them: by operator, by node, and what checks and sizes took."""
+"""The times of a run's steps to the tables of `--stats`: by operator, by node, by check and by size."""
 
 from __future__ import annotations
 

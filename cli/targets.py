@@ -1,4 +1,4 @@
-"""Python code where other commands take a program: its options, and what was read of it."""
+"""Python code as the argument of a command: its options, and the program that was read from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands say: diagnostics on standard error, with colour where the terminal has it"""
+"""Prints diagnostics on standard error, with colour if the terminal has it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def colourful(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
+def print_diagnostics(diagnostics: Sequence[Diagnostic], verbose: bool = False) -> None:
     """Each as text with an empty line after it. What renders them is loaded when there is something to say."""
     if not diagnostics:
         return
@@ -23,12 +23,12 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic]) -> None:
     if colourful(sys.stderr):
         from .colour import print_coloured  # it loads rich
 
-        print_coloured(diagnostics, _width(sys.stderr))
+        print_coloured(diagnostics, _width(sys.stderr), verbose)
         return
     from ..lang.render import WIDTH, render_text  # only who has something to say needs it
 
     width = _width(sys.stderr) if sys.stderr.isatty() else WIDTH
-    sys.stderr.write("".join(render_text(d, width) + "\n" for d in diagnostics))
+    sys.stderr.write("".join(render_text(d, width, verbose) + "\n" for d in diagnostics))
     sys.stderr.flush()
 
 

@@ -1,4 +1,4 @@
-"""What the process does that runs the user's code: it is imported, traced and checked, and told as plain data."""
+"""The work of the process that runs the user's code: import, trace and check, with the result as plain data."""
 
 from __future__ import annotations
 

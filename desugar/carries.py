@@ -1,4 +1,4 @@
-"""What a loop carries: the value before the first turn, with its sort; tuples taken apart to the tensors that they are of."""
+"""The carries of a loop: the value before the first turn, with its sort; tuples taken apart to their tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimensions that annotations only know together: `[b, s, h * d]` and `[h * d, h * d]` say nothing of h or d alone.
+"""Dimensions that annotations know only as a product or sum: `[b, s, h * d]` says nothing of h or d alone.
 
 Where one expression of unknown names stands in several places and can be any size at all (a product or a sum of different
 names), it is bound as if it were a name: `h * d` is `x.dim(2)`, and the other places assert that.

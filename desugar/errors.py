@@ -1,4 +1,4 @@
-"""The ways to raise what desugaring says."""
+"""The ways to raise diagnostics of desugaring."""
 
 from __future__ import annotations
 

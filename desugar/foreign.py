@@ -1,4 +1,4 @@
-"""A call in another library's words to the one that it surely stands for here, with which reading goes on once it was told."""
+"""A call in another library's words to the call of Rx that it certainly means, with which checking continues."""
 
 from __future__ import annotations
 

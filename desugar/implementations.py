@@ -1,4 +1,5 @@
-"""Lists of implementations, `@matmul = [@matmul_16, @matmul_any]`, to what their callers see: members that fit together."""
+"""Lists of implementations, `@mm = [@mm_16, @mm_any]`, to the signature that their callers see; members have to fit
+together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What annotations say of the carries of a loop, as conditions that hold before and after each turn."""
+"""The invariant of a loop: the conditions of its carries' annotations, before and after each turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression is, before anything is made of it: a tensor, a size, a shape, ..., by its form and the names in it."""
+"""The sort of an expression before it is desugared (a tensor, a size, a shape, ...), by its form and its names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that an annotation binds and nothing uses."""
+"""Notes on names that an annotation binds and nothing uses."""
 
 from __future__ import annotations
 

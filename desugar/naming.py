@@ -1,4 +1,4 @@
-"""What names the sizes that a body uses: which statements, and in which order."""
+"""Which statements name the sizes that a body uses, and in which order."""
 
 from __future__ import annotations
 

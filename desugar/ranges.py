@@ -1,4 +1,4 @@
-"""What a `for` counts over."""
+"""The range of a `for`: its begin, end and step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is spelt in sweet trees, gathered in one walk: names, functions, dtypes, and the names that are bound."""
+"""Collects the names, functions and dtypes in sweet trees in one walk, and the names that are bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a loop stacks: the types of a value of each turn, over sizes that all turns share."""
+"""The stacked results of a loop: the types of a turn's values, over sizes that all turns share."""
 
 from __future__ import annotations
 

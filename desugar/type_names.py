@@ -1,4 +1,4 @@
-"""Types to what stands in them: the names of sizes, shapes and dtypes, the dimensions, the shape as it is meant."""
+"""The parts of a type: names of sizes, shapes and dtypes, dimensions, and its whole shape."""
 
 from __future__ import annotations
 

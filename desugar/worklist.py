@@ -1,4 +1,4 @@
-"""What waits for names: handed out one after the other, always the first of what is ready."""
+"""A queue of items that wait for names: it hands out the first one whose names are known."""
 
 from __future__ import annotations
 

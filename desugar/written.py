@@ -1,4 +1,4 @@
-"""Annotations and signatures of the sweet tree to the record of them that the core keeps: spans, names and sizes."""
+"""Annotations and signatures of the sweet tree to the record that the core keeps of them: spans, names and sizes."""
 
 from __future__ import annotations
 

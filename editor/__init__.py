@@ -1,1 +1,1 @@
-"""Texts that somebody edits to what an editor shows of them; the language server."""
+"""Texts in an editor to what the editor shows of them; the language server."""

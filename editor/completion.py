@@ -1,4 +1,4 @@
-"""A place in a text that is being written to what may come next, and to the signature of the call that it stands in.
+"""A place in an unfinished text to what may come next, and to the signature of the call around it.
 
 The text may be broken there: what stands before the place is read as words, and what was known of the file last is enough.
 """

@@ -1,4 +1,4 @@
-"""A file with something wrong in it to the changes that fix it, each checked before it is offered."""
+"""A file with diagnostics to the changes that fix it, each checked before it is offered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server: what it tells a client without being asked, and what its handlers share. pygls is imported by `rx lsp` alone."""
+"""The server: its messages to a client, and the state that its handlers share; pygls is imported only by `rx lsp`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client has open and wants, and the one thread that answers: texts by version, settings, folders.
+"""The open texts, settings and folders of a client, and the one thread that answers it.
 
 The latest text of a file wins: work on an older one is given up. Each step is a job of its own, so that a question waits for
 one item at most.

@@ -1,4 +1,4 @@
-"""What was found out, as the protocol says it."""
+"""Facts and diagnostics in the form of the protocol."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Helps: fixes of a program that were applied in memory and checked before anybody is told of them."""
+"""Fixes of a program, each applied in memory and checked before anybody sees it."""

@@ -1,4 +1,4 @@
-"""A program to the same program with the helps applied that leave no choice, and why each other message was left."""
+"""A program to the same program with the fixes that leave no choice, and the reason why each other message was left."""
 
 from __future__ import annotations
 

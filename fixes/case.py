@@ -1,4 +1,4 @@
-"""What a family of fixes gets to see: a diagnostic, the call or annotation that it is about, and the program around."""
+"""The input of a family of fixes: a diagnostic, the call or annotation that it is about, and the program around it."""
 
 from __future__ import annotations
 

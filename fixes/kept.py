@@ -1,4 +1,4 @@
-"""Whether a fix keeps the values that a program computes with: it arranges them otherwise, and makes no others.
+"""Whether a fix keeps the values that a program computes with: it may arrange them otherwise, but makes no others.
 
 What arranges values: axes that are moved, added or dropped, `keepdims`, the order of arguments, an offset of an index or slice,
 a name of the same sort, the size that an annotation declares. What makes others, and is no fix: a tensor that the program makes

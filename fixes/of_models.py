@@ -1,4 +1,4 @@
-"""A failure of a model's run to the conditions on its inputs that are broken, with the input and the axis of each size."""
+"""A failed run of a model to the conditions on its inputs that are broken, with the input and the axis of each size."""
 
 from __future__ import annotations
 

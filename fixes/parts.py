@@ -1,4 +1,4 @@
-"""The part of a program that an edit can matter to: the functions that are edited, who sees that, and what those call."""
+"""The part of a program that an edit can affect: the edited functions, their callers, and the functions that those call."""
 
 from __future__ import annotations
 

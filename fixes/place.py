@@ -1,4 +1,4 @@
-"""A diagnostic with its best fix to the place that it is told at: the operation that its first fix changes."""
+"""A diagnostic with its best fix to the place where it is shown: the operation that its first fix changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report to the same report with helps: each fix is applied in memory, checked, and offered only if it does some good."""
+"""A report to the same report with fixes: each is applied in memory, checked, and offered only if it helps."""
 
 from __future__ import annotations
 

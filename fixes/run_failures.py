@@ -1,4 +1,4 @@
-"""A failure of a run, with the sizes that were met, to what checking says of the function where it is given those sizes."""
+"""A failure of a run to the message of a check of the function with the sizes of that run."""
 
 from __future__ import annotations
 

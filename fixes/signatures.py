@@ -1,4 +1,4 @@
-"""A checked program to the signatures that say all that its functions demand, each put into the program and checked first."""
+"""A checked program to signatures with all conditions of its functions, each put into the program and checked first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixes to those that work: each is applied in memory, and what is checked then tells how the program fares with it."""
+"""Candidates to those that work: each is applied in memory, and the changed program is checked."""
 
 from __future__ import annotations
 

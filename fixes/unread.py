@@ -1,4 +1,4 @@
-"""Fixes of a text that cannot be read: what the parser would change, where it can be read better then."""
+"""Fixes of a text that cannot be read: the parser's change, if more of the text can be read after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes after a function in its gradient: lines of Rx that hand back to each operand what its result was handed."""
+"""The backward part of a gradient: lines of Rx that give each operand the gradient of its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bodies of gradients: the function that is differentiated, written out, then what each call hands back, last first."""
+"""The bodies of gradients: the function written out, then the gradient of each call, last first."""
 
 from __future__ import annotations
 

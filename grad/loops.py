@@ -1,4 +1,4 @@
-"""Loops in gradients: what a turn begins with is kept, or found again, and the turns are gone through backwards."""
+"""Loops in gradients: the state before a turn is kept, or computed again, and the turns run backwards."""
 
 from __future__ import annotations
 

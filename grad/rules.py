@@ -1,4 +1,4 @@
-"""What a primitive hands back to its operands, as Rx: by rules.txt, or by how the call is written (written.py)."""
+"""A primitive's gradient as Rx: from rules.txt, or by how the call is written (written.py)."""
 
 from __future__ import annotations
 

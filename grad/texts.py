@@ -1,4 +1,4 @@
-"""Texts of rules: the words of a call, and what is written of them."""
+"""Texts of rules: the words of a call, and the lines that they become."""
 
 from __future__ import annotations
 

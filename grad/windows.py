@@ -1,4 +1,4 @@
-"""Rules of windows: convolutions and what is pooled."""
+"""Gradient rules of convolutions and pooling."""
 
 from __future__ import annotations
 

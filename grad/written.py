@@ -1,4 +1,4 @@
-"""Rules that depend on how a call is written: on how many axes it names, or in which order."""
+"""Gradient rules that depend on how a call is written: how many axes it names, or in which order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernels do with memory: which give a view of an operand, which memory of its own, which write into an operand.
+"""How kernels use memory: which give a view of an operand, which new memory, which write into an operand.
 
 What follows a program without running it reads this, so it needs no NumPy.
 """

@@ -1,4 +1,4 @@
-"""A failure to a diagnostic: which check or primitive it was, on which actual shapes, and who called it."""
+"""A failure to a diagnostic: which check or primitive failed, on which actual shapes, and who called it."""
 
 from __future__ import annotations
 

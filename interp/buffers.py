@@ -1,4 +1,4 @@
-"""Memory that is allocated before a result is computed, and the result in it: what generated code calls for it."""
+"""Memory that is allocated before a result is computed, and the result in it: functions that generated code calls."""
 
 from __future__ import annotations
 

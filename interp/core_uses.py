@@ -1,4 +1,4 @@
-"""What stands in core trees: the names that are used, the call behind a check, the functions that are reached."""
+"""Questions about core trees: the names that are used, the call behind a check, the functions that are reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks that shapes alone decide, made at a program's entry check: what would fail after work fails before any.
+"""Checks that shapes alone decide, made at a function's entry: a failure after some work becomes one before any.
 
 A function is followed over the shapes that it is given, as far as a check that is left for run time depends on them, and in the
 order of the source: through the functions that it calls, the arm that sizes choose, the turns that are certain. What the data

@@ -1,4 +1,4 @@
-"""The words for a check that failed: what was asked, in the user's spelling, and what was found."""
+"""The text of a failed check: its condition, in the user's spelling, and the actual sizes."""
 
 from __future__ import annotations
 

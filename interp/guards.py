@@ -1,4 +1,4 @@
-"""What generated code calls beside kernels: sizes with obligations, shapes given as data, preconditions on actual shapes."""
+"""Functions that generated code calls beside kernels: sizes with obligations, shapes as data, preconditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds other values as one NumPy array of rank 0, and as Python has it: a list, a dict, a value or None.
+"""Sequences, optional values and maps as one NumPy array of rank 0, and as Python has them: a list, a value or None, a dict.
 
 Inside, a sequence is a tuple of arrays, an optional value one of at most one, a map a dict from Python's integers and strings.
 """

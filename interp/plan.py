@@ -1,4 +1,4 @@
-"""What the shapes of a call decide of a function: its routine is walked once over them, for each place what is known there.
+"""The decisions that the shapes of a call make in a function: its routine is followed once over them.
 
 A place is a step that asks something: a check, the preconditions of a primitive, which implementation a list means, how a
 function is entered, a size that is computed. The planned text of a routine takes an answer for each of its places; one that

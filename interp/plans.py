@@ -1,4 +1,4 @@
-"""The plans of a function: for each class of shapes, dtypes and sizes on entry what runs it, the least recently used go.
+"""The plans of a function, one for each class of shapes, dtypes and sizes on entry; the least recently used go.
 
 A plan is looked up without a lock: a dictionary and counters of C are shared between threads as they are. What is made, thrown
 away or told of is under one lock.

@@ -1,4 +1,4 @@
-"""Results as the outside sees them, and may keep them."""
+"""Results of a run as arrays that the caller may keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is raised where a check fails while a program runs."""
+"""The exception for a check that fails while a program runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ Explain = Callable[[Diagnostic, tuple[Met, ...]], Diagnostic]
 
 
 class ShapeError(Displayed, Exception):
-    """A check failed while a program ran: `diagnostic` says which one, on which shapes; `met` is what the functions were given
-    that led there, the innermost first. `explained` is the diagnostic with all that `explain` finds out beside it."""
+    """A check failed while a program ran: `diagnostic` says which one, on which shapes; `met` has the arguments of the
+    functions around it, the innermost first. `explained` is the diagnostic with its reason and a fix, if `explain` finds
+    them."""
 
     def __init__(self, diagnostic: Diagnostic, met: tuple[Met, ...] = (), explain: Explain | None = None) -> None:
         super().__init__(diagnostic.message)

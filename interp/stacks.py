@@ -1,4 +1,4 @@
-"""What the turns of a loop leave, as one tensor along a new first axis: what generated code calls for it."""
+"""The stacked results of a loop's turns as one tensor along a new first axis: functions that generated code calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often each check of a program was made, and how often it failed: generated code counts in these lists."""
+"""Lists in which generated code counts how often each check was made, and how often it failed."""
 
 from __future__ import annotations
 

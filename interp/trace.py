@@ -1,4 +1,4 @@
-"""Where generated code is, or where it failed, as data: the one place that knows of Python's frames and lines.
+"""Where generated code is, or where it failed, as data: the only module that reads Python's frames and lines.
 
 Nothing is recorded while a program runs well. Each line of the generated text stands for a step (`rx_sites`), so a traceback
 and the frames of a running thread say which steps they stand in; beyond this file there are only sites and values.

@@ -1,4 +1,4 @@
-"""What PyTorch's compiler leaves alone: it would trace what it finds, and a program runs over NumPy."""
+"""Functions that PyTorch's compiler must not trace: a program runs over NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checking gives: diagnostics, counts, what is known of every binding, and the simplified core program."""
+"""The result of a check: diagnostics, counts, the facts about every binding, and the simplified core program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loop's clauses where they cannot stand, and a `let` of names without parentheses: what to say, and what to move."""
+"""A loop's clauses in a wrong place, and a `let` of names without parentheses: the message, and the tokens to move."""
 
 from __future__ import annotations
 

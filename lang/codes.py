@@ -1,4 +1,4 @@
-"""Every diagnostic's code, declared once: its title, the phase that finds it, and what else is decided by it."""
+"""Every diagnostic's code, declared once: its title, the phase that finds it, and its traits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ E207 names of_sorts: a size where a tensor is needed
 E208 names: an annotation that does not determine its names
 E209 names: a shape with more than one unknown splice
 E210 names: a block without a result
-E211 names: a tensor literal that is no tensor
+E211 names: a tensor literal that is not a tensor
 E212 names: recursion without an annotated result
 E213 names: a script and @main in one file
 E214 names: a core function that is not in core form
@@ -66,7 +66,7 @@ E227 names: a loop that does not say what it gives
 E228 names: a turn that does not give what its loop carries and stacks
 E229 names: a stacked type that changes from turn to turn
 E230 names: a gradient that wants a cotangent
-E231 names: nothing that could be differentiated
+E231 names: nothing to differentiate
 E232 names: a primitive without a rule for its gradient
 E240 names is_absent: a file that does not exist
 E241 names: a file outside the program's folder
@@ -87,7 +87,7 @@ E299 names: not supported yet
 E301 sizes of_shapes: an argument that cannot fit its parameter
 E302 sizes of_shapes: a claim that is wrong
 E303 sizes of_shapes: an assertion that always fails
-E304 sizes of_sizes of_shapes: what a primitive needs is never so
+E304 sizes of_sizes of_shapes: a condition of a primitive that never holds
 E305 sizes of_sizes of_last_axes of_shapes: matrices that cannot be multiplied
 E306 sizes of_sizes of_shapes: shapes that cannot be broadcast together
 E307 sizes of_elements of_shapes: a reshape that would change the number of elements

@@ -126,7 +126,7 @@ def together(conditions: Sequence[Only]) -> str:
 
 
 class Diagnostic(Displayed, Node):
-    """One thing to say. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
+    """One message. `span` is the place to edit, `labels` are the reasons, `witness` the smallest sizes that show it.
 
     `caption` is the short text under the primary span; `notes` are further full lines; `edits` is what `help` would do, or the
     `change` that it ends with; of a text that cannot be read they are `certain` where they say the same in Rx's words. `fixes`

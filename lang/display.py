@@ -1,4 +1,4 @@
-"""Values to what a notebook shows of them: the same styled lines as HTML and as plain text, rendered when somebody looks."""
+"""Values to their display in a notebook: the same styled lines as HTML and as plain text, rendered on demand."""
 
 from __future__ import annotations
 

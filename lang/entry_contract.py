@@ -1,4 +1,4 @@
-"""What an exported model keeps of its function: the conditions on its inputs, which are in its metadata."""
+"""The contract of an exported model, which its metadata keeps: conditions on its inputs."""
 
 from __future__ import annotations
 

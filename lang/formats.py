@@ -1,4 +1,4 @@
-"""Diagnostics, counts and shapes to what other programs read: objects for JSON and SARIF, lines for GitHub."""
+"""Diagnostics, counts and shapes for other programs: objects for JSON and SARIF, lines for GitHub."""
 
 from __future__ import annotations
 

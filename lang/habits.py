@@ -1,4 +1,4 @@
-"""What users of other languages write, told by the tokens around the place where no rule goes on."""
+"""Habits from other languages, recognised by the tokens around a syntax error, each with its message."""
 
 from __future__ import annotations
 

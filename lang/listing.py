@@ -1,4 +1,4 @@
-"""What is known of bindings as text: each with its type in Rx syntax, and what is not exact about it."""
+"""Facts about bindings as text: each with its type in Rx syntax, and a remark if it is not exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands for an operator of a model that has no rule: its extern's target, and what is said of it where it would run."""
+"""An operator of a model without a rule: the target of its extern, and the message if it would run."""
 
 from __future__ import annotations
 

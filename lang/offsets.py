@@ -1,4 +1,4 @@
-"""An expression over one dimension to what it adds to it: `x.dim(0) - 3`, `h - x.dim(0)`, and `5 - x.dim(0) / 2` as a half."""
+"""An expression over one dimension to its offset from it: `x.dim(0) - 3`, `h - x.dim(0)`, `5 - x.dim(0) / 2`."""
 
 from __future__ import annotations
 

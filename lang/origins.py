@@ -1,4 +1,4 @@
-"""What the user wrote that an assertion was made of: annotations in their spelling, and what people call an annotated value."""
+"""The annotations that assertions come from, in the user's spelling, and the names of annotated values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The garbage collector stands still while trees grow."""
+"""Pauses the garbage collector while trees are built."""
 
 from __future__ import annotations
 

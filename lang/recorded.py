@@ -1,4 +1,4 @@
-"""Files that keep what they were asked, and what they answered, so that it can be asked again."""
+"""Files that record each question and its answer, so that it can be asked again."""
 
 from __future__ import annotations
 

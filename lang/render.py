@@ -1,4 +1,4 @@
-"""A diagnostic to lines of styled text, none of which says nothing or what another has said: see docs/errors.md.
+"""A diagnostic to lines of styled text, without empty or repeated ones: see docs/errors.md.
 
 error[E305]: @matmul needs axis 1 of `x` to equal ...      the headline: who needs what, what is there, the verdict
   --> net.rx:6:3                                           the place to edit
@@ -74,9 +74,10 @@ class Window(NamedTuple):
         return self.parts[-1].stops[-1]
 
 
-def render_text(diagnostic: Diagnostic, width: int = WIDTH) -> str:
+def render_text(diagnostic: Diagnostic, width: int = WIDTH, verbose: bool = False) -> str:
     """The diagnostic as plain text, each line ended."""
-    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in render(diagnostic, width))
+    lines = render(diagnostic, width, verbose)
+    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in lines)
 
 
 def diagnostics_lines(diagnostics: Iterable[Diagnostic]) -> list[Line]:
@@ -87,17 +88,20 @@ def diagnostics_lines(diagnostics: Iterable[Diagnostic]) -> list[Line]:
     return lines[1:]
 
 
-def render(diagnostic: Diagnostic, width: int = WIDTH) -> list[Line]:
+def render(diagnostic: Diagnostic, width: int = WIDTH, verbose: bool = False) -> list[Line]:
+    """`verbose`: with the lines of a program that a translation wrote, where otherwise a node of the model stands."""
     places = _places(diagnostic)
     margin = _margin(places)
     lines = _headline(diagnostic, width)
     for source, marks in places:
         if source is diagnostic.span.source:
             span = _clamped(diagnostic.span)
-            lines.append(_place(margin, "-->", source.place(span.start, span.end)))
+            made = source.made.get(span.line)
+            written = f" ({made.trace})" if made is not None and made.trace else ""
+            lines.append(_place(margin, "-->", source.place(span.start, span.end) + written))
         else:
             lines.append(_place(margin, ":::", source.place(source.line_starts()[marks[0].line - 1] + marks[0].start)))
-        lines += _block(source, marks, margin, width)
+        lines += _block(source, marks, margin, width, verbose)
     lines += _footer(diagnostic, margin, width)
     return [_coloured(line, diagnostic.severity) for line in lines]
 
@@ -220,18 +224,25 @@ def _gutter(margin: int, number: int | None = None) -> Line:
     return (Piece(head, "gutter"),)
 
 
-def _block(source: Source, marks: list[Mark], margin: int, width: int) -> Iterator[Line]:
+def _block(source: Source, marks: list[Mark], margin: int, width: int, verbose: bool) -> Iterator[Line]:
     if not source.text:
         return
+    in_words = bool(source.made) and not verbose
+    of_nodes = [mark for mark in marks if in_words and mark.line in source.made]
+    marks = [mark for mark in marks if mark not in of_nodes]
     room = width - margin - 3
     continued = _continued(marks)
     for number, group in groupby(marks, key=lambda mark: mark.line):
         for window, underlines in _windows(source, number, list(group), room, width):
-            yield (*_gutter(margin, number), Piece(f" {window.text}", "source"))
+            yield (*_gutter(margin, None if in_words else number), Piece(f" {window.text}", "source"))
             for row in _underlining(underlines, room):
                 yield (*_gutter(margin), Piece(" ", "plain"), *row)
         if number in continued:
             yield (Piece("." * max(margin + 1, 3), "gutter"),)
+    for mark in sorted(of_nodes, key=lambda mark: mark.primary):
+        text = mark.message if mark.primary else f"{source.made[mark.line].what}: {mark.message}"
+        for line in wrapped(text, room) if mark.message else ():
+            yield (*_gutter(margin), Piece(f" {line}", "primary" if mark.primary else "label"))
 
 
 def _continued(marks: list[Mark]) -> set[int]:

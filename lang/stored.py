@@ -1,4 +1,4 @@
-"""What a file says of one array that it holds: its shape, its dtype, and where and how the data is kept."""
+"""The header of one stored array: its shape, its dtype, and where and how its data is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnostics and counts to the line that ends what `rx check` says."""
+"""Diagnostics and counts to the last line of `rx check`."""
 
 from __future__ import annotations
 

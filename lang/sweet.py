@@ -1,4 +1,4 @@
-"""The sweet tree: what the user wrote, form by form. Sizes, Bools and tensors share one family of expressions."""
+"""The sweet tree: the program as written, form by form; sizes, Bools and tensors share one family of expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A token that does not fit to what is said of it: what was expected, its fix."""
+"""An unexpected token to its message: what was expected, and a fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Literal numbers as arguments of functions: which dtype they take, told by what the function's entry check asks."""
+"""The dtypes of literal numbers as arguments of functions, which follow from the function's entry check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of memory: what is surely the greater of two, and the greatest over the turns of a loop."""
+"""Sizes of memory: which of two is surely larger, and the largest over the turns of a loop."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A model that came from elsewhere to its contract: what it demands of its inputs, and what would change that."""
+"""A model from elsewhere to its contract: its conditions on its inputs, and changes that would remove them."""

@@ -1,4 +1,4 @@
-"""The ways of PyTorch code between which data decides: what all of them give, and what the others need."""
+"""The paths of PyTorch code that data chooses: the common result of all, and the conditions of each."""
 
 from __future__ import annotations
 

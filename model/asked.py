@@ -1,4 +1,4 @@
-"""What is given to Python code that is to be traced, as it is written; to be read without torch."""
+"""The description of Python code to trace, as written on the command line; it needs no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes that somebody asks for, `H=40` or `images.2=40`, to what a model does there: all other sizes get numbers that fit."""
+"""Requested sizes, `H=40` or `images.2=40`, to the result of a model there; all other sizes get numbers that fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A size that a model takes as one number alone, to changes that may free it: where that stands, and what may stand there.
+"""A size that a model fixes to one number, to changes that may free it: where it stands, and what may replace it.
 
 None of them has to be right: each is made, and the model checked again.
 """

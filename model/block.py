@@ -1,4 +1,4 @@
-"""A contract to the lines that a person reads: for each size which it may be and why, then what goes in and what comes out."""
+"""A contract to its lines for people: for each size its values and the reason, then inputs and outputs."""
 
 from __future__ import annotations
 

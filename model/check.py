@@ -1,4 +1,4 @@
-"""A model file to what checking it says: errors, and the contract of its inputs."""
+"""A model file to the result of its check: errors, and the contract of its inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two contracts to what the new one refuses that the old one accepts, what else is different, and what cannot be told."""
+"""Two contracts to their differences: sizes that only the old one accepts, other changes, and open questions."""
 
 from __future__ import annotations
 

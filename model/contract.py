@@ -1,4 +1,4 @@
-"""A checked model to its contract: what its inputs must satisfy, each condition with the nodes that demand it."""
+"""A checked model to its contract: the conditions on its inputs, each with the nodes that demand it."""
 
 from __future__ import annotations
 

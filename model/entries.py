@@ -1,4 +1,4 @@
-"""What stands in a model in place of a baked size, to the edit that writes it: constants, and nodes that work out sizes."""
+"""The replacement of a fixed size in a model to the edit that writes it: constants, and nodes that compute sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model declares of its own values and that is false, as warnings, or as errors where it is asked for strictly."""
+"""False declarations of a model about its own values, as warnings, or as errors with `--strict`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model and its contract to changes of the model that make it accept more: each was made, checked and run.
+"""A model and its contract to changes of the model that make it accept more; each was made, checked and run.
 
 A change gives the same results at the sizes that the model was exported with; where it gives others at sizes that were
 accepted by accident, it says so.

@@ -1,4 +1,4 @@
-"""A model's arguments to what is wrong with the indices among them: one pass over each, before any work."""
+"""Finds wrong indices in a model's arguments: one pass over each, before any work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The longest inputs that a model takes, where no formula says so: looked for with numbers, then proved."""
+"""The longest inputs that a model takes, if no formula gives them: searched with numbers, then proved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model to all of its nodes, those of graphs inside and of functions too, and what is known of the values that they read."""
+"""All nodes of a model, with those of inner graphs and functions, and the known facts about the values that they read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of Python code on the command line, or by `rx.trace`, to what checking it says."""
+"""Python code as `rx check` or `rx.trace` names it, to the result of its check."""
 
 from __future__ import annotations
 

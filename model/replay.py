@@ -1,4 +1,4 @@
-"""A checked model at sizes that are numbers: where it fails then, by the rules that say what it demands of all sizes."""
+"""A checked model at sizes that are numbers: where it fails, by the rules that give its conditions for all sizes."""
 
 from __future__ import annotations
 

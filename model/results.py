@@ -1,4 +1,4 @@
-"""A model and changes of it: each is checked, and run beside the model with random values, whether it gives the same."""
+"""A model and changes of it: each is checked, and run beside the model with random values, to compare the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checking says of a traced program, at the lines of the Python and in its words."""
+"""Diagnostics of a traced program, at the lines of the Python code and in its words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch code to what checking it says: errors at its own lines, and the contract of its inputs."""
+"""PyTorch code to the result of its check: errors at its own lines, and the contract of its inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model with its program, and what checking that gave."""
+"""A model with its program, and the result of its check."""
 
 from __future__ import annotations
 

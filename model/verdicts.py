@@ -1,4 +1,4 @@
-"""Which conditions of traced code are its contract, and which are mistakes: by where the other number comes from."""
+"""Which conditions of traced code are its contract, and which are mistakes: by the origin of the other number."""
 
 from __future__ import annotations
 

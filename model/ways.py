@@ -1,4 +1,4 @@
-"""The other ways that PyTorch code takes: a run at the boundary of each condition, and what it gives there."""
+"""The other paths of PyTorch code: a run at the boundary of each condition, and its result."""
 
 from __future__ import annotations
 

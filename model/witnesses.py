@@ -1,4 +1,4 @@
-"""A checked model and the sizes that break a condition, to what its kernels say of them."""
+"""A checked model and sizes that break a condition, to the failure of its kernels with them."""
 
 from __future__ import annotations
 

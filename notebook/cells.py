@@ -1,4 +1,4 @@
-"""A cell's line and text to the program in it: what checking it gave, and a module where it was not rejected."""
+"""A notebook cell to the program in it: the result of its check, and a module if it was not rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`%%rx` and `%rx` of IPython: a cell's program to a module in the notebook, and what is known of such modules."""
+"""`%%rx` and `%rx` of IPython: a cell's program to a module in the notebook, and the shapes in such modules."""
 
 from __future__ import annotations
 

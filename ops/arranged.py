@@ -1,4 +1,4 @@
-"""Where elements that are known stand after a tensor's shape changed: row-major elements in, row-major elements out."""
+"""The places of known elements after a change of a tensor's shape, in row-major order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An assertion of an annotation to words: what it wants, and what is there, for symbols and for integers alike."""
+"""An assertion of an annotation to words: its condition and the actual sizes, for symbols and for integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shape rule computes with, whichever way it is read: sizes, conditions on them, and dtypes that are not known yet."""
+"""The values that shape rules compute with: sizes, conditions on them, and dtypes that may be unknown."""
 
 from __future__ import annotations
 

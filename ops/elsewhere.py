@@ -1,4 +1,4 @@
-"""What NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX call our primitives and their parameters.
+"""The names of our primitives and their parameters in NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX.
 
 Only for helps: a name of this table is not a name of Rx.
 """

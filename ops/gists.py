@@ -1,4 +1,4 @@
-"""A requirement in a few words, with the sizes that it is about: what a line of a contract gives as its reason."""
+"""A requirement in a few words, with its sizes: the reason in a line of a contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A primitive's rule over plain integers: what shapes and dtypes a call has at run time, or why it cannot be made."""
+"""A primitive's rule over plain integers: the shapes and dtypes of a call at run time, or why it cannot be made."""
 
 from __future__ import annotations
 

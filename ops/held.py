@@ -1,4 +1,4 @@
-"""What is known of what an opaque value holds: the shapes of its elements, as far as they are known."""
+"""The known shapes of the elements of sequences, optional values and maps."""
 
 from __future__ import annotations
 

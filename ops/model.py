@@ -1,4 +1,4 @@
-"""What a primitive is: one row, read through one interface whether its rule stands in Rx or in Python.
+"""A primitive: one row, with one interface whether its rule is written in Rx or in Python.
 
 A shape rule is written once and runs twice: at check time over symbolic sizes, and at run time over plain integers,
 where a precondition that could not be proved is checked on the actual shapes. So a rule uses only `+ - * // %` on sizes and

@@ -1,4 +1,4 @@
-"""What functions of elements make of literal numbers alone."""
+"""The values of element-wise functions of literal numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules ask of an operand or an attribute before they look at sizes: a rank, one of some names."""
+"""Conditions of rules on an operand or attribute that do not concern sizes: a rank, one of some names."""
 
 from __future__ import annotations
 

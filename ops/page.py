@@ -1,4 +1,4 @@
-"""A primitive's row to its page: how it is called, and what its documentation says, paragraph by paragraph."""
+"""A primitive's row to its page: its call, and its documentation paragraph by paragraph."""
 
 from __future__ import annotations
 

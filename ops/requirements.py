@@ -1,4 +1,4 @@
-"""What a primitive asks of its call, as data: quantities of its operands, and requirements on them.
+"""The requirements of a primitive on its call, as data: quantities of its operands, and relations between them.
 
 A quantity names a parameter of the row (`xs[2]` in a list of tensors) and may carry its size, from which a requirement makes
 its condition. How it is said stands in wording.py, and nowhere else.

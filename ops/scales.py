@@ -1,4 +1,4 @@
-"""What runtimes make of size * scale: they multiply in float32, and cut the product off."""
+"""The result of size * scale in runtimes: they multiply in float32, and cut the product off."""
 
 from __future__ import annotations
 

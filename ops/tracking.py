@@ -1,5 +1,5 @@
-"""What an operation makes of elements that are known, each exactly, or None where that cannot be told; and how a tensor of some
-dtype holds them. `tracked.py` says what an element is."""
+"""The elements of an operation's result from known elements, each exactly or None; and how a tensor of some dtype holds
+them. `tracked.py` defines an element."""
 
 from __future__ import annotations
 

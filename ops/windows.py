@@ -1,4 +1,4 @@
-"""What sliding windows leave of an axis, as convolution and pooling define it, over sizes that may be symbolic."""
+"""The number of sliding windows along an axis, as convolution and pooling define it, over sizes that may be symbolic."""
 
 from __future__ import annotations
 

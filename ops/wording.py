@@ -1,4 +1,4 @@
-"""A requirement of a primitive to words: what the call needs, and what is there instead, for symbols and for integers alike."""
+"""A requirement of a primitive to words: the condition and the actual sizes, for symbols and for integers."""
 
 from __future__ import annotations
 

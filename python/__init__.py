@@ -1,2 +1,1 @@
-"""People's own Python functions to the same functions behind an entry check: signatures read, entry checks written, composed,
-counted."""
+"""Users' Python functions to the same functions behind an entry check; programs, models and sizes for Python users."""

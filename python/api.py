@@ -32,7 +32,7 @@ PathText = str | PathLike[str]
 
 
 class CheckError(Displayed, Exception):
-    """A program was rejected. `diagnostics` has everything that was found; `str` is what `rx check` prints."""
+    """A program was rejected. `diagnostics` has all diagnostics, with fixes; `str` is the report of `rx check`."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic], helped: Callable[[], Report] | None = None) -> None:
         super().__init__("; ".join(d.message for d in diagnostics if d.severity == "error"))
@@ -67,17 +67,17 @@ def load(
     engine: str = "numpy",
     device: str | None = None,
 ) -> Module:
-    """Check a program and make its functions callable; raises CheckError where it is rejected.
+    """Check a program file and return a Module; raises CheckError if it is rejected, OSError if it cannot be read.
 
-    Imports and weights are read below the program's own folder and `roots`. `strict` and `allow_empty` are those of
-    `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. What is `given`, like
-    `"@f: 1 <= n, n <= 64"`, holds on entry to functions beside what the program says; `@*` are all that have such sizes.
-    A model's (`.onnx`) function is `main`; where `data_checks` are made, a call looks once at what it is given as indices.
+    Rx reads imports and weights below the program's own folder and `roots`. `strict` and `allow_empty` are the options of
+    `rx check`; `allow_extern` lets `extern` functions run the Python callables that they name. `given` adds conditions to
+    the entry checks of functions: `"@f: 1 <= n, n <= 64"`; `@*` means all functions that have such sizes. The function of
+    a model (`.onnx`) is `main`; `data_checks` checks at each call the inputs that are indices.
 
-    Functions take arrays of NumPy, and of any library that speaks DLPack, without a copy where that can be; `copy` lets them
-    come from another device. Results are NumPy's, or those of the library that `like` is, or is an array of. A call whose
-    arguments do not fit raises ShapeError. With `engine="onnxruntime"` or `"torch"` functions run there (docs/engines.md); what
-    an engine has no way for is told here, with its line, by CheckError.
+    Functions take arrays of NumPy, and of any library with DLPack, without a copy if possible; `copy=True` also accepts
+    arrays on another device. Results are NumPy arrays, or arrays of the library `like`, or of the library of the array
+    `like`. A call whose arguments do not fit raises ShapeError. With `engine="onnxruntime"` or `"torch"` functions run
+    there, on `device` (docs/engines.md); CheckError lists everything that the engine lacks, with its line.
 
     >>> import numpy as np, rxlang as rx
     >>> module = rx.load("ff.rx")  # doctest: +SKIP
@@ -132,8 +132,8 @@ def loads(
     engine: str = "numpy",
     device: str | None = None,
 ) -> Module:
-    """What `rx.load` does, for a program's text: CheckError is raised where it is rejected. Files are looked for in the
-    folder of `filename`.
+    """Like `rx.load`, for the text of a program: raises CheckError if it is rejected. Imports and weights are looked up
+    in the folder of `filename`.
 
     >>> import numpy as np, rxlang as rx
     >>> module = rx.loads("@half = fn(x : Tensor([n * 2, d], float32)) : Tensor([n, d], float32) { x[::2] }")
@@ -156,8 +156,8 @@ def check_source(
     allow_empty: bool = False,
     given: Sequence[str] = (),
 ) -> Report:
-    """Check a program's text: the diagnostics, how many assertions were proved and how many are left. Nothing is run, and
-    nothing is raised where the program is wrong: `ok` tells, and `str` is what `rx check` prints.
+    """Check the text of a program and return a Report: the diagnostics, and how many assertions were proved and how many
+    remain. It runs nothing, and raises nothing if the program is wrong: see `ok`; `str` is the report of `rx check`.
 
     >>> import rxlang as rx
     >>> rx.check_source("@f = fn(x : Tensor([n, 4], int8)) : Tensor([n, 2, 2], int8) { @reshape(x, [n, 2, 2]) }").ok

@@ -1,4 +1,4 @@
-"""`rx.checked(..., body=True)`: the signature of a function of PyTorch, proved of its body, once."""
+"""`rx.checked(..., body=True)`: proves once that the body of a PyTorch function keeps its signature."""
 
 from __future__ import annotations
 

@@ -154,10 +154,10 @@ class Chain:
 
 
 def compose(*functions: Callable[..., Any]) -> Callable[..., Any]:
-    """`rx.compose(f, g)` is `g(f(...))`. Whether the result of `f` fits into `g` is decided here, for all sizes.
+    """`rx.compose(f, g)` is `g(f(...))`. Rx decides here, for all sizes, whether the result of `f` fits into `g`.
 
-    Raises CheckError where it never does; `rx.signature(h).residual` has the checks that stay. A tuple enters a function of
-    several parameters part by part.
+    Raises CheckError if it never does; `rx.signature(h).residual` has the checks that remain. A tuple enters a function
+    of several parameters part by part.
 
     >>> import rxlang as rx
     >>> @rx.checked("fn(x : Tensor([n * 2], float32)) : Tensor([n], float32)")

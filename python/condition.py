@@ -1,4 +1,4 @@
-"""Conditions over sizes for Python users: what a comparison of two sizes gives, and whether it holds for all of them."""
+"""Conditions over sizes for Python users: the result of comparing two sizes, and whether it holds for all of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from ..simplify.solver.terms import Size, TooLarge
 
 
 class Condition:
-    """What `Size("n") < 3` and `Size("n").equals(3)` give. `str` is Rx syntax. Its names are sizes of at least 0.
+    """A condition on sizes: the result of `Size("n") < 3` and `Size("n").equals(3)`. `str` is Rx syntax. Its names are
+    sizes of at least 0.
 
-    `bool` of it is refused while some sizes satisfy it and some do not, or nobody could tell: `proved()` always has an answer.
+    `bool` raises TypeError if the condition holds for some sizes only, or if Rx cannot tell; `proved()` always has an
+    answer.
     """
 
     __slots__ = ("_cond", "_divisors", "_text")

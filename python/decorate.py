@@ -20,19 +20,20 @@ def checked(signature: F, /) -> F: ...
 @overload
 def checked(signature: str | None = None, /, *, body: bool = False) -> Callable[[F], F]: ...
 def checked(signature: str | Callable[..., Any] | None = None, /, *, body: bool = False) -> Any:
-    """Give a function of your own a signature in Rx, which each call is checked against, and each result.
+    """Give a function of your own a signature in Rx; each call and each result is checked against it.
 
-    The types are Rx's: a name stands for a size, the first argument that has it alone binds it, and all others have to agree;
-    `m * 4` is any multiple of 4, `*b` any number of axes, `?` any size; conditions stand behind `where`. Without a text the
-    function's annotations are read, in jaxtyping's notation. Arrays are those of NumPy, PyTorch, JAX and of the array API; they
-    are handed on as they are. A parameter that the signature leaves out is not looked at.
+    The types are Rx's: a name stands for a size; the first argument where it stands alone binds it, and all others have
+    to agree. `m * 4` is any multiple of 4, `*b` any number of axes, `?` any size; conditions follow `where`. Without a
+    text Rx reads the function's annotations, in jaxtyping's notation. Arrays are those of NumPy, PyTorch, JAX and of the
+    array API; the function gets them unchanged. A parameter that the signature leaves out is not checked.
 
-    With `body=True` the signature of PyTorch code is also proved of the body, for all sizes, once: as the function is
-    decorated, or by its first call where the body needs what is not there before: the object of a method, arguments that are no
-    tensors, names that are defined below. With `--rx-trace` pytest proves all of them when it has collected the tests.
+    With `body=True` Rx also proves for all sizes that the body of a PyTorch function keeps the signature, once: when it
+    is decorated, or at its first call if the body needs what does not exist before (the object of a method, arguments
+    that are not tensors, names that are defined below). With `--rx-trace` pytest proves all of them when it has collected
+    the tests.
 
-    Raises CheckError where the signature itself is wrong or the body contradicts it, as the function is decorated; a call that
-    does not fit raises ShapeError, before the function runs or behind it.
+    Raises CheckError at the decoration if the signature itself is wrong or the body contradicts it. A call that does not
+    fit raises ShapeError, before the function runs or after it.
 
     >>> import numpy as np, rxlang as rx
     >>> @rx.checked("fn(x : Tensor([n, m * 4], float32), y : Tensor([n], float32)) : Tensor([n], float32)")

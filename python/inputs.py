@@ -1,4 +1,4 @@
-"""What the annotations of PyTorch code say of its inputs, for a trace."""
+"""The inputs that annotations of PyTorch code declare, for a trace."""
 
 from __future__ import annotations
 

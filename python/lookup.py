@@ -1,4 +1,4 @@
-"""An annotation that is a string to what it means. A name that nobody knows stands for itself: jaxtyping need not be there."""
+"""An annotation that is a string to the object that it means; an unknown name stands for itself."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ def _ignored(_: object) -> None:
 
 
 class Function(Displayed):
-    """A function of a program. Calling it takes NumPy arrays (ints for Sizes), by position or by name, and gives arrays; it
-    raises ShapeError where they do not fit, and where a check inside fails."""
+    """A function of a program. A call takes arrays (ints for Sizes), by position or by name, and returns arrays; it
+    raises ShapeError if they do not fit, or if a check inside fails."""
 
     def __init__(self, module: Module, name: str) -> None:
         function = module._machine.function(name)
@@ -166,9 +166,10 @@ class Function(Displayed):
         return self._module._runner.run(self.__name__, args) if is_taken else _OTHER
 
     def export(self, path: str | PathLike[str], *, checks: str = "refuse", opset: int = 20) -> None:
-        """Write the function as an ONNX model, for all sizes, with its contract in the metadata. Raises RxError with all that
-        ONNX has no way for, and, where `checks` is `refuse`, with the checks inside that are left for the run; with `drop`
-        the model does not make them, with `output` it has an output `rx_ok` that tells whether they hold."""
+        """Write the function as an ONNX model for all sizes, with its contract in the metadata. Raises RxError with
+        everything that ONNX cannot express. `checks` says what to do with checks that remain for the run: `refuse` raises
+        RxError with them, `drop` writes the model without them, `output` gives it an output `rx_ok` that is true if they
+        hold."""
         from ..interp.engines.onnx_export import export, write  # it loads onnx
 
         machine = self._module._machine
@@ -176,16 +177,17 @@ class Function(Displayed):
         write(made.model, Path(path))
 
     def grad(self, *names: str) -> Function:
-        """Its gradient in the parameters that are named: a function with the same parameters, checked like any other, as
-        `grad @f wrt ...` in the program is. Raises CheckError where there is none."""
+        """The gradient with respect to the named parameters: a function with the same parameters, like `grad @f wrt ...`
+        in a program. Raises CheckError if there is none."""
         return self._derived("grad", names)
 
     def value_and_grad(self, *names: str) -> Function:
-        """The same, which gives its value first."""
+        """Like `grad`, but the function returns the value first."""
         return self._derived("value_and_grad", names)
 
     def vjp(self, *names: str) -> Function:
-        """The same of a function whose result is no scalar: its last parameter is what is handed back to the result."""
+        """Like `grad`, for a function whose result is not a scalar: the last parameter is the cotangent, in the result's
+        shape."""
         return self._derived("vjp", names)
 
     def _derived(self, kind: str, names: tuple[str, ...]) -> Function:
@@ -233,24 +235,24 @@ class Function(Displayed):
 
     @property
     def plans(self) -> PlanCounts:
-        """The plans that there are, by shape class, with how often each was used again."""
+        """The plans of the function, by shape class, with the number of times that each was used again."""
         return self._plans.counts()
 
     @property
     def residual(self) -> tuple[Check, ...]:
-        """The checks inside the function that could not be decided before running, in the order of the source."""
+        """The checks inside the function that remain for the run, in the order of the source."""
         owned = {self.__name__, self._core.impl}
         functions = [f for f in self._module._machine.program.functions if f.name in owned]
         found = [c for f in functions for c in residual_checks(f)]
         return tuple(sorted(found, key=lambda c: (c.span.source.name, c.span.start)))
 
     def shapes(self, *positional: Dims | int | str | Size, **arguments: Dims | int | str | Size) -> Any:
-        """The result's shape for given shapes of the arguments, by position or by name; no data is touched.
+        """The result's shape for given shapes of the arguments, by position or by name, without data.
 
-        A tensor's argument is a tuple of ints, Sizes and Rx text (`("k", 16)`), a Size's is one of them. The result is a
-        tuple of ints and Sizes; a tuple of them where the function returns a tuple; None where the rank is not known. Its
-        `conditions` are what has to hold of the given sizes so that the call works, in Rx. Raises ShapeError where the shapes
-        do not fit.
+        A tensor's shape is a tuple of ints, Sizes and Rx text (`("k", 16)`), a Size is one of them. The result is a tuple
+        of ints and Sizes; a tuple of such tuples if the function returns a tuple; None if the rank is unknown. Its
+        `conditions` are the conditions on the given sizes under which the call works, in Rx. Raises ShapeError if the
+        shapes do not fit.
         """
         given = given_shapes(self._core, arguments, positional)
         told = self._of_shape_program(given)
@@ -289,7 +291,8 @@ class CallOptions(NamedTuple):
 
 
 class Module(Displayed):
-    """A program that was checked. Its functions are attributes: `module.ff(x)`; imported ones `module["attn.block"]`."""
+    """A checked program. Its functions are attributes, `module.ff(x)`; those of an import are items,
+    `module["attn.block"]`."""
 
     def __init__(self, checked: Checked, files: Files, calls: CallOptions) -> None:
         self._checked = checked

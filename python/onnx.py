@@ -54,8 +54,8 @@ class Inferences(Node):
 
     @property
     def contract(self) -> Contract | None:
-        """What the model demands of its inputs, with the nodes and witnesses: what `rx check` prints. It is found out when it
-        is asked for, from the file as it is then; None where an error stands in its way."""
+        """The model's conditions on its inputs, with their nodes and witnesses, as `rx check` prints them. They are
+        computed on first use, from the file as it is then; None if an error prevents it."""
         with model_file(self.model.path if self.data is None else self.data) as (path, _):
             return check_model(path, path.name, dynamic=self.dynamic, prelude=self.prelude).contract
 
@@ -65,7 +65,7 @@ class Inferences(Node):
 
     @property
     def values(self) -> Mapping[str, Inferred]:
-        """What is known of each value, by name."""
+        """The shape and dtype of each value, by name."""
         return self.inference.values
 
     @property
@@ -73,15 +73,15 @@ class Inferences(Node):
         return self.inference.nodes
 
     def shape(self, name: str) -> tuple[Size | None, ...] | None:
-        """The sizes of a value; None for one that is not known, or where not even the rank is."""
+        """The sizes of a value; None for a size that is unknown, or instead of the tuple if the rank is unknown."""
         found, names = self.inference.values[name].shape, self.inference.names
         if found is None:
             return None
         return tuple(None if s == "?" else Size(names.get(s, s) if isinstance(s, str) else s) for s in found)
 
     def write(self, path: str | PathLike[str], copy_data: bool = True, contract: str | None = None) -> None:
-        """Write the model with its shapes, and a contract where there is one. Its external data is copied beside it, or
-        linked. Raises OSError."""
+        """Write the model with its shapes, and its contract if it has one. External data is copied beside it, or linked.
+        Raises OSError."""
         write_shapes(self.model, self.inference, self.policy, Path(path), self.data, copy_data, contract)
 
 
@@ -93,12 +93,12 @@ def infer(
 ) -> Inferences:
     """The symbolic shapes of every value of a model: a file, its bytes, or an onnx.ModelProto.
 
-    `values["name"].shape` of what it gives has ints, expressions over the sizes of the inputs like `"t * 4"`, and `"?"`;
-    `write` writes them into the model, and `contract` is what it demands of its inputs. A shape that the model declares and
-    that is false is a warning, and an error with the policy `"strict"`; `"overwrite"` and `"ignore"` say nothing of it, and
-    `write` keeps it with `"ignore"` alone. `dynamic` makes symbols of declared sizes: `"images.0=b"`, `"*.0"`; `prelude` is
-    a file with rules in Rx. Raises RxError where the model cannot be read, ValueError for a policy or a `dynamic` that is
-    none, and for a file that is not called `.onnx`.
+    The result's `values["name"].shape` has ints, expressions over the sizes of the inputs like `"t * 4"`, and `"?"`;
+    `write` writes them into the model, and `contract` has its conditions on its inputs. A false declaration of the model
+    is a warning, and an error with the policy `"strict"`; `"overwrite"` and `"ignore"` report none, and `write` keeps it
+    with `"ignore"` alone. `dynamic` turns declared sizes into symbols: `"images.0=b"`, `"*.0"`; `prelude` is a file with
+    rules in Rx. Raises RxError if the model cannot be read, ValueError for a wrong policy or `dynamic`, and for a file
+    whose name does not end in `.onnx`.
     """
     with model_file(model) as (path, data):
         rules = None if prelude is None else prelude_of(Path(prelude))

@@ -13,8 +13,8 @@ __all__ = ["Contract", "Inferences", "Inferred", "NodeStatus", "Policy", "infer"
 
 
 def load(model: str | PathLike[str] | bytes | Proto, **options: Any) -> Module:
-    """A model as a module whose function is `main`: a file, its bytes, or an onnx.ModelProto. With `engine="onnxruntime"` it is
-    the model itself that runs, and a call that does not fit is refused before. The other options are those of `rx.load`;
-    raises CheckError where the model is rejected, and OSError where it cannot be read."""
+    """A model as a Module whose function is `main`: a file, its bytes, or an onnx.ModelProto. With `engine="onnxruntime"`
+    the model itself runs, after a check of its inputs. The other options are those of `rx.load`. Raises CheckError if the
+    model is rejected, and OSError if it cannot be read."""
     with model_file(model) as (path, _):
         return _load(path, **options)

@@ -1,4 +1,4 @@
-"""A signature that was written of annotations, back to what the user wrote: the places of its parts, what people call them."""
+"""A signature that was made from annotations, back to the user's text: the places and names of its parts."""
 
 from __future__ import annotations
 

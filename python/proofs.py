@@ -1,4 +1,4 @@
-"""What `pytest --rx-trace` does: the signatures of functions with `body=True` are proved when all tests are collected."""
+"""`pytest --rx-trace`: proves the signatures of functions with `body=True` when all tests are collected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Annotations to what is asked of a value: jaxtyping's notation, types of Rx, and what holds arrays: tuples, lists,
+"""An annotation to the conditions on a value: jaxtyping's notation, types of Rx, and types that hold arrays: tuples, lists,
 dictionaries, unions, classes with fields."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The checks of a checked program that are left for run time, as they are told."""
+"""The checks of a program that remain for run time, as objects for Python users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..lang.source import Span
 
 
 class Check(Node):
-    """A check that is left for run time: its condition as the user wrote it, where, and what it means."""
+    """A check that remains for the run: its condition as the user wrote it, its place, and its meaning."""
 
     text: str
     span: Span

@@ -39,7 +39,7 @@ class Shapes(Displayed, tuple[Any, ...]):
 
 
 class Cases(Displayed, tuple[Shapes, ...]):
-    """The shapes that a result whose rank sizes decide may have: each has the condition of its case as the first of its
+    """The possible shapes of a result whose rank depends on sizes: each has the condition of its case as the first of its
     `conditions`."""
 
     def _lines(self) -> list[Line]:

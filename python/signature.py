@@ -1,5 +1,5 @@
-"""What is known of a function with an entry check: its signature as text, shapes of results from shapes alone, the checks that
-stay."""
+"""The facts about a function with an entry check: its signature as text, shapes of results from shapes alone, and the
+checks that remain."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ class Signature:
 
     @property
     def residual(self) -> tuple[Check, ...]:
-        """What `rx.compose` could not decide for all sizes: it is checked where one function's result enters the next."""
+        """The checks that `rx.compose` could not decide for all sizes: they are made where one function's result enters
+        the next."""
         return self._entry_check.residual
 
     def shapes(self, *positional: Dims | int | str | Size, **arguments: Dims | int | str | Size) -> Any:
-        """The result's shape for given shapes of the arguments, as `module.f.shapes` tells it; one that may be None may be left
-        out."""
+        """The result's shape for given shapes of the arguments, as `module.f.shapes` gives it; an argument that may be
+        None may be left out."""
         if positional:
             arguments = by_name(self._entry_check.variant(frozenset())[1], arguments, positional)
         absent = frozenset(n for n in self._entry_check.optional if arguments.get(n) is None)
@@ -44,10 +45,12 @@ class Signature:
 
 
 def signature(function: Callable[..., Any]) -> Signature | Function:
-    """The signature of a function that `rx.checked` or `rx.compose` made. A function of a module is its own.
+    """The signature of a function that `rx.checked` or `rx.compose` made. (A function of a module has its own
+    `signature`.)
 
-    `str` of it is its text; `shapes` tells the shape of the result for shapes of the arguments, whose sizes are numbers, names
-    or texts like `"n * 4"`; `residual` are the checks that are left. Raises TypeError for a function that has no signature.
+    `str` of it is its text; `shapes` gives the shape of the result for shapes of the arguments, whose sizes are numbers,
+    names or texts like `"n * 4"`; `residual` are the remaining checks. Raises TypeError for a function without a
+    signature.
 
     >>> import rxlang as rx
     >>> @rx.checked("fn(x : Tensor([n, m * 4], float32)) : Tensor([n, m], float32)")

@@ -19,10 +19,10 @@ from .condition import Condition
 class Size(Displayed):
     """A size that may depend on names: `Size("(n + 1) // 2")`. `str` is Rx syntax.
 
-    Two sizes are equal where their normal forms are: `Size("n * 4") == Size("2 * n * 2")`. A name is a size of at least 0.
-    `+ - * // %`, `**` with a literal, `rx.min` and `rx.max` make sizes; `< <= > >=` and `.equals` make a Condition. Text that
-    divides by a number below 1 (`k // 0`), or by `/` where a rest may be left (`n / 2`; `n * 4 / 2` is a size), is a
-    ValueError, like text that is no size at all.
+    Two sizes are equal if their normal forms are: `Size("n * 4") == Size("2 * n * 2")`. A name is a size of at least 0.
+    `+ - * // %`, `**` with a literal, `rx.min` and `rx.max` make sizes; `< <= > >=` and `.equals` make a Condition.
+    ValueError refuses text that is not a size, that divides by a number below 1 (`k // 0`), or whose `/` may leave a
+    remainder (`n / 2`; `n * 4 / 2` is a size).
     """
 
     __slots__ = ("_bound", "_exactness", "_term")
@@ -48,12 +48,12 @@ class Size(Displayed):
 
     @property
     def exactness(self) -> str:
-        """`exact`, or, of a size that only the run decides, `upper_bound` where it is at most `bound`, else `unknown`."""
+        """`exact`; for a size that only the run decides `upper_bound` if it is at most `bound`, else `unknown`."""
         return self._exactness
 
     @property
     def bound(self) -> Size | None:
-        """What a size that only the run decides is at most, where that is known."""
+        """The upper bound of a size that only the run decides, or None."""
         return self._bound
 
     @property
@@ -67,7 +67,8 @@ class Size(Displayed):
         return self._term if isinstance(self._term, int) else None
 
     def at(self, **names: int) -> int:
-        """Its value where the names have these values: `Size("n * 4").at(n=3)` is 12."""
+        """Its value for these values of the names: `Size("n * 4").at(n=3)` is 12. Raises KeyError if one is missing,
+        ZeroDivisionError if it divides by 0 there."""
         found = terms.variables(self._term)
         missing = [v.name for v in found if v.name not in names]
         if missing:
@@ -79,7 +80,7 @@ class Size(Displayed):
 
     @property
     def sympy(self) -> Any:
-        """The same as a sympy.Expr over nonnegative integer symbols, with floor, Mod, Min and Max."""
+        """The same size as a sympy.Expr over nonnegative integer symbols, with floor, Mod, Min and Max."""
         from . import size_sympy  # loads SymPy
 
         view = size_sympy.of_text(str(self))
@@ -87,7 +88,7 @@ class Size(Displayed):
 
     @classmethod
     def from_sympy(cls, expr: object) -> Size:
-        """The size that a sympy.Expr stands for; ValueError if it is none (`n / 2` without a floor, a sine)."""
+        """The size that a sympy.Expr stands for; ValueError if it is not a size (`n / 2` without a floor, a sine)."""
         from . import size_sympy  # loads SymPy
 
         return cls._of(size_sympy.size_of(size_sympy.read(expr)))
@@ -123,7 +124,8 @@ class Size(Displayed):
     # Conditions
 
     def equals(self, other: Size | int) -> Condition:
-        """The condition that both are one number: `==` only compares normal forms, and is never undecided."""
+        """The condition that both are the same number for all sizes; `==` only compares normal forms, and always has an
+        answer."""
         return self._compared("==", other, conditions.eq)
 
     def __lt__(self, other: Size | int) -> Condition:
@@ -185,12 +187,12 @@ class Size(Displayed):
 
 
 def min(*sizes: Size | int) -> Size:
-    """The least of sizes, which may depend on names: `rx.min(n, 8)`."""
+    """The smallest of sizes, which may depend on names: `rx.min(n, 8)`."""
     return _extreme("min", terms.smin, sizes)
 
 
 def max(*sizes: Size | int) -> Size:
-    """The greatest of sizes, which may depend on names: `rx.max(n - 8, 0)`."""
+    """The largest of sizes, which may depend on names: `rx.max(n - 8, 0)`."""
     return _extreme("max", terms.smax, sizes)
 
 

@@ -1,4 +1,4 @@
-"""`rx.torch`: what users tell of their own functions and operations, for traces of PyTorch code."""
+"""`rx.torch`: users' rules for their own functions and operations, for traces of PyTorch code."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .places import Excerpt
 
 
 def rule(target: Any, signature: str | None = None, /, *, dtype: str | None = None) -> Any:
-    """Register what an operation gives: a function of torch's, a custom operation, a class of torch.autograd.Function, or any
-    Python function. A trace does not look into it then, and nothing of it is supposed.
+    """Register a rule for an operation: a function of torch's, a custom operation, a class of torch.autograd.Function, or
+    any Python function. A trace then does not read through it, and its shapes are not merely supposed.
 
-    `signature` is one as `rx.checked` takes it. Without it a function's annotations are read; of anything else, the function
-    that is decorated gives the shape of the result, or a list of shapes, for the shapes of the tensors; its assertions are
-    conditions on the sizes. `dtype` is that of its results, where it is not the first tensor's.
+    `signature` is a signature as for `rx.checked`. Without it Rx reads a function's annotations; for any other operation
+    the decorated function returns the shape of the result, or a list of shapes, for the shapes of the tensors; its
+    assertions are conditions on the sizes. `dtype` is the dtype of the results, if it is not the first tensor's.
 
     >>> import rxlang as rx
     >>> def doubled(x): ...

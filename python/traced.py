@@ -29,8 +29,8 @@ class NotExpected(AssertionError):
 
 
 class Traced:
-    """PyTorch code that was traced: the `report` of checking it, its `contract` (None where an error stands in its way), its
-    `signature`, and the `text` of the Rx program that was read. `str` is what `rx check` prints."""
+    """Traced PyTorch code: the `report` of its check, its `contract` (None if an error prevents it), its `signature`, and
+    the `text` of the Rx program that was read. `str` is the report of `rx check`."""
 
     def __init__(self, name: str, args: Mapping[str, Any], found: Answered) -> None:
         self._name, self._args, self._found = name, args, found
@@ -50,7 +50,7 @@ class Traced:
 
     @property
     def signature(self) -> str:
-        """In Rx; raises CheckError where there is none."""
+        """The signature in Rx; raises CheckError if there is none."""
         contract = self._accepted()
         params = ", ".join(f"{i.name} : {_type(i)}" for i in contract.inputs)
         results = [_type(o) for o in contract.outputs]
@@ -59,8 +59,8 @@ class Traced:
         return f"@{self._name} = fn({params}) : {result}" + (f" where {where}" if where else "")
 
     def shapes(self, **inputs: Dims) -> Any:
-        """The shapes of the results for shapes of the inputs, which are numbers or names; raises ValueError for what does not
-        fit."""
+        """The shapes of the results for shapes of the inputs, whose sizes are numbers or names; raises ValueError if they
+        do not fit."""
         contract = self._accepted()
         sizes = _bound(contract, inputs)
         if all(isinstance(size, int) for size in sizes.values()):
@@ -72,7 +72,7 @@ class Traced:
         return found[0] if len(found) == 1 else tuple(found)
 
     def expect(self, *conditions: str) -> Traced:
-        """That all sizes with these conditions are accepted; raises CheckError for code that never works, else NotExpected."""
+        """Raises NotExpected if the code refuses some sizes with these conditions, CheckError if it never works."""
         contract = self._accepted()
         reasons = {c.condition: c.demands for c in contract.conditions}
         for text in _conditions(contract):
@@ -97,9 +97,11 @@ class Traced:
 
 
 def trace(code: Callable[..., Any], /, **inputs: Any) -> Traced:
-    """Trace a function or a module with symbolic sizes, and check it for all of them. Inputs are described as `--arg` of `rx
-    check` has it, in texts, tuples, lists and dictionaries; all other arguments are handed on as they are. What annotations
-    declare may be left out. Raises ValueError for arguments that the code does not take.
+    """Trace a function or a module with symbolic sizes, and check it for all of them.
+
+    Inputs are described as for `rx check --arg`, in texts, tuples, lists and dictionaries; other arguments are passed on
+    unchanged. Inputs that annotations declare may be left out. The result has `report`, `contract`, `signature` and
+    `text`. Raises ValueError for arguments that the code does not take.
 
     >>> import torch, rxlang as rx  # doctest: +SKIP
     >>> rx.trace(lambda x: x.flatten(1), x="float32[b, 3, h, w]").signature  # doctest: +SKIP

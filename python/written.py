@@ -1,4 +1,4 @@
-"""Where entry checks run: `libraries.py` puts in what they speak of.
+"""The namespace in which entry checks run; `libraries.py` adds the functions that they call.
 
 A module of its own, since PyTorch's compiler looks up the names of a function in the module that it says it is of.
 """

@@ -1,4 +1,4 @@
-"""Assertions of a function's own code: decided, then facts; and those that are taken as facts at once."""
+"""Assertions of a function's own code: decided, or taken as facts, and then known."""
 
 from __future__ import annotations
 

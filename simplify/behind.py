@@ -1,4 +1,4 @@
-"""Behind a loop: the carries satisfy the invariant, the condition holds no more, the stacks have a row for each turn."""
+"""The facts after a loop: its invariant, the negation of its condition, and a row of each stack for each turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names of a function stand for while it is walked, and the record of what was bound."""
+"""The values that the names of a function stand for while it is walked, and the record of all bindings."""
 
 from __future__ import annotations
 

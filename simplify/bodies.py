@@ -1,4 +1,4 @@
-"""What a call gives: the promises of the callee as facts, or its body walked under the caller's facts."""
+"""The result of a call: the promises of the callee as facts, or its body walked under the caller's facts."""
 
 from __future__ import annotations
 

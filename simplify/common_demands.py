@@ -1,4 +1,4 @@
-"""What the checks in the arms of an `if` ask for, whichever of them is taken where no sizes decide it."""
+"""The common conditions of the arms of an `if`, where no sizes decide which arm is taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function demands of its inputs, as a signature: the weakest conditions, in the dimensions themselves where they fit.
+"""A function's conditions on its inputs as a signature: the weakest ones, in the dimensions where they fit.
 
 Before and after: `@ff = fn(x : Tensor([?, ?], int8))` whose body reshapes `x` to `[x.dim(0), x.dim(1) // 4, 4]` gets the
 signature `@ff = fn(x : Tensor([n, m * 4], int8))`. Every open check is necessary for the function to succeed where it is

@@ -1,4 +1,4 @@
-"""What checking found, to what is told: findings are recorded as they come, and chosen among once, at the end."""
+"""Findings of checking to those that are reported: recorded as they come, and chosen among once, at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A carry that grows by the same size in each turn: what its annotation would have to say."""
+"""A carry that grows by the same size in each turn: the annotation that would say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What works but is often not meant: operands that both grow when they are broadcast, reductions over a single element."""
+"""Notes on code that works but is often a mistake: operands that both grow in a broadcast, reductions of one element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that nobody wrote: what it gives, demands and fails of, from the shapes of its arguments alone."""
+"""A call that stands in no program: its result, conditions and failures, from the shapes of its arguments alone."""
 
 from __future__ import annotations
 

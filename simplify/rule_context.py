@@ -1,5 +1,5 @@
-"""What a shape rule asks while a program is checked: preconditions are judged as they come, sizes are terms; of a call whose
-sizes are too large only what is plain."""
+"""The context of a shape rule while a program is checked: it decides preconditions at once, and sizes are terms. For a
+call whose sizes are too large it decides only simple ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the turns of a loop stack: the type of one, whether all share the sizes that are left open, and the whole behind it."""
+"""The stacked results of a loop: the type of one turn, whether all turns share the open sizes, and the whole after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn of a loop, whichever it is: what is known when it begins, and by its place in the loop."""
+"""One turn of a loop, for all turns: the facts when it begins, and its place in the loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops behind the end of a program's steps: a turn is read once, and whatever it asks the run decides."""
+"""Loops after the end of a program's budget: a turn is read once, and the run decides its checks."""
 
 from __future__ import annotations
 

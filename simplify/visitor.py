@@ -1,4 +1,4 @@
-"""What the parts of a walk need of each other: one looks after assertions, one after arms, one after calls."""
+"""Protocols between the parts of a walk: one handles assertions, one arms, one calls."""
 
 from __future__ import annotations
 

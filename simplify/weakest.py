@@ -1,4 +1,4 @@
-"""The checks that stay open in a function's body, to the weakest conditions on what comes in that make them hold."""
+"""The open checks of a function's body to the weakest conditions on its inputs under which they hold."""
 
 from __future__ import annotations
 

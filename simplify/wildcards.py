@@ -1,5 +1,5 @@
-"""The -1 of a reshape to the size that it stands for whatever the numbers are, and the type of what a loop stacks where a turn
-tells it, both written in the names of their scope.
+"""The -1 of a reshape to the size that it stands for, and the type of a loop's stacked results if a turn tells it, both
+in the names of their scope.
 
 `[b, t, h * k]` reshaped to `[b, -1, h, k]` has t there, also where h is 0: numbers alone would not tell; nor does a loop
 without a turn tell what it stacks. So what a function's own walk finds is kept in the core, where every later reader has it.

@@ -1,1 +1,1 @@
-"""What expressions over sizes, shapes, dtypes and conditions mean: the operators, a row each, and the one evaluator."""
+"""The meaning of expressions over sizes, shapes, dtypes and conditions: the operators, a row each, and the one evaluator."""

@@ -364,7 +364,7 @@ def test_rooms_import_what_the_architecture_says() -> None:
     row_of = {name: row for row, among in enumerate(names) for name in among}
     assert row_of.keys() >= LAYERS.keys()
     may = [
-        set(range(row)) if said.strip() == "the rooms above" else {row_of[n] for n in re.findall(r"`(.+?)`", said)}
+        set(range(row)) if said.strip() == "the packages above" else {row_of[n] for n in re.findall(r"`(.+?)`", said)}
         for row, (_, _, _, said, _) in enumerate(lines)
     ]
     for _ in may:

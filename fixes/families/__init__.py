@@ -1,1 +1,1 @@
-"""The families of fixes, a module each: `fixes(case)` yields what may be right. What is, checking tells."""
+"""The families of fixes, a module each: `fixes(case)` yields candidates, and checking decides which are right."""

@@ -1,4 +1,4 @@
-"""Fixes of what a call says beside its operands: the axis, keepdims, the layout, groups."""
+"""Fixes of a call's arguments beside its operands: the axis, keepdims, the layout, groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixes where an annotation and a tensor disagree: the tensor is adapted, or the annotation says what is there."""
+"""Fixes where an annotation and a tensor disagree: adapt the tensor, or correct the annotation."""
 
 from __future__ import annotations
 

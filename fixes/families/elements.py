@@ -1,4 +1,4 @@
-"""Where a reshape leaves the elements: in the axes that they were in, taken apart or put together, or laid across others."""
+"""Whether a reshape keeps elements in their axes, split or merged, or mixes axes."""
 
 from __future__ import annotations
 

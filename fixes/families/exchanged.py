@@ -1,4 +1,4 @@
-"""Fixes of two parameters, or two parts of one, that stand in each other's place in a body."""
+"""Fixes of two parameters, or two parts of one, that a body uses in each other's place."""
 
 from __future__ import annotations
 

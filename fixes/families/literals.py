@@ -1,4 +1,4 @@
-"""Fixes of the numbers that a program is made of: the literal that a wrong size comes from becomes another one."""
+"""Fixes of literal numbers: the one that a wrong size comes from becomes another number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pads and strides of a window, as they are written, to what else they may have been meant to be."""
+"""Other values that the pads and strides of a window may have been meant to have."""
 
 from __future__ import annotations
 

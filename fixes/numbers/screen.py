@@ -1,4 +1,4 @@
-"""Changes of a function, looked at with numbers for its sizes before any of them is checked."""
+"""Tries changes of a function with numbers for its sizes, before any of them is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What expressions are worth where sizes are numbers."""
+"""The values of expressions if sizes are numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The statements of one graph of a model: what is bound in it, and what the graphs around it have."""
+"""The statements of one graph of a model: its bindings, and those of the graphs around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that ONNX itself defines by other operators, as functions of the model's kind."""
+"""Operators that ONNX defines by other operators, as functions of the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that end by their condition and count: how many turns they have."""
+"""The number of turns of a loop that counts and ends by its condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes that a model declares, held against what is inferred: those that cannot be, with the sizes at which they are not."""
+"""The shapes that a model declares and the inferred ones, to the declarations that are false, and at which sizes."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class _Witnesses:
         for sizes in islice(self._drawn(), begin, None):
             a, b = evaluate(left, sizes), evaluate(right, sizes)
             if a is not None and b is not None and a != b and self.takes(sizes):
-                seen = "also" if number(right) is not None else f"which is {b}"
+                seen = "for example" if number(right) is not None else f"which is {b}"
                 return f", {seen} at {', '.join(f'{name} = {sizes[name]}' for name in asked)}"
         return None
 

@@ -1,4 +1,4 @@
-"""A model's functions: what a call is written for, which operators their bodies have, and a body with a call's attributes."""
+"""A model's functions: their versions for each call, the operators in their bodies, and a body with a call's attributes."""
 
 from __future__ import annotations
 

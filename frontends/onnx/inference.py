@@ -1,4 +1,4 @@
-"""What checking a translated model says of its values, by the model's names: shapes, dtypes, and how each node fared."""
+"""The result of a translated model's check by the model's names: shapes, dtypes, and a status of each node."""
 
 from __future__ import annotations
 

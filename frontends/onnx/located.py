@@ -1,4 +1,4 @@
-"""A tensor of a model file to its elements, where they are few, and to the place where they lie; no large one is read."""
+"""A tensor of a model file to its elements, if they are few, and to its place in the file; reads no large tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model file says, as plain data: graphs, operations, tensors, types, with nothing of the package onnx in it."""
+"""A model file as plain data: graphs, operations, tensors and types, without objects of the package onnx."""
 
 from __future__ import annotations
 

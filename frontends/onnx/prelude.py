@@ -1,4 +1,4 @@
-"""Rules that somebody wrote in Rx: `@com_acme_Foo` is the operator `Foo` of the domain `com.acme`, `@Foo` one of ONNX's own."""
+"""Users' rules in Rx: `@com_acme_Foo` is the operator `Foo` of the domain `com.acme`, `@Foo` one of ONNX's own."""
 
 from __future__ import annotations
 

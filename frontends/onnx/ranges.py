@@ -1,4 +1,4 @@
-"""A model to what its indices must be: which inputs hold indices, which are worked out of sizes, and which data decides."""
+"""A model to conditions on its indices: which inputs hold indices, which follow from sizes, and which the data decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model file to what it says; of a file that is damaged or contradicts itself a diagnostic says what is wrong, and where."""
+"""A model file to plain data; a diagnostic says what is wrong, and where, with a damaged or contradictory file."""
 
 from __future__ import annotations
 

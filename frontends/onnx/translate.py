@@ -1,4 +1,4 @@
-"""A model to an Rx program: its text, and which node each line was made of."""
+"""A model to an Rx program: its text, and the node of each line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of a model that are no tensors, as Rx writes them."""
+"""Types of a model that are not tensors, in Rx."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of the program that a model is, line by line, with the names of its values and what is to be said of it."""
+"""Writes the program of a model line by line, with the names of its values and the notes about it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Writer:
         self.consts.add(name)
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
         kind = "" if not self.holds_no_texts else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
-        self.line(f"const {name}{kind} = {held}")
+        self.line(f"const {name}{kind} = {held}", Made(f"weight `{tensor.name}`"))
 
     def put_first(self, lines: list[str]) -> None:
         """Lines that belong to no node, above all that is there."""

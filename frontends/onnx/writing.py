@@ -1,4 +1,4 @@
-"""Inferred shapes back into a model file, which keeps all else that it has."""
+"""Writes inferred shapes back into a model file, and keeps everything else in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--arg` and `--init` say: names with Python expressions, in which `float32[b, 3, h, w]` declares an input."""
+"""The texts of `--arg` and `--init`: names with Python expressions, in which `float32[b, 3, h, w]` declares an input."""
 
 from __future__ import annotations
 
@@ -82,6 +82,8 @@ class _Inputs(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not isinstance(node.value, ast.Name) or node.value.id not in DTYPES:
+            if isinstance(node.value, ast.Name) and node.value.id in ("int", "float", "complex"):
+                raise Unread(f"{self.told}: `{node.value.id}` is not a dtype; the dtypes are {', '.join(DTYPES)}")
             return self.generic_visit(node)
         dims = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         self.inputs.append(Declared(node.value.id, tuple(self._dim(dim) for dim in dims)))

@@ -1,4 +1,4 @@
-"""Which way the code takes where only data decides."""
+"""Which path the code takes where only data decides."""
 
 from __future__ import annotations
 

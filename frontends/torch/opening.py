@@ -1,4 +1,4 @@
-"""Torch's functions that are written in Python: those that have a row are handed over, the others are read through."""
+"""Torch's functions that are written in Python: a call of one with a row is taken, the others are read through."""
 
 from __future__ import annotations
 

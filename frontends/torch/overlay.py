@@ -1,4 +1,4 @@
-"""Python files that are read as if their texts were others, in a process of its own: how an edit is tried."""
+"""Python files with other texts, in a separate process: how an edit is tried."""
 
 from __future__ import annotations
 

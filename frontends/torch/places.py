@@ -1,4 +1,4 @@
-"""Where in the user's Python something is asked: the line, the frames above it, and the name that the line binds."""
+"""The place in the user's Python where something is asked: the line, the frames above it, and the name that it binds."""
 
 from __future__ import annotations
 

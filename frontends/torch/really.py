@@ -1,4 +1,4 @@
-"""What the user's code does with numbers for sizes and tensors that have data: does the code fail, or the trace?"""
+"""Runs the user's code with numbers and data: does the code fail, or only the trace?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the expressions of the table are made of beside Rx's primitives, and the rows that are functions."""
+"""The words of the table's expressions beside Rx's primitives, and the rows that are functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the table's expressions of layers and losses are made of."""
+"""Words of the table's expressions for layers and losses."""
 
 from __future__ import annotations
 

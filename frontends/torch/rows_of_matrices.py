@@ -1,4 +1,4 @@
-"""What the table's expressions of matrices, order statistics and what data counts are made of, with losses and lookups."""
+"""Words of the table's expressions for matrices, order statistics, counts of data, losses and lookups."""
 
 from __future__ import annotations
 

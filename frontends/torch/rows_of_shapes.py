@@ -1,4 +1,4 @@
-"""What the table's expressions of shapes, indices and element-wise functions are made of."""
+"""Words of the table's expressions for shapes, indices and element-wise functions."""
 
 from __future__ import annotations
 

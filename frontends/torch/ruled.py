@@ -1,4 +1,4 @@
-"""A call of what has a rule of the user's: the line of the program, and the shapes of what it gives."""
+"""A call with a user's rule: the line of the program, and the shapes of its result."""
 
 from __future__ import annotations
 

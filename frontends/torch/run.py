@@ -1,4 +1,4 @@
-"""What one run of the user's code leaves: the program, and where each of its lines comes from."""
+"""The result of one run of the user's code: the program, and where each of its lines comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch's own symbolic shapes say of a call that has no row."""
+"""The shapes that torch's own symbolic shapes give for a call without a row."""
 
 from __future__ import annotations
 

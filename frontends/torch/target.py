@@ -1,4 +1,4 @@
-"""What `PATH.py:NAME` names, what is given to it, and its trace with some hints. Only this imports the user's code."""
+"""`PATH.py:NAME` and its arguments to a function and its trace; the user's code is imported only here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`int`, `float` and `len` in the user's modules and torch's recurrent ones, and `math.sqrt`, during a trace: of sizes they
+"""`int`, `float` and `len` in the user's modules and torch's recurrent ones, and `math.sqrt`, during a trace: for sizes they
 give no number."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an engine is: a table of kernels by primitive, with its constants and dtypes.
+"""An engine as a table of kernels by primitive, with its constants and dtypes.
 
 A kernel takes what NumPy's takes (`kernels/registry.py`), with the engine's arrays and dtypes. One that is a short composition
 of other primitives is written once, for all engines (`@composed`), and an engine that has its own uses that.

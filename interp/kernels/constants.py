@@ -1,4 +1,4 @@
-"""What kernels make of a program's constants once, at its first use: the layouts that products want them in."""
+"""Values that kernels compute from a program's constants once, at first use, such as memory layouts for products."""
 
 from __future__ import annotations
 

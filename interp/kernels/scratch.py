@@ -1,4 +1,4 @@
-"""What a kernel allocates beside its result while it computes it: a row for each that takes much, in bytes.
+"""The memory that a kernel allocates beside its result: a row for each kernel that takes much, in bytes.
 
 A row is asked with the call's arguments by their names (tensors with `dims`, `count` and `bytes`; other numbers and texts; None
 where they are not given), the result, and what gives the smaller of two sizes. Sizes may be ints or expressions: a row adds and

@@ -1,4 +1,4 @@
-"""Boxes and sampling points: which boxes stay, and what an image has at points or in boxes."""
+"""Boxes and sampling points: which boxes remain, and the values of an image at points or in boxes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def non_max_suppression(
     onnx=("GridSample",),
 )
 def grid_sample(ctx: Ctx, x: TensorInfo, grid: TensorInfo, mode: str, padding: str, align_corners: bool) -> Shape:
-    """What images have at points: `x : [n, c, h, w]` and `grid : [n, p, q, 2]` give `[n, c, p, q]`.
+    """Images sampled at points: `x : [n, c, h, w]` and `grid : [n, p, q, 2]` give `[n, c, p, q]`.
 
     A point is (x, y), along w and h: -1 and 1 are the borders of the image, or with `align_corners` the middles of the
     first and the last element. `mode` "linear" interpolates between four elements, "nearest" takes one (of two as near the
@@ -84,7 +84,7 @@ def roi_align(
     mode: str,
     aligned: bool,
 ) -> Shape:
-    """What images have in boxes, each cut into cells: `x : [n, c, h, w]` and `boxes : [r, 4]` give `[r, c, *output_shape]`.
+    """Images sampled in boxes, each cut into cells: `x : [n, c, h, w]` and `boxes : [r, 4]` give `[r, c, *output_shape]`.
 
     Box i, its corners (x1, y1, x2, y2) times `scale`, lies in image `batch_indices[i]` (`[r]`, checked on the values). A
     cell is the mean, or the largest (`mode` "max"), of samples * samples points in it, between four elements each; points

@@ -161,5 +161,5 @@ def fftshift(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape:
 
 @primitive("ifftshift", "x: tensor, axes: ints = none", "T:any -> T")
 def ifftshift(ctx: Ctx, x: TensorInfo, axes: tuple[int, ...] | None) -> Shape:
-    """What `fftshift` moved, moved back. Array API `fft.ifftshift`."""
+    """The inverse of `fftshift`. Array API `fft.ifftshift`."""
     return fftshift(ctx, x, axes)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Operators of onnxruntime's domain and of ai.onnx.ml that no composition of ours says."""
+"""Operators of onnxruntime's domain and of ai.onnx.ml that cannot be composed of Rx's primitives."""
 
 from __future__ import annotations
 

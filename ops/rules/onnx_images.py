@@ -19,7 +19,7 @@ from .onnx_shape import elements, scalar
     "T:any, G:floating -> T",
 )
 def grid_sample(ctx: Ctx, x: TensorInfo, grid: TensorInfo, mode: str, padding: str, align_corners: bool) -> Shape:
-    """What images have at points: `x : [n, c, *s]` and `grid : [n, *t, rank of s]` give `[n, c, *t]`. ONNX GridSample."""
+    """Images sampled at points: `x : [n, c, *s]` and `grid : [n, *t, rank of s]` give `[n, c, *t]`. ONNX GridSample."""
     choice(ctx, "mode", mode, ("linear", "nearest", "cubic"))
     choice(ctx, "padding", padding, ("zeros", "border", "reflection"))
     a, g = ctx.dims(x), ctx.dims(grid)
@@ -53,7 +53,7 @@ def _boxes(ctx: Ctx, x: TensorInfo, boxes: TensorInfo, count: int) -> tuple[Dim,
 def roi_align(
     ctx: Ctx, x: TensorInfo, boxes: TensorInfo, batch_indices: TensorInfo, height: int, width: int, *rest: Any
 ) -> Shape:
-    """What images have in boxes, each cut into cells of `samples` points along both axes, or as many as there are elements in
+    """Images sampled in boxes, each cut into cells of `samples` points along both axes, or as many as there are elements in
     a cell; `mode` "max" takes the largest share of an element. ONNX RoiAlign."""
     choice(ctx, "mode", rest[2], ("avg", "max"))
     c, r = _boxes(ctx, x, boxes, 4)

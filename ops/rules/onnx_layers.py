@@ -1,4 +1,4 @@
-"""ONNX's pooling, normalisation, dropout and reductions, where they take what ours do not."""
+"""ONNX's pooling, normalisation, dropout and reductions, where they differ from Rx's own."""
 
 from __future__ import annotations
 

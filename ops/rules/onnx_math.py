@@ -1,4 +1,4 @@
-"""ONNX's operators that compute, where they take dtypes or do things that ours do not."""
+"""ONNX's operators that compute, where their dtypes or their meaning differ from Rx's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resizing as ONNX has it: each size is floor(size * scale), or given, or what keeps the proportions."""
+"""Resizing as in ONNX: each size is floor(size * scale), or given, or keeps the proportions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX's operators that move elements, where they mean something else than ours: sizes and axes come as tensors."""
+"""ONNX's operators that move elements, where sizes and axes come as tensors."""
 
 from __future__ import annotations
 

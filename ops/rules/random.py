@@ -1,4 +1,4 @@
-"""Random numbers from keys: a key is a tensor, and what is drawn from it is always the same."""
+"""Random numbers from keys: a key is a tensor, and one key always gives the same numbers."""
 
 from __future__ import annotations
 

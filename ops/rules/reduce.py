@@ -326,7 +326,7 @@ def sum_to(ctx: Ctx, x: TensorInfo, shape: Shape) -> Out:
     `broadcast_to`.
 
     Axes are aligned from the last; each size in `shape` is 1 or that of `x`, and `x` may have more leading axes, which are
-    summed away. Where the shapes are the same it is `x`. What an axis of size 0 comes to is 0. PyTorch's `sum_to_size`.
+    summed away. Equal shapes give `x` itself. The sum over an axis of size 0 is 0. PyTorch's `sum_to_size`.
     """
     source = known_shape(ctx, x)
     for j, d in enumerate(shape):

@@ -132,7 +132,7 @@ def scatter_slices(
 ) -> Shape:
     """A copy of `x` with the blocks that begin at given positions replaced by `updates`, or combined with them.
 
-    What `gather_slices` reads with the same `starts : [*s, k]` and `collapse`, this writes: `updates` is `[*s, ...]` with a
+    The inverse of `gather_slices` with the same `starts : [*s, k]` and `collapse`: `updates` is `[*s, ...]` with a
     size for each axis of x that is not in `collapse`, at most that of x. Blocks lie inside, checked on the values.
     `reduction` is none (the last one wins), add, mul, max or min. JAX's `lax.scatter`.
     """

@@ -19,7 +19,7 @@ def frame(ctx: Ctx, x: TensorInfo, length: Dim, step: Dim) -> Shape:
     """The windows of `length` elements along the last axis that begin at every `step`-th one: `[*s, t]` gives `[*s, k,
     length]`.
 
-    k = (t - length) // step + 1; length and step are at least 1, length is at most t. What is left behind the last window is
+    k = (t - length) // step + 1; length and step are at least 1, length is at most t. The rest after the last window is
     dropped. PyTorch's `unfold`, TensorFlow's `tf.signal.frame`.
     """
     shape = known_shape(ctx, x)

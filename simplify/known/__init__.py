@@ -1,1 +1,1 @@
-"""What is known of a program's values while it is checked: shapes, dtypes, facts by name."""
+"""The facts about a program's values while it is checked: shapes, dtypes, conditions by name."""

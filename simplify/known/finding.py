@@ -1,4 +1,4 @@
-"""What checking finds, as data: what was asked at a place, how that ended, and what was known there."""
+"""A finding as data: the condition at a place, the answer, and the facts there."""
 
 from __future__ import annotations
 

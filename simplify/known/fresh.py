@@ -1,4 +1,4 @@
-"""Values that nothing is known of, values with everything written out that is known by now, and the dimensions in them."""
+"""New values without facts, values with all present facts written out, and the dimensions in them."""
 
 from __future__ import annotations
 

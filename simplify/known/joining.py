@@ -1,4 +1,4 @@
-"""What two arms of an `if` have in common."""
+"""The common facts of two arms of an `if`."""
 
 from __future__ import annotations
 

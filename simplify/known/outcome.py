@@ -1,4 +1,4 @@
-"""How one obligation ended, for those who word it; and what the user wants of checking."""
+"""The answer to one obligation, for the messages; and the user's options of checking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that is known at one point of a function, in scopes: facts about sizes, dtypes, stretches of dimensions."""
+"""All facts at one point of a function, in scopes: facts about sizes, dtypes, parts of shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checker knows of a value: the abstract values that stand for tensors, sizes, tuples and functions."""
+"""Abstract values: what the checker knows of tensors, sizes, tuples and functions."""
 
 from __future__ import annotations
 

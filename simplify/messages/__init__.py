@@ -1,1 +1,1 @@
-"""What checking found, in the user's words."""
+"""Findings to messages in the user's words."""

@@ -1,4 +1,4 @@
-"""What a body says of its own values: the diagnostics of annotations, assertions and conditions."""
+"""Messages about a body's own claims: annotations, assertions and conditions."""
 
 from __future__ import annotations
 

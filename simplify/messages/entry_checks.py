@@ -1,4 +1,4 @@
-"""What a function asks of its arguments, and a list of implementations of a call: the diagnostics of the call."""
+"""Messages about a function's conditions on its arguments, and a list of implementations' on a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a size or a binding, each fact with the place that it comes from."""
+"""The facts about a size or a binding, each with the place that it comes from."""
 
 from __future__ import annotations
 

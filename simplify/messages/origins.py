@@ -1,4 +1,4 @@
-"""Where a size comes from: back through the calls that handed it on, to what wrote or made it."""
+"""Where a size comes from: back through the calls that passed it on, to the code that wrote or computed it."""
 
 from __future__ import annotations
 

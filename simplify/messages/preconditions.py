@@ -1,4 +1,4 @@
-"""What a primitive asks of its operands: the diagnostics of its call, with where the sizes come from."""
+"""Messages about a primitive's conditions on its operands, with the origin of the sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts that a refutation rests on, as labels: what was asserted, what the signature says, the conditions of arms."""
+"""The facts of a refutation as labels: assertions, the signature, the conditions of arms."""
 
 from __future__ import annotations
 

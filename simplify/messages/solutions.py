@@ -1,4 +1,4 @@
-"""For which sizes a condition that is open can hold, where that can be said shortly: "n = 0 or n = 1", "n == m", "h >= 5"."""
+"""The sizes for which an open condition holds, if that is short: "n = 0 or n = 1", "n == m", "h >= 5"."""
 
 from __future__ import annotations
 

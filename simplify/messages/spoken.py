@@ -1,4 +1,4 @@
-"""What a primitive's call was given, in the user's words, with sizes that may be symbolic."""
+"""The arguments of a primitive's call in the user's words, with sizes that may be symbolic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a diagnostic is about, as data: the call, its operands' shapes, and conditions that would make it hold."""
+"""The subject of a diagnostic as data: the call, its operands' shapes, and conditions under which it would hold."""
 
 from __future__ import annotations
 

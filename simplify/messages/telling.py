@@ -1,4 +1,4 @@
-"""What was chosen to be told, to diagnostics: the one place where a finding becomes a sentence with its verdict."""
+"""Chosen findings to diagnostics: the only place where a finding becomes a sentence with its verdict."""
 
 from __future__ import annotations
 

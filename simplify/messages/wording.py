@@ -1,4 +1,4 @@
-"""An assertion of an annotation to words: what it wants, and what is there, in the user's names."""
+"""An assertion of an annotation to words: its condition and the actual value, in the user's names."""
 
 from __future__ import annotations
 

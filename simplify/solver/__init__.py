@@ -1,1 +1,1 @@
-"""Conditions on sizes, and what facts make of them; knows nothing of programs."""
+"""Conditions on sizes, and whether facts decide them; it knows nothing of programs."""

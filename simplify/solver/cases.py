@@ -1,4 +1,4 @@
-"""Which cases to look at apart, where nothing else decides: they cover everything between them."""
+"""The cases to decide separately if nothing else decides: together they cover everything."""
 
 from __future__ import annotations
 

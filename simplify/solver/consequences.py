@@ -1,4 +1,4 @@
-"""What an inequality or an equation says at once of its factors: where a product is at least 1, or is one of quotients."""
+"""The direct consequences of an inequality or an equation for its factors, such as: a product is at least 1."""
 
 from __future__ import annotations
 

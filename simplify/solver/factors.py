@@ -1,4 +1,4 @@
-"""An equation of products to what it says where no factor is 0: what all products share is left out."""
+"""An equation of products to its consequence if no factor is 0: common factors cancel."""
 
 from __future__ import annotations
 

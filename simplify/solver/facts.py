@@ -1,4 +1,4 @@
-"""What is known of sizes at a place in a program, and whether it entails, excludes or leaves open a condition."""
+"""The facts about sizes at a place in a program, and whether they entail, exclude or leave open a condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A condition on sizes to those that satisfy it: those that a model was exported with, the nearest ones, and in plain words."""
+"""A condition on sizes to sizes that satisfy it: those of a model's export, the nearest ones, and a short description."""
 
 from __future__ import annotations
 

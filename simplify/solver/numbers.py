@@ -1,4 +1,4 @@
-"""Texts of sizes and conditions to what they are where every size is a number, or one of them another."""
+"""Texts of sizes and conditions to their values if every size is a number, or one of them another."""
 
 from __future__ import annotations
 

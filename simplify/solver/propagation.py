@@ -1,4 +1,4 @@
-"""What conditions say of the ranges of their variables, and of each other where a size is a factor of one."""
+"""The ranges of variables under conditions, and consequences between conditions if a size is a factor of one."""
 
 from __future__ import annotations
 

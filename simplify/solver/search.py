@@ -1,4 +1,4 @@
-"""The dearer layers of a question: sampled points, a proof or a point by search, and z3 for what was not seen."""
+"""The expensive layers of a question: sampled points, a proof or a point by search, and z3 for the rest."""
 
 from __future__ import annotations
 

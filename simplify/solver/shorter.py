@@ -1,4 +1,4 @@
-"""A condition to a shorter one that says the same where given facts hold: what is implied goes, guesses are verified."""
+"""A condition to a shorter equivalent one under given facts: implied parts go, guesses are verified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sizes that conditions on one size accept, exactly: runs, multiples, remainders, and how a reader says them."""
+"""The sizes that conditions on one size accept, exactly: intervals, multiples, remainders, and their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that the cheap layers leave open, asked of z3: are these conditions satisfiable, and by which values?
+"""Questions that the cheap layers leave open, for z3: are these conditions satisfiable, and by which values?
 
 A session is one context for the questions of one function, with every term made once. Each question has a solver of its own
 in it, with what is known below and what is wanted in a scope above, and a limit of resources, never of time. What z3 does

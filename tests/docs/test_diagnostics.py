@@ -68,24 +68,23 @@ error[E305]: @matmul needs axis 1 of `h` (64) and axis 0 of `w` (32) to be equal
    = help: write 64 for the 32 in line 3: `[64, 10]` (checked)
 ```
 
-Each line is there for one thing, and nothing is said twice:
+Each line has one purpose:
 
-1. The headline: what needs what, of which argument and which axis, what is there instead, and the verdict. It *always fails*,
-   it *works only on empty tensors*, or it is *checked at run time*, then with the condition under which it holds.
-2. The place to edit, as an editor understands it. It is where the operation stands that does not fit; or, where the best help
-   changes another operation of the function and leaves nothing wrong, that one: *the mistake is likely here*.
+1. The headline: which operation needs which argument and axis to be what, their actual sizes, and the verdict. The operation
+   *always fails*, *works only on empty tensors*, or is *checked at run time*, then with the condition under which it holds.
+2. The place to edit. It is the operation that does not fit; or, if the best help changes another operation of the function
+   and removes the message, that operation: *the mistake is likely here*.
 3. The lines of the source that matter, each once. Under `-` stands the reason: where each size was written or which operation
-   made it, which annotation asks for it and with which equation, through which calls it came. Under `^` stands what is to be
-   edited, with the shapes below each other; `^` and `v` point at the axes that do not fit.
+   made it, which annotation asks for it and with which equation, through which calls it came. Under `^` stands the part to
+   edit, with the shapes below each other; `^` and `v` point at the axes that do not fit.
 4. `note`: the equation that fails with its reason, and the smallest sizes that show it.
-5. `help`: a change that was tried on the program. It makes the message go away and brings no other. A warning that
-   the program had before, and that the error took the place of, may come to light: then the help says that it remains.
-   A fix keeps the values: it arranges them otherwise (an axis, a transpose, `keepdims`, the order of arguments, an offset, a
-   name of the same sort) or declares another size. It cuts nothing off, makes no tensor that the program writes itself larger
-   or smaller, and casts no labels. Only where the result is declared with its axes does it change pads or strides.
-   `rx check --fix` applies the changes that leave no choice, and says of each other message why it was left: several fixes are
-   possible, a `where` is for the author to write, and so on. It adds no condition, changes no signature, removes no
-   operation.
+5. `help`: a change that Rx tried on the program. It removes the message and adds no other. A warning that the error had
+   hidden may appear: then the help says that it remains. A fix keeps the values: it arranges them otherwise (an axis, a
+   transpose, `keepdims`, the order of arguments, an offset, a name of the same sort) or declares another size. It cuts nothing
+   off, makes no tensor that the program writes itself larger or smaller, and casts no labels. It changes pads or strides only
+   if the result is declared with its axes. `rx check --fix` applies the changes that leave no choice, and says for each other
+   message why it was left: several fixes are possible, only the author can write a `where`, and so on. It adds no condition,
+   changes no signature, removes no operation.
 
 """
 

@@ -16,24 +16,24 @@ from support.places import ROOT
 PAGE = ROOT / "docs" / "primitives.md"
 PREFACE = """# Primitives
 
-What a program can call without defining it. A parameter with `=` may be left out, and is then what stands there (`none` for
-nothing, which cannot be written); every one can be named: `@sum(x, axis=1, keepdims=true)`. The operators `+ - * / // % **`,
-comparisons, `&& || !` and slices are primitives too. Names are those of the array API standard where it has the function. What
-a call needs of its operands is said by `rx check` where it is not met. [migration.md](migration.md) shows how to add one.
+The functions that a program can call without defining them. A parameter with `=` may be left out, and then has the value
+that stands there (`none` means no value; a program cannot write it). Every parameter can be named:
+`@sum(x, axis=1, keepdims=true)`. The operators `+ - * / // % **`, comparisons, `&& || !` and slices are primitives too. Names
+are those of the array API standard if it has the function. `rx check` reports an operand that does not fit.
+[migration.md](migration.md) shows how to add a primitive.
 
 Convolutions and poolings take `kernel_shape`, `strides` and `dilations` as a size or a list with one for each spatial axis,
 and `pads` as pairs, before and after each axis: `[(1, 1), (2, 2)]`, or `[(1, 1)]` for all axes, or `1` for every side. Without
 `strides` the windows of a pooling lie side by side, those of a convolution begin at every element.
 
-The last column names the parameters that take sizes: any expression over sizes will do (`strides=p`, `scales=[2, n]`), and what
-it has to be is claimed like everything else that a call needs. Other numbers, words (in quotes) and truth values stand in the
-program.
+The last column names the parameters that take sizes: they take any expression over sizes (`strides=p`, `scales=[2, n]`), and
+Rx checks their conditions like all others of a call. Other numbers, words (in quotes) and truth values are literals.
 
 `@map(f, xs)`, `@fold(f, init, xs)` and `@scan(f, init, xs)`, which call a function with each row of a tensor, are
-[loops](language.md#functions-over-rows).
+[loops](language.md#functions-over-rows). With a tensor as its first argument, `@fold` is the primitive of that name.
 """
-ELSEWHERE = """What NumPy, PyTorch, TensorFlow, Keras, JAX and ONNX call differently. `rx check` asks whether the one on the
-left is meant where a program calls the one on the right."""
+ELSEWHERE = """Functions that have other names in NumPy, PyTorch, TensorFlow, Keras, JAX or ONNX. If a program calls one on the
+right, `rx check` proposes the one on the left."""
 FAMILIES = {
     "elementwise": "Element by element",
     "linalg": "Products of matrices",
@@ -58,7 +58,7 @@ FAMILIES = {
     "sequences": "Sequences",
     "detection": "Boxes and sampling points",
     "segments": "Blocks and segments",
-    "signature": "Said in Rx itself",
+    "signature": "Written in Rx",
 }
 # Families of which the table has all that matters, but for what takes a word; kinds of parameters that take sizes.
 SHORT = {"elementwise", "numbers", "signature"}

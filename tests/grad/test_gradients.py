@@ -278,8 +278,8 @@ def kind(name: str) -> str:
     }
     made = {key for key in rules.table()[0] if "." not in key} | written.COMPOSED.keys()
     if rules.is_still(name) or not operands:
-        return "hands nothing back"
-    found = ["a rule"] * (name in ruled) + ["what it is made of"] * (name in made)
+        return "no gradient"
+    found = ["a rule"] * (name in ruled) + ["other primitives"] * (name in made)
     return " or ".join(found) or "none yet"
 
 

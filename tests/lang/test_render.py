@@ -8,10 +8,11 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rxlang.lang import codes
 from rxlang.lang.cells import columns, shown, wrapped
 from rxlang.lang.diagnostics import Diagnostic, Label, error, note, warning
 from rxlang.lang.render import render, render_text
-from rxlang.lang.source import NOWHERE, Source, Span
+from rxlang.lang.source import NOWHERE, Made, Source, Span
 from support.places import TESTS
 
 GOLDENS = TESTS / "goldens" / "render"
@@ -246,6 +247,17 @@ def test_a_carriage_return_before_the_line_end_is_not_shown() -> None:
         " 1 | let x = y",
         "   |         ^",
     ]
+
+
+def test_a_node_of_a_model_stands_for_the_line_that_was_made_of_it() -> None:
+    text = "let y = @reshape(x, [3])\nlet z = @matmul(y, w)\n"
+    source = Source("m.onnx", text, {1: Made("node flat (Reshape)"), 2: Made("node head (MatMul)", trace="net.py:7")})
+    at = text.index("@matmul")
+    label = Label(Span(source, text.index("3"), text.index("3") + 1), "3 comes from here")
+    diagnostic = error(codes.E305, "no", Span(source, at, len(text) - 1), labels=(label,), caption="`y` [3]\n     ^")
+    shown = ["  --> m.onnx: node head (MatMul) (net.py:7)", "   | node flat (Reshape): 3 comes from here"]
+    assert render_text(diagnostic).splitlines()[1:] == [*shown, "   | `y` [3]", "   |      ^"]
+    assert " 2 | let z = @matmul(y, w)" in render_text(diagnostic, verbose=True)
 
 
 def test_line_numbers_of_three_digits_widen_the_margin() -> None:

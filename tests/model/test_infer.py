@@ -194,7 +194,7 @@ def test_a_declaration_that_what_the_model_demands_makes_true_is_true() -> None:
     assert "m = 1, n = " in said.message  # the other operand is repeated there
     inputs = [value("x", ["n", 2]), value("y", [6, 2])]
     (said,) = rx_onnx.infer(model([node], inputs, [value("z", ["n", 2])]), "strict").diagnostics
-    assert "is declared with n in axis 0, and has 6, also at n = 1" in said.message
+    assert "is declared with n in axis 0, and has 6, for example at n = 1" in said.message
 
 
 def declaring(name: str, shape: Shape, dtype: int = FLOAT) -> Any:

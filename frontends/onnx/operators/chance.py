@@ -1,4 +1,4 @@
-"""Operators that train, draw random numbers, or count what is there."""
+"""Operators of training, random numbers and counting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of ai.onnx.ml: what prepares features, linear models, support vectors."""
+"""Operators of ai.onnx.ml: preparation of features, linear models, support vectors."""
 
 from __future__ import annotations
 

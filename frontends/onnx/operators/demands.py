@@ -1,4 +1,4 @@
-"""What the standard says of the shapes of an operator's inputs, where our primitives take more than that.
+"""The standard's conditions on the shapes of an operator's inputs, where our primitives accept more.
 
 Of an input that the model holds, or that is its own, the shape is known here, and a wrong one is refused. Of another one it is
 asserted, and checking decides it; with a ~ the primitive asks it.

@@ -1,4 +1,4 @@
-"""Operators over images: resizing, sampling, boxes, deformed convolution, what undoes pooling."""
+"""Operators over images: resizing, sampling, boxes, deformed convolution, unpooling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of onnxruntime's own, com.microsoft: several operators in one, mostly."""
+"""Operators of onnxruntime's domain com.microsoft, most of which fuse several operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent layers: by our own where nothing is said that only ONNX has."""
+"""Recurrent layers: primitives of Rx, or special ones for features that only ONNX has."""
 
 from __future__ import annotations
 

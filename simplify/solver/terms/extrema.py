@@ -1,4 +1,4 @@
-"""Maxima and minima of sizes: those that cannot be the greatest go, what all have in common comes out."""
+"""Maxima and minima of sizes: arguments that cannot be the largest go, common parts come out."""
 
 from __future__ import annotations
 

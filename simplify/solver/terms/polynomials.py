@@ -1,4 +1,4 @@
-"""What sizes are made of: polynomials over atoms with `+`, `-` and `*`, in one order that every process shares."""
+"""The normal form of sizes: polynomials over atoms with `+`, `-` and `*`, in an order that every process shares."""
 
 from __future__ import annotations
 

@@ -217,6 +217,7 @@ REFUSED = {
     "no input": (("net.py:model", "--arg", "ids=3"), "no argument is an input"),
     "no such size": (("net.py:model", "--arg", "ids=int64[b, -1]"), "`-1` is no size"),
     "reserved size": (("net.py:model", "--arg", "ids=int64[b, fn]"), "`fn` is no size"),
+    "no dtype": (("net.py:model", "--arg", "ids=int[b, t]"), "`int` is not a dtype; the dtypes are bool, uint8"),
     "no arg syntax": (("net.py:model", "--arg", "ids=int64[b"), "is not like `x=float32[b, 3]`"),
     "arg raises": (("net.py:through", "--arg", "ids=int64[b]", "--arg", "model=1 / 0"), "ZeroDivisionError"),
     "dtype": (("net.py:tied", "--arg", "x=float33[b]"), "an input is declared like `x=float32[b, 3]`"),
