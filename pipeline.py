@@ -212,7 +212,7 @@ def _checked(
 def _written(program: core.Program, diagnostics: tuple[Diagnostic, ...]) -> list[Diagnostic]:
     """What is told of what somebody wrote: nobody wrote a gradient, so that there are no notes on it, and what is said where it
     comes from is not said of it again."""
-    made = {f"@{g.name}" for g in program.gradients}
+    made = {f"@{name}" for name in program.derived}
     told = {(d.code, d.span) for d in diagnostics if d.function not in made}
     return [d for d in diagnostics if d.function not in made or (d.severity != "note" and (d.code, d.span) not in told)]
 

@@ -37,15 +37,18 @@ class Flat:
         self.open: list[str] = []
         # What is asserted before, here and around.
         self.known: set[core.BoolExpr] = set()
-        # What is called as it is: it has a rule of its own.
-        self.closed: frozenset[str] = frozenset()
+        # The rules of the program's own; a function that has one is called as it is.
+        self.rules: dict[str, core.Rule] = {}
+        # What the names of tuples that were taken apart stand for.
+        self.parts: dict[str, core.Value] = {}
         # Names of several implementations, of which a call takes one.
         self.lists: frozenset[str] = frozenset()
 
     def inside(self) -> Flat:
         """What writes the statements of a block."""
         inner = Flat(self.functions, self.taken)
-        inner.sorts, inner.open, inner.closed, inner.known = self.sorts, self.open, self.closed, set(self.known)
+        inner.sorts, inner.open, inner.rules, inner.known = self.sorts, self.open, self.rules, set(self.known)
+        inner.parts = self.parts
         return inner
 
     def fresh(self, name: str) -> str:
@@ -143,7 +146,8 @@ class Flat:
         names = tuple(self.bind(name, s) for s in sort.items)
         self.stmts.append(core.Let(at.span, names, True, sort, core.Var(at.span, name)))
         items = tuple(self.opened(n, s, at) for n, s in zip(names, sort.items, strict=True))
-        return core.TupleValue(at.span, items)
+        self.parts[name] = core.TupleValue(at.span, items)
+        return self.parts[name]
 
     def stmt(self, stmt: core.Stmt, names: Names) -> None:
         match stmt:
@@ -188,7 +192,9 @@ class Flat:
                 return names.get(value.name, value)
             case core.Call(callee=core.Var(name=called)):
                 return self._applied(names.get(called, value.callee), value, names, name, parts)
-            case core.Call(callee=core.FnRef(name=called)) if called in self.functions and called not in self.closed:
+            case core.Call(callee=core.FnRef(name=called)) if called in self.functions:
+                if called in self.rules:
+                    return self._ruled(value, names, name)
                 return self.call(self.functions[called], self._values(value, names), value)
             case core.Call(callee=core.FnRef(name="part")):
                 return self._part(value, names)
@@ -208,6 +214,18 @@ class Flat:
             case core.Number() | core.FnRef() | core.Text():
                 return value
         return renamed(value, _plain(names))
+
+    def _ruled(self, call: core.Call, names: Names, name: str) -> core.Value:
+        """A call of a function that has a rule, each part of its result under a name."""
+        made = replace(call, args=tuple(replace(a, value=self.operand(a.value, names)) for a in call.args))
+        sort = self.functions[call.callee.name].result
+        if not isinstance(sort, core.TupleSort):
+            return self.name(made, call, name)
+        parts = tuple(self.bind("part", s) for s in sort.items)
+        self.stmts.append(core.Let(call.span, parts, True, sort, made))
+        return core.TupleValue(
+            call.span, tuple(self.opened(n, s, call) for n, s in zip(parts, sort.items, strict=True))
+        )
 
     def operand(self, value: core.Value, names: Names) -> core.Value:
         assert isinstance(value, Placed)
@@ -259,7 +277,7 @@ class Flat:
         told = is_tuple and any(s in _LEVELS for s in sorts)
         sort = core.TupleSort(tuple(sorts)) if told else sorts[0] if not is_tuple and sorts[0] in _LEVELS else None
         self.stmts.append(core.Let(value.span, made, is_tuple, sort, value))
-        return _formed(like, iter([core.variable(value.span, n, s) for n, s in zip(made, sorts, strict=True)]))
+        return formed(like, iter([core.variable(value.span, n, s) for n, s in zip(made, sorts, strict=True)]))
 
     def _loop(self, loop: core.Loop, names: Names) -> core.Value:
         outer, names, carries = names, dict(names), []
@@ -310,9 +328,9 @@ def leaves(value: core.Value) -> Iterator[core.Value]:
         yield value
 
 
-def _formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
+def formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
     if isinstance(like, core.TupleValue):
-        return replace(like, items=tuple(_formed(item, values) for item in like.items))
+        return replace(like, items=tuple(formed(item, values) for item in like.items))
     return next(values)
 
 

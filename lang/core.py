@@ -119,8 +119,7 @@ class Call(Placed):
     shapes before the kernel runs. It sets `decided` on a call of a function of the program whose entry checks
     were decided at this call: what is left of them stands as assertions before the call, so they need not run again.
     It sets `sure` on a call that ends and cannot fail, whatever the elements are: where nobody uses its result it need not run.
-    `known` is what it knows of the result.
-    """
+    `known` is what it knows of the result."""
 
     callee: FnRef | Var
     args: tuple[Arg, ...]
@@ -379,8 +378,7 @@ class Function(Placed):
     the postconditions: they speak of the name that the body gives, and are decided once in the function, facts for its
     callers. What `checks` and `body` bind is seen by what follows; see `statements`. `impl` is the function that the body
     calls for its result and does nothing else; None where callers see the body itself. `name` has no at sign.
-    `signature` is what the user wrote, on one line; `declaration` the same as data.
-    """
+    `signature` is what the user wrote, on one line; `declaration` the same as data."""
 
     kind: str
     name: str
@@ -465,7 +463,7 @@ class ConstDef(Placed):
 
 class Gradient(Placed):
     """The function called `name` is the derivative of the one called `of` in some of its parameters, as they are named there;
-    `kind` is grad, value_and_grad or vjp. Its body is a stand-in until it is differentiated."""
+    `kind` is grad, value_and_grad, vjp, jvp or hessian_vector. Its body is a stand-in until it is differentiated."""
 
     name: str
     kind: str
@@ -473,12 +471,20 @@ class Gradient(Placed):
     wrt: tuple[str, ...]
 
 
+class Rule(Placed):
+    """What `of` hands back is what the function called `name` gives for its parameters `params` and what was handed to its
+    result: an item for each of `wrt`. Without a name it is that of its body, which is computed again on the way back."""
+
+    of: str
+    name: str | None = None
+    params: tuple[str, ...] = ()
+    wrt: tuple[str, ...] = ()
+
+
 class Program(Node):
     """Everything that one file needs, its imports included: names of imported functions are qualified (`attn.block`).
-
     `main` is the script as a private function without parameters whose body is the script, or None; `script` lists the
-    names whose values a run prints, in order. `functions` come in source order, imported ones first.
-    """
+    names whose values a run prints, in order. `functions` come in source order, imported ones first."""
 
     functions: tuple[Function, ...]
     impls: tuple[Impls, ...]
@@ -486,3 +492,9 @@ class Program(Node):
     main: Function | None
     script: tuple[str, ...] = ()
     gradients: tuple[Gradient, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def derived(self) -> set[str]:
+        """The functions that nobody wrote: gradients, and what holds rules to the signatures that they have to have."""
+        return {g.name for g in self.gradients} | {r.name for r in self.rules if r.name is not None}
