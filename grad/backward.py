@@ -134,7 +134,7 @@ class Backward:
         texts |= {"out": let.names[0], **{f"out{i}": n for i, n in enumerate(let.names)}}
         if row.results == "tuple" and not let.is_tuple:
             raise Unsupported(f"`@{name}` of which it is not known how many results it has", call)
-        made = composition(name, texts, self.flat.fresh)
+        made = composition(name, texts, self.local)
         if made is not None:
             self._composed(let, call, made, handed, active)
             return
@@ -157,7 +157,7 @@ class Backward:
             if used & words_of(rule):
                 words[min(used)] = self.whole(handed, name, call)
         words |= {f"{n}'": filled(texts[f"{n}'"], words) for n in ("g", "out") if f"{n}'" in texts}
-        *stmts, last = locals_apart(rule, words, self.flat.fresh)
+        *stmts, last = locals_apart(rule, words, self.local)
         for text in stmts:
             self.say(text, call)
         return last if last.isidentifier() else self.let(last, call)
@@ -193,7 +193,7 @@ class Backward:
 
     def _taken_apart(self, text: str, like: list[core.Value], at: Placed) -> list[tuple[core.Value, str]]:
         """A text that gives a tensor or a tuple for each of some values: the names of the tensors, by those of the values."""
-        names = [self.flat.bind("g") for _ in like]
+        names = [self.flat.bind("g'") for _ in like]
         self.say(f"let {names[0] if len(like) == 1 else tupled(names)} = {text}", at)
         found: list[tuple[core.Value, str]] = []
         for value, name in zip(like, names, strict=True):
@@ -256,7 +256,7 @@ class Backward:
         ends = [tuple(leaves(arm.result)) for arm in arms]
         reached = [self.reached(arm.stmts, [e[i] for i in asked], active) for arm, e in zip(arms, ends, strict=True)]
         wanted = [n for n in self.flat.sorts if n in active and any(n in r for r in reached)]
-        names = [self.flat.bind("g") for _ in wanted]
+        names = [self.flat.bind("g'") for _ in wanted]
         if not names:
             return
         head = names[0] if len(names) == 1 else f"({', '.join(names)})"
@@ -287,9 +287,13 @@ class Backward:
     # Lines
 
     def let(self, text: str, at: Placed) -> str:
-        name = self.flat.bind("g")
+        name = self.flat.bind("g'")
         self.say(f"let {name} = {text}", at)
         return name
+
+    def local(self, name: str) -> str:
+        """A name that a rule binds."""
+        return self.flat.fresh(f"{name}'")
 
     def say(self, text: str, at: Placed) -> None:
         self.lines.append((text, at))

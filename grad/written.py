@@ -36,6 +36,8 @@ def _taken(texts: Texts) -> str | None:
     """Rows by index: what was taken more than once is added up."""
     axis = 0 if texts["axis"] == "none" else int(texts["axis"])
     kind = texts["indices kind"]
+    if kind == "tensor" and axis == 0:
+        return '@scatter_nd(@zeros_like(x), @expand_dims(indices, axis=-1), g, reduction="add")'
     if kind == "tensor":
         bound, sides, made = _around(axis, "places.dim(0)")
         return (

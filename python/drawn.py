@@ -159,6 +159,9 @@ class _Sizes(Domain):
                 self.hold(left)
                 self.hold(right)
                 return
+            case core.Logic(op="||", left=left, right=right):
+                self.hold(left if self.random.random() < 0.5 else right)
+                return
             case core.Compare(op="==", left=left, right=right):
                 self.equal(left, right)
                 self.equal(right, left)

@@ -24,7 +24,7 @@ MUTANTS = (
     ("log_softmax.x", "@exp(out)", "out", "@log_softmax(x)"),
     ("cumulative_sum.x", "reverse=true", "reverse=false", "@cumulative_sum(x, axis=1)"),
     ("flip.x", "@flip(g<<, axis=axis>>)", "@identity(g)", "@flip(x, axis=1)"), ("tril.x", "@tril", "@triu", "@tril(x)"),
-    ("matmul.y", "@matrix_transpose(@reshape(x, [-1, y.dim(-2)]))", "@reshape(x, [y.dim(-2), -1])", "@matmul(x, w)"),
+    ("matmul.y", "@matrix_transpose(x), g", "@reshape(x, [x.dim(1), x.dim(0)]), g", "@matmul(x, w)"),
     ("matmul.x", "@matmul(g, @matrix_transpose(y))", "@matmul(g, @reshape(y, [y.dim(1), y.dim(0)]))", "@matmul(x, w)"),
     ("layer_norm", "+ epsilon", "+ 2.0 * epsilon", "@layer_norm(x, b, epsilon=0.5)"),
     ("sort.x", "@argsort(x, axis=axis, descending=descending)", "@argsort(g, axis=axis)", "@sort(x, axis=1)"),
