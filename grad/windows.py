@@ -239,6 +239,32 @@ def _to_one(name: str) -> Written:
     return lambda texts: f"@{name}(x, layout=layout)" if set(items_of(texts["output_shape"]) or ()) == {"1"} else None
 
 
+def _sampled(texts: Texts) -> str | None:
+    """What stands around each place, in its shares; a place beyond the image is moved to its border, or has 0 around it."""
+    if texts["padding"] not in ('"zeros"', '"border"') or texts["mode"] not in ('"linear"', '"nearest"'):
+        return None
+    lines = ["let image = @moveaxis(x, 1, -1)"]
+    for name, axis, size in (("rows", 1, 2), ("columns", 0, 3)):
+        at = f"((grid[..., {axis}] + 1.0) * 0.5)"
+        lines.append(f"let {name}_size = @size_to_tensor(x.dim({size}), x.dtype)")
+        at = f"{at} * ({name}_size - 1.0)" if texts["align_corners"] == "true" else f"{at} * {name}_size - 0.5"
+        at = f"@clip({at}, 0.0, {name}_size - 1.0)" if "border" in texts["padding"] else at
+        lines.append(f"let {name} = {at}")
+        lines.append(f"let {name}_low = {'@round' if 'nearest' in texts['mode'] else '@floor'}({name})")
+    lines.append("let batch = @broadcast_to(@reshape(@arange(x.dim(0)), [x.dim(0), 1, 1]), rows.shape)")
+    found = []
+    for i, j in product((0, 1), (0, 1)) if "linear" in texts["mode"] else ((0, 0),):
+        row, column = f"(rows_low + {i}.0)", f"(columns_low + {j}.0)"
+        there = " && ".join(f"({p} >= 0.0) && ({p} < {n}_size)" for p, n in ((row, "rows"), (column, "columns")))
+        lines.append(f"let there{i}{j} = {there}")
+        places = ", ".join(f"@cast(@where(there{i}{j}, {p}, 0.0), int64)" for p in (row, column))
+        one = f"@gather_nd(image, @stack([batch, {places}], axis=-1))"
+        parts = [f"(1.0 - @abs({n} - {p}))" for n, p in (("rows", row), ("columns", column))]
+        share = f"@where(there{i}{j}, {' * '.join(parts) if 'linear' in texts['mode'] else '1.0'}, 0.0)"
+        found.append(f"{one} * @expand_dims({share}, axis=-1)")
+    return "\n".join([*lines, f"@moveaxis({' + '.join(found)}, -1, 1)"])
+
+
 def _neighbours(texts: Texts) -> str | None:
     """By the squares of the channels around each."""
     if not texts["size"].isdigit():
@@ -264,6 +290,6 @@ COMPOSED: dict[str, Written] = {
     **{n: _conv_by_rank(n) for n in ("conv", "conv_transpose")},
     **{f"conv{n}d": _conv_made_of(n) for n in _SPATIAL},
     **{f"{n}_pool{axes}d": _pool_made_of(n, axes) for n in ("max", "average", "lp") for axes in _SPATIAL},
-    **{f"{n}_pool": _pooled_by_rank(n) for n in ("max", "average", "lp")}, "lrn": _neighbours,
+    **{f"{n}_pool": _pooled_by_rank(n) for n in ("max", "average", "lp")}, "lrn": _neighbours, "grid_sample": _sampled,
     **{f"adaptive_{n}_pool": _to_one(f"global_{n}_pool") for n in ("max", "average")},
 }  # fmt: skip
