@@ -138,7 +138,16 @@ def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[
     from ..fixes.signatures import signatures
 
     found = signatures(report, program.base, wish.roots, wish.options)
-    return tuple(f"{d}{_remark(d)}" for d in found)
+    return (*(f"{d}{_remark(d)}" for d in found), *_of_gradients(report))
+
+
+def _of_gradients(report: pipeline.Report) -> Iterator[str]:
+    """The signatures of the file's gradients, which follow from those of what they are of."""
+    checked = report.checked
+    assert checked is not None
+    functions = {f.name: f for f in checked.program.functions}
+    own = (g for g in checked.program.gradients if g.span.source.name == report.files[0])
+    yield from (functions[g.name].signature for g in own)
 
 
 def _remark(demands: Demands) -> str:

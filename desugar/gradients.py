@@ -97,7 +97,7 @@ def _rule(symbols: SymbolTable, unit: Unit, item: sweet.FnDecl) -> None:
             help=_TAKES,
         )
     symbols.function(unit, replace(item, prefixes=(), name=replace(name, name=own)), {})
-    called = sweet.FnName(name.span, own)
+    called, made = sweet.FnName(name.span, own), unit.qualified(own)
     if isinstance(target, FnInfo):
         decl, wrt = _of_function(unit, item, target, called)
         own, params = decl.name.name, decl.fn.params
@@ -105,7 +105,9 @@ def _rule(symbols: SymbolTable, unit: Unit, item: sweet.FnDecl) -> None:
         decl, wrt = _of_primitive(unit, item, target, called)
     symbols.function(unit, decl, {})
     named = tuple(p.name.name for p in params[:-1])
-    symbols.rules.append(core.Rule(name.span, target.name, unit.qualified(own), named, wrt))
+    symbols.rules.append(
+        core.Rule(name.span, target.name, unit.qualified(own), named, wrt, (made, unit.qualified(decl.name.name)))
+    )
 
 
 _TAKES = (

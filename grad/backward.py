@@ -14,12 +14,10 @@ from ..lang.source import Placed
 from ..lang.walk import rewrite
 from ..ops.registry import lookup
 from .flat import Broken, Flat, Names, Unsupported, leaves, spelt, tensors
-from .loops import Kept, changed_by_turns, kept
+from .loops import Handed, Kept, changed_by_turns, kept
 from .rules import composition, filled, is_still, locals_apart, rule_of, takes_floats, texts_of, words_of
 
 Translate = Callable[[str], core.Program | None]
-# What was handed to a name, by names of cotangents.
-Handed = dict[str, list[str]]
 
 
 class Backward:
@@ -31,6 +29,8 @@ class Backward:
         self.params = params
         self.lines: list[tuple[str, Placed]] = []
         self.kept: dict[str, Kept] = {}
+        # What is computed in the block at hand already, by its text.
+        self.made: dict[str, str] = {}
 
     def write(
         self, gradient: core.Gradient, out: list[core.Var], seeds: list[core.Var], wanted: list[str]
@@ -157,7 +157,7 @@ class Backward:
             if used & words_of(rule):
                 words[min(used)] = self.whole(handed, name, call)
         words |= {f"{n}'": filled(texts[f"{n}'"], words) for n in ("g", "out") if f"{n}'" in texts}
-        *stmts, last = locals_apart(rule, words, self.local)
+        *stmts, last = locals_apart(rule, words, self.local, self.made)
         for text in stmts:
             self.say(text, call)
         return last if last.isidentifier() else self.let(last, call)
@@ -193,7 +193,7 @@ class Backward:
 
     def _taken_apart(self, text: str, like: list[core.Value], at: Placed) -> list[tuple[core.Value, str]]:
         """A text that gives a tensor or a tuple for each of some values: the names of the tensors, by those of the values."""
-        names = [self.flat.bind("g'") for _ in like]
+        names = [self.flat.bind("g''") for _ in like]
         self.say(f"let {names[0] if len(like) == 1 else tupled(names)} = {text}", at)
         found: list[tuple[core.Value, str]] = []
         for value, name in zip(like, names, strict=True):
@@ -256,12 +256,14 @@ class Backward:
         ends = [tuple(leaves(arm.result)) for arm in arms]
         reached = [self.reached(arm.stmts, [e[i] for i in asked], active) for arm, e in zip(arms, ends, strict=True)]
         wanted = [n for n in self.flat.sorts if n in active and any(n in r for r in reached)]
-        names = [self.flat.bind("g'") for _ in wanted]
+        names = [self.flat.bind("g''") for _ in wanted]
         if not names:
             return
         head = names[0] if len(names) == 1 else f"({', '.join(names)})"
         self.say(f"let {head} = if ({print_expr(choice.cond)}) {{", choice)
+        around = self.made
         for arm, end in zip(arms, ends, strict=True):
+            self.made = dict(around)
             inner: Handed = {}
             for i in asked:
                 if isinstance(leaf := end[i], core.Var):
@@ -270,6 +272,7 @@ class Backward:
             results = [self.whole(got, n, choice) for n in wanted]
             self.say(results[0] if len(names) == 1 else f"({', '.join(results)})", choice)
             self.say("} else {" if arm is choice.then else "}", choice)
+        self.made = around
         for name, made in zip(wanted, names, strict=True):
             handed.setdefault(name, []).append(made)
 
@@ -287,13 +290,16 @@ class Backward:
     # Lines
 
     def let(self, text: str, at: Placed) -> str:
-        name = self.flat.bind("g'")
-        self.say(f"let {name} = {text}", at)
-        return name
+        """The name of what a text gives, which is computed once."""
+        key = f" = {text}"
+        if key not in self.made:
+            self.made[key] = self.flat.bind("g''")
+            self.say(f"let {self.made[key]}{key}", at)
+        return self.made[key]
 
     def local(self, name: str) -> str:
         """A name that a rule binds."""
-        return self.flat.fresh(f"{name}'")
+        return self.flat.fresh(f"{name}{core.UNSAID}")
 
     def say(self, text: str, at: Placed) -> None:
         self.lines.append((text, at))

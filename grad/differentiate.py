@@ -8,6 +8,7 @@ from functools import partial
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.node import replace
+from .apart import shapes_apart
 from .backward import Backward, Translate
 from .flat import Broken, Flat, Unsupported, formed, leaves, spelt
 
@@ -48,12 +49,12 @@ def _derivative(
     of = functions[gradient.of].params
     given = [v for n, p in params.items() if n not in {p.name for p in of} for v in _tensors(p)]
     made = _called(flat, gradient, tuple(params[p.name] for p in of))
-    out = [flat.name(v, gradient, "out'") for v in leaves(made)]
+    out = [flat.name(v, gradient, "out''") for v in leaves(made)]
     wanted = [v for n in gradient.wrt for v in _tensors(params[n])]
     known = frozenset({p.name for p in body.params} | {c.name for c in program.consts})
     back = partial(_handed_back, flat, translate, known, gradient)
     if gradient.kind == "jvp":  # what is handed back is linear in what was handed to the result
-        zeros = [flat.name(_like(v), gradient, "zero'") for v in out]
+        zeros = [flat.name(_like(v), gradient, "zero''") for v in out]
         got = back(back(out, zeros, wanted, is_read=True), given, zeros)
         return _with_body(body, flat, gradient, [formed(made, iter(got))])
     if gradient.kind == "hessian_vector":
@@ -101,7 +102,8 @@ def _with_body(
     body: core.Function, flat: Flat, gradient: core.Gradient, results: Sequence[core.Value]
 ) -> core.Function:
     result = results[0] if len(results) == 1 else core.TupleValue(gradient.span, tuple(results))
-    return replace(body, body=core.Block(gradient.span, tuple(flat.stmts), result))
+    stmts = shapes_apart(flat, flat.stmts)
+    return replace(body, body=core.Block(gradient.span, tuple(stmts), result))
 
 
 def _tensors(value: core.Value) -> list[core.Var]:

@@ -52,9 +52,10 @@ class Flat:
         return inner
 
     def fresh(self, name: str) -> str:
-        """The name, with a number where something has it. One that nobody wrote ends in `'`: messages do not speak of it."""
+        """The name, with a number where something has it. One that nobody wrote ends in `''`: messages do not speak of it."""
         base = name.rstrip("'")
-        found = next(n for n in chain((name,), (f"{base}_{i}'" for i in count(1))) if n not in self.taken)
+        name = base + core.UNSAID if name != base else name
+        found = next(n for n in chain((name,), (f"{base}_{i}{core.UNSAID}" for i in count(1))) if n not in self.taken)
         self.taken.add(found)
         return found
 
@@ -130,7 +131,7 @@ class Flat:
         self.stmts.append(core.Let(at.span, (made,), False, sort, value))
         return core.variable(at.span, made, sort)
 
-    def name(self, value: core.Value, at: Placed, name: str = "t'") -> core.Var:
+    def name(self, value: core.Value, at: Placed, name: str = "t''") -> core.Var:
         """A value under a name of its own."""
         if isinstance(value, core.Var):
             return value
@@ -185,7 +186,7 @@ class Flat:
 
     # Values
 
-    def value(self, value: core.Value, names: Names, name: str = "t'", parts: int = 0) -> core.Value | Closure:
+    def value(self, value: core.Value, names: Names, name: str = "t''", parts: int = 0) -> core.Value | Closure:
         """A value whose parts have names; a call of the program's functions is written out."""
         match value:
             case core.Var():
@@ -221,7 +222,7 @@ class Flat:
         sort = self.functions[call.callee.name].result
         if not isinstance(sort, core.TupleSort):
             return self.name(made, call, name)
-        parts = tuple(self.bind("part'", s) for s in sort.items)
+        parts = tuple(self.bind("part''", s) for s in sort.items)
         self.stmts.append(core.Let(call.span, parts, True, sort, made))
         return core.TupleValue(
             call.span, tuple(self.opened(n, s, call) for n, s in zip(parts, sort.items, strict=True))
@@ -248,7 +249,7 @@ class Flat:
         assert isinstance(value, Placed)
         if not parts:
             return self.name(value, value, name)
-        made = tuple(self.bind("part'") for _ in range(parts))
+        made = tuple(self.bind("part''") for _ in range(parts))
         self.stmts.append(core.Let(value.span, made, True, None, value))
         return core.TupleValue(value.span, tuple(core.Var(value.span, n) for n in made))
 
@@ -272,7 +273,7 @@ class Flat:
         """What an `if` or a loop gives, of the form of `like`, each leaf under a name."""
         assert isinstance(value, Placed)
         sorts = [_sort(v) for v in leaves(like)]
-        made = tuple(self.bind("part'" if len(sorts) > 1 else "t'", s) for s in sorts)
+        made = tuple(self.bind("part''" if len(sorts) > 1 else "t''", s) for s in sorts)
         is_tuple = len(made) != 1
         told = is_tuple and any(s in _LEVELS for s in sorts)
         sort = core.TupleSort(tuple(sorts)) if told else sorts[0] if not is_tuple and sorts[0] in _LEVELS else None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 from .texts import Texts, Written, args_of, items_of, list_of, moved
 
+# A text for each axis.
+Sides = list[str]
 
-def _window(texts: Texts, axes: int) -> list[list[str]] | None:
+
+def _window(texts: Texts, axes: int) -> list[Sides] | None:
     """Strides, pads before and after, and dilations of each axis."""
     if texts.get("auto_pad", '"notset"') not in ('"notset"', '"valid"') or texts["layout"] != '"channels_first"':
         return None
@@ -27,15 +31,21 @@ def _window(texts: Texts, axes: int) -> list[list[str]] | None:
     return [strides, dilations, before, after]
 
 
-def _conv_x(axes: int) -> Written:
-    """A transposed convolution, without what was put around x."""
+def _windowed(axes: int, make: Callable[[Texts, Sides, Sides, Sides, Sides], str]) -> Written:
+    """A rule that is made of strides, dilations, and pads before and after."""
 
     def rule(texts: Texts) -> str | None:
         window = _window(texts, axes)
-        if window is None:
-            return None
-        strides, dilations, before, _ = window
-        spatial = range(axes)
+        return None if window is None else make(texts, *window)
+
+    return rule
+
+
+def _conv_x(axes: int) -> Written:
+    """A transposed convolution, without what was put around x."""
+    spatial = range(axes)
+
+    def made(texts: Texts, strides: Sides, dilations: Sides, before: Sides, after: Sides) -> str:
         full = (
             f"let full = @conv_transpose{axes}d(g, weight, strides={list_of(strides)}, dilations={list_of(dilations)}, "
             f"groups=groups)\n"
@@ -51,18 +61,14 @@ def _conv_x(axes: int) -> Written:
             f"@slice(whole, starts={list_of(before)}, stops={stops}, axes={axes_})"
         )
 
-    return rule
+    return _windowed(axes, made)
 
 
 def _conv_weight(axes: int, x: str = "x", g: str = "g") -> Written:
     """The convolution of x with what was handed back, channels in the place of the batch."""
+    spatial = range(axes)
 
-    def rule(texts: Texts) -> str | None:
-        window = _window(texts, axes)
-        if window is None:
-            return None
-        strides, dilations, before, after = window
-        spatial = range(axes)
+    def made(texts: Texts, strides: Sides, dilations: Sides, before: Sides, after: Sides) -> str:
         rest = ", ".join(f"{x}.dim({i + 2})" for i in spatial)
         order = [1, 0, *(i + 2 for i in spatial)]
         if texts["groups"] == "1":
@@ -83,7 +89,7 @@ def _conv_weight(axes: int, x: str = "x", g: str = "g") -> Written:
             f"@slice(@permute_dims(made, axes={order}), starts={zeros}, stops={cut}, axes={[i + 2 for i in spatial]})"
         )
 
-    return rule
+    return _windowed(axes, made)
 
 
 def _bias(axes: int) -> Written:

@@ -316,9 +316,9 @@ def _recurrent(name: str) -> Written:
         held = ", ".join(
             f"{s}' : Tensor([x.dim(1), r.dim(-1)], x.dtype) = {i}" for s, i in zip(state, starts, strict=True)
         )
-        made, ends = ", ".join(f"{s}''" for s in state), ", ".join(f"last_{s}" for s in state)
+        made, ends = ", ".join(f"{s}_next'" for s in state), ", ".join(f"last_{s}" for s in state)
         cell = f"@{name}_cell(rows[i'], {', '.join(f'{s}{chr(39)}' for s in state)}, w[0], r[0]<<, b=b[0]>>{said})"
-        turn = f"let {f'({made})' if len(state) > 1 else made} = {cell}; ({made}, h'')"
+        turn = f"let {f'({made})' if len(state) > 1 else made} = {cell}; ({made}, h_next')"
         is_back = texts["direction"] == '"reverse"'
         results = ", ".join(f"@expand_dims(last_{s}, axis=0)" for s in state)
         return (

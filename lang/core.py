@@ -16,6 +16,7 @@ from .origins import NAMELESS, Annotation, Called, Declared, Origin, Written
 from .shape_level import (
     KNOWN,
     REST,
+    UNSAID,
     BoolConst,
     BoolExpr,
     BoolVar,
@@ -46,7 +47,7 @@ from .source import Placed, Span
 
 __all__ = [
     "Annotation", "BoolConst", "BoolExpr", "BoolVar", "Called", "Compare", "DTypeExpr", "DTypeLit", "DTypeOf",
-    "DTypeVar", "Declared", "DimOf", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "REST",
+    "DTypeVar", "Declared", "DimOf", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "REST", "UNSAID",
     "RankOf", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp", "SizeVar",
     "Splice", "Written", "is_shape_level",
 ]  # fmt: skip
@@ -201,12 +202,10 @@ class Range(Node):
 class Loop(Placed):
     """`for index in range(...) with (...) where ... while (...) stack (...) { }`, and `while (...) with (...) where ... { }`,
     which has neither index nor range.
-
     The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
     BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
     they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
-    The checker sets what is `known` of the index in a turn, and of each value that the loop hands on (`behind`).
-    """
+    The checker sets what is `known` of the index in a turn, and of each value that the loop hands on (`behind`)."""
 
     index: str | None
     range: Range | None
@@ -337,8 +336,7 @@ class Assert(Placed):
 class MatchShape(Placed):
     """`match_shape(x, [s, m], [*s, m])`: binds `binds` (each stands alone, once, in `dims`), asserts the rest.
 
-    Desugaring makes it only for shapes with a splice; every other pattern becomes Asserts and `let m : Size`.
-    """
+    Desugaring makes it only for shapes with a splice; every other pattern becomes Asserts and `let m : Size`."""
 
     tensor: str
     binds: tuple[str, ...]
@@ -473,12 +471,14 @@ class Gradient(Placed):
 
 class Rule(Placed):
     """What `of` hands back is what the function called `name` gives for its parameters `params` and what was handed to its
-    result: an item for each of `wrt`. Without a name it is that of its body, which is computed again on the way back."""
+    result: an item for each of `wrt`. Without a name it is that of its body, which is computed again later. `made` are
+    the rule as a function, and the function that calls it as what it is a rule of says."""
 
     of: str
     name: str | None = None
     params: tuple[str, ...] = ()
     wrt: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
 
 
 class Program(Node):
@@ -496,5 +496,5 @@ class Program(Node):
 
     @property
     def derived(self) -> set[str]:
-        """The functions that nobody wrote: gradients, and what holds rules to the signatures that they have to have."""
-        return {g.name for g in self.gradients} | {r.name for r in self.rules if r.name is not None}
+        """The functions of which nobody wrote the signature: gradients and rules."""
+        return {g.name for g in self.gradients} | {n for r in self.rules for n in r.made}

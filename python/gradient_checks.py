@@ -72,7 +72,7 @@ def _asked(program: core.Program, functions: dict[str, core.Function]) -> Iterat
     for rule in program.rules:
         if rule.name is None:
             continue
-        of = functions.get(rule.of) or _calling(rule, functions[f"{rule.name}_"], functions[rule.name])
+        of = functions.get(rule.of) or _calling(rule, functions[rule.made[1]], functions[rule.name])
         functions[of.name] = of
         title = f"vjp @{rule.of.removeprefix('prelude.')}"
         yield _Asked(rule, title, "vjp", of, functions[rule.name], rule.wrt)

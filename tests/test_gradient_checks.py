@@ -109,3 +109,14 @@ def test_sizes_that_a_signature_asks_for_are_drawn(tmp_path: Path, capsys: pytes
     assert status == 0, err
     for title in ("@d", "vjp @sin", "vjp @topk"):
         assert f"{title}: right at" in out
+
+
+def test_signatures_of_gradients_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.rx"
+    path.write_text(F + RULE.replace("HERE", "c * w") + ALL, encoding="utf-8")
+    assert invoke(["check", "--signature", str(path)]) == 0
+    out = capsys.readouterr().out
+    head = "fn(x : Tensor([n, m * 2], float32), w : Tensor([m * 2], float32)"
+    assert f"@d = {head}) : (Tensor([n, m * 2], float32), Tensor([m * 2], float32)) where n >= 3\n" in out
+    assert f"@g = {head}, g : Tensor([n], float32)) : Tensor([n, m * 2], float32)\n" in out
+    assert "vjp_f" not in out and f"@loss = {head}) : Tensor([], float32) where n >= 3\n" in out

@@ -70,7 +70,7 @@ INDEXED = (
     *((f"x [{s}]; q []", f"@quantile(x, @sigmoid(q){a})") for s, a in
       (("n", ""), ("n, d", ", axis=0"), ("n, d", ", axis=1, keepdims=true"), ("n, d", ""))),
     ("x [n, d]; q [m]", "@quantile(x, @sigmoid(q), axis=0)"), ("x [n, d]; q [m, 2]", "@quantile(x, @sigmoid(q), axis=-1)"),
-    *((f"x [n]; u [d]; w [m]", f"(@meshgrid([x, u, w], indexing={i!r})[0] * @meshgrid([x, u, w], indexing={i!r})[1])"
+    *(("x [n]; u [d]; w [m]", f"(@meshgrid([x, u, w], indexing={i!r})[0] * @meshgrid([x, u, w], indexing={i!r})[1])"
        .replace("'", '"')) for i in ("xy", "ij")), ("x [n]; u [d]", "@meshgrid([x, u])[1]"),
     ("x [n, d]; u [n, d]", "@nextafter(x, u)"), ("ids [n, d]; s [d]", "@dequantize(@cast(ids, int8), s)"),
     ("ids [n, d]; s []", "@dequantize(@cast(ids, int8), s, tensor(3, int8))"),
@@ -137,7 +137,7 @@ ATTRIBUTES = ("", ", pads=1", ", strides=2", ", strides=[2, 3], pads=[(1, 0), (0
 POOLED = ("2", "2, strides=1", "[3, 2], strides=2, pads=1", "[2, 3], strides=[1, 2], pads=[(1, 0), (0, 1)]",
           "2, dilations=2, strides=1")  # fmt: skip
 WINDOWS = (
-    *((f"x [b, c, h, w]; g [b, w, h, 2]", f'@grid_sample(x, g * 0.8, mode="{m}", padding="{p}", align_corners={a})')
+    *(("x [b, c, h, w]; g [b, w, h, 2]", f'@grid_sample(x, g * 0.8, mode="{m}", padding="{p}", align_corners={a})')
       for m in ("linear", "nearest") for p in ("zeros", "border") for a in ("true", "false")),
     *(("x [b, c, h, w]; k [o, c, 3, 2]; t [o]", f"@conv2d(x, k, t{a})") for a in ATTRIBUTES),
     ("x [b, c * 2, h, w]; k [o * 2, c, 3, 2]", "@conv2d(x, k, groups=2, strides=2, pads=1)"),
