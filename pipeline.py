@@ -25,6 +25,7 @@ from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, likeliest_first, warning
 from .lang.display import Displayed
+from .lang.dtypes import DTYPES
 from .lang.files import Files, is_model
 from .lang.given import Given
 from .lang.modules import Loaded as Parsed
@@ -36,7 +37,7 @@ from .lang.source import Source
 from .lang.stored import BadWeights, Header
 from .lang.styled import Line, said
 from .lang.summary import summary
-from .lang.walk import walk
+from .lang.walk import rewrite, walk
 from .ops.model import TensorInfo
 from .ops.registry import lookup
 from .simplify.inlined import inlined as inline_wrappers
@@ -164,6 +165,35 @@ def check_loaded(given: Loaded, options: Options) -> Report:
 
 
 @collector_paused
+def check_in_doubles(given: Loaded, change: Callable[[core.Program], core.Program], options: Options) -> Report:
+    """Check a program that was loaded, changed, and with float64 in the place of other floats."""
+    program, diagnostics = _derived(*desugar(given.modules, lookup))
+    own = {f.name for f in program.functions}
+    doubles = rewrite(change(program), lambda node: _in_doubles(node, own))
+    return _checked(given.modules, doubles, diagnostics, given.files, options)
+
+
+def _in_doubles(node: Node, own: set[str]) -> Node:
+    double = DTYPES["float64"]
+    match node:
+        case core.DTypeLit(dtype=dtype) | core.TensorLit(dtype=dtype) if dtype.kind == "float":
+            return replace(node, dtype=double)
+        case core.InClass(choices=choices):
+            named = (n if n not in DTYPES or DTYPES[n].kind != "float" else double.name for n in choices)
+            return replace(node, choices=tuple(named))
+        case core.Load():
+            args = (core.Arg(node.span, None, node), core.Arg(node.span, None, core.DTypeLit(node.span, double)))
+            return core.Call(node.span, core.FnRef(node.span, "cast"), args)
+        case core.Call(callee=core.FnRef(name=name), args=args) if name not in own:
+            row = lookup(name.removeprefix("prelude."))
+            if row is not None and row.dtypes.endswith("float32=dtype"):
+                given = {a.name or row.params[i].name for i, a in enumerate(args)}
+                more = core.Arg(node.span, "dtype", core.DTypeLit(node.span, double))
+                return node if "dtype" in given else replace(node, args=(*args, more))
+    return node
+
+
+@collector_paused
 def check_part(
     modules: Modules, part: Part, files: Files, options: Options, consts: KnownConsts | None = None
 ) -> Report:
@@ -212,7 +242,7 @@ def _checked(
 def _written(program: core.Program, diagnostics: tuple[Diagnostic, ...]) -> list[Diagnostic]:
     """What is told of what somebody wrote: nobody wrote a gradient, so that there are no notes on it, and what is said where it
     comes from is not said of it again."""
-    made = {f"@{g.name}" for g in program.gradients}
+    made = {f"@{name}" for name in program.derived}
     told = {(d.code, d.span) for d in diagnostics if d.function not in made}
     return [d for d in diagnostics if d.function not in made or (d.severity != "note" and (d.code, d.span) not in told)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -67,6 +68,8 @@ class Outcome(NamedTuple):
     help="The format of the report.",
 )  # fmt: skip
 @click.option("--signature", is_flag=True, help="Print each function's signature with all that it demands.")
+@click.option("--gradients", is_flag=True, help="Try each gradient beside central differences in float64.")
+@click.option("--allow-extern", is_flag=True, help="With --gradients: let externs run the Python callables they name.")
 @click.option("--explain", "explained", metavar="NAME", help="Print the known facts about a size or a binding.")
 @click.option(
     "--fix",
@@ -118,6 +121,8 @@ def check(
     allow_empty: bool,
     form: str,
     signature: bool,
+    gradients: bool,
+    allow_extern: bool,
     explained: str | None,
     fix: bool,
     given: tuple[str, ...],
@@ -163,9 +168,9 @@ def check(
         print_diagnostics(problem.diagnostics)
         return 1
     options = Options(strict=strict, allow_empty=allow_empty, given=conditions(given))
-    more = no_cache or signature or fix or guards or stats or explained is not None
-    cache = None if more else cached.folder()  # what is kept is what is printed without these
-    wish = Wish(places, options, signature, explained, guards, dynamic, at, run, cache, own, profile, python)
+    more = no_cache or signature or gradients or fix or guards or stats or explained is not None
+    of_model = (dynamic, at, run, _kept(more), own, profile, python)
+    wish = Wish(places, options, signature, explained, guards, *of_model, gradients, allow_extern)
     if watched:
         return _watched(paths, wish, more)
     if fix:
@@ -183,8 +188,7 @@ def check(
     conclude(unread)
     if from_command_line(click.get_current_context(), "given"):
         all_met(text for text in given if found and all(text in one.unmet for one in found))
-    is_unread = any(d.code.is_unread for d in outcome.diagnostics)
-    return 2 if is_unread else 1 if outcome.rejected else 0
+    return 2 if any(d.code.is_unread for d in outcome.diagnostics) else 1 if outcome.rejected else 0
 
 
 def _asked_of_python(
@@ -214,9 +218,15 @@ _NOT_OF_PYTHON = {
     "prelude": "--prelude",
     "roots": "--root",
     "signature": "--signature",
+    "gradients": "--gradients",
     "explained": "--explain",
     "guards": "--guards",
 }
+
+
+def _kept(more: bool) -> Path | None:
+    """Where what was found before is kept: that is what is printed without more."""
+    return None if more else cached.folder()
 
 
 def _watchable(paths: tuple[str, ...]) -> None:
@@ -229,7 +239,9 @@ def _watched(paths: tuple[str, ...], wish: Wish, more: bool) -> int:
     from .watching import watch  # few runs stay
 
     if more:
-        raise Unusable("--watch goes with none of --no-cache, --signature, --explain, --fix, --guards and --stats")
+        raise Unusable(
+            "--watch goes with none of --no-cache, --signature, --gradients, --explain, --fix, --guards and --stats"
+        )
     return watch(click.get_current_context(), paths, wish)
 
 

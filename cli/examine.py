@@ -61,9 +61,23 @@ def examine(program: Program, wish: Wish) -> Examined:
     check = collector_spared(pipeline.check_bytes)  # fixes come and go beside what was found
     report = check(program.data, program.name, files, options=wish.options)
     found = _told(_with_helps(report, files, wish), None, program, wish)
+    if wish.gradients and found.ok and report.checked is not None:
+        found = _with_gradients(found, program, wish)
     if wish.cache is not None:
         cache.keep(program, wish, files, found)
     return found
+
+
+def _with_gradients(found: Examined, program: Program, wish: Wish) -> Examined:
+    """The same with what trying its gradients gave."""
+    from .. import pipeline
+    from ..python.gradient_checks import tried  # it loads NumPy
+
+    source, _ = pipeline.opened(program.data, program.name, program.base)
+    made = tried(pipeline.loaded(source, program.base, wish.roots), wish.options, wish.allow_extern)
+    wrong = any(d.severity == "error" for d in made.diagnostics)
+    lines = (*found.extra, *made.lines)
+    return found._replace(diagnostics=(*found.diagnostics, *made.diagnostics), ok=not wrong, extra=lines)
 
 
 def _told(report: pipeline.Report, of_model: OfModel | None, program: Program, wish: Wish) -> Examined:
@@ -133,7 +147,16 @@ def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[
     from ..fixes.signatures import signatures
 
     found = signatures(report, program.base, wish.roots, wish.options)
-    return tuple(f"{d}{_remark(d)}" for d in found)
+    return (*(f"{d}{_remark(d)}" for d in found), *_of_gradients(report))
+
+
+def _of_gradients(report: pipeline.Report) -> Iterator[str]:
+    """The signatures of the file's gradients, which follow from those of what they are of."""
+    checked = report.checked
+    assert checked is not None
+    functions = {f.name: f for f in checked.program.functions}
+    own = (g for g in checked.program.gradients if g.span.source.name == report.files[0])
+    yield from (functions[g.name].signature for g in own)
 
 
 def _remark(demands: Demands) -> str:

@@ -33,6 +33,8 @@ class Wish(NamedTuple):
     prelude: Prelude | None = None
     profile: tuple[str, ...] = ()
     python: AskedOfPython = AskedOfPython()
+    gradients: bool = False
+    allow_extern: bool = False
 
 
 class OfModel(NamedTuple):

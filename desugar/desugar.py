@@ -80,7 +80,8 @@ def desugar(
     if main is not None and not all(_is_there(symbols, c.name, there) for c in _called(main)):
         main, script = None, ()
     gradients = tuple(g for g in symbols.gradients if g.name in names)
-    program = core.Program(functions, impls, tuple(definitions), main, script, gradients)
+    rules = tuple(r for r in symbols.rules if r.name is None or r.name in names)
+    program = core.Program(functions, impls, tuple(definitions), main, script, gradients, rules)
     return program, tuple(in_order(symbols.certain()))
 
 

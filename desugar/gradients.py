@@ -8,14 +8,19 @@ from __future__ import annotations
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
-from .errors import fail
+from ..lang.node import replace
+from .errors import count, fail
 from .sorts import expand, sort_of
 from .spelt import Spelt
-from .symbols import FnInfo, SymbolTable, Unit
+from .symbols import FnInfo, ImplsInfo, PrimitiveInfo, SymbolTable, Unit
 
 
 def derive(symbols: SymbolTable) -> None:
-    """The functions that gradients are, those of which others are gradients first."""
+    """The functions that rules are, and those that gradients are: those of which others are gradients first."""
+    for unit in symbols.units:
+        for rule in unit.rules:
+            with symbols.reporting():
+                _rule(symbols, unit, rule)
     for unit in symbols.units:
         waiting = dict(unit.gradients)
         while waiting:
@@ -35,13 +40,14 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
     of, result = info.decl.fn, info.decl.fn.result
     if info.unit is not unit:
         fail(codes.E231, f"@{item.of.name} stands in another file: differentiate it there", item.of.span)
-    if info.form != "sweet" or of.body is None:
+    has_rule = info.name in {r.of for r in unit.symbols.rules} or item.kind == "rule"
+    if (info.form != "sweet" or of.body is None) and not has_rule:
         fail(codes.E231, f"@{item.of.name} has no body in Rx that could be differentiated", item.of.span)
     if result is None:
         name = info.decl.name
         message = f"@{name.name} has no result type, so the type of its gradient is not known"
         fail(codes.E231, message, name.span, labels=_asked(item), help="write its type before the body")
-    if item.kind != "vjp" and not _is_scalar(expand(unit, result)):
+    if item.kind not in ("vjp", "jvp", "rule") and not _is_scalar(expand(unit, result)):
         fail(
             codes.E230, f"the result of @{info.decl.name.name} is no scalar: its gradient wants a cotangent",
             info.decl.name.span, labels=_asked(item), help=f"`vjp @{item.of.name} wrt ...` takes it as its last parameter",
@@ -51,18 +57,135 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
     leaves = [leaf for type_ in types for leaf in _leaves(unit, type_)]
     taken = {p.name.name for p in of.params} | Spelt(of.params, result, of.where).identifiers
     params, where = of.params, (*of.where, *_floating(item, leaves))
-    g = _free("g", taken)
-    if item.kind == "vjp":
-        params = (*params, sweet.Param(item.span, sweet.Ident(item.span, g), result, None))
-    if item.kind == "value_and_grad":
-        types = [result, *types]
-    gives = types[0] if len(types) == 1 else sweet.TupleType(item.span, tuple(types))
-    body = _stand_in(item, of, _free("value", taken), g if item.kind == "vjp" else None)
-    fn = sweet.Fn(item.span, params, gives, where, body)
+    along = _together(item, types)
+    more = {"vjp": ("g", result), "rule": ("g", result), "jvp": ("v", along), "hessian_vector": ("v", along)}.get(
+        item.kind
+    )
+    given = None if more is None else _free(more[0], taken)
+    if more is not None and given is not None:
+        params = (*params, sweet.Param(item.span, sweet.Ident(item.span, given), more[1], None))
+    gives = {"value_and_grad": _together(item, [result, *types]), "jvp": result}.get(item.kind, along)
+    fn = sweet.Fn(item.span, params, gives, where, _stand_in(item, of, _free("value", taken), given))
     made = core.Gradient(
         item.span, unit.qualified(item.name.name), item.kind, info.name, tuple(p.name.name for p in asked)
     )
     return sweet.FnDecl(item.span, (), item.name, fn, None), made
+
+
+def _together(item: sweet.Gradient, types: list[sweet.Type]) -> sweet.Type:
+    return types[0] if len(types) == 1 else sweet.TupleType(item.span, tuple(types))
+
+
+# Rules of the program's own
+
+
+def _rule(symbols: SymbolTable, unit: Unit, item: sweet.FnDecl) -> None:
+    """`vjp @f = fn(...)` as a function, and one with the signature that it has to have, which calls it: what is checked of the
+    call is that both fit for all sizes."""
+    name, params = item.name, item.fn.params
+    target = symbols.called(unit, sweet.FnName(name.span, name.name))
+    own = _free(f"vjp_{name.name}".replace(".", "_"), {n.rpartition(".")[2] for n in symbols.names})
+    if target.name in {r.of for r in symbols.rules if r.name is not None}:
+        fail(codes.E203, f"`vjp @{name.name}` stands in another file already", name.span)
+    if isinstance(target, ImplsInfo):
+        fail(codes.E231, f"@{name.name} is a list of implementations: each may have a rule", name.span)
+    if not params:
+        fail(
+            codes.E205,
+            f"the rule of @{name.name} does not take what is handed back to its result",
+            name.span,
+            help=_TAKES,
+        )
+    symbols.function(unit, replace(item, prefixes=(), name=replace(name, name=own)), {})
+    called, made = sweet.FnName(name.span, own), unit.qualified(own)
+    if isinstance(target, FnInfo):
+        decl, wrt = _of_function(unit, item, target, called)
+        own, params = decl.name.name, decl.fn.params
+    else:
+        decl, wrt = _of_primitive(unit, item, target, called)
+    symbols.function(unit, decl, {})
+    named = tuple(p.name.name for p in params[:-1])
+    symbols.rules.append(
+        core.Rule(name.span, target.name, unit.qualified(own), named, wrt, (made, unit.qualified(decl.name.name)))
+    )
+
+
+_TAKES = (
+    "a rule is `vjp @f = fn(<the parameters of @f>, g : <the type of its result>) : <those of its gradients> { ... }`"
+)
+
+
+def _of_function(
+    unit: Unit, item: sweet.FnDecl, info: FnInfo, own: sweet.FnName
+) -> tuple[sweet.FnDecl, tuple[str, ...]]:
+    """Its parameters by their place: those of the function, and what is handed to its result."""
+    span, of = item.name.span, info.decl.fn
+    if len(item.fn.params) != len(of.params) + 1:
+        has, wants = count(len(item.fn.params), "parameter"), len(of.params) + 1
+        label = (Label(info.decl.name.span, f"@{info.decl.name.name} has {count(len(of.params), 'parameter')}"),)
+        fail(
+            codes.E205,
+            f"the rule of @{info.decl.name.name} has {has} and needs {wants}",
+            span,
+            labels=label,
+            help=_TAKES,
+        )
+    wrt = tuple(p.name for p in of.params if _is_floating(unit, p.type))
+    asked = sweet.Gradient(
+        span, sweet.Ident(span, f"{own.name}_"), "rule", sweet.FnName(span, info.decl.name.name), wrt
+    )
+    if not wrt:
+        fail(codes.E231, f"@{info.decl.name.name} has no parameter of floats that could have a gradient", span)
+    decl, made = _declared(unit, asked, info)
+    args = tuple(sweet.Arg(span, None, sweet.Name(span, p.name.name)) for p in decl.fn.params)
+    body = sweet.Block(span, (), sweet.Call(span, own, args))
+    return replace(decl, fn=replace(decl.fn, body=body)), made.wrt
+
+
+def _of_primitive(
+    unit: Unit, item: sweet.FnDecl, info: PrimitiveInfo, own: sweet.FnName
+) -> tuple[sweet.FnDecl, tuple[str, ...]]:
+    """Its parameters by their names; what is handed to its result has the type that a call with them gives."""
+    span, (*params, g) = item.name.span, item.fn.params
+    known = [p.name for p in info.row.params]
+    for param in params:
+        if param.name.name not in known:
+            said = f"@{item.name.name} has no parameter `{param.name.name}`; its parameters are {', '.join(known)}"
+            fail(codes.E205, said, param.span, help=_TAKES)
+    wrt = [p for p in params if _is_floating(unit, p.type)]
+    if not wrt:
+        fail(codes.E231, f"the rule of @{item.name.name} has no parameter of floats that could have a gradient", span)
+    types = tuple(p.type for p in wrt if p.type is not None)
+    gives = types[0] if len(types) == 1 else sweet.TupleType(span, types)
+    taken = {p.name.name for p in params} | Spelt(params).identifiers
+    where = tuple(w for w in item.fn.where if Spelt(w).identifiers <= taken)
+    type_ = None if g.type is None else expand(unit, g.type)
+    parts = len(type_.items) if isinstance(type_, sweet.TupleType) else None
+    given = tuple(sweet.Arg(span, p.name, sweet.Name(span, p.name.name)) for p in params)
+    call = sweet.Call(span, sweet.FnName(span, item.name.name), given)
+    fn = sweet.Fn(span, tuple(params), gives, where, _tried(own, call, parts, taken))
+    return sweet.FnDecl(span, (), sweet.Ident(span, f"{own.name}_"), fn, None), tuple(p.name.name for p in wrt)
+
+
+def _tried(own: sweet.FnName, call: sweet.Call, parts: int | None, taken: set[str]) -> sweet.Block:
+    """A call of a rule with what a call of its primitive is given, and tensors like those that it gives."""
+    span = call.span
+    names = [_free(f"out{i}", taken) for i in range(parts or 1)]
+    let = sweet.Let(span, tuple(sweet.Ident(span, n) for n in names), parts is not None, None, False, call)
+    like = sweet.FnName(span, "prelude.zeros_like")
+    zeros = tuple(sweet.Call(span, like, (sweet.Arg(span, None, sweet.Name(span, n)),)) for n in names)
+    handed = zeros[0] if parts is None else sweet.TupleExpr(span, zeros)
+    args = (*(sweet.Arg(span, None, a.value) for a in call.args), sweet.Arg(span, None, handed))
+    return sweet.Block(span, (let,), sweet.Call(span, own, args))
+
+
+def _is_floating(unit: Unit, type_: sweet.Type | None) -> bool:
+    """Whether a parameter has a gradient."""
+    leaves = _leaves(unit, type_)
+    dtypes = [_dtype(leaf) for leaf in leaves if leaf is not None and sort_of(leaf) == core.TENSOR]
+    return len(dtypes) == len(leaves) and all(
+        d is not None and (d not in DTYPES or DTYPES[d].kind == "float") for d in dtypes
+    )
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -80,7 +203,10 @@ def _stand_in(item: sweet.Gradient, of: sweet.Fn, value: str, g: str | None) -> 
     args = tuple(sweet.Arg(span, None, sweet.Name(span, p.name.name)) for p in of.params)
     named = ((value, sweet.Call(span, item.of, args)), *((("_", sweet.Name(span, g)),) if g is not None else ()))
     lets = tuple(sweet.Let(span, (sweet.Ident(span, n),), False, None, False, e) for n, e in named)
-    names = [*([value] if item.kind == "value_and_grad" else []), *(w.name for w in item.wrt)]
+    names = [
+        *([value] if item.kind in ("value_and_grad", "jvp") else []),
+        *(w.name for w in item.wrt if item.kind != "jvp"),
+    ]
     results = tuple(sweet.Name(span, n) for n in names)
     return sweet.Block(span, lets, results[0] if len(results) == 1 else sweet.TupleExpr(span, results))
 

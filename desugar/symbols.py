@@ -143,6 +143,7 @@ class Unit:
         self.consts: dict[str, sweet.Const] = {}
         self.script: list[sweet.Stmt] = []
         self.gradients: dict[str, sweet.Gradient] = {}
+        self.rules: list[sweet.FnDecl] = []
         self.scope = Scope(symbols.scope)
         self.broken = loaded.broken
         self._lost: set[str] | None = set() if not loaded.broken else None
@@ -188,6 +189,7 @@ class SymbolTable:
         self.rings: set[frozenset[str]] = set()
         self.comparisons = 20_000
         self.gradients: list[core.Gradient] = []
+        self.rules: list[core.Rule] = []
         # The parts that all types together may still have, written out: more in a longer program.
         self.room = _ROOM + sum(len(u.module.source.text) for u in self.units) // _LETTERS_OF_A_PART
         self.parts = 0  # those of the one at hand
@@ -240,6 +242,9 @@ class SymbolTable:
         places: dict[str, sweet.Ident] = {}
         for item in unit.module.items:
             match item:
+                case sweet.FnDecl(prefixes=("vjp",)):
+                    if self._is_new(item.name, f"vjp @{item.name.name}", places):
+                        unit.rules.append(item)
                 case sweet.FnDecl():
                     self.function(unit, item, places)
                 case sweet.Impls():
@@ -269,6 +274,8 @@ class SymbolTable:
         form = next((p for p in ("private", "inline", "extern") if p in item.prefixes), "sweet")
         unit.fns[item.name.name] = FnInfo(item, unit, unit.qualified(item.name.name), form)
         self.names.add(unit.qualified(item.name.name))
+        if "checkpoint" in item.prefixes:
+            self.rules.append(core.Rule(item.span, unit.qualified(item.name.name)))
 
     def _is_new(self, name: sweet.Ident, key: str, places: dict[str, sweet.Ident]) -> bool:
         first = places.setdefault(key, name)

@@ -25,7 +25,7 @@ def textmate() -> dict[str, Any]:
         ("comment.line.number-sign.rx", "#.*$"),
         ("string.quoted.double.rx", r'"(?:[^"\\\n]|\\.)*"?'),
         ("storage.type.rx", alternatives(("let", "const", "type", "fn"))),
-        ("storage.modifier.rx", alternatives(("inline", "private", "extern", "prim"))),
+        ("storage.modifier.rx", alternatives(("inline", "private", "extern", "prim", "checkpoint"))),
         ("keyword.control.rx", alternatives(set(words.KEYWORDS) - _STORAGE)),
         ("constant.language.rx", alternatives(words.CONSTANTS)),
         ("support.type.rx", alternatives((*words.TYPES, *words.DTYPE_NAMES))),
@@ -43,7 +43,7 @@ def textmate() -> dict[str, Any]:
     }
 
 
-_STORAGE = {"let", "const", "type", "fn", "inline", "private", "extern", "prim"}
+_STORAGE = {"let", "const", "type", "fn", "inline", "private", "extern", "prim", "checkpoint"}
 
 
 def snippets() -> dict[str, Any]:

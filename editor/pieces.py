@@ -108,7 +108,9 @@ class Piece(Source):
     @cached_property
     def is_gradient(self) -> bool:
         """Whether it is made of the bodies of functions: of the one that it differentiates, and of all that this calls."""
-        return any(isinstance(item, sweet.Gradient) for item in self.items)
+        return any(
+            isinstance(i, sweet.Gradient) or (isinstance(i, sweet.FnDecl) and "vjp" in i.prefixes) for i in self.items
+        )
 
     @cached_property
     def is_script(self) -> bool:

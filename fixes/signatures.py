@@ -125,7 +125,7 @@ class _Search:
 
 def _of_file(checked: Checked, name: str) -> list[Demands]:
     """Not of gradients, whose signatures follow from those that they are of."""
-    derived = {f"@{g.name}" for g in checked.program.gradients}
+    derived = {f"@{name}" for name in checked.program.derived}
     found = (d for d in checked.demands if d.name not in derived and d.place is not NOWHERE)
     return [d for d in found if d.place.source.name == name]
 

@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 
 from ..lang import core
-from ..lang.core_printer import print_expr, print_stmt
+from ..lang.core_printer import print_expr, print_sort, print_stmt
 from ..lang.node import Node, replace
+from ..lang.printer import tupled
 from ..lang.source import Placed
 from ..lang.walk import rewrite
 from ..ops.registry import lookup
 from .flat import Broken, Flat, Names, Unsupported, leaves, spelt, tensors
-from .loops import Kept, changed_by_turns, kept
+from .loops import Handed, Kept, changed_by_turns, kept
 from .rules import composition, filled, is_still, locals_apart, rule_of, takes_floats, texts_of, words_of
 
 Translate = Callable[[str], core.Program | None]
-# What was handed to a name, by names of cotangents.
-Handed = dict[str, list[str]]
 
 
 class Backward:
@@ -30,6 +29,8 @@ class Backward:
         self.params = params
         self.lines: list[tuple[str, Placed]] = []
         self.kept: dict[str, Kept] = {}
+        # What is computed in the block at hand already, by its text.
+        self.made: dict[str, str] = {}
 
     def write(
         self, gradient: core.Gradient, out: list[core.Var], seeds: list[core.Var], wanted: list[str]
@@ -57,7 +58,11 @@ class Backward:
         found, every = [], []
         for stmt in stmts:
             made = stmt
-            if isinstance(stmt, core.Let) and tensors(stmt.value) & active and (changed := self.changed(stmt, active)):
+            if isinstance(stmt, core.Let) and isinstance(stmt.value, core.Var) and stmt.is_tuple:
+                active |= set(stmt.names) if stmt.value.name in active else set()
+            elif (
+                isinstance(stmt, core.Let) and tensors(stmt.value) & active and (changed := self.changed(stmt, active))
+            ):
                 if keep and isinstance(stmt.value, core.Loop):
                     made, plan = kept(self, stmt, stmt.value, active)
                     self.kept[made.names[0]] = plan
@@ -71,6 +76,8 @@ class Backward:
         """The names of a statement that change with what is active."""
         value = let.value
         if isinstance(value, core.Call):
+            if value.callee.name in self.flat.rules:
+                return set(let.names)
             return set() if is_still(_primitive(value)) or not _reaches(value) else set(let.names)
         if isinstance(value, core.If):
             arms = [self._ends(arm, active) for arm in (value.then, value.orelse)]
@@ -101,9 +108,11 @@ class Backward:
 
     def _back(self, steps: list[core.Let], handed: Handed, active: set[str]) -> None:
         for let in reversed(steps):
-            if not any(n in handed for n in let.names):
+            if not any(n in handed for n in self._leaves(*let.names)):
                 continue
-            if isinstance(let.value, core.Call):
+            if isinstance(let.value, core.Call) and (rule := self.flat.rules.get(let.value.callee.name)) is not None:
+                (self._own if rule.name is not None else self._again)(let, let.value, rule, handed, active)
+            elif isinstance(let.value, core.Call):
                 self._call(let, let.value, handed, active)
             elif isinstance(let.value, core.If):
                 self._choice(let, let.value, handed, active)
@@ -118,14 +127,14 @@ class Backward:
         name = _primitive(call)
         row = lookup(name)
         if row is None:
-            if name in self.flat.functions or name in self.flat.lists:
+            if name in self.flat.lists:
                 raise Unsupported(f"`@{name}`", call)
             raise Broken(f"`@{name}`", call)
         texts, given = texts_of(row, call)
         texts |= {"out": let.names[0], **{f"out{i}": n for i, n in enumerate(let.names)}}
         if row.results == "tuple" and not let.is_tuple:
             raise Unsupported(f"`@{name}` of which it is not known how many results it has", call)
-        made = composition(name, texts, self.flat.fresh)
+        made = composition(name, texts, self.local)
         if made is not None:
             self._composed(let, call, made, handed, active)
             return
@@ -148,23 +157,82 @@ class Backward:
             if used & words_of(rule):
                 words[min(used)] = self.whole(handed, name, call)
         words |= {f"{n}'": filled(texts[f"{n}'"], words) for n in ("g", "out") if f"{n}'" in texts}
-        *stmts, last = locals_apart(rule, words, self.flat.fresh)
+        *stmts, last = locals_apart(rule, words, self.local, self.made)
         for text in stmts:
             self.say(text, call)
         return last if last.isidentifier() else self.let(last, call)
+
+    # Rules of the program's own
+
+    def _leaves(self, *names: str) -> list[str]:
+        """The tensors that tuples of these names are made of."""
+        values = (self.flat.parts.get(n) for n in names)
+        return [m for n, v in zip(names, values, strict=True) for m in ([n] if v is None else _names(v))]
+
+    def _own(self, let: core.Let, call: core.Call, rule: core.Rule, handed: Handed, active: set[str]) -> None:
+        """What a function gives that the program has for it."""
+        assert rule.name is not None
+        row = lookup(_primitive(call))
+        places = (
+            [p.name for p in row.params]
+            if row is not None and call.callee.name not in self.flat.functions
+            else rule.params
+        )
+        given = {a.name or places[i]: a.value for i, a in enumerate(call.args)}
+        if given.keys() != set(rule.params):
+            raise Unsupported(
+                f"a call of `@{_primitive(call)}` with other arguments than `vjp @{_primitive(call)}` takes", call
+            )
+        seeds = [self._whole_of(handed, core.Var(call.span, n), call) for n in let.names]
+        args = ", ".join([*(print_expr(given[p]) for p in rule.params), tupled(seeds) if let.is_tuple else seeds[0]])
+        asked = {n: given[n] for n in rule.wrt}
+        names = self._taken_apart(f"@{_plain(rule.name)}({args})", list(asked.values()), call)
+        for leaf, name in names:
+            if isinstance(leaf, core.Var) and leaf.name in active:
+                handed.setdefault(leaf.name, []).append(name)
+
+    def _taken_apart(self, text: str, like: list[core.Value], at: Placed) -> list[tuple[core.Value, str]]:
+        """A text that gives a tensor or a tuple for each of some values: the names of the tensors, by those of the values."""
+        names = [self.flat.bind("g''") for _ in like]
+        self.say(f"let {names[0] if len(like) == 1 else tupled(names)} = {text}", at)
+        found: list[tuple[core.Value, str]] = []
+        for value, name in zip(like, names, strict=True):
+            form = self.flat.parts.get(value.name, value) if isinstance(value, core.Var) else value
+            found += (
+                self._taken_apart(name, list(form.items), at) if isinstance(form, core.TupleValue) else [(form, name)]
+            )
+        return found
+
+    def _whole_of(self, handed: Handed, value: core.Value, at: Placed) -> str:
+        """What was handed to a value, in its form."""
+        form = self.flat.parts.get(value.name, value) if isinstance(value, core.Var) else value
+        if isinstance(form, core.TupleValue):
+            return tupled([self._whole_of(handed, v, at) for v in form.items])
+        assert isinstance(form, core.Var)
+        return self.whole(handed, form.name, at)
+
+    def _again(self, let: core.Let, call: core.Call, rule: core.Rule, handed: Handed, active: set[str]) -> None:
+        """A function is computed once more, and then gone through backwards."""
+        inner = self.flat.inside()
+        result = inner.call(self.flat.functions[rule.of], tuple(a.value for a in call.args), call)
+        self._through(inner, self._leaves(*let.names), result, call, handed, active)
 
     def _composed(self, let: core.Let, call: core.Call, text: str, handed: Handed, active: set[str]) -> None:
         """A call whose primitive is made of others: these are written out."""
         words = words_of(text)
         params = {n: s for n, s in self.flat.sorts.items() if n in words}
-        head = ", ".join(f"{n} : {_sort(s)}" for n, s in params.items())
-        made = self.translate(f"@back = fn({head}) {{\n{text}\n}}")
+        function = self._translated(self._head(params), text, call)
         inner = self.flat.inside()
         args = tuple(core.variable(call.span, n, s) for n, s in params.items())
-        function = _only(made, call)
         result = inner.call(rewrite(function, lambda node: _placed(node, call)), args, call)
+        self._through(inner, let.names, result, call, handed, active)
+
+    def _through(
+        self, inner: Flat, names: Iterable[str], result: core.Value, call: core.Call, handed: Handed, active: set[str]
+    ) -> None:
+        """The statements that make some names, and then what they hand back."""
         given: Handed = {}
-        for name, leaf in zip(let.names, leaves(result), strict=True):
+        for name, leaf in zip(names, leaves(result), strict=True):
             if name in handed and isinstance(leaf, core.Var):
                 given.setdefault(leaf.name, []).append(self.whole(handed, name, call))
         inside = set(active)
@@ -176,7 +244,7 @@ class Backward:
         """Statements once more, and then what they hand back, where something was handed to their results."""
         again, steps = self.steps(stmts, active, keep=True)
         for stmt in again:
-            self.say(print_stmt(stmt), stmt)
+            self.say(print_stmt(rewrite(stmt, _spelt_plain)), stmt)
         self._back(steps, handed, active)
         return handed
 
@@ -188,12 +256,14 @@ class Backward:
         ends = [tuple(leaves(arm.result)) for arm in arms]
         reached = [self.reached(arm.stmts, [e[i] for i in asked], active) for arm, e in zip(arms, ends, strict=True)]
         wanted = [n for n in self.flat.sorts if n in active and any(n in r for r in reached)]
-        names = [self.flat.bind("g") for _ in wanted]
+        names = [self.flat.bind("g''") for _ in wanted]
         if not names:
             return
         head = names[0] if len(names) == 1 else f"({', '.join(names)})"
         self.say(f"let {head} = if ({print_expr(choice.cond)}) {{", choice)
+        around = self.made
         for arm, end in zip(arms, ends, strict=True):
+            self.made = dict(around)
             inner: Handed = {}
             for i in asked:
                 if isinstance(leaf := end[i], core.Var):
@@ -202,6 +272,7 @@ class Backward:
             results = [self.whole(got, n, choice) for n in wanted]
             self.say(results[0] if len(names) == 1 else f"({', '.join(results)})", choice)
             self.say("} else {" if arm is choice.then else "}", choice)
+        self.made = around
         for name, made in zip(wanted, names, strict=True):
             handed.setdefault(name, []).append(made)
 
@@ -219,23 +290,29 @@ class Backward:
     # Lines
 
     def let(self, text: str, at: Placed) -> str:
-        name = self.flat.bind("g")
-        self.say(f"let {name} = {text}", at)
-        return name
+        """The name of what a text gives, which is computed once."""
+        key = f" = {text}"
+        if key not in self.made:
+            self.made[key] = self.flat.bind("g''")
+            self.say(f"let {self.made[key]}{key}", at)
+        return self.made[key]
+
+    def local(self, name: str) -> str:
+        """A name that a rule binds."""
+        return self.flat.fresh(f"{name}{core.UNSAID}")
 
     def say(self, text: str, at: Placed) -> None:
         self.lines.append((text, at))
 
-    def core(self, gradient: core.Gradient) -> tuple[tuple[core.Stmt, ...], Names]:
-        """The lines as statements, each at the place of the call that it belongs to, and what their names stand for."""
+    def statements(self, gradient: core.Gradient, is_read: bool) -> tuple[tuple[core.Stmt, ...], Names]:
+        """The lines as statements, each at the place of the call that it belongs to, and what their names stand for; with
+        `is_read` rules of the program's own are written out, so that they can be differentiated."""
         text = "\n".join(t for t, _ in self.lines)
         words = words_of(text)
         bound = {n for s in self.flat.stmts for n in core.bound_names(s)}
         outer = {n: s for n, s in self.flat.sorts.items() if n in words and (n in bound or n in self.params)}
-        head = ", ".join(f"{n} : {_sort(s)}" for n, s in outer.items())
-        start = f"@back = fn({head}) {{\n"
-        made = self.translate(f"{start}{text}\n0.0\n}}")
-        function = _only(made, gradient)
+        start = self._head(outer, text)
+        function = self._translated(start, f"{text}\n0.0", gradient)
         ends = list(accumulate((len(t) + 1 for t, _ in self.lines), initial=len(start)))
         places = [gradient, *(at for _, at in self.lines), gradient]
 
@@ -243,19 +320,59 @@ class Backward:
             return _placed(node, places[bisect(ends, node.span.start)]) if isinstance(node, Placed) else node
 
         stmts = rewrite((*function.checks, *function.body.stmts), placed)
-        inner = Flat({}, self.flat.taken - spelt(*stmts) | set(outer))
+        inner = Flat(self.flat.functions, self.flat.taken - spelt(*stmts) | set(outer))
+        inner.rules = self.flat.rules if is_read else {n: core.Rule(gradient.span, n) for n in self._called()}
+        inner.sorts, inner.parts, inner.known = self.flat.sorts, self.flat.parts, set(self.flat.known)
         names: Names = {}
         for stmt in stmts:
             inner.stmt(stmt, names)
+        self.flat.taken |= inner.taken
         return tuple(inner.stmts), names
 
+    def _called(self) -> set[str]:
+        """The functions of the program that lines may call."""
+        rules = self.flat.rules.values()
+        return {n for r in rules for n in (r.of, r.name) if n is not None and n in self.flat.functions}
 
-def _only(made: core.Program | None, at: Placed) -> core.Function:
-    """The function that a text is."""
-    if made is None:
-        raise Unsupported("what stands here", at)
-    [function] = (f for f in made.functions if f.name == "back")
-    return function
+    def _head(self, params: dict[str, core.Sort], text: str = "") -> str:
+        """The begin of a function of some parameters, and before it the functions that it calls."""
+        declared = ""
+        for name in sorted(n for n in self._called() if f"@{_plain(n)}(" in text):
+            function = self.flat.functions[name]
+            assert function.result is not None
+            taken = ", ".join(f"{p.name} : {print_sort(p.sort)}" for p in function.params)
+            declared += f'extern @{_plain(name)} = fn({taken}) : {print_sort(function.result)} = "a:b"\n'
+        return f"{declared}@back = fn({', '.join(f'{n} : {_sort(s)}' for n, s in params.items())}) {{\n"
+
+    def _translated(self, head: str, text: str, at: Placed) -> core.Function:
+        """The function that a text is; what it calls is called as the program calls it."""
+        made = self.translate(f"{head}{text}\n}}")
+        if made is None:
+            raise Unsupported("what stands here", at)
+        own = {_plain(n): n for n in self._called()}
+        [function] = (f for f in made.functions if f.name == "back")
+
+        def called(node: Node) -> Node:
+            if not isinstance(node, core.FnRef):
+                return node
+            hidden = f"prelude.{node.name}" if node.name in self.flat.functions else node.name
+            return replace(node, name=own.get(node.name, hidden))
+
+        return rewrite(function, called)
+
+
+def _plain(name: str) -> str:
+    """The name of an imported function, for a text that imports nothing."""
+    return name.replace(".", "__")
+
+
+def _spelt_plain(node: Node) -> Node:
+    is_primitive = isinstance(node, core.FnRef) and lookup(_bare(node.name)) is not None
+    return replace(node, name=_plain(node.name)) if isinstance(node, core.FnRef) and not is_primitive else node
+
+
+def _names(value: core.Value) -> list[str]:
+    return [v.name for v in leaves(value) if isinstance(v, core.Var)]
 
 
 def _placed(node: Node, at: Placed) -> Node:
@@ -268,7 +385,11 @@ def _sort(sort: core.Sort) -> str:
 
 
 def _primitive(call: core.Call) -> str:
-    return call.callee.name.removeprefix("prelude.")
+    return _bare(call.callee.name)
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("prelude.")
 
 
 def _reaches(call: core.Call) -> bool:

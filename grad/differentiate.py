@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.node import replace
+from .apart import shapes_apart
 from .backward import Backward, Translate
-from .flat import Broken, Flat, Unsupported, leaves, spelt
+from .flat import Broken, Flat, Unsupported, formed, leaves, spelt
 
 
 def differentiate(
@@ -38,24 +42,69 @@ def _derivative(
     translate: Translate,
 ) -> core.Function:
     flat = Flat(functions, spelt(*program.functions, *program.consts))
+    flat.rules = {r.of: r for r in program.rules}
     flat.lists = frozenset(i.name for i in program.impls)
     flat.sorts |= {c.name: c.sort for c in program.consts}
     params = {p.name: flat.opened(p.name, p.sort, gradient) for p in body.params}
-    given = [n for n in params if n not in {p.name for p in functions[gradient.of].params}]
-    args = tuple(params[p.name] for p in functions[gradient.of].params)
-    out = [flat.name(v, gradient, "out") for v in leaves(flat.call(functions[gradient.of], args, gradient))]
-    wanted = [[v for v in leaves(params[n]) if isinstance(v, core.Var)] for n in gradient.wrt]
-    seeds = [v for v in leaves(params[given[0]]) if isinstance(v, core.Var)] if given else []
-    back = Backward(flat, translate, frozenset({p.name for p in body.params} | {c.name for c in program.consts}))
-    handed = back.write(gradient, out, seeds, [v.name for vs in wanted for v in vs])
-    stmts, names = back.core(gradient)
-    values = iter([flat.operand(core.Var(gradient.span, n), names) for n in handed])
-    results = [_joined(gradient, [next(values) for _ in vs]) for vs in wanted]
-    if gradient.kind == "value_and_grad":
-        results.insert(0, out[0])
+    of = functions[gradient.of].params
+    given = [v for n, p in params.items() if n not in {p.name for p in of} for v in _tensors(p)]
+    made = _called(flat, gradient, tuple(params[p.name] for p in of))
+    out = [flat.name(v, gradient, "out''") for v in leaves(made)]
+    wanted = [v for n in gradient.wrt for v in _tensors(params[n])]
+    known = frozenset({p.name for p in body.params} | {c.name for c in program.consts})
+    back = partial(_handed_back, flat, translate, known, gradient)
+    if gradient.kind == "jvp":  # what is handed back is linear in what was handed to the result
+        zeros = [flat.name(_like(v), gradient, "zero''") for v in out]
+        got = back(back(out, zeros, wanted, is_read=True), given, zeros)
+        return _with_body(body, flat, gradient, [formed(made, iter(got))])
+    if gradient.kind == "hessian_vector":
+        got = back(back(out, [], wanted, is_read=True), given, wanted)
+    else:
+        got = back(out, given, wanted)
+    values = iter(got)
+    results = [formed(params[n], values) for n in gradient.wrt]
+    return _with_body(body, flat, gradient, [*(out if gradient.kind == "value_and_grad" else ()), *results])
+
+
+def _handed_back(
+    flat: Flat,
+    translate: Translate,
+    known: frozenset[str],
+    gradient: core.Gradient,
+    out: list[core.Var],
+    seeds: list[core.Var],
+    wanted: list[core.Var],
+    is_read: bool = False,
+) -> list[core.Var]:
+    """What is handed back to some values for what is handed to others, after the statements so far."""
+    writer = Backward(flat, translate, known)
+    handed = writer.write(gradient, out, seeds, [v.name for v in wanted])
+    stmts, names = writer.statements(gradient, is_read)
+    flat.stmts += stmts
+    return [flat.name(flat.operand(core.Var(gradient.span, n), names), gradient) for n in handed]
+
+
+def _called(flat: Flat, gradient: core.Gradient, args: tuple[core.Value, ...]) -> core.Value:
+    """What the function gives, written out, or called where it has a rule."""
+    function = flat.functions[gradient.of]
+    rule = flat.rules.get(gradient.of)
+    if rule is None or rule.name is None:
+        return flat.call(function, args, gradient)
+    given = tuple(core.Arg(gradient.span, None, a) for a in args)
+    return flat.operand(core.Call(gradient.span, core.FnRef(gradient.span, gradient.of), given), {})
+
+
+def _like(of: core.Var) -> core.Call:
+    return core.Call(of.span, core.FnRef(of.span, "zeros_like"), (core.Arg(of.span, None, of),))
+
+
+def _with_body(
+    body: core.Function, flat: Flat, gradient: core.Gradient, results: Sequence[core.Value]
+) -> core.Function:
     result = results[0] if len(results) == 1 else core.TupleValue(gradient.span, tuple(results))
-    return replace(body, body=core.Block(gradient.span, (*flat.stmts, *stmts), result))
+    stmts = shapes_apart(flat, flat.stmts)
+    return replace(body, body=core.Block(gradient.span, tuple(stmts), result))
 
 
-def _joined(gradient: core.Gradient, values: list[core.Value]) -> core.Value:
-    return values[0] if len(values) == 1 else core.TupleValue(gradient.span, tuple(values))
+def _tensors(value: core.Value) -> list[core.Var]:
+    return [v for v in leaves(value) if isinstance(v, core.Var)]

@@ -37,21 +37,25 @@ class Flat:
         self.open: list[str] = []
         # What is asserted before, here and around.
         self.known: set[core.BoolExpr] = set()
-        # What is called as it is: it has a rule of its own.
-        self.closed: frozenset[str] = frozenset()
+        # The rules of the program's own; a function that has one is called as it is.
+        self.rules: dict[str, core.Rule] = {}
+        # What the names of tuples that were taken apart stand for.
+        self.parts: dict[str, core.Value] = {}
         # Names of several implementations, of which a call takes one.
         self.lists: frozenset[str] = frozenset()
 
     def inside(self) -> Flat:
         """What writes the statements of a block."""
         inner = Flat(self.functions, self.taken)
-        inner.sorts, inner.open, inner.closed, inner.known = self.sorts, self.open, self.closed, set(self.known)
+        inner.sorts, inner.open, inner.rules, inner.known = self.sorts, self.open, self.rules, set(self.known)
+        inner.parts = self.parts
         return inner
 
     def fresh(self, name: str) -> str:
-        """The name, with a number where something has it."""
+        """The name, with a number where something has it. One that nobody wrote ends in `''`: messages do not speak of it."""
         base = name.rstrip("'")
-        found = next(n for n in chain((base,), (f"{base}_{i}" for i in count(1))) if n not in self.taken)
+        name = base + core.UNSAID if name != base else name
+        found = next(n for n in chain((name,), (f"{base}_{i}{core.UNSAID}" for i in count(1))) if n not in self.taken)
         self.taken.add(found)
         return found
 
@@ -127,7 +131,7 @@ class Flat:
         self.stmts.append(core.Let(at.span, (made,), False, sort, value))
         return core.variable(at.span, made, sort)
 
-    def name(self, value: core.Value, at: Placed, name: str = "t") -> core.Var:
+    def name(self, value: core.Value, at: Placed, name: str = "t''") -> core.Var:
         """A value under a name of its own."""
         if isinstance(value, core.Var):
             return value
@@ -143,7 +147,8 @@ class Flat:
         names = tuple(self.bind(name, s) for s in sort.items)
         self.stmts.append(core.Let(at.span, names, True, sort, core.Var(at.span, name)))
         items = tuple(self.opened(n, s, at) for n, s in zip(names, sort.items, strict=True))
-        return core.TupleValue(at.span, items)
+        self.parts[name] = core.TupleValue(at.span, items)
+        return self.parts[name]
 
     def stmt(self, stmt: core.Stmt, names: Names) -> None:
         match stmt:
@@ -181,14 +186,16 @@ class Flat:
 
     # Values
 
-    def value(self, value: core.Value, names: Names, name: str = "t", parts: int = 0) -> core.Value | Closure:
+    def value(self, value: core.Value, names: Names, name: str = "t''", parts: int = 0) -> core.Value | Closure:
         """A value whose parts have names; a call of the program's functions is written out."""
         match value:
             case core.Var():
                 return names.get(value.name, value)
             case core.Call(callee=core.Var(name=called)):
                 return self._applied(names.get(called, value.callee), value, names, name, parts)
-            case core.Call(callee=core.FnRef(name=called)) if called in self.functions and called not in self.closed:
+            case core.Call(callee=core.FnRef(name=called)) if called in self.functions:
+                if called in self.rules:
+                    return self._ruled(value, names, name)
                 return self.call(self.functions[called], self._values(value, names), value)
             case core.Call(callee=core.FnRef(name="part")):
                 return self._part(value, names)
@@ -208,6 +215,18 @@ class Flat:
             case core.Number() | core.FnRef() | core.Text():
                 return value
         return renamed(value, _plain(names))
+
+    def _ruled(self, call: core.Call, names: Names, name: str) -> core.Value:
+        """A call of a function that has a rule, each part of its result under a name."""
+        made = replace(call, args=tuple(replace(a, value=self.operand(a.value, names)) for a in call.args))
+        sort = self.functions[call.callee.name].result
+        if not isinstance(sort, core.TupleSort):
+            return self.name(made, call, name)
+        parts = tuple(self.bind("part''", s) for s in sort.items)
+        self.stmts.append(core.Let(call.span, parts, True, sort, made))
+        return core.TupleValue(
+            call.span, tuple(self.opened(n, s, call) for n, s in zip(parts, sort.items, strict=True))
+        )
 
     def operand(self, value: core.Value, names: Names) -> core.Value:
         assert isinstance(value, Placed)
@@ -230,7 +249,7 @@ class Flat:
         assert isinstance(value, Placed)
         if not parts:
             return self.name(value, value, name)
-        made = tuple(self.bind("part") for _ in range(parts))
+        made = tuple(self.bind("part''") for _ in range(parts))
         self.stmts.append(core.Let(value.span, made, True, None, value))
         return core.TupleValue(value.span, tuple(core.Var(value.span, n) for n in made))
 
@@ -254,12 +273,12 @@ class Flat:
         """What an `if` or a loop gives, of the form of `like`, each leaf under a name."""
         assert isinstance(value, Placed)
         sorts = [_sort(v) for v in leaves(like)]
-        made = tuple(self.bind("part" if len(sorts) > 1 else "t", s) for s in sorts)
+        made = tuple(self.bind("part''" if len(sorts) > 1 else "t''", s) for s in sorts)
         is_tuple = len(made) != 1
         told = is_tuple and any(s in _LEVELS for s in sorts)
         sort = core.TupleSort(tuple(sorts)) if told else sorts[0] if not is_tuple and sorts[0] in _LEVELS else None
         self.stmts.append(core.Let(value.span, made, is_tuple, sort, value))
-        return _formed(like, iter([core.variable(value.span, n, s) for n, s in zip(made, sorts, strict=True)]))
+        return formed(like, iter([core.variable(value.span, n, s) for n, s in zip(made, sorts, strict=True)]))
 
     def _loop(self, loop: core.Loop, names: Names) -> core.Value:
         outer, names, carries = names, dict(names), []
@@ -310,9 +329,9 @@ def leaves(value: core.Value) -> Iterator[core.Value]:
         yield value
 
 
-def _formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
+def formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
     if isinstance(like, core.TupleValue):
-        return replace(like, items=tuple(_formed(item, values) for item in like.items))
+        return replace(like, items=tuple(formed(item, values) for item in like.items))
     return next(values)
 
 

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Protocol
 
 from ..lang import core
 from ..lang.core_printer import print_expr, print_sort, print_stmt
 from ..lang.node import Node, replace
 from ..lang.renaming import renamed
+from ..lang.source import Placed
 from ..lang.walk import walk
-from .flat import joined, leaves, spelt, tensors
+from .flat import Flat, joined, leaves, spelt, tensors
 
-if TYPE_CHECKING:
-    from .backward import Backward, Handed
+# What was handed to a name, by names of cotangents.
+Handed = dict[str, list[str]]
+
+
+class Backward(Protocol):
+    """What writes the lines around loops (backward.py)."""
+
+    flat: Flat
+    made: dict[str, str]
+
+    def steps(
+        self, stmts: Iterable[core.Stmt], active: set[str], keep: bool = False
+    ) -> tuple[list[core.Stmt], list[core.Let]]: ...
+    def reached(self, stmts: Iterable[core.Stmt], ends: Iterable[core.Value], active: set[str]) -> set[str]: ...
+    def region(self, stmts: Iterable[core.Stmt], handed: Handed, active: set[str]) -> Handed: ...
+    def whole(self, handed: Handed, name: str, at: Placed) -> str: ...
+    def let(self, text: str, at: Placed) -> str: ...
+    def say(self, text: str, at: Placed) -> None: ...
 
 
 def changed_by_turns(back: Backward, loop: core.Loop, active: set[str]) -> tuple[set[str], list[bool]]:
@@ -38,14 +56,14 @@ def kept(back: Backward, let: core.Let, loop: core.Loop, active: set[str]) -> tu
     made = loop
     if _keeps_shapes(loop):
         read = spelt(*loop.body.stmts, *ends)
-        was = {c.name: flat.bind("was") for c in loop.carries if c.name in read}
+        was = {c.name: flat.bind("was''") for c in loop.carries if c.name in read}
         stacked = tuple(core.Stacked(span, name, (), None) for name in was.values())
         result = joined(loop, (*ends, *(core.Var(span, n) for n in was)))
         made = replace(loop, stacked=(*loop.stacked, *stacked), body=replace(loop.body, result=result))
         names = (*let.names, *was.values())
     elif loop.range is None or loop.cond is not None:
-        count = flat.bind("turns", core.SIZE)
-        inner = core.SizeVar(span, flat.bind("turn", core.SIZE))
+        count = flat.bind("turns''", core.SIZE)
+        inner = core.SizeVar(span, flat.bind("turn''", core.SIZE))
         carry = core.Carry(span, inner.name, core.SIZE, core.SizeLit(span, 0))
         more = core.operation(span, "+", inner, core.SizeLit(span, 1))
         result = joined(loop, (*ends[:parts], more, *ends[parts:]))
@@ -124,16 +142,17 @@ class Kept(Node):
     ) -> list[str]:
         """Writes the loop, and names what it gives: what is handed to the first carries, and to what is captured."""
         loop, flat, total = self.loop, back.flat, self._turns(back)
-        at = flat.fresh("turn")
-        given, sums = [[flat.bind("g") for _ in names] for names in (hot, captured)]
+        at = flat.fresh("turn''")
+        given, sums = [[flat.bind("g''") for _ in names] for names in (hot, captured)]
         starts = [*(g for _, g in firsts), *(back.let(f"@zeros_like({n})", loop) for n in captured)]
         bare = "" if _keeps_shapes(loop) else " : Tensor"
         held = [f"{n}{bare if n in given else ''} = {s}" for n, s in zip((*given, *sums), starts, strict=True)]
         told = [t for c, g in zip(hot, given, strict=True) for t in self._told(c, g, total, at)] if bare else []
         clause = f" where {', '.join(told)}" if told else ""
-        results = [flat.bind("g") for _ in held]
+        results = [flat.bind("g''") for _ in held]
         back.say(f"let {_tuple(results)} = for {at} in range({total}) with ({', '.join(held)}){clause} {{", loop)
         place = f"{total} - 1 - {at}"
+        around, back.made = back.made, dict(back.made)
         self._begin(back, place)
         inside: Handed = {}
         handed = [(end, g) for (end, _), g in zip(firsts, given, strict=True) if isinstance(end, core.Var)]
@@ -146,6 +165,7 @@ class Kept(Node):
         for name, added in zip(captured, sums, strict=True):
             made.append(back.let(f"{added} + {back.whole(got, name, loop)}", loop) if name in got else added)
         back.say(f"{_tuple(made)}\n}}", loop)
+        back.made = around
         return results
 
     def _turns(self, back: Backward) -> str:
@@ -154,7 +174,7 @@ class Kept(Node):
             return self.count
         assert self.loop.range is not None
         start, stop, step = (print_expr(s) for s in (self.loop.range.start, self.loop.range.stop, self.loop.range.step))
-        total = back.flat.bind("turns", core.SIZE)
+        total = back.flat.bind("turns''", core.SIZE)
         back.say(f"let {total} : Size = max(0, ceildiv({stop} - ({start}), {step}))", self.loop)
         return total
 
@@ -189,7 +209,7 @@ class Kept(Node):
 
     def _again(self, back: Backward, turn: str) -> None:
         """Goes through the turns before one once more."""
-        loop, at = self.loop, back.flat.fresh("turn")
+        loop, at = self.loop, back.flat.fresh("turn''")
         names = [c.name for c in loop.carries]
         held = ", ".join(f"{c.name} : {print_sort(c.sort)} = {print_expr(c.init)}" for c in loop.carries)
         where = [print_expr(c) for c in self._renamed([i.cond for i in loop.invariant], {}, at)]

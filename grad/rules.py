@@ -11,7 +11,8 @@ from ..lang import core
 from ..lang.core_printer import print_expr
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.model import TENSORS, Param, Primitive
-from .texts import Texts, items_of
+from ..ops.page import default_text
+from .texts import Texts, axes_of, items_of
 from .written import COMPOSED, LISTS, WRITTEN
 
 _WORD = re.compile(r"(?<![@.\w'])[A-Za-z_][\w']*(?!\s*=[^=])")
@@ -93,7 +94,15 @@ def texts_of(row: Primitive, call: core.Call) -> tuple[Texts, dict[str, core.Val
         is_kept = texts["keepdims"] == "true" or texts.get("axis", "none") == "none"
         for name in ("g", "out"):
             texts[f"{name}'"] = name if is_kept else f"@expand_dims({name}, axis={texts['axis']})"
+        texts["number"] = filled(_number(texts.get("axis", "none")), texts)
     return texts, given
+
+
+def _number(axis: str) -> str:
+    """How many elements a reduction combines."""
+    axes = None if axis == "none" else axes_of(axis)
+    sizes = " * ".join(f"x.dim({a})" for a in axes or ())
+    return f"@size_to_tensor({sizes or 1}, x.dtype)" if axes is not None else "@cast(@size(x), x.dtype)"
 
 
 def _said(param: Param, value: core.Value) -> Texts:
@@ -115,14 +124,7 @@ def _kind(value: core.Value) -> str:
 
 
 def _default(default: object) -> str:
-    match default:
-        case None:
-            return "none"
-        case bool():
-            return str(default).lower()
-        case str():
-            return f'"{default}"'
-    return str(default).replace("inf", "1e999")
+    return default_text(default).replace("inf", "1e999")
 
 
 def words_of(text: str) -> set[str]:
@@ -139,20 +141,27 @@ def filled(text: str, words: Texts) -> str:
     return _WORD.sub(lambda found: words.get(found.group(), found.group()), _MAYBE.sub(part, text))
 
 
-def locals_apart(text: str, words: Texts, fresh: Callable[[str], str]) -> list[str]:
-    """A text filled in, each statement of its own and the result last; what it binds gets names of its own."""
+def locals_apart(text: str, words: Texts, fresh: Callable[[str], str], made: dict[str, str] | None = None) -> list[str]:
+    """A text filled in, each statement of its own and the result last; what it binds gets names of its own. What was `made`
+    before has its name from there, and is not made again."""
     *stmts, last = _split(text)
-    words, made = dict(words), []
+    words, lines = dict(words), []
     for stmt in stmts:
         found = _LOCAL.match(stmt)
         assert found is not None
         new = [n for group in found.groups() if group for n in re.split(r",\s*", group) if n not in ("_", "")]
-        before, words = words, words | {n: fresh(n) for n in new}
-        head = filled(found.group(), words if stmt.startswith("let") else before | {n: words[n] for n in new})
-        made.append(
-            head + filled(stmt[found.end() :], before | ({n: words[n] for n in new} if "match" in head else {}))
-        )
-    return [*made, filled(last, words)]
+        before, is_let = words, stmt.startswith("let")
+        rest = filled(stmt[found.end() :], before)
+        if made is not None and is_let and rest in made:
+            words = words | {new[0]: made[rest]}
+            continue
+        named = {n: fresh(n) for n in new}
+        words = words | named
+        if made is not None and is_let and found[2]:
+            made[rest] = named[new[0]]
+        head = filled(found.group(), words if is_let else before | named)
+        lines.append(head + (rest if is_let else filled(stmt[found.end() :], before | named)))
+    return [*lines, filled(last, words)]
 
 
 def _split(text: str) -> list[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 from .texts import Texts, Written, args_of, items_of, list_of, moved
 
+# A text for each axis.
+Sides = list[str]
 
-def _window(texts: Texts, axes: int) -> list[list[str]] | None:
+
+def _window(texts: Texts, axes: int) -> list[Sides] | None:
     """Strides, pads before and after, and dilations of each axis."""
     if texts.get("auto_pad", '"notset"') not in ('"notset"', '"valid"') or texts["layout"] != '"channels_first"':
         return None
@@ -27,15 +31,21 @@ def _window(texts: Texts, axes: int) -> list[list[str]] | None:
     return [strides, dilations, before, after]
 
 
-def _conv_x(axes: int) -> Written:
-    """A transposed convolution, without what was put around x."""
+def _windowed(axes: int, make: Callable[[Texts, Sides, Sides, Sides, Sides], str]) -> Written:
+    """A rule that is made of strides, dilations, and pads before and after."""
 
     def rule(texts: Texts) -> str | None:
         window = _window(texts, axes)
-        if window is None:
-            return None
-        strides, dilations, before, _ = window
-        spatial = range(axes)
+        return None if window is None else make(texts, *window)
+
+    return rule
+
+
+def _conv_x(axes: int) -> Written:
+    """A transposed convolution, without what was put around x."""
+    spatial = range(axes)
+
+    def made(texts: Texts, strides: Sides, dilations: Sides, before: Sides, after: Sides) -> str:
         full = (
             f"let full = @conv_transpose{axes}d(g, weight, strides={list_of(strides)}, dilations={list_of(dilations)}, "
             f"groups=groups)\n"
@@ -51,18 +61,14 @@ def _conv_x(axes: int) -> Written:
             f"@slice(whole, starts={list_of(before)}, stops={stops}, axes={axes_})"
         )
 
-    return rule
+    return _windowed(axes, made)
 
 
 def _conv_weight(axes: int, x: str = "x", g: str = "g") -> Written:
     """The convolution of x with what was handed back, channels in the place of the batch."""
+    spatial = range(axes)
 
-    def rule(texts: Texts) -> str | None:
-        window = _window(texts, axes)
-        if window is None:
-            return None
-        strides, dilations, before, after = window
-        spatial = range(axes)
+    def made(texts: Texts, strides: Sides, dilations: Sides, before: Sides, after: Sides) -> str:
         rest = ", ".join(f"{x}.dim({i + 2})" for i in spatial)
         order = [1, 0, *(i + 2 for i in spatial)]
         if texts["groups"] == "1":
@@ -83,7 +89,7 @@ def _conv_weight(axes: int, x: str = "x", g: str = "g") -> Written:
             f"@slice(@permute_dims(made, axes={order}), starts={zeros}, stops={cut}, axes={[i + 2 for i in spatial]})"
         )
 
-    return rule
+    return _windowed(axes, made)
 
 
 def _bias(axes: int) -> Written:
@@ -239,6 +245,32 @@ def _to_one(name: str) -> Written:
     return lambda texts: f"@{name}(x, layout=layout)" if set(items_of(texts["output_shape"]) or ()) == {"1"} else None
 
 
+def _sampled(texts: Texts) -> str | None:
+    """What stands around each place, in its shares; a place beyond the image is moved to its border, or has 0 around it."""
+    if texts["padding"] not in ('"zeros"', '"border"') or texts["mode"] not in ('"linear"', '"nearest"'):
+        return None
+    lines = ["let image = @moveaxis(x, 1, -1)"]
+    for name, axis, size in (("rows", 1, 2), ("columns", 0, 3)):
+        at = f"((grid[..., {axis}] + 1.0) * 0.5)"
+        lines.append(f"let {name}_size = @size_to_tensor(x.dim({size}), x.dtype)")
+        at = f"{at} * ({name}_size - 1.0)" if texts["align_corners"] == "true" else f"{at} * {name}_size - 0.5"
+        at = f"@clip({at}, 0.0, {name}_size - 1.0)" if "border" in texts["padding"] else at
+        lines.append(f"let {name} = {at}")
+        lines.append(f"let {name}_low = {'@round' if 'nearest' in texts['mode'] else '@floor'}({name})")
+    lines.append("let batch = @broadcast_to(@reshape(@arange(x.dim(0)), [x.dim(0), 1, 1]), rows.shape)")
+    found = []
+    for i, j in product((0, 1), (0, 1)) if "linear" in texts["mode"] else ((0, 0),):
+        row, column = f"(rows_low + {i}.0)", f"(columns_low + {j}.0)"
+        there = " && ".join(f"({p} >= 0.0) && ({p} < {n}_size)" for p, n in ((row, "rows"), (column, "columns")))
+        lines.append(f"let there{i}{j} = {there}")
+        places = ", ".join(f"@cast(@where(there{i}{j}, {p}, 0.0), int64)" for p in (row, column))
+        one = f"@gather_nd(image, @stack([batch, {places}], axis=-1))"
+        parts = [f"(1.0 - @abs({n} - {p}))" for n, p in (("rows", row), ("columns", column))]
+        share = f"@where(there{i}{j}, {' * '.join(parts) if 'linear' in texts['mode'] else '1.0'}, 0.0)"
+        found.append(f"{one} * @expand_dims({share}, axis=-1)")
+    return "\n".join([*lines, f"@moveaxis({' + '.join(found)}, -1, 1)"])
+
+
 def _neighbours(texts: Texts) -> str | None:
     """By the squares of the channels around each."""
     if not texts["size"].isdigit():
@@ -264,6 +296,6 @@ COMPOSED: dict[str, Written] = {
     **{n: _conv_by_rank(n) for n in ("conv", "conv_transpose")},
     **{f"conv{n}d": _conv_made_of(n) for n in _SPATIAL},
     **{f"{n}_pool{axes}d": _pool_made_of(n, axes) for n in ("max", "average", "lp") for axes in _SPATIAL},
-    **{f"{n}_pool": _pooled_by_rank(n) for n in ("max", "average", "lp")}, "lrn": _neighbours,
+    **{f"{n}_pool": _pooled_by_rank(n) for n in ("max", "average", "lp")}, "lrn": _neighbours, "grid_sample": _sampled,
     **{f"adaptive_{n}_pool": _to_one(f"global_{n}_pool") for n in ("max", "average")},
 }  # fmt: skip

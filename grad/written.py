@@ -36,6 +36,8 @@ def _taken(texts: Texts) -> str | None:
     """Rows by index: what was taken more than once is added up."""
     axis = 0 if texts["axis"] == "none" else int(texts["axis"])
     kind = texts["indices kind"]
+    if kind == "tensor" and axis == 0:
+        return '@scatter_nd(@zeros_like(x), @expand_dims(indices, axis=-1), g, reduction="add")'
     if kind == "tensor":
         bound, sides, made = _around(axis, "places.dim(0)")
         return (
@@ -177,6 +179,24 @@ def _multiplied_by_axes(texts: Texts) -> str | None:
     return made if texts["keepdims"] == "true" else f"@squeeze({made}, axis={axes})"
 
 
+def _between(texts: Texts) -> str | None:
+    """Between the two elements that are nearest in order."""
+    if texts["method"] != '"linear"':
+        return None
+    axes = None if texts["axis"] == "none" else axes_of(texts["axis"])
+    if texts["axis"] != "none" and (axes is None or len(axes) != 1):
+        return None
+    rows = "@reshape(x, [-1])" if axes is None else f"@moveaxis(x, {axes[0]}, -1)"
+    return (
+        f"let rows = @sort({rows}, axis=-1)\n"
+        "let place = @reshape(q, [-1]) * @size_to_tensor(rows.dim(-1) - 1, x.dtype)\n"
+        "let low = @floor(place)\n"
+        "let (first, second) = (@take(rows, @cast(low, int64), axis=-1), @take(rows, @cast(@ceil(place), int64), axis=-1))\n"
+        "let made = first + (second - first) * (place - low)\n"
+        "@reshape(@moveaxis(made, -1, 0), out.shape)"
+    )
+
+
 def _in_dtype(name: str) -> Written:
     def rule(texts: Texts) -> str | None:
         if texts["dtype"] == "none":
@@ -296,9 +316,9 @@ def _recurrent(name: str) -> Written:
         held = ", ".join(
             f"{s}' : Tensor([x.dim(1), r.dim(-1)], x.dtype) = {i}" for s, i in zip(state, starts, strict=True)
         )
-        made, ends = ", ".join(f"{s}''" for s in state), ", ".join(f"last_{s}" for s in state)
+        made, ends = ", ".join(f"{s}_next'" for s in state), ", ".join(f"last_{s}" for s in state)
         cell = f"@{name}_cell(rows[i'], {', '.join(f'{s}{chr(39)}' for s in state)}, w[0], r[0]<<, b=b[0]>>{said})"
-        turn = f"let {f'({made})' if len(state) > 1 else made} = {cell}; ({made}, h'')"
+        turn = f"let {f'({made})' if len(state) > 1 else made} = {cell}; ({made}, h_next')"
         is_back = texts["direction"] == '"reverse"'
         results = ", ".join(f"@expand_dims(last_{s}, axis=0)" for s in state)
         return (
@@ -374,6 +394,12 @@ def _stacked(texts: Texts, items: list[str], place: int) -> str:
     return f"@take(g, {place}, axis={texts['axis']})"
 
 
+def _meshed(texts: Texts, items: list[str], place: int) -> str:
+    """Each stands along an axis of its own; the first two change places where it is written x, y."""
+    axis = 1 - place if place < 2 <= len(items) and texts["indexing"] == '"xy"' else place
+    return f"@sum(g{place}, axis={[i for i in range(len(items)) if i != axis]})" if len(items) > 1 else f"g{place}"
+
+
 def _broadcast(texts: Texts, items: list[str], place: int) -> str:
     return f"@sum_to(g{place}, {items[place]}.shape)"
 
@@ -405,7 +431,7 @@ WRITTEN: dict[str, Written] = {
 _LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "kl_div",
            "binary_cross_entropy_with_logits", "softmax_cross_entropy")  # fmt: skip
 COMPOSED: dict[str, Written] = {
-    "slice": _sliced_by_axes, "prod": _multiplied_by_axes, "sum": _in_dtype("sum"),
+    "quantile": _between, "slice": _sliced_by_axes, "prod": _multiplied_by_axes, "sum": _in_dtype("sum"),
     "cumulative_sum": _in_dtype("cumulative_sum"), "cumulative_prod": _running("prod", "multiply", "1.0"),
     "cumulative_max": _running("max", "maximum", "-1e999"), "cumulative_min": _running("min", "minimum", "1e999"),
     "cumulative_logsumexp": _running("logsumexp", "logaddexp", "-1e999"), "tensordot": _dotted_apart,
@@ -415,5 +441,5 @@ COMPOSED: dict[str, Written] = {
 }  # fmt: skip
 LISTS: dict[tuple[str, str], Callable[[Texts, list[str], int], str | None]] = {
     ("concat", "xs"): _concatenated, ("stack", "xs"): _stacked, ("broadcast_arrays", "xs"): _broadcast,
-    ("einsum", "xs"): _summed,
+    ("einsum", "xs"): _summed, ("meshgrid", "xs"): _meshed,
 }  # fmt: skip

@@ -120,12 +120,14 @@ N207 notes: an operator of a model that has no rule
 N301 notes: code that no execution reaches
 N302 notes: an implementation that is never chosen
 N303 notes: questions that only z3 would decide, which cannot be used here
+N304 notes: a gradient that was not tried
 
 # While it runs
 R401 run of_shapes: a check that failed at run time
 R402 run: a primitive that failed on its data
 R403 run: an extern function that failed
 R404 run: a Python value that cannot be an argument
+R405 run: a gradient that differs from central differences
 """
 CODES: dict[str, Code] = {}
 

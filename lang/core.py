@@ -16,6 +16,7 @@ from .origins import NAMELESS, Annotation, Called, Declared, Origin, Written
 from .shape_level import (
     KNOWN,
     REST,
+    UNSAID,
     BoolConst,
     BoolExpr,
     BoolVar,
@@ -51,7 +52,7 @@ from .source import Placed, Span
 __all__ = [
     "Annotation", "BoolConst", "BoolExpr", "BoolVar", "BroadcastOf", "Called", "Compare", "DTypeExpr", "DTypeLit", "DTypeOf",
     "DTypeVar", "Declared", "DimOf", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "ProdOf", "REST",
-    "RankOf", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp", "SizeVar",
+    "UNSAID", "RankOf", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp", "SizeVar",
     "Splice", "Written", "is_shape_level", "operation", "sides",
 ]  # fmt: skip
 
@@ -123,8 +124,7 @@ class Call(Placed):
     shapes before the kernel runs. It sets `decided` on a call of a function of the program whose entry checks
     were decided at this call: what is left of them stands as assertions before the call, so they need not run again.
     It sets `sure` on a call that ends and cannot fail, whatever the elements are: where nobody uses its result it need not run.
-    `known` is what it knows of the result.
-    """
+    `known` is what it knows of the result."""
 
     callee: FnRef | Var
     args: tuple[Arg, ...]
@@ -206,12 +206,10 @@ class Range(Node):
 class Loop(Placed):
     """`for index in range(...) with (...) where ... while (...) stack (...) { }`, and `while (...) with (...) where ... { }`,
     which has neither index nor range.
-
     The initial values are evaluated once, in order, and see no carry. `cond` is evaluated before each turn: its result is a
     BoolExpr, or a boolean or integer rank-0 tensor. The body's value is the next carries, then what is stacked: a tuple, if
     they are several. The loop's value is made in the same way. Names that the invariant binds are bound at the body's head.
-    The checker sets what is `known` of the index in a turn, and of each value that the loop hands on (`behind`).
-    """
+    The checker sets what is `known` of the index in a turn, and of each value that the loop hands on (`behind`)."""
 
     index: str | None
     range: Range | None
@@ -342,8 +340,7 @@ class Assert(Placed):
 class MatchShape(Placed):
     """`match_shape(x, [s, m], [*s, m])`: binds `binds` (each stands alone, once, in `dims`), asserts the rest.
 
-    Desugaring makes it only for shapes with a splice; every other pattern becomes Asserts and `let m : Size`.
-    """
+    Desugaring makes it only for shapes with a splice; every other pattern becomes Asserts and `let m : Size`."""
 
     tensor: str
     binds: tuple[str, ...]
@@ -383,8 +380,7 @@ class Function(Placed):
     the postconditions: they speak of the name that the body gives, and are decided once in the function, facts for its
     callers. What `checks` and `body` bind is seen by what follows; see `statements`. `impl` is the function that the body
     calls for its result and does nothing else; None where callers see the body itself. `name` has no at sign.
-    `signature` is what the user wrote, on one line; `declaration` the same as data.
-    """
+    `signature` is what the user wrote, on one line; `declaration` the same as data."""
 
     kind: str
     name: str
@@ -469,7 +465,7 @@ class ConstDef(Placed):
 
 class Gradient(Placed):
     """The function called `name` is the derivative of the one called `of` in some of its parameters, as they are named there;
-    `kind` is grad, value_and_grad or vjp. Its body is a stand-in until it is differentiated."""
+    `kind` is grad, value_and_grad, vjp, jvp or hessian_vector. Its body is a stand-in until it is differentiated."""
 
     name: str
     kind: str
@@ -477,12 +473,22 @@ class Gradient(Placed):
     wrt: tuple[str, ...]
 
 
+class Rule(Placed):
+    """What `of` hands back is what the function called `name` gives for its parameters `params` and what was handed to its
+    result: an item for each of `wrt`. Without a name it is that of its body, which is computed again later. `made` are
+    the rule as a function, and the function that calls it as what it is a rule of says."""
+
+    of: str
+    name: str | None = None
+    params: tuple[str, ...] = ()
+    wrt: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+
+
 class Program(Node):
     """Everything that one file needs, its imports included: names of imported functions are qualified (`attn.block`).
-
     `main` is the script as a private function without parameters whose body is the script, or None; `script` lists the
-    names whose values a run prints, in order. `functions` come in source order, imported ones first.
-    """
+    names whose values a run prints, in order. `functions` come in source order, imported ones first."""
 
     functions: tuple[Function, ...]
     impls: tuple[Impls, ...]
@@ -490,3 +496,9 @@ class Program(Node):
     main: Function | None
     script: tuple[str, ...] = ()
     gradients: tuple[Gradient, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def derived(self) -> set[str]:
+        """The functions of which nobody wrote the signature: gradients and rules."""
+        return {g.name for g in self.gradients} | {n for r in self.rules for n in r.made}

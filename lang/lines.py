@@ -13,9 +13,9 @@ _INFIX = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN")
 _NOT_AFTER = _INFIX | kinds("COMMA EQUAL COLON DOT BANG LBRACE _END") | {-1}
 NOT_BEFORE = _INFIX | kinds("COMMA EQUAL COLON DOT LBRACE RBRACE RPAR RSQB WHERE WITH STACK ELSE AS WRT")
 OPERAND_END = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE QMARK _DOTS RPAR RSQB RBRACE")
-PREFIXES = kinds("INLINE PRIVATE EXTERN PRIM")
+PREFIXES = kinds("INLINE PRIVATE EXTERN PRIM VJP CHECKPOINT")
 BEGINNINGS = PREFIXES | kinds("LET ASSERT CONST TYPE IMPORT FN_NAME")
-GRADIENTS = kinds("GRAD VALUE_AND_GRAD VJP")
+GRADIENTS = kinds("GRAD VALUE_AND_GRAD VJP JVP HESSIAN_VECTOR")
 _SOFT = PREFIXES | GRADIENTS | kinds("IMPORT CONST TYPE AS WITH STACK WHERE IN WRT")
 _BRACKETS = kinds("LPAR LSQB LBRACE RPAR RSQB RBRACE")
 PARTNER = {KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"], KIND["LBRACE"]: KIND["RBRACE"]}
@@ -157,8 +157,8 @@ def _soften(tokens: Tokens, i: int, before: int) -> int:
         return kind if before in OPERAND_END and after == _LPAR else _NAME
     if kind in (_IN, _WHERE):
         return kind if before in OPERAND_END else _NAME
-    if kind in GRADIENTS:
-        return kind if before == _EQUAL and after == _FN_NAME else _NAME
+    if kind in GRADIENTS and before == _EQUAL:
+        return kind if after == _FN_NAME else _NAME
     if kind == _WRT:
         return kind if before == _FN_NAME else _NAME
     if kind == _AS:

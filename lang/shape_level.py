@@ -76,6 +76,10 @@ REST = "_rest"
 """What `...` in a shape is called in the core, which knows no unnamed splice."""
 
 
+UNSAID = "''"
+"""What a name ends in that nobody wrote, so that no message says it."""
+
+
 class Splice(Placed):
     """`*s` inside a ShapeLit."""
 

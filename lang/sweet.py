@@ -295,7 +295,7 @@ class Import(Placed):
 
 
 class FnDecl(Placed):
-    """`[inline|private|extern|prim] @f = fn(...) ... [= "package.module:callable"]`."""
+    """`[inline|private|extern|prim|vjp|checkpoint] @f = fn(...) ... [= "package.module:callable"]`."""
 
     prefixes: tuple[str, ...]
     name: Ident
@@ -325,7 +325,7 @@ class Impls(Placed):
 
 
 class Gradient(Placed):
-    """`@dloss = grad @loss wrt w1, w2`; `kind` is grad, value_and_grad or vjp."""
+    """`@dloss = grad @loss wrt w1, w2`; `kind` is grad, value_and_grad, vjp, jvp or hessian_vector."""
 
     name: Ident
     kind: str

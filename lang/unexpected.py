@@ -8,7 +8,7 @@ from .diagnostics import Diagnostic, Edit, error
 from .habits import Hint
 from .lalr import advance
 from .lexer import KIND, kinds
-from .lines import OPERAND_END, PREFIXES
+from .lines import GRADIENTS, OPERAND_END, PREFIXES
 from .python_def import as_here
 from .region import CLOSE, END, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Change, Region, place
 from .source import Span
@@ -151,6 +151,9 @@ def _expected(accepted: set[int]) -> str:
     elif rest == _TYPE_STARTERS or (rest >= _TYPE_STARTERS and KIND["COMMA"] not in rest):
         words.append("a type")
         rest -= _TYPE_STARTERS
+    if rest >= GRADIENTS:
+        words.append("a gradient (`grad`)")
+        rest -= GRADIENTS
     if KIND["DOT"] in rest and rest - _GOES_ON:  # an expression ends here or goes on: how it may go on is not said
         rest -= _GOES_ON
     names = {NAME: "a name", KIND["STRING"]: "a string", KIND["FN_NAME"]: "a function's name (`@f`)"}
@@ -161,7 +164,7 @@ def _expected(accepted: set[int]) -> str:
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-_ITEM_WORDS = kinds("IMPORT CONST TYPE INLINE PRIVATE EXTERN PRIM")
+_ITEM_WORDS = PREFIXES | kinds("IMPORT CONST TYPE")
 
 
 def _help(region: Region, change: Change | None) -> str | None:

@@ -13,10 +13,10 @@ def call_text(primitive: Primitive) -> str:
 def parameter_text(param: Param) -> str:
     if param.required:
         return param.name
-    return f"{param.name}={_written(param.default)}"
+    return f"{param.name}={default_text(param.default)}"
 
 
-def _written(default: object) -> str:
+def default_text(default: object) -> str:
     """A default as a program has it; `none` is what nobody can write."""
     match default:
         case None:

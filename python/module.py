@@ -190,6 +190,14 @@ class Function(Displayed):
         shape."""
         return self._derived("vjp", names)
 
+    def jvp(self, *names: str) -> Function:
+        """How its result changes along a direction: its last parameter, of the form of the parameters that are named."""
+        return self._derived("jvp", names)
+
+    def hessian_vector(self, *names: str) -> Function:
+        """How its gradient changes along a direction, which is its last parameter."""
+        return self._derived("hessian_vector", names)
+
     def _derived(self, kind: str, names: tuple[str, ...]) -> Function:
         __tracebackhide__ = True
         key = f"{kind} @{self.__name__} wrt {', '.join(names)}"

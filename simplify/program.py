@@ -272,7 +272,7 @@ def budget(length: int) -> int:
 
 def _lines(program: core.Program) -> int:
     """How many lines its functions have; nobody wrote those of a gradient, of which each statement is one."""
-    made = {g.name for g in program.gradients}
+    made = program.derived
     derived = {f.impl for f in program.functions if f.name in made}
     more = sum(len(f.body.stmts) for f in program.functions if f.name in derived)
     written = {f.span for f in (*program.functions, *((program.main,) if program.main is not None else ()))}

@@ -435,7 +435,7 @@ class State:
     def _axis_name(self, symbol: Symbol, axis: int) -> str:
         """`x.dim(1)`, or nothing in particular for a tensor without a name."""
         name = self.called(symbol)
-        return "?" if name.startswith("?") else f"{name}.dim({axis})"
+        return "?" if name.startswith("?") or name.endswith(core.UNSAID) else f"{name}.dim({axis})"
 
     def assume(self, cond: Cond, reason: object = None) -> None:
         """Take a condition as a fact. One that is too large to be reasoned about is not a fact worth having."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.interp.dps import pairs
+from rxlang.memory.follow import peak
+from support import memory
 
 
 def test_a_truncated_axis_gets_zeros_behind() -> None:
@@ -103,3 +106,81 @@ def test_what_the_function_checks_is_checked_before_any_work() -> None:
     assert {c.text for c in module.df.residual} == {c.text for c in module.f.residual} != set()
     with pytest.raises(rx.ShapeError, match="to be equal"):
         module.df(np.ones(2, np.float32), np.ones(3, np.float32))
+
+
+def test_a_size_that_is_bounded_is_the_one_that_there_is() -> None:
+    module = rx.loads(
+        "@f = fn(x : Tensor([n], float64)) : Tensor([], float64) where n <= 8 { @sum(x * x, axis=0) }\n@df = grad @f wrt x\n"
+        "@g = fn(x : Tensor([n, d], float64), mask : Tensor([n], bool)) : Tensor([d], float64) where n <= 8 {\n"
+        "  @sum(@filter(x, mask) ** 2.0, axis=0)\n}\n@dg = vjp @g wrt x"
+    )
+    assert module.df.residual == () and module.dg.residual == ()
+    assert [str(d) for d in module.df.shapes(x=("n",))] == ["n"]
+    assert module.df(np.ones(3)).tolist() == [2, 2, 2]
+    made = module.dg(np.ones((3, 2)), np.array([True, False, True]), np.array([1.0, 5.0]))
+    np.testing.assert_array_equal(made, [[2, 10], [0, 0], [2, 10]])
+
+
+NEVER = (
+    "@sum(for i in range(0) with (c = x) { @sin(c) * x[i] })", "@sum(for i in range(3, 3) with (c = x) { @sin(c) })",
+    "@sum(for i in range(e.dim(0)) with (c = x) { @sin(c) * e[i] })", "@sum(@fold(fn(c, r) { c * r }, x, e))",
+    "@sum(@scan(fn(c, r) { (c * r, c) }, x, e)[0])",
+    "@sum(for i in range(2, 2) with (c : Tensor([m], float64) = x) { @concat([c, x], axis=0) })",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NEVER)
+def test_a_loop_that_never_runs_hands_back_what_it_was_handed(text: str) -> None:
+    module = rx.loads(
+        f"@f = fn(x : Tensor([n], float64), e : Tensor([0, n], float64)) : Tensor([], float64) {{ {text} }}\n"
+        "@df = grad @f wrt x, e"
+    )
+    gx, ge = module.df(np.arange(3.0), np.zeros((0, 3)))
+    assert gx.tolist() == [1, 1, 1] and ge.shape == (0, 3)
+
+
+ROWS = "@lin = fn(x : Tensor([*s, i], float64), w : Tensor([i, o], float64)) : Tensor([*s, o], float64) { HERE }\n"
+
+
+@pytest.mark.parametrize("text", ["@matmul(x, w)", "@linear(x, @matrix_transpose(w))", "@dense(x, w)"])
+def test_rows_of_any_number_of_axes_leave_no_checks(text: str) -> None:
+    module = rx.loads(ROWS.replace("HERE", text) + "@d = vjp @lin wrt x, w")
+    assert module.d.residual == ()
+    for shape in ((2,), (3, 2), (4, 3, 2), (5, 4, 3, 2), (5, 0, 3, 2), (0,), (3, 0)):
+        x, w = np.arange(float(np.prod(shape))).reshape(shape), np.arange(shape[-1] * 7.0).reshape(shape[-1], 7)
+        g = np.ones((*shape[:-1], 7))
+        gx, gw = module.d(x, w, g)
+        np.testing.assert_allclose(gx, g @ w.T)
+        np.testing.assert_allclose(gw, x.reshape(-1, shape[-1]).T @ g.reshape(-1, 7) if x.size else np.zeros(w.shape))
+
+
+def test_no_message_says_a_name_that_nobody_wrote() -> None:
+    text = (
+        "@f = fn(x : Tensor([n], float64), w : Tensor([n], float64)) : Tensor([], float64) where n >= 1 {\n"
+        "  let y = while (c.dim(0) < 9) with (c : Tensor([k], float64) = x) where k >= 1 { @concat([c, @sin(c)], axis=0) }\n"
+        "  @sum(y * y) * @sum(w)\n}\n@df = grad @f wrt x, w"
+    )
+    report = rx.check_source(text)
+    assert [d for d in report.diagnostics if d.code == "W311"] and "''" not in str(report)
+
+
+KEPT = """{0}@attend = fn(q : Tensor([b, t, d], float32), k : Tensor([b, t, d], float32)) : Tensor([b, t, d], float32) {{
+  @matmul(@softmax(@matmul(q, @matrix_transpose(k))), k)
+}}
+@loss = fn(x : Tensor([b, t, d], float32)) : Tensor([], float32) {{
+  let y = @attend(x, x)
+  let z = @attend(y, x)
+  @mean(@square(@attend(z, y)))
+}}
+@d = grad @loss wrt x
+"""
+
+
+def test_what_is_computed_again_is_not_kept_and_the_memory_is_known() -> None:
+    sizes, most = {"b": 4, "t": 200, "d": 16}, []
+    for prefix in ("", "checkpoint "):
+        module = rx.loads(KEPT.format(prefix))
+        told = peak(module._checked.program, pairs(module._checked.program), "d").at(sizes)
+        assert told == pytest.approx(memory.peak(module.d, np.ones((4, 200, 16), np.float32)), rel=0.02)
+        most.append(told)
+    assert most[1] < 0.75 * most[0]

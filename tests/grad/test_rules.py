@@ -68,6 +68,13 @@ def given(name: str, shape: str, size: dict[str, int]) -> Any:
 
 
 INDEXED = (
+    *((f"x [{s}]; q []", f"@quantile(x, @sigmoid(q){a})") for s, a in
+      (("n", ""), ("n, d", ", axis=0"), ("n, d", ", axis=1, keepdims=true"), ("n, d", ""))),
+    ("x [n, d]; q [m]", "@quantile(x, @sigmoid(q), axis=0)"), ("x [n, d]; q [m, 2]", "@quantile(x, @sigmoid(q), axis=-1)"),
+    *(("x [n]; u [d]; w [m]", f"(@meshgrid([x, u, w], indexing={i!r})[0] * @meshgrid([x, u, w], indexing={i!r})[1])"
+       .replace("'", '"')) for i in ("xy", "ij")), ("x [n]; u [d]", "@meshgrid([x, u])[1]"),
+    ("x [n, d]; u [n, d]", "@nextafter(x, u)"), ("ids [n, d]; s [d]", "@dequantize(@cast(ids, int8), s)"),
+    ("ids [n, d]; s []", "@dequantize(@cast(ids, int8), s, tensor(3, int8))"),
     ("x [n, d]; ids [m]", "@take(x, ids, axis=0)"), ("x [d, n]; ids [m, 2]", "@take(x, ids, axis=1)"),
     ("x [2, n, d]; ids [m, 2]", "@take(x, ids, axis=-2)"), ("x [n, d]; ids [m, d]", "@take_along_axis(x, ids, axis=0)"),
     ("x [n, 1]; ids [m, d]", "@take_along_axis(x, ids, axis=0)"), ("x [n, d]; ids [m, 1]", "@take_along_axis(x, ids, axis=0)"),
@@ -104,7 +111,11 @@ MATRICES = (
     ("x [2, n, n]; u [n]", f"{SQUARE}let y = @solve(a[0], u)"), ("x [n, n]", f"{SQUARE}let y = @cholesky(a)"),
     ("x [2, n, n]", f"{SQUARE}let y = @cholesky(a, upper=true)"), ("x [n, n]", f"{SQUARE}let y = @eigvalsh(a)"),
     ("x [n, n]", f"{SQUARE}let (w, v) = @eigh(a)\nlet y = w * @sum(v * v * v * v, axis=0)"),
-    ("x [n, d]", "let y = @svdvals(x)"),
+    ("x [n, d]", "let y = @svdvals(x)"), ("x [n, d]", "let y = @pinv(x)"), ("x [2, d, n]", "let y = @pinv(x)"),
+    *((f"x {s}", f"let (q, r) = @qr(x)\nlet y = {y}") for s in ("[n, d]", "[d, n]", "[2, n, n]")
+      for y in ("@matmul(q * @cos(q), @sin(r))", "@sum(r * r * r) + @sum(q * q * q * q)")),
+    *((f"x {s}", f"let (u, s, v) = @svd(x, full_matrices=false)\nlet y = {y}") for s in ("[n, d]", "[d, n]", "[2, n, n]")
+      for y in ("@sum(s * s * s)", "@matmul(u * @abs(u), @abs(v) * v)", "@sum(@abs(u) * @expand_dims(s, axis=-2))")),
     ("x [n, n]", "let y = @matrix_power(x, 4)"), ("x [n, 3]; u [n, 3]", "let y = @cross(x, u)"),
     ("x [d, n, m]; u [d, m, n]", "let y = @matmul(x, u)"), ("x [n, m]; u [d, m, n]", "let y = @matmul(x, u)"),
     ("x [m]; u [d, m, n]", "let y = @matmul(x, u)"), ("x [1, n, m]; u [d, m, n]", "let y = @matmul(x, u)"),
@@ -127,6 +138,8 @@ ATTRIBUTES = ("", ", pads=1", ", strides=2", ", strides=[2, 3], pads=[(1, 0), (0
 POOLED = ("2", "2, strides=1", "[3, 2], strides=2, pads=1", "[2, 3], strides=[1, 2], pads=[(1, 0), (0, 1)]",
           "2, dilations=2, strides=1")  # fmt: skip
 WINDOWS = (
+    *(("x [b, c, h, w]; g [b, w, h, 2]", f'@grid_sample(x, g * 0.8, mode="{m}", padding="{p}", align_corners={a})')
+      for m in ("linear", "nearest") for p in ("zeros", "border") for a in ("true", "false")),
     *(("x [b, c, h, w]; k [o, c, 3, 2]; t [o]", f"@conv2d(x, k, t{a})") for a in ATTRIBUTES),
     ("x [b, c * 2, h, w]; k [o * 2, c, 3, 2]", "@conv2d(x, k, groups=2, strides=2, pads=1)"),
     ("x [b, c, h, w]; k [c, 1, 3, 2]", "@conv2d(x, k, groups=c, strides=2, pads=1)"),

@@ -176,7 +176,7 @@ SAID = [
     ),
     ("x = 3", "E101", "a binding begins with `let`", "write `let x = ...`"),
     ("f = fn(x : T) { x }", "E101", "a function's name begins with `@`", "write `@f = fn(...)`"),
-    ("@f = @g", "E101", "expected `[`, `fn`, `grad`, `value_and_grad` or `vjp`, found `@g`", None),
+    ("@f = @g", "E101", "expected a gradient (`grad`), `[` or `fn`, found `@g`", None),
     ("let a : Tensor[n] = b", "E101", "expected `=`, found `[`", "a type is written `Tensor([n, m], float32)`"),
     ("import a.rx", "E101", "expected a string, found `a`", 'import a file by `import "file.rx"`'),
     ("// c", "E101", "expected a statement, found `//`", "a comment begins with `#`"),
