@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from .derivatives import Gradient, Rule
 from .dtypes import DType
 from .node import Node
 from .origins import NAMELESS, Annotation, Called, Declared, Origin, Written
@@ -51,9 +52,9 @@ from .source import Placed, Span
 
 __all__ = [
     "Annotation", "BoolConst", "BoolExpr", "BoolVar", "BroadcastOf", "Called", "Compare", "DTypeExpr", "DTypeLit", "DTypeOf",
-    "DTypeVar", "Declared", "DimOf", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "ProdOf", "REST",
-    "UNSAID", "RankOf", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp", "SizeVar",
-    "Splice", "Written", "is_shape_level", "operation", "sides",
+    "DTypeVar", "Declared", "DimOf", "Gradient", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "ProdOf", "REST",
+    "UNSAID", "RankOf", "Rule", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp",
+    "SizeVar", "Splice", "Written", "is_shape_level", "operation", "sides",
 ]  # fmt: skip
 
 
@@ -461,28 +462,6 @@ class ConstDef(Placed):
     value: Value
     annotation: str
     checks: tuple[Stmt, ...]
-
-
-class Gradient(Placed):
-    """The function called `name` is the derivative of the one called `of` in some of its parameters, as they are named there;
-    `kind` is grad, value_and_grad, vjp, jvp or hessian_vector. Its body is a stand-in until it is differentiated."""
-
-    name: str
-    kind: str
-    of: str
-    wrt: tuple[str, ...]
-
-
-class Rule(Placed):
-    """What `of` hands back is what the function called `name` gives for its parameters `params` and what was handed to its
-    result: an item for each of `wrt`. Without a name it is that of its body, which is computed again later. `made` are
-    the rule as a function, and the function that calls it as what it is a rule of says."""
-
-    of: str
-    name: str | None = None
-    params: tuple[str, ...] = ()
-    wrt: tuple[str, ...] = ()
-    made: tuple[str, ...] = ()
 
 
 class Program(Node):
