@@ -407,8 +407,8 @@ def _is_readable(trial: Trial) -> bool:
 
 
 def _asks_callers(trial: Trial, function: str | None) -> bool:
-    """Whether a function says now what it needs, and doubts at calls of it are all that is new."""
-    asked = all(d.code.is_doubt and f"@{_called(d)}" == function for d in trial.new)
+    """Whether a function says now what it needs, and what calls of it do not give is all that is new."""
+    asked = all((d.code.is_doubt or d.code.of_signature) and f"@{_called(d)}" == function for d in trial.new)
     return trial.fix.kind == "bound" and asked
 
 

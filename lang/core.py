@@ -52,9 +52,9 @@ from .source import Placed, Span
 
 __all__ = [
     "Annotation", "BoolConst", "BoolExpr", "BoolVar", "BroadcastOf", "Called", "Compare", "DTypeExpr", "DTypeLit", "DTypeOf",
-    "DTypeVar", "Declared", "DimOf", "Gradient", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "ProdOf", "REST",
-    "UNSAID", "RankOf", "Rule", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit", "SizeOp",
-    "SizeVar", "Splice", "Written", "is_shape_level", "operation", "sides",
+    "DTypeVar", "Declared", "DimOf", "Gradient", "InClass", "KNOWN", "Known", "Logic", "NAMELESS", "Not", "Origin", "ProdOf",
+    "REST", "UNSAID", "RankOf", "Rule", "ShapeExpr", "ShapeLevel", "ShapeLit", "ShapeOf", "ShapeVar", "SizeExpr", "SizeLit",
+    "SizeOp", "SizeVar", "Splice", "Written", "is_shape_level", "operation", "sides",
 ]  # fmt: skip
 
 

@@ -65,3 +65,13 @@ def test_a_condition_of_a_help_is_not_narrower_than_what_runs(seed: int) -> None
         told = [all(holds_at(c, point) for c in re.split(r", (?![^(]*\))", where)) for where in helps]
         assert all(told) or not runs, (text, helps, point)
         assert runs or not all(told) or len(helps) < len(warnings), (text, helps, point)
+
+
+def test_a_condition_is_offered_where_a_call_breaks_it_and_the_call_is_told() -> None:
+    positions = (
+        "@f = fn(x : Tensor([t, d], float32), p : Tensor([512, d], float32)) : Tensor([t, d], float32) { x + p[:t] }"
+    )
+    text = f"{positions}\nlet y = @f(@zeros([600, 8], dtype=float32), @zeros([512, 8], dtype=float32))"
+    report = with_helps(pipeline.check_text(text, "case.rx", HERE), HERE, (), None)
+    helps = [h.text for d in report.diagnostics for h in d.helps]
+    assert helps == ["`where t <= 512` on @f makes it hold; then E309 in line 2 remains (checked)"]
