@@ -17,7 +17,6 @@ from torch.utils._sympy import functions
 
 from ...lang.node import Node
 from ...sizes.operators import size_functions
-from .shorter import shorter
 
 # PyTorch 2.4 has SymPy's own.
 Max, Min = getattr(functions, "Max", sympy.Max), getattr(functions, "Min", sympy.Min)
@@ -201,10 +200,8 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
             return _JOINED[isinstance(expr, sympy.And)].join(sorted(each(expr.args)))
         case sympy.Not():
             return f"!{_text(expr.args[0], names, True)}"
-        case sympy.Add():
+        case sympy.Add() | sympy.Mul() if expr.is_Add or expr.could_extract_minus_sign():
             return _sum(expr, names)
-        case sympy.Mul() if expr.could_extract_minus_sign():
-            return f"0 - {_text(-expr, names, True)}"
         case sympy.Mul() if all(a.is_integer for a in expr.args):
             return " * ".join(each(expr.args))
         case sympy.Pow() if isinstance(expr.exp, sympy.Integer) and 1 < expr.exp < 9:
@@ -240,13 +237,78 @@ def _operands(names: Mapping[Any, str], parts: Any) -> list[str]:
 
 
 def _sum(expr: Any, names: Mapping[Any, str]) -> str:
-    parts = sorted(expr.args, key=lambda a: (a.is_number, _order(a)))
+    parts = sorted(sympy.Add.make_args(expr), key=lambda a: (a.is_number, _order(a)))
     text = ""
     for part in parts:
         sign = "-" if part.could_extract_minus_sign() else "+"
         shown = _text(-part if sign == "-" else part, names, True)
         text = f"{text} {sign} {shown}" if text else ("0 - " if sign == "-" else "") + shown
     return text
+
+
+# Sizes in fewer operations: what pictures are padded to and windows are cut from grows with each layer otherwise.
+
+_MODS = (functions.Mod, functions.PythonMod)
+
+
+@cache
+def shorter(expr: Any) -> Any:
+    """The same size; its parts are short already."""
+    match expr:
+        case functions.FloorDiv() if _is_number(expr.args[1]):
+            return _quotient(expr.args[0], int(expr.args[1]))
+        case functions.Mod() | functions.PythonMod() if _is_number(expr.args[1]):
+            return functions.PythonMod(_within(expr.args[0], int(expr.args[1])), expr.args[1])
+        case _:
+            return expr
+
+
+def _is_number(size: Any) -> bool:
+    return isinstance(size, sympy.Integer) and size > 0
+
+
+def _quotient(size: Any, by: int) -> Any:
+    """`size // by`: what is a multiple comes out, and a quotient of a quotient is one."""
+    terms = sympy.Add.make_args(_filled(size))
+    whole = sum(t / by for t in terms if _is_multiple(t, by))
+    rest = sum(t for t in terms if not _is_multiple(t, by))
+    inner = [t for t in sympy.Add.make_args(rest) if isinstance(t, functions.FloorDiv) and _is_number(t.args[1])]
+    if len(inner) == 1 and (rest - inner[0]).is_Integer:
+        number = inner[0].args[1]
+        return whole + _quotient(inner[0].args[0] + number * (rest - inner[0]), by * int(number))
+    return whole + functions.FloorDiv(rest, sympy.Integer(by))
+
+
+def _is_multiple(term: Any, by: int) -> bool:
+    number, _ = term.as_coeff_Mul()
+    return bool(number.is_Integer and number % by == 0)
+
+
+def _within(size: Any, by: int) -> Any:
+    """What has the same remainder: without remainders by multiples of it, and without multiples."""
+    inner = {m: m.args[0] for m in size.atoms(*_MODS) if _is_number(m.args[1]) and _is_multiple(m.args[1], by)}
+    terms = sympy.Add.make_args(size)
+    found = sum(_within(inner[m], by) * k if m in inner else t for t in terms for k, m in [t.as_coeff_Mul()])
+    number, rest = found.as_coeff_Add() if isinstance(found, sympy.Expr) else (sympy.Integer(found), 0)
+    rest = sum(t for t in sympy.Add.make_args(rest) if not _is_multiple(t, by))
+    return rest + number % by
+
+
+def _filled(size: Any) -> Any:
+    """A sum with `n + (-n) % by` or `n - n % by` as a multiple and a number."""
+    found = (_filled_by(size, term) for term in sympy.Add.make_args(size))
+    return next((one for one in found if one is not None), size)
+
+
+def _filled_by(size: Any, term: Any) -> Any:
+    sign, remainder = term.as_coeff_Mul()
+    if sign not in (1, -1) or not isinstance(remainder, _MODS) or not _is_number(remainder.args[1]):
+        return None
+    by, others = remainder.args[1], size - term
+    over = _within(others + sign * remainder.args[0], int(by))
+    if not over.is_Integer:
+        return None
+    return over + by * _quotient(others - over + (by - 1 if sign == 1 else 0), int(by))
 
 
 def _hash(size: Any) -> int:

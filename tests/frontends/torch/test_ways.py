@@ -190,7 +190,7 @@ def test_sizes_in_fewer_operations_are_the_same_numbers() -> None:
     import random
 
     import sympy
-    from rxlang.frontends.torch.shorter import shorter
+    from rxlang.frontends.torch.sizes import shorter
     from torch.utils._sympy.functions import FloorDiv, PythonMod
 
     random_numbers = random.Random(1)
