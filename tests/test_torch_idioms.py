@@ -1,0 +1,82 @@
+"""Models as people write them: the contract of each is what torch accepts, and a planted mistake is one message at its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from torch_cases import checked, conditions, lines, needs_torch
+
+MODELS = Path(__file__).parent / "corpora" / "idioms" / "models.py"
+
+# The constructor, the arguments, and what the sizes have to be, as torch has it at sizes around each bound.
+RIGHT: dict[str, tuple[str | None, list[str], set[str]]] = {
+    "GQA": ("", ["x=float32[b, t, 32]"], {"t <= 24", "b >= 1", "t >= 1"}),
+    "SpectralConv2d": ("in_channels=4, out_channels=4, modes1=4, modes2=4", ["x=float32[b, 4, h, w]"], {"h >= 4", "w >= 6"}),
+    "GNN": ("", ["x=float32[n, 6]", "edge_index=int64[2, e]", "batch=int64[n]"], set()),
+    "Seq2Seq": ("", ["src=int64[b, s]", "tgt=int64[b, t]"], {"b >= 1", "s >= 1", "t >= 1"}),
+    "TCN": ("", ["x=float32[b, t, 5]"], {"t >= 1"}),
+    "WaveNet": ("", ["wave=int64[b, t]"], {"t >= 8"}),
+    "SEResNet": ("", ["x=float32[b, 3, h, w]"], {"(h + 1) // 8 * ((w + 1) // 8) == 1"}),
+    "nt_xent": (None, ["z_i=float32[b, d]", "z_j=float32[b, d]"], {"b >= 1"}),
+    "CachedAttention": ("", ["x=float32[b, t, 16]", *(f"past_{n}=float32[b, 4, s, 4]" for n in "kv")], {"t + s <= 20"}),
+    "SelfAttention2d": (
+        "", ["x=float32[b, 16, h, w]"], {"h >= 2", "w >= 2", "b == b * (h // 2) * (w // 2) // (h * w // 4)"}
+    ),
+    "match_cost": (
+        None,
+        ["logits=float32[b, q, 7]", "boxes=float32[b, q, 4]", "labels=int64[n]", "targets=float32[n, 4]"],
+        {"b >= 1", "q >= 1"},
+    ),
+    "RelAttention": ("", ["x=float32[b, t, 16]", "mems=float32[b, m, 16]"], set()),
+}  # fmt: skip
+
+# The model, what stands there, what stands there then, and how the line begins that it is told at.
+MISTAKES = [
+    (
+        "GQA",
+        "view(bsz, seqlen, self.kv, self.hd)\n        v",
+        "view(bsz, seqlen, self.h, self.hd)\n        v",
+        "k = self.wk(h)",
+    ),
+    ("GQA", "q @ k.transpose(2, 3)", "q @ k.transpose(1, 2)", "scores = q @"),
+    ("GNN", "(norm[src] * norm[dst]).unsqueeze(-1)", "(norm[src] * norm[dst])", "msg = self.lin"),
+    ("GNN", "nn.Linear(2 * hidden, classes)", "nn.Linear(hidden, classes)", "return self.head(torch.cat([pooled"),
+    ("Seq2Seq", "self.wa(dec), enc.transpose(1, 2)", "self.wa(dec), enc", "score = torch.bmm"),
+    ("Seq2Seq", "tgt[:, 1:].reshape(-1)", "tgt.reshape(-1)", "loss = F.cross_entropy"),
+    ("TCN", "self.tcn(x.transpose(1, 2))", "self.tcn(x)", "res = x if self.down"),
+    ("WaveNet", ".permute(0, 2, 1)\n        x = self.start", "\n        x = self.start", "x = self.start"),
+    ("SEResNet", "planes, planes, 3, 1, 1, bias", "planes, planes, 3, 1, 0, bias", "out += self.shortcut"),
+    ("nt_xent", "torch.eye(N, dtype", "torch.eye(N // 2, dtype", "negatives = sim[mask]"),
+    ("nt_xent", "dim=0).reshape(N, 1)", "dim=0)", "logits = torch.cat((positives"),
+    ("CachedAttention", "k = torch.cat((past_k, k), dim=-2)", "k = torch.cat((past_k, k), dim=-1)", "k = torch.cat"),
+    ("SelfAttention2d", "torch.bmm(g, beta.transpose(1, 2))", "torch.bmm(g, beta)", "o = self.o("),
+    ("match_cost", "area_a[:, None] + area_b", "area_a + area_b", "union = area_a"),
+    ("RelAttention", "torch.arange(klen - 1, -1", "torch.arange(t - 1, -1", "r = self.r("),
+]
+
+
+def said_of(folder: Path, name: str, text: str) -> object:
+    (folder / "models.py").write_text(text)
+    init, arguments, _ = RIGHT[name]
+    return checked(folder, f"models.py:{name}", *arguments, init=init)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_contract_is_what_torch_accepts(name: str, tmp_path: Path) -> None:
+    found = said_of(tmp_path, name, MODELS.read_text())
+    assert (lines(found), conditions(found), found.supposed) == ([], RIGHT[name][2], ())
+    assert found.contract.given == ()
+
+
+@needs_torch
+@pytest.mark.parametrize(("name", "right", "wrong", "at"), MISTAKES, ids=lambda text: text[:20])
+def test_a_planted_mistake_is_one_message_at_its_line(
+    name: str, right: str, wrong: str, at: str, tmp_path: Path
+) -> None:
+    text = MODELS.read_text()
+    assert text.count(right) == 1
+    found = said_of(tmp_path, name, text.replace(right, wrong))
+    source = text.replace(right, wrong).splitlines()
+    assert [source[n - 1].strip()[: len(at)] for n in lines(found)] == [at]
