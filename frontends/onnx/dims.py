@@ -54,7 +54,11 @@ def read_dim(text: str, plain: Collection[str] = ()) -> Reading:
     """What a dimension called `text` is; `plain` are the names that stand for themselves elsewhere: without them `batch-size`
     is one name, and no difference."""
     hyphened = text.split("-") if _HYPHENS.fullmatch(text) else ()
-    if text != text.strip() or any(part not in plain and not part.isdecimal() for part in hyphened):
+    if (
+        text.isidentifier()
+        or text != text.strip()
+        or any(part not in plain and not part.isdecimal() for part in hyphened)
+    ):
         return Reading(_named(text))
     try:
         size = _read(text)
