@@ -215,17 +215,31 @@ def recurrent(
     ends: list[list[Value]] = [[] for _ in states]
     for layer in range(layers):
         weights = params[layer * count * per : (layer + 1) * count * per]
-        columns = [call("stack", weights[n::per], axis=0) for n in range(per)]
+        columns = [gates(tracer, kind, call("stack", weights[n::per], axis=0), 1) for n in range(per)]
         named: dict[str, Any] = {"b": call("concat", columns[2:], axis=1)} if has_biases else {}
         begun = [sliced(tracer, s, [slice(layer * count, (layer + 1) * count)]) for s in states]
         named |= dict(zip(("initial_h", "initial_c"), begun, strict=False))
         named |= {"direction": "bidirectional"} if both else {}
-        found = tracer.let(call(kind, x, columns[0], columns[1], **named))
+        found = tracer.let(call(kind.partition("_")[0], x, columns[0], columns[1], **named, **_SAID.get(kind, {})))
         for end, one in zip(ends, found[1:], strict=True):
             end.append(one)
         x = tracer.let(call("flatten", call("permute_dims", found[0], (0, 2, 1, 3)), start=2, end=3))
     lasts = [call("concat", tuple(end), axis=0) if len(end) > 1 else end[0] for end in ends]
     return (call("swapaxes", x, 0, 1) if batch_first else x, *lasts)
+
+
+# The order of PyTorch's gates as Rx has them, and what Rx is told of a kind.
+_ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2)}
+_SAID = {"gru": {"linear_before_reset": True}, "rnn_relu": {"activation": "relu"}}
+
+
+@word
+def gates(tracer: Tracer, kind: str, weights: Value | None, axis: int = 0) -> Value | None:
+    """Weights with their gates in order."""
+    if weights is None or kind not in _ORDER:
+        return weights
+    parts = tracer.let(tracer.calls.call("split", weights, len(_ORDER[kind]), axis=axis))
+    return tracer.calls.call("concat", tuple(parts[i] for i in _ORDER[kind]), axis=axis)
 
 
 @word
