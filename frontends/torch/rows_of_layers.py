@@ -230,7 +230,7 @@ def recurrent(
 
 # The order of PyTorch's gates as Rx has them, and what Rx is told of a kind.
 _ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2)}
-_SAID = {"gru": {"linear_before_reset": True}, "rnn_relu": {"activation": "relu"}}
+_SAID: dict[str, dict[str, Any]] = {"gru": {"linear_before_reset": True}, "rnn_relu": {"activation": "relu"}}
 
 
 @word
