@@ -233,13 +233,15 @@ def _layer(
     call, per = tracer.calls.call, len(weights) // (2 if both else 1)
     columns = [call("stack", weights[n::per], axis=0) for n in range(per)]
     projected = tracer.let(columns.pop()) if per % 2 else None
+    columns = [gates(tracer, kind, column, 1) for column in columns]
     if projected is not None:  # from the cell's size to that of the state, which the next step takes
         columns[1] = call("matmul", columns[1], projected)
         begun = [call("matmul", one, projected) for one in begun[:1]] + begun[1:]
     named: dict[str, Any] = {"b": call("concat", columns[2:], axis=1)} if has_biases else {}
     named |= dict(zip(("initial_h", "initial_c"), begun, strict=False))
     named |= {"direction": "bidirectional"} if both else {}
-    found = list(tracer.let(call(kind, x, columns[0], columns[1], **named)))
+    name = kind.partition("_")[0]
+    found = list(tracer.let(call(name, x, columns[0], columns[1], **named, **_SAID.get(kind, {}))))
     if projected is not None:
         back = call("matrix_transpose", projected)
         found[:2] = (tracer.let(call("matmul", one, back)) for one in found[:2])
@@ -275,6 +277,20 @@ def unpacked(tracer: Tracer, x: Value, sizes: Value, batch_first: bool, steps: A
         unknown(tracer, call("zeros", (*front, *x.shape[1:]), dtype=x.dtype)),
         call("zeros", (count,), dtype=torch.int64),
     )
+
+
+# The order of PyTorch's gates as Rx has them, and what Rx is told of a kind.
+_ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2)}
+_SAID: dict[str, dict[str, Any]] = {"gru": {"linear_before_reset": True}, "rnn_relu": {"activation": "relu"}}
+
+
+@word
+def gates(tracer: Tracer, kind: str, weights: Value | None, axis: int = 0) -> Value | None:
+    """Weights with their gates in order."""
+    if weights is None or kind not in _ORDER:
+        return weights
+    parts = tracer.let(tracer.calls.call("split", weights, len(_ORDER[kind]), axis=axis))
+    return tracer.calls.call("concat", tuple(parts[i] for i in _ORDER[kind]), axis=axis)
 
 
 @word

@@ -361,10 +361,13 @@ F.cosine_embedding_loss | input1, input2, target, *_, reduction="mean", **__ | r
 torch.lstm | input, hx, params, *rest | recurrent("lstm", input, hx, params, *rest)
 torch.gru | input, hx, params, *rest | recurrent("gru", input, (hx,), params, *rest)
 torch.rnn_tanh | input, hx, params, *rest | recurrent("rnn", input, (hx,), params, *rest)
-torch.rnn_relu | input, hx, params, *rest | recurrent("rnn", input, (hx,), params, *rest)
-torch.lstm_cell | input, hx, w, r, b=None, c=None | lstm_cell(input, hx[0], hx[1], w, r, b=biases(b, c))
-torch.gru_cell | input, hx, w, r, b=None, c=None | gru_cell(input, hx, w, r, b=biases(b, c))
-torch.rnn_tanh_cell torch.rnn_relu_cell | input, hx, w, r, b=None, c=None | rnn_cell(input, hx, w, r, b=biases(b, c))
+torch.rnn_relu | input, hx, params, *rest | recurrent("rnn_relu", input, (hx,), params, *rest)
+torch.lstm_cell | input, hx, w, r, b=None, c=None | lstm_cell(input, hx[0], hx[1], gates("lstm", w),
+    gates("lstm", r), b=biases(gates("lstm", b), gates("lstm", c)))
+torch.gru_cell | input, hx, w, r, b=None, c=None | gru_cell(input, hx, gates("gru", w), gates("gru", r),
+    b=biases(gates("gru", b), gates("gru", c)), linear_before_reset=True)
+torch.rnn_tanh_cell | input, hx, w, r, b=None, c=None | rnn_cell(input, hx, w, r, b=biases(b, c))
+torch.rnn_relu_cell | input, hx, w, r, b=None, c=None | rnn_cell(input, hx, w, r, b=biases(b, c), activation="relu")
 torch.fft.fft | input, n=None, dim=-1, norm=None | fft(input, n=n, axis=dim)
 torch.fft.ifft | input, n=None, dim=-1, norm=None | ifft(input, n=n, axis=dim)
 torch.fft.rfft | input, n=None, dim=-1, norm=None | rfft(input, n=n, axis=dim)

@@ -331,6 +331,8 @@ class Tracer(TorchFunctionMode):
         if not isinstance(target, Traced):
             self.weights[_identity(target)] = self.let(found)
             return target
+        if found is target.value:
+            return target  # of dropout that drops nothing
         hints = places.bound_names(self.frame) or (self.variables.get(target.value.text, "v"),)
         target.value = self.let(found, hints)
         for other in target.family:
