@@ -175,21 +175,20 @@ def check_in_doubles(given: Loaded, change: Callable[[core.Program], core.Progra
 
 def _in_doubles(node: Node, own: set[str]) -> Node:
     double = DTYPES["float64"]
-    match node:
-        case core.DTypeLit(dtype=dtype) | core.TensorLit(dtype=dtype) if dtype.kind == "float":
-            return replace(node, dtype=double)
-        case core.InClass(choices=choices):
-            named = (n if n not in DTYPES or DTYPES[n].kind != "float" else double.name for n in choices)
-            return replace(node, choices=tuple(named))
-        case core.Load():
-            args = (core.Arg(node.span, None, node), core.Arg(node.span, None, core.DTypeLit(node.span, double)))
-            return core.Call(node.span, core.FnRef(node.span, "cast"), args)
-        case core.Call(callee=core.FnRef(name=name), args=args) if name not in own:
-            row = lookup(name.removeprefix("prelude."))
-            if row is not None and row.dtypes.endswith("float32=dtype"):
-                given = {a.name or row.params[i].name for i, a in enumerate(args)}
-                more = core.Arg(node.span, "dtype", core.DTypeLit(node.span, double))
-                return node if "dtype" in given else replace(node, args=(*args, more))
+    if isinstance(node, core.DTypeLit | core.TensorLit) and node.dtype.kind == "float":
+        return replace(node, dtype=double)
+    if isinstance(node, core.InClass):
+        named = (n if n not in DTYPES or DTYPES[n].kind != "float" else double.name for n in node.choices)
+        return replace(node, choices=tuple(named))
+    if isinstance(node, core.Load):
+        args = (core.Arg(node.span, None, node), core.Arg(node.span, None, core.DTypeLit(node.span, double)))
+        return core.Call(node.span, core.FnRef(node.span, "cast"), args)
+    if isinstance(node, core.Call) and node.callee.name not in own:
+        row = lookup(node.callee.name.removeprefix("prelude."))
+        if row is not None and row.dtypes.endswith("float32=dtype"):
+            given = {a.name or row.params[i].name for i, a in enumerate(node.args)}
+            more = core.Arg(node.span, "dtype", core.DTypeLit(node.span, double))
+            return node if "dtype" in given else replace(node, args=(*node.args, more))
     return node
 
 

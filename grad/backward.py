@@ -13,6 +13,7 @@ from ..lang.printer import tupled
 from ..lang.source import Placed
 from ..lang.walk import rewrite
 from ..ops.registry import lookup
+from .complex_numbers import HOLOMORPHIC, WRITTEN, mark
 from .flat import Broken, Flat, Names, Unsupported, leaves, spelt, tensors
 from .loops import Handed, Kept, changed_by_turns, kept
 from .rules import composition, filled, is_still, locals_apart, rule_of, takes_floats, texts_of, words_of
@@ -37,6 +38,7 @@ class Backward:
     ) -> tuple[str, ...]:
         """The names of the gradients that are asked for; `seeds` are the cotangents that a caller gives."""
         active = set(wanted)
+        mark(self.flat.stmts, self.flat.complex)
         self.flat.stmts[:], steps = self.steps(self.flat.stmts, active, keep=True)
         handed: Handed = {}
         for made, seed in zip(out, seeds, strict=bool(seeds)):
@@ -44,6 +46,8 @@ class Backward:
             self.say(f"assert {seed.name}.dtype == {made.name}.dtype", gradient)
             handed.setdefault(made.name, []).append(seed.name)
         if not seeds:
+            if out[0].name in self.flat.complex:
+                raise Unsupported("a complex result", gradient)
             handed[out[0].name] = [self.let(f"@ones_like({out[0].name})", gradient)]
         self._back(steps, handed, active)
         return tuple(self.whole(handed, name, gradient) for name in wanted)
@@ -143,19 +147,29 @@ class Backward:
             for i, item in enumerate(items):
                 if not isinstance(item, core.Var) or item.name not in active or not takes_floats(row, operand):
                     continue
+                given_complex, gives_complex = item.name in self.flat.complex, bool(set(let.names) & self.flat.complex)
+                texts |= {"complex": str(given_complex).lower(), "complex out": str(gives_complex).lower()}
+                is_between = (given_complex or gives_complex) and name not in WRITTEN
                 rule = rule_of(name, operand, texts, items, i)
                 if rule is None:
                     raise Unsupported(f"`@{name}`", call)
-                got = self._ruled(rule, let, call, texts, handed)
+                if is_between and name not in HOLOMORPHIC:
+                    raise Unsupported(f"`@{name}` of complex numbers", call)
+                got = self._ruled(rule, let, call, texts, handed, is_between)
+                got = self.let(f"@conj({got})", call) if is_between else got
+                got = self.let(f"@real({got})", call) if gives_complex and not given_complex else got
                 handed.setdefault(item.name, []).append(got)
 
-    def _ruled(self, rule: str, let: core.Let, call: core.Call, texts: dict[str, str], handed: Handed) -> str:
-        """What a rule gives, under a name."""
+    def _ruled(
+        self, rule: str, let: core.Let, call: core.Call, texts: dict[str, str], handed: Handed, is_between: bool
+    ) -> str:
+        """What a rule gives, under a name; of complex numbers what is handed to it is a conjugate."""
         words = dict(texts)
         for i, name in enumerate(let.names):
             used = {"g", "g'"} if not let.is_tuple else {f"g{i}"}
             if used & words_of(rule):
-                words[min(used)] = self.whole(handed, name, call)
+                g = self.whole(handed, name, call)
+                words[min(used)] = self.let(f"@conj({g})", call) if is_between else g
         words |= {f"{n}'": filled(texts[f"{n}'"], words) for n in ("g", "out") if f"{n}'" in texts}
         *stmts, last = locals_apart(rule, words, self.local, self.made)
         for text in stmts:
@@ -242,6 +256,8 @@ class Backward:
 
     def region(self, stmts: Iterable[core.Stmt], handed: Handed, active: set[str]) -> Handed:
         """Statements once more, and then what they hand back, where something was handed to their results."""
+        stmts = tuple(stmts)
+        mark(stmts, self.flat.complex)
         again, steps = self.steps(stmts, active, keep=True)
         for stmt in again:
             self.say(print_stmt(rewrite(stmt, _spelt_plain)), stmt)
@@ -323,6 +339,7 @@ class Backward:
         inner = Flat(self.flat.functions, self.flat.taken - spelt(*stmts) | set(outer))
         inner.rules = self.flat.rules if is_read else {n: core.Rule(gradient.span, n) for n in self._called()}
         inner.sorts, inner.parts, inner.known = self.flat.sorts, self.flat.parts, set(self.flat.known)
+        inner.complex = self.flat.complex
         names: Names = {}
         for stmt in stmts:
             inner.stmt(stmt, names)
@@ -394,8 +411,5 @@ def _bare(name: str) -> str:
 
 def _reaches(call: core.Call) -> bool:
     """Whether the result is one of floats as far as the call itself says."""
-    for arg in call.args:
-        if isinstance(arg.value, core.DTypeLit) and arg.value.dtype.kind == "complex":
-            raise Unsupported("a tensor of complex numbers", call)
     dtype = next((a.value for a in call.args if isinstance(a.value, core.DTypeLit)), None)
-    return dtype is None or dtype.dtype.kind == "float"
+    return dtype is None or dtype.dtype.kind in ("float", "complex")

@@ -10,6 +10,7 @@ from ..lang.diagnostics import Diagnostic, Label, error
 from ..lang.node import replace
 from .apart import shapes_apart
 from .backward import Backward, Translate
+from .complex_numbers import mark
 from .flat import Broken, Flat, Unsupported, formed, leaves, spelt
 
 
@@ -43,6 +44,7 @@ def _derivative(
 ) -> core.Function:
     flat = Flat(functions, spelt(*program.functions, *program.consts))
     flat.rules = {r.of: r for r in program.rules}
+    mark((s for c in program.consts for s in c.checks), flat.complex)
     flat.lists = frozenset(i.name for i in program.impls)
     flat.sorts |= {c.name: c.sort for c in program.consts}
     params = {p.name: flat.opened(p.name, p.sort, gradient) for p in body.params}

@@ -35,6 +35,8 @@ class Flat:
         self.sorts: dict[str, core.Sort] = {}
         self.taken = taken
         self.open: list[str] = []
+        # The names that are complex.
+        self.complex: set[str] = set()
         # What is asserted before, here and around.
         self.known: set[core.BoolExpr] = set()
         # The rules of the program's own; a function that has one is called as it is.
@@ -48,7 +50,7 @@ class Flat:
         """What writes the statements of a block."""
         inner = Flat(self.functions, self.taken)
         inner.sorts, inner.open, inner.rules, inner.known = self.sorts, self.open, self.rules, set(self.known)
-        inner.parts = self.parts
+        inner.parts, inner.complex = self.parts, self.complex
         return inner
 
     def fresh(self, name: str) -> str:

@@ -76,7 +76,8 @@ def takes_floats(row: Primitive, operand: str) -> bool:
 
 
 _FLOATS = frozenset({
-    "any", "numeric", "inexact", "floating", "real", "ordered", "float16", "bfloat16", "float32", "float64",
+    "any", "numeric", "inexact", "floating", "real", "ordered", "complex", "float16", "bfloat16", "float32", "float64",
+    "complex64", "complex128",
 })  # fmt: skip
 
 

@@ -117,16 +117,14 @@ class _Sizes(Domain):
     # Checks
 
     def statement(self, stmt: core.Stmt) -> None:
-        match stmt:
-            case core.Let(is_tuple=True, value=core.Var(name=name)):
-                self.parts[name] = stmt.names
-            case core.Let(names=(name,), value=value) if stmt.sort in (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL):
-                assert core.is_shape_level(value)
-                self.env[name] = evaluate(value, self)
-            case core.MatchShape():
-                self.match(stmt)
-            case core.Assert(cond=cond):
-                self.hold(cond)
+        if isinstance(stmt, core.Assert):
+            self.hold(stmt.cond)
+        elif isinstance(stmt, core.MatchShape):
+            self.match(stmt)
+        elif isinstance(stmt, core.Let) and isinstance(stmt.value, core.Var):
+            self.parts[stmt.value.name] = stmt.names
+        elif isinstance(stmt, core.Let) and core.is_shape_level(stmt.value):
+            self.env[stmt.names[0]] = evaluate(stmt.value, self)
 
     def match(self, stmt: core.MatchShape) -> None:
         """A splice has one dimension where the rank is not known yet."""

@@ -84,7 +84,7 @@ def _divisor(grid: Grid, i: int, include_pad: bool) -> Array:
 def _define(suffix: str, spatial: int | None) -> None:
     def pooled(over: Callable[[Array, Grid], Array], x: Array, kernel_shape: Ints, *places: Any) -> Array:
         count = spatial_count(kernel_shape, x.ndim) if spatial is None else spatial
-        image, grid = laid(x, kernel_shape, *places, count)
+        image, grid = laid(x, kernel_shape, *places, count=count)
         return _back(over(image, grid), x, places[-1], count)
 
     @kernel(f"max_pool{suffix}")

@@ -33,6 +33,16 @@ MUTANTS = (
      '@scatter_nd(x, tensor([[0]], int64), x[0:1], reduction="add")'),
     ("embedding.table", 'reduction="add"', 'reduction="none"', "@embedding(tensor([[0, 0]], int64), w)"),
     ("vector_norm.x", "g' * x", "g' * @abs(x)", "@vector_norm(x, axis=1)"),
+    ("pinv.x", "two + three - one", "two - three - one", "@pinv(x)"),
+    ("pinv.x", "two + three - one", "three - one", "@pinv(@matrix_transpose(x))"),
+    ("qr.x", "@tril(m, -1)", "@tril(m)", "@qr(w)[0]"), ("qr.x", "g1[..., :k]", "g1[..., :k] * 0.5", "@qr(x)[1]"),
+    ("svd.x", "+ eye * @expand_dims(g1, axis=-2)", "", "@svd(x, full_matrices=false)[1]"),
+    ("svd.x", "gaps + eye", "eye - gaps", "@abs(@svd(w, full_matrices=false)[0])"),
+    ("svd.x", "within + beside + ", "within + ", "@abs(@svd(@matrix_transpose(w), full_matrices=false)[0])"),
+    ("fft.x", 'norm="forward"', 'norm="ortho"', "@abs(@fft(x))"), ("imag.x", "@complex(@zeros_like(g), g)",
+     "@complex(@zeros_like(g), -g)", "@imag(@fft(x))"), ("abs.x", "x * @cast", "@conj(x) * @cast", "@abs(@fft(x) * @fft(p))"),
+    ("layer_norm.scale", "g * n", "g * c", "@layer_norm(x, b, epsilon=0.5)"),
+    ("rms_norm.x", "h * n", "g * n", "@rms_norm(x, b, epsilon=0.5)"),
     ("huber_loss", "delta * (d", "(d", "@huber_loss(x, p, delta=0.3)"),
 )  # fmt: skip
 

@@ -133,6 +133,47 @@ def test_matrices_and_what_is_normalised(params: str, body: str) -> None:
     check(params, body, ROWS)
 
 
+# Of z, which is complex, and of x, which is real.
+SPECTRA = (
+    "@abs(z)", "@real(z * z)", "@imag(@exp(z) / (z + z * z))", "@real(z) * @imag(@conj(z))",
+    "@abs(@matmul(z, @matrix_transpose(z)))", "@abs(@cast(x, complex128) * z)", "@abs(@sin(z) - @reshape(z, z.shape))",
+    "@abs(@sum(z, axis=0, keepdims=true) * z)", "@abs(@where(x > 0.0, z, @sqrt(z)))", "@imag(x) + @real(x)",
+    "@abs(@concat([z, z * z], axis=0)[1:])", "@abs(@take(z, 0, axis=0))",
+    *(f"@real({f}({o}{a})) + @imag({f}({o}{a}))" for f in ("@fft", "@ifft") for o in "xz"
+      for a in ("", ", axis=0", ', norm="ortho"', ', norm="forward"')),
+    *(f"@abs({f}({o}{a}))" for f in ("@fftn", "@ifftn") for o in "xz"
+      for a in ("", ", axes=[0]", ', norm="forward"', ', norm="ortho"')),
+    "@abs(@rfft(x))", "@abs(@rfft(x, axis=0))", '@abs(@rfftn(x, norm="ortho"))', "@square(@abs(@rfft(@sin(x))))",
+    *(f"{f}(@concat([{o}, {o}], axis=1){a})" for f in ("@irfft", "@hfft") for o in "xz"
+      for a in ("", ', norm="ortho"', ', norm="forward"')),
+    *(f"@abs(@ihfft(x{a}))" for a in ("", ', norm="ortho"', ', norm="forward"')),
+    "@irfft(@rfft(@concat([x, x], axis=1)) * @conj(@rfft(@concat([u, u], axis=1))))",
+    "@real(@eigvals(@matmul(x, @matrix_transpose(u))) * @eigvals(@matmul(x, @matrix_transpose(u)) + @eye(n, dtype=float64)))",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SPECTRA)
+def test_complex_numbers_in_between(text: str) -> None:
+    sizes: Sizes = ({"n": 4, "d": 3}, {"n": 2, "d": 5}, {"n": 1, "d": 2})
+    check("x [n, d]; u [n, d] where n >= 1, d >= 2", f"let z = @complex(x, u)\nlet y = {text}", sizes)
+
+
+UNTOLD = (
+    "if (n > 2) { z } else { z * z }",
+    "for i in range(3) with (c = z) { c * z }",
+    "@sort(@abs(z)) + @abs(@prod(z, axis=0))",
+)
+
+
+@pytest.mark.parametrize("text", UNTOLD)
+def test_complex_numbers_without_a_rule_are_refused(text: str) -> None:
+    program = (
+        "@f = fn(x : Tensor([n, d], float64)) : Tensor([], float64) {\n"
+        f"  let z = @complex(x, x)\n  let y = {text}\n  @sum(@abs(y))\n}}\n@d = grad @f wrt x"
+    )
+    assert [d.code for d in rx.check_source(program).diagnostics if d.severity == "error"] == ["E232"]
+
+
 ATTRIBUTES = ("", ", pads=1", ", strides=2", ", strides=[2, 3], pads=[(1, 0), (0, 2)]", ", dilations=2, pads=2",
               ", strides=2, dilations=[1, 2], pads=[(1, 1), (2, 2)]")  # fmt: skip
 POOLED = ("2", "2, strides=1", "[3, 2], strides=2, pads=1", "[2, 3], strides=[1, 2], pads=[(1, 0), (0, 1)]",
