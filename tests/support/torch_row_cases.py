@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from torch_further_cases import FURTHER
+from support.torch_further_cases import FURTHER
 
 INPUTS = {
     "x": "float32[a, b, k]",

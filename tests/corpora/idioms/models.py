@@ -1,4 +1,4 @@
-"""Models as people write them, whose contracts and planted mistakes tests/test_torch_idioms.py has."""
+"""Models as people write them, whose contracts and planted mistakes tests/frontends/torch/test_idioms.py has."""
 
 import math
 

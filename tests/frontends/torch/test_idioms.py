@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from torch_cases import checked, conditions, lines, needs_torch
+from support.places import TESTS
+from support.torch_cases import checked, conditions, lines, needs_torch
 
-MODELS = Path(__file__).parent / "corpora" / "idioms" / "models.py"
+MODELS = TESTS / "corpora" / "idioms" / "models.py"
 
 # The constructor, the arguments, and what the sizes have to be, as torch has it at sizes around each bound.
 RIGHT: dict[str, tuple[str | None, list[str], set[str]]] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rxlang as rx
-from test_gradients import differences
+
+from .test_gradients import differences
 
 F = "@f = fn(x : Tensor([n, m * 2], float64), w : Tensor([m * 2], float64)) : Tensor([n], float64) { @sum(@sin(x * w), 1) }\n"
 RULE = """vjp @f = fn(x : Tensor([a, b], float64), w : Tensor([b], float64), g : Tensor([a], float64))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from torch_cases import environment, needs_torch
+from support.torch_cases import environment, needs_torch
 
 CODE = """
 import torch

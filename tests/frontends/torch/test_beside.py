@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from torch_cases import checked, lines, needs_torch
+from support.torch_cases import checked, lines, needs_torch
 
 CODE = """
 import torch
