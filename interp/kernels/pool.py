@@ -21,6 +21,7 @@ Ints = tuple[int, ...]
 
 
 def laid(
+    count: int,
     x: Array,
     kernel_shape: Ints,
     strides: Ints | None,
@@ -29,7 +30,6 @@ def laid(
     dilations: Ints | None,
     ceil_mode: bool,
     layout: str,
-    count: int,
 ) -> tuple[Any, Grid]:
     """The image with its spatial axes last, and the windows over them; without strides they lie side by side."""
     image = channels_first(wide(x), layout, x.ndim == count + 2)
@@ -84,7 +84,7 @@ def _divisor(grid: Grid, i: int, include_pad: bool) -> Array:
 def _define(suffix: str, spatial: int | None) -> None:
     def pooled(over: Callable[[Array, Grid], Array], x: Array, kernel_shape: Ints, *places: Any) -> Array:
         count = spatial_count(kernel_shape, x.ndim) if spatial is None else spatial
-        image, grid = laid(x, kernel_shape, *places, count=count)
+        image, grid = laid(count, x, kernel_shape, *places)
         return _back(over(image, grid), x, places[-1], count)
 
     @kernel(f"max_pool{suffix}")
