@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .desugar.desugar import desugar
-from .desugar.symbols import Part
+from .desugar.symbols import ProgramPart
 from .lang import codes, core
 from .lang.checked import Checked, Counts
 from .lang.diagnostics import Diagnostic, RxError, error, in_order, likeliest_first, warning
@@ -194,7 +194,7 @@ def _in_doubles(node: Node, own: set[str]) -> Node:
 
 @collector_paused
 def check_part(
-    modules: Modules, part: Part, files: Files, options: Options, consts: KnownConsts | None = None
+    modules: Modules, part: ProgramPart, files: Files, options: Options, consts: KnownConsts | None = None
 ) -> Report:
     """Check some items of a program that was loaded, against the signatures of others. Of `consts` nothing is told."""
     program, diagnostics = _derived(*desugar(modules, lookup, options.given, part))

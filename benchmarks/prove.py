@@ -67,8 +67,8 @@ def fresh(assumed, wanted):
 
 def pushed():
     """One context for all questions, a scope for each."""
-    session = smt.Session()
-    return lambda assumed, wanted: [smt.Solver(session, assumed).ask(cond) for cond in wanted]
+    session = smt.SmtSession()
+    return lambda assumed, wanted: [smt.SmtSolver(session, assumed).ask(cond) for cond in wanted]
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 import torch_zoo
 from rxlang.frontends.torch import target as targets
-from rxlang.frontends.torch.arguments import Declared, written
+from rxlang.frontends.torch.arguments import DeclaredInput, written
 from rxlang.frontends.torch.target import Target
 from rxlang.frontends.torch.tensors import results
 from rxlang.model.contract import Contract
@@ -154,7 +154,7 @@ def _box(target: Target, conditions: tuple[str, ...], count: int) -> Iterator[di
             yield one
 
 
-def _count(declared: Declared, point: Sizes) -> int:
+def _count(declared: DeclaredInput, point: Sizes) -> int:
     return math.prod(point[d] if isinstance(d, str) else d for d in declared.shape)
 
 
@@ -189,7 +189,7 @@ def ran(target: Target, point: Sizes) -> list[tuple[str, tuple[int, ...]]] | Non
     return [(str(t.dtype).removeprefix("torch."), tuple(t.shape)) for t in results(found)]
 
 
-def _tensor(name: str, declared: Declared, point: Sizes) -> torch.Tensor:
+def _tensor(name: str, declared: DeclaredInput, point: Sizes) -> torch.Tensor:
     shape = [point[d] if isinstance(d, str) else d for d in declared.shape]
     if "mask" in name:
         return torch.ones(shape, dtype=torch.int64)

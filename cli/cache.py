@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from ..lang.checked import Counts
 from ..lang.codes import CODES
 from ..lang.diagnostics import Diagnostic, Edit, Help, Label, Severity
-from ..lang.recorded import Recorded
+from ..lang.recorded import RecordedFiles
 from ..lang.source import NOWHERE, Source, Span
 from .examined import Examined, Wish
-from .files import Program, Unusable, replace_file
+from .files import ProgramFile, Unusable, replace_file
 
 # The entries lie in as many folders, each with its part of the limit: who writes one looks at those beside it only.
 _FOLDERS = 256
@@ -43,9 +43,9 @@ def folder() -> Path | None:
     return place if place.is_absolute() else None
 
 
-def found(program: Program, wish: Wish) -> Examined | None:
+def found(program: ProgramFile, wish: Wish) -> Examined | None:
     """What checking the program gave before, if it would give the same now."""
-    files = Recorded(program.base, wish.roots)
+    files = RecordedFiles(program.base, wish.roots)
     try:
         key = _key(program, wish, files)
         digest, _, text = _path(wish, key).read_bytes().partition(b"\n")
@@ -58,7 +58,7 @@ def found(program: Program, wish: Wish) -> Examined | None:
         return None
 
 
-def keep(program: Program, wish: Wish, files: Recorded, examined: Examined) -> None:
+def keep(program: ProgramFile, wish: Wish, files: RecordedFiles, examined: Examined) -> None:
     """Write an entry; what cannot be written is not kept."""
     if files.torn:
         return
@@ -88,7 +88,7 @@ def _path(wish: Wish, key: str) -> Path:
     return wish.cache / key[:2] / f"{key[2:]}.json"
 
 
-def _key(program: Program, wish: Wish, files: Recorded) -> str:
+def _key(program: ProgramFile, wish: Wish, files: RecordedFiles) -> str:
     """What an answer depends on besides other files."""
     options = wish.options
     place = os.path.realpath(files.base / Path(program.name).name) if "\0" not in program.name else ""

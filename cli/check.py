@@ -22,7 +22,7 @@ from .examine import examine_all
 from .examined import Examined, Wish
 from .explanation import unknown
 from .files import (
-    Program,
+    ProgramFile,
     Unusable,
     all_met,
     conclude,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..model.contract import Contract, Supposed
 
 
-class Outcome(NamedTuple):
+class CheckOutcome(NamedTuple):
     """What checking all the programs gave. `counts` is None if no program got so far."""
 
     names: tuple[str, ...]
@@ -192,7 +192,7 @@ def check(
 
 
 def _asked_of_python(
-    programs: Sequence[Program],
+    programs: Sequence[ProgramFile],
     init: str | None,
     args: tuple[str, ...],
     dynamic: tuple[str, ...],
@@ -263,7 +263,7 @@ def _print_contracts(names: Sequence[str], found: Sequence[Examined], reasoned: 
     told(found, names, reasoned, verbose)
 
 
-def _only_models(asked: Iterable[str | None], programs: Sequence[Program], models: Sequence[Program]) -> None:
+def _only_models(asked: Iterable[str | None], programs: Sequence[ProgramFile], models: Sequence[ProgramFile]) -> None:
     if any(text is not None for text in asked) and len(models) < len(programs):
         raise Unusable(
             "--dynamic, --at, --profile, --reasons, --verbose, --run-witness, --prelude, --write-contract and --expect are for "
@@ -271,7 +271,7 @@ def _only_models(asked: Iterable[str | None], programs: Sequence[Program], model
         )
 
 
-def _one_model(asked: Iterable[str | None], models: Sequence[Program]) -> None:
+def _one_model(asked: Iterable[str | None], models: Sequence[ProgramFile]) -> None:
     if any(text is not None for text in asked) and len(models) > 1:
         raise Unusable("--write-contract, --expect and --profile take one model")
 
@@ -284,7 +284,7 @@ def _asked_for(found: Sequence[Examined], name: str | None) -> Iterator[str]:
         yield unknown(name, tuple(dict.fromkeys(n for one in checked for n in one.known or ())))
 
 
-def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:
+def _fixed(programs: Sequence[ProgramFile], wish: Wish, form: str) -> list[ProgramFile]:
     """The programs with helps applied; says what was changed and why not, beside what other programs read."""
     from . import fixing  # few runs change anything
 
@@ -311,13 +311,13 @@ def _fixed(programs: Sequence[Program], wish: Wish, form: str) -> list[Program]:
     return changed
 
 
-def _gathered(programs: Sequence[Program], found: Sequence[Examined], seconds: float) -> Outcome:
+def _gathered(programs: Sequence[ProgramFile], found: Sequence[Examined], seconds: float) -> CheckOutcome:
     counted = [one.counts for one in found if one.counts is not None]
     questions: dict[str, int] = {}
     for one in found:
         for layer, count in one.questions.items():
             questions[layer] = questions.get(layer, 0) + count
-    return Outcome(
+    return CheckOutcome(
         tuple(program.name for program in programs),
         tuple(dict.fromkeys(file for one in found for file in one.files)),
         _each_once(d for one in found for d in one.diagnostics),
@@ -352,7 +352,7 @@ def _sum(counts: Sequence[Counts]) -> Counts:
     return Counts(*(sum(getattr(count, field) for count in counts) for field in fields))
 
 
-def _print(outcome: Outcome, form: str, verbose: bool, guards: Sequence[Choice] | None) -> None:
+def _print(outcome: CheckOutcome, form: str, verbose: bool, guards: Sequence[Choice] | None) -> None:
     if form == "text":
         in_short = () if verbose else tuple(name for name, c in outcome.contracts.items() if c is not None)
         told = [d for d in outcome.diagnostics if d.severity == "error" or d.span.source.name not in in_short]
@@ -374,7 +374,7 @@ def _guard(guard: Choice) -> str:
     return shown(f"{guard.span.source.place(guard.span.start)}: {guard.function}: {guard.chosen} if {guard.condition}")
 
 
-def _stats(outcome: Outcome) -> str:
+def _stats(outcome: CheckOutcome) -> str:
     answers = ", ".join(f"{count} {layer}" for layer, count in outcome.questions.items() if count)
     total = plural(sum(outcome.questions.values()), "question")
     solver = f"{total}: {answers}" if answers else total

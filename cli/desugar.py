@@ -15,7 +15,7 @@ from ..lang.files import is_python
 from ..lang.node import replace
 from ..model.asked import AskedOfPython
 from .annotated import print_annotated
-from .files import Program, Unusable, folders, read_program
+from .files import ProgramFile, Unusable, folders, read_program
 from .targets import arg_option, as_program, init_option, python, refuse, status
 from .terminal import print_diagnostics
 
@@ -80,7 +80,7 @@ def desugar(
     return int(found is None or any(d.severity == "error" for d in diagnostics))
 
 
-def _desugared(program: Program, places: tuple[Path, ...]) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
+def _desugared(program: ProgramFile, places: tuple[Path, ...]) -> tuple[core.Program | None, tuple[Diagnostic, ...]]:
     source, wrong = pipeline.opened(program.data, program.name, program.base)
     if any(d.severity == "error" for d in wrong):
         return None, wrong
@@ -88,7 +88,7 @@ def _desugared(program: Program, places: tuple[Path, ...]) -> tuple[core.Program
 
 
 def _checked(
-    program: Program, places: tuple[Path, ...], simplified: bool, inline: bool, annotated: bool, name: str | None
+    program: ProgramFile, places: tuple[Path, ...], simplified: bool, inline: bool, annotated: bool, name: str | None
 ) -> int:
     report = pipeline.check_bytes(program.data, program.name, program.base, places)
     print_diagnostics(
@@ -102,7 +102,7 @@ def _checked(
     return 0 if report.ok else 1
 
 
-def _paired(program: Program, places: tuple[Path, ...], name: str | None) -> int:
+def _paired(program: ProgramFile, places: tuple[Path, ...], name: str | None) -> int:
     from ..interp.dps import pairs  # loads NumPy
     from .dps import print_pair
 

@@ -15,19 +15,19 @@ from ..interp.names import unmangled
 from ..interp.steps import (
     RESULT,
     Bind,
-    Block,
     Branch,
-    Check,
     Closure,
     Compute,
     Invoke,
-    Loop,
+    LoopStep,
     Match,
-    Memory,
     Output,
-    Read,
+    ReadSizes,
     Stack,
     Step,
+    StepBlock,
+    StepCheck,
+    StepMemory,
 )
 from ..lang import core
 from ..lang.core_printer import print_expr
@@ -36,7 +36,7 @@ from ..lang.formats import Object
 from ..lang.node import Node, replace
 from ..lang.source import NOWHERE
 from ..lang.walk import rewrite
-from ..simplify.solver.exprs import ExpressionError, Scope, read_size
+from ..simplify.solver.exprs import ExpressionError, QuestionScope, read_size
 from ..simplify.solver.rendering import render
 
 Lines = Iterator[str]
@@ -90,7 +90,7 @@ def _stage(pair: dps.Pair, stage: dps.Stage, shown: _Names) -> Lines:
     for slot, names in shown.matched(stage).items():
         yield f"let ({', '.join(names)}) = match_shape_{len(names)}({shown.name(slot)})"
     for step in pair.data.entry if stage.is_entry_check else ():
-        if isinstance(step, Check) and _is_of_sizes(step.cond):
+        if isinstance(step, StepCheck) and _is_of_sizes(step.cond):
             yield f"assert {shown.value(step.cond)}"
     for slot, value in stage.sizes:
         name, text = shown.name(slot), shown.value(value)
@@ -100,11 +100,11 @@ def _stage(pair: dps.Pair, stage: dps.Stage, shown: _Names) -> Lines:
 
 def _when(stage: dps.Stage, shown: _Names) -> str:
     """What has to be there before a stage."""
-    inside = [f"in each turn of the loop in line {s.span.line}" for s in stage.around if isinstance(s, Loop)]
+    inside = [f"in each turn of the loop in line {s.span.line}" for s in stage.around if isinstance(s, LoopStep)]
     inside += [f"in an arm of the `if` in line {s.span.line}" for s in stage.around if isinstance(s, Branch)]
     inside += [f"in each call of the function in line {s.span.line}" for s in stage.around if isinstance(s, Closure)]
     if stage.after is not None:
-        output = stage.after.output if isinstance(stage.after, Compute | Bind | Invoke | Branch | Read) else ()
+        output = stage.after.output if isinstance(stage.after, Compute | Bind | Invoke | Branch | ReadSizes) else ()
         what = shown.target(output) if output else "the loop"
         inside.append(f"when {what} is there (line {stage.after.span.line})" if output else f"behind {what}")
     return ", ".join(inside)
@@ -187,7 +187,7 @@ class _Names:
         """A size in the solver's normal form, if it is over names alone; what is no extent may be negative."""
         text = print_expr(rewrite(size, self._renamed))
         try:
-            return render(read_size(text, Scope(frozenset(self.signed))))
+            return render(read_size(text, QuestionScope(frozenset(self.signed))))
         except ExpressionError:
             return text
 
@@ -215,7 +215,7 @@ class _Data:
         body = [f"  {line}" for line in (*self.lines(data.body), *promises)]
         return "\n".join((f"@{data.name}_data = fn({', '.join(params)}) {{", *body, "}"))
 
-    def lines(self, block: Block) -> Lines:
+    def lines(self, block: StepBlock) -> Lines:
         for step in block.steps:
             if not isinstance(step, Bind) or step.output not in self.sizes:  # those stand in the shape program
                 yield from self.step(step)
@@ -241,9 +241,9 @@ class _Data:
                 yield self.bound(output, f"{name}({', '.join(map(shown.value, inputs))})")
             case Bind(value=value, output=output):
                 yield self.bound(output, shown.value(value))
-            case Read(value=value, output=output):
+            case ReadSizes(value=value, output=output):
                 yield self.bound(output, f"@item({shown.value(value)})")
-            case Check(cond=cond):
+            case StepCheck(cond=cond):
                 yield f"assert {shown.value(cond)}"
             case Match(tensor=tensor, binds=binds, dims=dims):
                 parts = (shown.value(d) if not isinstance(d, core.Splice) else f"*{shown.name(d.name)}" for d in dims)
@@ -256,7 +256,7 @@ class _Data:
                 yield from self.nested(f"let {shown.name(output)} = {head}", body, "}")
             case Stack(value=value, output=output, number=number):
                 yield f"{shown.name(output)}[{shown.value(number)}] = {shown.name(value)}"
-            case Loop():
+            case LoopStep():
                 yield from self.loop(step)
             case _:
                 assert_never(step)
@@ -266,12 +266,12 @@ class _Data:
             return text
         return f"let {self.shown.target(output)} = {text}"
 
-    def nested(self, head: str, block: Block, end: str) -> Lines:
+    def nested(self, head: str, block: StepBlock, end: str) -> Lines:
         yield from (head,) if head else ()
         yield from (f"  {line}" for line in self.lines(block))
         yield end
 
-    def loop(self, step: Loop) -> Lines:
+    def loop(self, step: LoopStep) -> Lines:
         shown, range_ = self.shown, step.range
         carries = ", ".join(
             f"{shown.name(c)} -> {shown.name(f)}" for c, f in zip(step.carries, step.following, strict=True)
@@ -309,7 +309,7 @@ class _Data:
         if step.output == RESULT:
             yield name
 
-    def memory(self, memory: Memory) -> str:
+    def memory(self, memory: StepMemory) -> str:
         dims = ", ".join(map(self.shown.size, memory.dims))
         dtype = self.shown.value(memory.dtype)
         return f"alloc_tensor(alloc_buffer({self.shown.bytes(memory.dims, memory.dtype)}), [{dims}], {dtype})"

@@ -15,12 +15,12 @@ from ..lang.choices import choices
 from ..lang.files import is_model, is_python
 from ..lang.node import replace
 from ..lang.pause import collector_spared
-from ..lang.recorded import Recorded
+from ..lang.recorded import RecordedFiles
 from . import cache
 from .apart import apart
 from .examined import Examined, OfModel, Wish
 from .explanation import explanation, names
-from .files import Program, Unusable
+from .files import ProgramFile, Unusable
 
 if TYPE_CHECKING:
     from .. import pipeline
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MANY = 8
 
 
-def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
+def examine_all(programs: Sequence[ProgramFile], wish: Wish) -> Iterator[Examined]:
     """Each program's result, in their order, as they come."""
     kept = [
         None if wish.cache is None or is_model(p.name) or is_python(p.name) else cache.found(p, wish) for p in programs
@@ -39,7 +39,7 @@ def examine_all(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
         yield next(fresh) if one is None else one
 
 
-def _examined(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
+def _examined(programs: Sequence[ProgramFile], wish: Wish) -> Iterator[Examined]:
     workers = min(os.cpu_count() or 1, len(programs))
     if len(programs) < _MANY or workers < 2:
         yield from (examine(program, wish) for program in programs)
@@ -50,14 +50,14 @@ def _examined(programs: Sequence[Program], wish: Wish) -> Iterator[Examined]:
         yield from pool.map(examine, programs, [wish] * len(programs), chunksize=max(1, len(programs) // workers // 8))
 
 
-def examine(program: Program, wish: Wish) -> Examined:
+def examine(program: ProgramFile, wish: Wish) -> Examined:
     if is_model(program.name):
         return _told(*_model(program, wish), program, wish)
     if is_python(program.name):
         return apart(program.name, examine_python, program, wish)
     from .. import pipeline
 
-    files = Recorded(program.base, wish.roots)
+    files = RecordedFiles(program.base, wish.roots)
     check = collector_spared(pipeline.check_bytes)  # fixes come and go beside what was found
     report = check(program.data, program.name, files, options=wish.options)
     found = _told(_with_helps(report, files, wish), None, program, wish)
@@ -68,7 +68,7 @@ def examine(program: Program, wish: Wish) -> Examined:
     return found
 
 
-def _with_gradients(found: Examined, program: Program, wish: Wish) -> Examined:
+def _with_gradients(found: Examined, program: ProgramFile, wish: Wish) -> Examined:
     """The same with what trying its gradients gave."""
     from .. import pipeline
     from ..python.gradient_checks import tried  # it loads NumPy
@@ -80,7 +80,7 @@ def _with_gradients(found: Examined, program: Program, wish: Wish) -> Examined:
     return found._replace(diagnostics=(*found.diagnostics, *made.diagnostics), ok=not wrong, extra=lines)
 
 
-def _told(report: pipeline.Report, of_model: OfModel | None, program: Program, wish: Wish) -> Examined:
+def _told(report: pipeline.Report, of_model: OfModel | None, program: ProgramFile, wish: Wish) -> Examined:
     checked = report.checked
     if checked is None:
         return Examined(report.files, report.diagnostics, None, {}, report.ok, ())
@@ -100,7 +100,7 @@ def _told(report: pipeline.Report, of_model: OfModel | None, program: Program, w
     )
 
 
-def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
+def _model(program: ProgramFile, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     """A model's report, in which its contract stands for the checks that are left, and what there is to say beside."""
     from ..model.check import check_model
 
@@ -119,7 +119,7 @@ def _model(program: Program, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     )
 
 
-def examine_python(program: Program, wish: Wish) -> Examined:
+def examine_python(program: ProgramFile, wish: Wish) -> Examined:
     """What traced Python says, at its own lines: to be called in a process of its own, which loads torch."""
     try:
         from .known_traces import Known, Traces
@@ -142,7 +142,7 @@ def examine_python(program: Program, wish: Wish) -> Examined:
     return examined
 
 
-def _signatures(report: pipeline.Report, program: Program, wish: Wish) -> tuple[str, ...]:
+def _signatures(report: pipeline.Report, program: ProgramFile, wish: Wish) -> tuple[str, ...]:
     """In Rx syntax, to be pasted back."""
     from ..fixes.signatures import signatures
 
@@ -171,7 +171,7 @@ def _remark(demands: Demands) -> str:
     return f"  # {', '.join(remarks)}" if remarks else ""
 
 
-def _with_helps(report: pipeline.Report, files: Recorded, wish: Wish) -> pipeline.Report:
+def _with_helps(report: pipeline.Report, files: RecordedFiles, wish: Wish) -> pipeline.Report:
     if all(d.severity == "note" and d.subject is None for d in report.diagnostics):
         return report
     from ..fixes.ranked import with_helps

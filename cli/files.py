@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-class Program(NamedTuple):
+class ProgramFile(NamedTuple):
     """A file as it was read. `base` is the folder below which it may open files."""
 
     name: str
@@ -55,10 +55,10 @@ class NotLoaded(Unusable):
             print(shown(line), file=sys.stderr)
 
 
-def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[Program], list[str]]:
+def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[ProgramFile], list[str]]:
     """Every program below the paths, each once, and a line for each that cannot be read; Unusable if that is all there is.
     `models` are programs too."""
-    programs: list[Program] = []
+    programs: list[ProgramFile] = []
     unread: list[str] = []
     for path in dict.fromkeys(_found(paths, models, unread)):
         try:
@@ -82,27 +82,27 @@ def conclude(unread: list[str]) -> None:
         raise Unusable("\n".join(unread))
 
 
-def read_program(path: str) -> Program:
+def read_program(path: str) -> ProgramFile:
     try:
         if is_python(path) and not os.path.exists(path):
             return _python(path)
         if path == STDIN:
-            return Program("<stdin>", _bounded(sys.stdin.buffer), Path.cwd())
+            return ProgramFile("<stdin>", _bounded(sys.stdin.buffer), Path.cwd())
         data = _data(path)
     except (OSError, ValueError) as wrong:
         raise Unusable(_unreadable(path, wrong)) from wrong
     if os.path.isfile(path) and Path(path).suffix != ".rx" and not is_model(path):
         _is_one_all_the_same(path, data)
-    return Program(path, data, Path(path).parent)
+    return ProgramFile(path, data, Path(path).parent)
 
 
-def _python(path: str) -> Program:
+def _python(path: str) -> ProgramFile:
     """Code that is to be imported; a file that is not there is told at once."""
     file = path.rpartition(":")[0]
     if file.endswith(".py"):
         with open(file, "rb"):
             pass
-    return Program(path, b"", Path.cwd())
+    return ProgramFile(path, b"", Path.cwd())
 
 
 def model_file(path: str) -> Path:

@@ -12,7 +12,7 @@ from ..fixes.applied import Fixed, fixed_and_left
 from ..lang.cells import shown
 from ..lang.parser import decode
 from .examined import Wish
-from .files import Program, Unusable, replace_file
+from .files import ProgramFile, Unusable, replace_file
 
 if TYPE_CHECKING:
     from ..frontends.onnx.model import Model
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MARK = b"\xef\xbb\xbf"
 
 
-def fix(program: Program, wish: Wish) -> tuple[Program, Fixed | None]:
+def fix(program: ProgramFile, wish: Wish) -> tuple[ProgramFile, Fixed | None]:
     """The program as it is afterwards; its file is written where something changed. None where it is no text."""
     source, problems = decode(program.data, program.name)
     if problems:
@@ -35,7 +35,7 @@ def fix(program: Program, wish: Wish) -> tuple[Program, Fixed | None]:
     return program._replace(data=data), found
 
 
-def fix_model(program: Program, wish: Wish) -> Iterator[str]:
+def fix_model(program: ProgramFile, wish: Wish) -> Iterator[str]:
     """Lines that say what was changed in a model, which is written where anything was: sizes that were asked to be free are
     declared so."""
     from ..model.check import check_model  # few programs are models
@@ -67,16 +67,16 @@ def _unfixed(contract: Contract | None) -> str:
 
 
 def _rewrite(file: str, model: Model, done: Sequence[ModelFix]) -> None:
-    from ..frontends.onnx.edits import Edit, declare_sizes, edit_proto  # few models are changed
+    from ..frontends.onnx.edits import ModelEdit, declare_sizes, edit_proto  # few models are changed
     from ..frontends.onnx.rewriting import rewriting
 
     with rewriting(Path(file)) as (proto, chunks):
-        edit_proto(proto, reduce(or_, (m.edit for m in done), Edit()))
+        edit_proto(proto, reduce(or_, (m.edit for m in done), ModelEdit()))
         declare_sizes(proto, model.graph)
         replace_file(file, chunks())
 
 
-def reported(program: Program, found: Fixed | None) -> Iterator[str]:
+def reported(program: ProgramFile, found: Fixed | None) -> Iterator[str]:
     if found is None:
         return
     for fix in found.done:

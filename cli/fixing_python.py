@@ -15,17 +15,17 @@ from ..lang.node import Node
 from ..simplify.solver.prove import prove
 from .apart import apart
 from .examined import Wish
-from .files import Program, replace_file
+from .files import ProgramFile, replace_file
 
 
-class Tried(Node):
+class TriedEdit(Node):
     """What checking code says: its errors and warnings, those of them with a help that leaves no choice, and its conditions."""
 
     wrong: tuple[Diagnostic, ...]
     sure: tuple[Diagnostic, ...]
     conditions: tuple[str, ...] | None
 
-    def is_better(self, before: Tried) -> bool:
+    def is_better(self, before: TriedEdit) -> bool:
         """Whether there is less to say, nothing new, and no size that was accepted is refused."""
         told, own = (Counter((d.code, d.message) for d in one.wrong) for one in (before, self))
         if not own < told or self.conditions is None:
@@ -35,7 +35,7 @@ class Tried(Node):
         )
 
 
-def fix_python(program: Program, wish: Wish) -> Iterator[str]:
+def fix_python(program: ProgramFile, wish: Wish) -> Iterator[str]:
     """Lines that say what was changed, and what was left."""
     texts: dict[str, str] = {}
     found = _tried(program, wish, texts)
@@ -76,11 +76,11 @@ def _is_plain(data: bytes) -> bool:
     return not data.startswith(b"\xef\xbb\xbf") and data.count(b"\r") == data.count(b"\r\n") in (0, data.count(b"\n"))
 
 
-def _tried(program: Program, wish: Wish, texts: Mapping[str, str]) -> Tried:
+def _tried(program: ProgramFile, wish: Wish, texts: Mapping[str, str]) -> TriedEdit:
     return apart(program.name, try_python, program, wish, dict(texts))
 
 
-def try_python(program: Program, wish: Wish, texts: Mapping[str, str]) -> Tried:
+def try_python(program: ProgramFile, wish: Wish, texts: Mapping[str, str]) -> TriedEdit:
     """What checking says of code whose files have other texts: to be called in a process of its own."""
     from ..frontends.torch.overlay import overlay  # these load torch
     from .traced import answered
@@ -89,4 +89,4 @@ def try_python(program: Program, wish: Wish, texts: Mapping[str, str]) -> Tried:
     found = answered(program.name, wish.python, program.base, wish.options).found
     wrong = tuple(d for d in found.report.diagnostics if d.is_wrong)
     conditions = None if found.contract is None else tuple(c.condition for c in found.contract.conditions)
-    return Tried(wrong, tuple(d for d in wrong if d in found.sure), conditions)
+    return TriedEdit(wrong, tuple(d for d in wrong if d in found.sure), conditions)

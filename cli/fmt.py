@@ -8,7 +8,7 @@ from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic
 from ..lang.formatter import format_source
 from ..lang.parser import decode
-from .files import STDIN, Program, conclude, read_programs, replace_file
+from .files import STDIN, ProgramFile, conclude, read_programs, replace_file
 from .terminal import print_diagnostics
 
 
@@ -41,7 +41,7 @@ def fmt(files: tuple[str, ...], only_check: bool, diff: bool) -> int:
     return status
 
 
-def _formatted(program: Program) -> tuple[str | None, tuple[Diagnostic, ...]]:
+def _formatted(program: ProgramFile) -> tuple[str | None, tuple[Diagnostic, ...]]:
     source, wrong = decode(program.data, program.name)
     if wrong:
         return None, tuple(wrong)
@@ -49,7 +49,7 @@ def _formatted(program: Program) -> tuple[str | None, tuple[Diagnostic, ...]]:
     return text, tuple(diagnostics)
 
 
-def _difference(program: Program, text: str) -> str:
+def _difference(program: ProgramFile, text: str) -> str:
     """Unified, as `patch` takes it; line ends and control characters as a terminal may show them."""
     from difflib import unified_diff  # few ask for it
 

@@ -28,7 +28,7 @@ from ..lang.given import Given
 from ..lang.node import replace
 from ..lang.summary import plural
 from ..simplify.known.outcome import Options
-from .files import Program, Unusable, all_met, conditions, folders, given_option, of_main, read_program, reason
+from .files import ProgramFile, Unusable, all_met, conditions, folders, given_option, of_main, read_program, reason
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
@@ -114,7 +114,9 @@ def run(
     fast = _fast(program, places, options, report.checked, conditions(hints, "--hint")) if hints else None
     ranged = of_model and data_checks
     files, watched = Files(program.base, places), stats or stats_file is not None
-    job = Job(program, report, files, allow_extern, watched, Told(log), fast, dps, ranged=ranged, stats_file=stats_file)
+    job = Job(
+        program, report, files, allow_extern, watched, ToldChecks(log), fast, dps, ranged=ranged, stats_file=stats_file
+    )
     return job.run(name.removeprefix("@") if name else None, args, out, seed)
 
 
@@ -124,7 +126,7 @@ def _given(file: str, texts: Sequence[str]) -> tuple[Given, ...]:
 
 
 def _fast(
-    program: Program, places: tuple[Path, ...], options: Options, checked: Checked, hints: tuple[Given, ...]
+    program: ProgramFile, places: tuple[Path, ...], options: Options, checked: Checked, hints: tuple[Given, ...]
 ) -> Any:
     """The program under each hint; Unusable where one meets no function."""
 
@@ -146,12 +148,12 @@ class Job:
 
     def __init__(
         self,
-        program: Program,
+        program: ProgramFile,
         report: pipeline.Report,
         files: Files,
         allow_extern: bool,
         stats: bool,
-        told: Told,
+        told: ToldChecks,
         fast: Any,
         dps: bool,
         *,
@@ -294,9 +296,9 @@ class Job:
 
     def _tell_stats(self, machine: Any, seconds: float) -> None:
         """What was counted, printed or written."""
-        from .step_times import Times
+        from .step_times import StepTimes
 
-        times = Times(self.clock.steps())
+        times = StepTimes(self.clock.steps())
         if self.stats_file is None:
             self._show_stats(machine, seconds)
             for line in times.lines():
@@ -336,7 +338,7 @@ class Job:
             click.echo(f"  and {self.told.more} more changes of shapes")
 
 
-class Told(logging.Handler):
+class ToldChecks(logging.Handler):
     """The changes of shapes that a run is told of: they are kept, and with `log` written as they come."""
 
     def __init__(self, log: bool) -> None:

@@ -22,7 +22,7 @@ from .targets import shapes_object as python_shapes
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
-    from .sized import Part
+    from .sized import FunctionSizes
 
 
 @click.command()
@@ -79,7 +79,7 @@ def shapes(
     return 0 if report.ok else 1
 
 
-def _parts(report: pipeline.Report, programs: bool, memory: bool, numbers: dict[str, int]) -> tuple[Part, ...]:
+def _parts(report: pipeline.Report, programs: bool, memory: bool, numbers: dict[str, int]) -> tuple[FunctionSizes, ...]:
     if not report.ok or report.checked is None or not (programs or memory):
         return ()
     from .sized import parts_of  # loads NumPy
@@ -89,7 +89,7 @@ def _parts(report: pipeline.Report, programs: bool, memory: bool, numbers: dict[
     return parts
 
 
-def _print(functions: tuple[FunctionShapes, ...], parts: tuple[Part, ...], form: str, in_parts: bool) -> None:
+def _print(functions: tuple[FunctionShapes, ...], parts: tuple[FunctionSizes, ...], form: str, in_parts: bool) -> None:
     if form == "json":
         found = shapes_object(functions)
         for part in parts:
@@ -120,7 +120,9 @@ def _leaves(binding: Binding) -> Iterator[Binding]:
         yield binding
 
 
-def _have_meaning(numbers: dict[str, int], functions: tuple[FunctionShapes, ...], parts: tuple[Part, ...]) -> None:
+def _have_meaning(
+    numbers: dict[str, int], functions: tuple[FunctionShapes, ...], parts: tuple[FunctionSizes, ...]
+) -> None:
     """That each size is one of a signature or of what is told of a call, and no dimension is below 0."""
     params = [part for f in functions for p in f.params for part in _leaves(p)]
     free = {p.name for p in params if p.sort == "Size"}

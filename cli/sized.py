@@ -14,7 +14,7 @@ from ..memory.follow import peak
 from .dps import print_shape_program, stages
 
 
-class Part(Node):
+class FunctionSizes(Node):
     """What is said of one function, for people and for programs."""
 
     function: str
@@ -22,7 +22,7 @@ class Part(Node):
     data: Object
 
 
-def parts_of(checked: Checked, *, programs: bool, memory: bool, sizes: Mapping[str, int]) -> tuple[Part, ...]:
+def parts_of(checked: Checked, *, programs: bool, memory: bool, sizes: Mapping[str, int]) -> tuple[FunctionSizes, ...]:
     pairs = dps.pairs(checked.program)
     return tuple(_part(checked, pairs, name, programs, memory, sizes) for name in pairs)
 
@@ -34,7 +34,7 @@ def _part(
     programs: bool,
     memory: bool,
     sizes: Mapping[str, int],
-) -> Part:
+) -> FunctionSizes:
     texts: list[str] = []
     data: Object = {}
     if programs:
@@ -43,7 +43,7 @@ def _part(
     if memory:
         data["memory"] = _memory(checked, pairs, name, sizes)
         texts.append("\n".join(_told(f"@{name}", data["memory"])))
-    return Part(f"@{name}", "\n".join(texts), data)
+    return FunctionSizes(f"@{name}", "\n".join(texts), data)
 
 
 def _memory(checked: Checked, pairs: Mapping[str, dps.Pair], name: str, sizes: Mapping[str, int]) -> Object:

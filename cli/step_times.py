@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..interp.steps import Check, Compute, Match, Read, Site
+from ..interp.steps import Compute, Match, ReadSizes, StepCheck, StepSite
 from ..lang.summary import plural
 
-Step = tuple[Site, int, int]
+Step = tuple[StepSite, int, int]
 # So many of a table are printed.
 _MOST = 20
 CHECKS, SIZES, OTHERS = "checks", "sizes that the data decides", "calls and branches"
 
 
-class Times:
+class StepTimes:
     """Each table has, by name, how often something ran and for how many nanoseconds. `checks` are those that checking left, by
     their lines: where dynamic shapes cost."""
 
@@ -49,12 +49,12 @@ class Times:
         return {"operators": _rows(self.operators), "nodes": _rows(self.nodes), "checks": _rows(self.checks)}
 
 
-def _named(site: Site) -> tuple[str, str]:
+def _named(site: StepSite) -> tuple[str, str]:
     """What a step is counted under: an operator, and the node or the place in the source."""
     step = site.step
-    if isinstance(step, Check | Match):
+    if isinstance(step, StepCheck | Match):
         return CHECKS, _place(site)
-    if isinstance(step, Read):
+    if isinstance(step, ReadSizes):
         return SIZES, _place(site)
     if not isinstance(step, Compute):
         return OTHERS, ""
@@ -63,15 +63,15 @@ def _named(site: Site) -> tuple[str, str]:
     return f"{kind}, checked" if step.guard else kind, _place(site)
 
 
-def _checked(site: Site) -> str | None:
+def _checked(site: StepSite) -> str | None:
     """The line of a check that is left, and the operation whose time has it in it."""
     step, place = site.step, _place(site)
-    if isinstance(step, Check | Match) and place:
+    if isinstance(step, StepCheck | Match) and place:
         return place
     return f"{place}, with its @{step.row.name}" if isinstance(step, Compute) and step.guard and place else None
 
 
-def _place(site: Site) -> str:
+def _place(site: StepSite) -> str:
     source, line = site.span.source, site.span.line
     made = source.made.get(line)
     return made.what if made is not None else f"{source.name}:{line}" if source.text else ""

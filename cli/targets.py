@@ -20,11 +20,11 @@ from ..lang.source import Span
 from ..model.asked import AskedOfPython
 from ..simplify.known.outcome import Options
 from .apart import apart
-from .files import Program, Unusable
+from .files import ProgramFile, Unusable
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:
-    from .traced import Line, Read
+    from .traced import PythonReading, TracedLine
 
 init_option = click.option(
     "--init", metavar="NAME=EXPR, ...", help="For Python code: arguments to build a class or to call a function."
@@ -43,14 +43,14 @@ def refuse(name: str, wrong: dict[str, str]) -> None:
             raise Unusable(f"{option} is {'not ' if is_python(name) else ''}for Python code")
 
 
-def python(name: str, asked: AskedOfPython, given: tuple[Given, ...] = ()) -> Read:
+def python(name: str, asked: AskedOfPython, given: tuple[Given, ...] = ()) -> PythonReading:
     """What is read of Python code, which runs in a process of its own; what is wrong with it is told."""
     found = apart(name, _read, name, asked, Path.cwd(), Options(given=given))
     print_diagnostics(found.diagnostics)
     return found
 
 
-def _read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Read:
+def _read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> PythonReading:
     try:
         from .traced import read  # it loads torch
     except ModuleNotFoundError as missing:
@@ -60,11 +60,11 @@ def _read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Re
     return read(name, asked, folder, options)
 
 
-def as_program(name: str, found: Read) -> Program:
-    return Program(name, found.text.encode(), Path.cwd())
+def as_program(name: str, found: PythonReading) -> ProgramFile:
+    return ProgramFile(name, found.text.encode(), Path.cwd())
 
 
-def status(found: Read) -> int:
+def status(found: PythonReading) -> int:
     """The exit status of a command that reads Python code."""
     return 2 if any(d.code.is_unread for d in found.diagnostics) else 0 if found.ok else 1
 
@@ -72,7 +72,7 @@ def status(found: Read) -> int:
 # Values
 
 
-def texts(found: Read) -> Iterator[str]:
+def texts(found: PythonReading) -> Iterator[str]:
     """A line for each value: where it is made, its name and its type."""
     places = [_place(line.value.span) for line in found.lines]
     first = max(map(len, places), default=0)
@@ -85,18 +85,18 @@ def _place(span: Span) -> str:
     return f"{span.source.name}:{span.line}" if span.source.text else "input"
 
 
-def shapes_object(found: Read) -> Object:
+def shapes_object(found: PythonReading) -> Object:
     """As `rx shapes` has it, with the file of each value."""
     objects = [(line.op, {**binding_object(line.value), **_file(line)}) for line in found.lines]
     params, bindings = ([o for op, o in objects if bool(op) == made] for made in (False, True))
     return {"functions": {"@main": {"params": params, "bindings": bindings, "result": None}}}
 
 
-def _file(line: Line) -> Object:
+def _file(line: TracedLine) -> Object:
     return {"file": line.value.span.source.name} if line.op else {}
 
 
-def inferred_object(found: Read) -> Object:
+def inferred_object(found: PythonReading) -> Object:
     """As `rx infer` has it: values by their names, with the place behind a name that several have."""
     count = Counter(line.value.name for line in found.lines)
     values: dict[str, Any] = {}
@@ -114,7 +114,7 @@ def inferred_object(found: Read) -> Object:
     return {"values": values, "nodes": nodes, "checks": checks}
 
 
-def echo(form: str, found: Read, made: Object) -> int:
+def echo(form: str, found: PythonReading, made: Object) -> int:
     """Print values in a form; the exit status."""
     click.echo(json.dumps(made, indent=2) if form == "json" else "\n".join(texts(found)))
     return status(found)

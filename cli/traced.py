@@ -49,7 +49,7 @@ def loaded(name: str, asked: AskedOfPython, folder: Path) -> Target:
         raise Unusable(str(wrong)) from None
 
 
-class Model(NamedTuple):
+class TracedModel(NamedTuple):
     """Python code as a model that was written: how many nodes it has, or why there is none."""
 
     nodes: int | None
@@ -58,7 +58,7 @@ class Model(NamedTuple):
 
 def exported(
     name: str, asked: AskedOfPython, folder: Path, options: Options, out: str, checks: str, opset: int
-) -> Model:
+) -> TracedModel:
     """Python code to a model in a file; to be called in a process of its own."""
     from ..interp.engines.onnx_export import export, write  # it loads onnx
 
@@ -73,7 +73,7 @@ def exported(
     checked, trace = found.report.checked, found.trace
     told = tuple(d for d in found.report.diagnostics if d.severity != "note")
     if not found.report.ok or checked is None or trace is None:
-        return Model(None, told)
+        return TracedModel(None, told)
     said = Told(name, trace, folder)
     try:
         machine = pipeline.ready(checked, Files(folder))
@@ -85,9 +85,9 @@ def exported(
         made = export(machine.program, function, machine.code, checks=checks, opset=opset, weights=weights)
         _compare(target, found, machine, function, weights)
     except RxError as problem:
-        return Model(None, (*told, *(said.of(d) for d in problem.diagnostics)))
+        return TracedModel(None, (*told, *(said.of(d) for d in problem.diagnostics)))
     write(made.model, Path(out))
-    return Model(len(made.model.graph.node), (*told, *(said.of(d) for d in made.notes)))
+    return TracedModel(len(made.model.graph.node), (*told, *(said.of(d) for d in made.notes)))
 
 
 # Sizes that code is tried at beside its own hints, all of them the same.
@@ -146,32 +146,32 @@ def _data(own: Any) -> Any:
     return None if own is None or own.is_meta else own.detach().cpu().resolve_conj().numpy()
 
 
-class Line(NamedTuple):
+class TracedLine(NamedTuple):
     """A value of Python code: the function that makes it, none of an input, and what is known of it, in the user's words."""
 
     op: str
     value: Binding
 
 
-class Read(NamedTuple):
+class PythonReading(NamedTuple):
     """Python code as it was read: the program, its values in order, and what checking it says."""
 
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[TracedLine, ...]
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
     ok: bool
 
 
-def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Read:
+def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> PythonReading:
     """To be called in a process of its own."""
     found = answered(name, asked, folder, options).found
     assert found.trace is not None
     lines = tuple(_lines(name, found, folder))
-    return Read(found.trace.text, lines, found.report.diagnostics, found.report.counts, found.report.ok)
+    return PythonReading(found.trace.text, lines, found.report.diagnostics, found.report.counts, found.report.ok)
 
 
-def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[Line]:
+def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[TracedLine]:
     """The inputs, and each value that a line of the code makes; those of equal modules once, then one for each."""
     trace, checked = found.trace, found.report.checked
     known = {f.name: f for f in checked.shapes} if checked is not None else {}
@@ -190,4 +190,4 @@ def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[Line]:
         for value, at in inner:
             place = span(at.place) if at is not None else NOWHERE
             named = trace.variables.get(value.name, value.name)
-            yield Line(at.op if at is not None else "", replace(value, name=named, span=place))
+            yield TracedLine(at.op if at is not None else "", replace(value, name=named, span=place))

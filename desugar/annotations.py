@@ -5,22 +5,28 @@ from __future__ import annotations
 from ..lang import core, sweet
 from ..lang.node import replace
 from ..lang.source import Span
-from .binding import Leaf
-from .code import Code, part_name
+from .binding import AnnotatedTensor
+from .code import FunctionCode, part_name
 from .sorts import says_nothing
 
 
 def leaves(
-    code: Code, name: str, type_: sweet.Type, kind: str, subject: core.Called, span: Span, position: int | None = None
-) -> list[Leaf]:
+    code: FunctionCode,
+    name: str,
+    type_: sweet.Type,
+    kind: str,
+    subject: core.Called,
+    span: Span,
+    position: int | None = None,
+) -> list[AnnotatedTensor]:
     """The tensors in a value called `name` that a type says something of; tuples get a `let (x_0, x_1) = x` first."""
     match type_:
         case sweet.TensorType():
-            return [] if says_nothing(type_) else [Leaf(span, name, type_, kind, subject, position)]
+            return [] if says_nothing(type_) else [AnnotatedTensor(span, name, type_, kind, subject, position)]
         case sweet.NamedType():
             if type_.name in ("Size", "Shape", "DType", "Bool"):
                 return []
-            return [Leaf(span, name, type_, kind, subject, position)]
+            return [AnnotatedTensor(span, name, type_, kind, subject, position)]
         case sweet.FnType():
             return []
         case sweet.TupleType():
@@ -28,13 +34,13 @@ def leaves(
 
 
 def _of_tuple(
-    code: Code, name: str, type_: sweet.TupleType, kind: str, subject: core.Called, position: int | None
-) -> list[Leaf]:
+    code: FunctionCode, name: str, type_: sweet.TupleType, kind: str, subject: core.Called, position: int | None
+) -> list[AnnotatedTensor]:
     if not any(_says_something(t) for t in type_.items):
         return []
     names = tuple(code.fresh(part_name(name, i)) for i in range(len(type_.items)))
     code.emit(core.Let(type_.span, names, True, None, core.Var(type_.span, name)))
-    found: list[Leaf] = []
+    found: list[AnnotatedTensor] = []
     for i, (part, item) in enumerate(zip(names, type_.items, strict=True)):
         found += leaves(code, part, item, kind, replace(subject, items=(*subject.items, i)), item.span, position)
     return found

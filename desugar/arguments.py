@@ -11,9 +11,9 @@ from ..lang.diagnostics import Edit, Label, RxError
 from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from ..ops.binding import BindError, bind
-from ..ops.model import Param, Primitive
+from ..ops.model import Primitive, PrimitiveParam
 from . import levels, shapes
-from .code import Code, said_elsewhere, spelled
+from .code import FunctionCode, said_elsewhere, spelled
 from .errors import Broken, as_tensor, count, fail, nearest, problem
 from .folding import folded
 from .keywords import by_position, in_our_words, no_parameter
@@ -39,7 +39,7 @@ def _too_many(row: Primitive) -> str | None:
     return f"`{taken.name}` is a list: `{'[x, y]' if taken.kind == 'tensors' else '[n, m]'}`"
 
 
-def of_primitive(code: Code, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:
+def of_primitive(code: FunctionCode, found: PrimitiveInfo, call: sweet.Call) -> tuple[core.Arg, ...]:
     """The arguments as the user wrote them, each in the sort of its parameter. All that is wrong with them is told."""
     row = found.row
     _refuse_unlisted(row, call)
@@ -93,12 +93,12 @@ def _refuse_unlisted(row: Primitive, call: sweet.Call) -> None:
         )  # fmt: skip
 
 
-def _primitive_argument(code: Code, row: Primitive, position: int, arg: sweet.Arg) -> core.Arg:
+def _primitive_argument(code: FunctionCode, row: Primitive, position: int, arg: sweet.Arg) -> core.Arg:
     param = _parameter(row.name, row.params, position, arg)
     return core.Arg(arg.span, arg.name.name if arg.name else None, _READERS[param.kind](code, param, arg.value))
 
 
-def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.Arg) -> Param:
+def _parameter(name: str, params: tuple[PrimitiveParam, ...], position: int, arg: sweet.Arg) -> PrimitiveParam:
     if arg.name is None:
         return params[position]
     found = next((p for p in params if p.name == arg.name.name), None)
@@ -107,7 +107,7 @@ def _parameter(name: str, params: tuple[Param, ...], position: int, arg: sweet.A
     return found
 
 
-def tensor(code: Code, expr: sweet.Expr) -> core.Value:
+def tensor(code: FunctionCode, expr: sweet.Expr) -> core.Value:
     """A tensor-level operand; a size is not one by itself."""
     if isinstance(expr, sweet.Name):  # most of them are the name of one
         entry = code.scope.find(expr.name)
@@ -138,7 +138,7 @@ def _of_shape(shown: str) -> str:
     return f"`@shape({name})` is it as a tensor, `@size_to_tensor({name}.dim(0), float32)` one of its sizes"
 
 
-def refuse_size(code: Code, expr: sweet.Expr, found: str) -> NoReturn:
+def refuse_size(code: FunctionCode, expr: sweet.Expr, found: str) -> NoReturn:
     """Shape-level values do not leak into tensor arithmetic."""
     check_names(code, expr)
     shown = spelled(expr.span)
@@ -153,7 +153,7 @@ def refuse_size(code: Code, expr: sweet.Expr, found: str) -> NoReturn:
     fail(codes.E207, message, expr.span, help=f"`tensor({shown})` is a tensor" if literal else helps.get(found))
 
 
-def check_names(code: Code, expr: sweet.Expr) -> None:
+def check_names(code: FunctionCode, expr: sweet.Expr) -> None:
     """An unknown name in an expression comes first."""
     for node in _names(expr):
         code.entry(node.name, node.span)
@@ -170,11 +170,11 @@ def _names(expr: sweet.Expr) -> list[sweet.Name]:
     return []
 
 
-def _tensor(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _tensor(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     return tensor(code, expr)
 
 
-def _tensors(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _tensors(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     if isinstance(expr, sweet.ListExpr | sweet.TupleExpr):
         return core.ListValue(
             expr.span, tuple(settled(v, None) for v in code.each(partial(tensor, code, i) for i in expr.items))
@@ -188,7 +188,7 @@ def _tensors(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     return value
 
 
-def _index(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _index(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     if isinstance(expr, sweet.ListExpr):
         return _index_list(code, expr)
     if levels.level(code, expr) in ("Size", "Number"):
@@ -196,7 +196,7 @@ def _index(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     return tensor(code, expr)
 
 
-def _index_list(code: Code, expr: sweet.ListExpr) -> core.Value:
+def _index_list(code: FunctionCode, expr: sweet.ListExpr) -> core.Value:
     """`[0, 2]` where a tensor of indices is asked for."""
     values = [levels.literal_int(code, i) for i in expr.items]
     if not all(v is not None and -(2**63) <= v < 2**63 for v in values):
@@ -204,17 +204,17 @@ def _index_list(code: Code, expr: sweet.ListExpr) -> core.Value:
     return core.TensorLit(expr.span, (len(values),), tuple(v for v in values if v is not None), DTYPES["int64"])
 
 
-def _size(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _size(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     if _is_tensor(code, expr):
         return tensor(code, expr)
     return shapes.size(code, expr)
 
 
-def _is_tensor(code: Code, expr: sweet.Expr) -> bool:
+def _is_tensor(code: FunctionCode, expr: sweet.Expr) -> bool:
     return levels.level(code, expr) == "Tensor" and not isinstance(expr, sweet.FloatLit)
 
 
-def _sizes(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _sizes(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     if isinstance(expr, sweet.TupleExpr):
         return core.ShapeLit(expr.span, shapes.dims(code, expr.items))
     if _is_tensor(code, expr):
@@ -224,7 +224,7 @@ def _sizes(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     return shapes.shape(code, expr)
 
 
-def _pairs(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _pairs(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     if param.name == "pads" and not isinstance(expr, sweet.ListExpr | sweet.TupleExpr) and not _is_tensor(code, expr):
         pad = shapes.size(code, expr)
         return core.ListValue(expr.span, (core.TupleValue(expr.span, (pad, pad)),))
@@ -241,27 +241,27 @@ def _pairs(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
     return core.ListValue(expr.span, tuple(core.TupleValue(i.span, p) for i, p in zip(items, made, strict=True)))
 
 
-def _int(code: Code, param: Param, expr: sweet.Expr) -> core.SizeExpr:
+def _int(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.SizeExpr:
     value = levels.literal_int(code, expr)
     if value is None:
         _needs_literal(code, param, expr, "integer")
     return core.SizeLit(expr.span, value)
 
 
-def _ints(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _ints(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     if isinstance(expr, sweet.ListExpr | sweet.TupleExpr):
         return core.ShapeLit(expr.span, tuple(_int(code, param, i) for i in expr.items))
     return _int(code, param, expr)
 
 
-def _float(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _float(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     value = _literal_number(code, expr)
     if value is None:
         _needs_literal(code, param, expr, "number")
     return core.Number(expr.span, value)
 
 
-def _literal_number(code: Code, expr: sweet.Expr) -> int | float | None:
+def _literal_number(code: FunctionCode, expr: sweet.Expr) -> int | float | None:
     match expr:
         case sweet.IntLit() | sweet.FloatLit():
             return expr.value
@@ -279,23 +279,23 @@ def _literal_number(code: Code, expr: sweet.Expr) -> int | float | None:
     return None
 
 
-def _bool(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _bool(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     if not isinstance(expr, sweet.BoolLit):
         _needs_literal(code, param, expr, "`true` or `false`")
     return core.Number(expr.span, expr.value)
 
 
-def _str(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _str(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     if not isinstance(expr, sweet.StrLit):
         _needs_literal(code, param, expr, "string")
     return core.Text(expr.span, expr.value)
 
 
-def _dtype(code: Code, param: Param, expr: sweet.Expr) -> core.Value:
+def _dtype(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
     return shapes.dtype(code, expr)
 
 
-def _needs_literal(code: Code, param: Param, expr: sweet.Expr, what: str) -> NoReturn:
+def _needs_literal(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr, what: str) -> NoReturn:
     if isinstance(expr, sweet.Name) and (param.kind != "str" or said_elsewhere(expr.name)):
         code.entry(expr.name, expr.span)
     article = "" if what.startswith("`") else "a literal "
@@ -306,7 +306,7 @@ def _needs_literal(code: Code, param: Param, expr: sweet.Expr, what: str) -> NoR
     )  # fmt: skip
 
 
-def _as_literal(param: Param, expr: sweet.Expr) -> str | None:
+def _as_literal(param: PrimitiveParam, expr: sweet.Expr) -> str | None:
     """What was likely meant by another kind of literal, or by a word without quotes."""
     match param.kind, expr:
         case "str", sweet.Name() | sweet.IntLit() | sweet.FloatLit() | sweet.Unary():
@@ -320,7 +320,7 @@ def _as_literal(param: Param, expr: sweet.Expr) -> str | None:
     return None
 
 
-_READERS: dict[str, Callable[[Code, Param, sweet.Expr], core.Value]] = {
+_READERS: dict[str, Callable[[FunctionCode, PrimitiveParam, sweet.Expr], core.Value]] = {
     "tensor": _tensor, "tensors": _tensors, "index": _index, "size": _size, "sizes": _sizes, "shape": _sizes,
     "target": _sizes,
     "pairs": _pairs, "int": _int, "ints": _ints, "float": _float, "bool": _bool, "str": _str, "dtype": _dtype,
@@ -330,7 +330,7 @@ _READERS: dict[str, Callable[[Code, Param, sweet.Expr], core.Value]] = {
 # Functions of the program
 
 
-def of_function(code: Code, info: FnInfo, call: sweet.Call, name: str) -> tuple[core.Arg, ...]:
+def of_function(code: FunctionCode, info: FnInfo, call: sweet.Call, name: str) -> tuple[core.Arg, ...]:
     """Positional and complete. All that is wrong with them is told."""
     given: dict[str, sweet.Arg] = {}
     problems: list[RxError] = []
@@ -374,7 +374,9 @@ def _all_of(info: FnInfo, known: str) -> str | None:
     return f"it is {known}" + (", a tuple: `((x, y))` is one argument" if is_tuple else "")
 
 
-def _argument(code: Code, info: FnInfo, param: ParamInfo, given: sweet.Arg | None, call: sweet.Call) -> core.Arg:
+def _argument(
+    code: FunctionCode, info: FnInfo, param: ParamInfo, given: sweet.Arg | None, call: sweet.Call
+) -> core.Arg:
     if given is None:
         return _default(code, info, param, call)
     return replace(of_sort(code, given.value, param), span=given.span)
@@ -404,22 +406,22 @@ def _matching(info: FnInfo, name: str, position: int, arg: sweet.Arg) -> ParamIn
     )  # fmt: skip
 
 
-def _default(code: Code, info: FnInfo, param: ParamInfo, call: sweet.Call) -> core.Arg:
+def _default(code: FunctionCode, info: FnInfo, param: ParamInfo, call: sweet.Call) -> core.Arg:
     """A default is literal: it means the same in the caller's file."""
     assert param.default is not None
-    home = Code(info.unit, code.function, code.taken, code.hooks)
+    home = FunctionCode(info.unit, code.function, code.taken, code.hooks)
     home.may_hoist = False
     return replace(of_sort(home, param.default, param), span=call.span)
 
 
-def of_sort(code: Code, expr: sweet.Expr, param: ParamInfo) -> core.Arg:
+def of_sort(code: FunctionCode, expr: sweet.Expr, param: ParamInfo) -> core.Arg:
     """An argument for a parameter of a function."""
     if param.sort is None:
         raise Broken
     return core.Arg(expr.span, None, of(code, expr, param.sort, param.name))
 
 
-def of(code: Code, expr: sweet.Expr, sort: core.Sort, what: str | None = None) -> core.Value:
+def of(code: FunctionCode, expr: sweet.Expr, sort: core.Sort, what: str | None = None) -> core.Value:
     """An expression in the sort that its place asks for; `what` names the parameter."""
     match sort:
         case core.BaseSort(name="Size"):
@@ -438,7 +440,7 @@ def of(code: Code, expr: sweet.Expr, sort: core.Sort, what: str | None = None) -
             return _function(code, expr, sort, what)
 
 
-def direct(code: Code, expr: sweet.Expr, sort: core.Sort) -> core.Value:
+def direct(code: FunctionCode, expr: sweet.Expr, sort: core.Sort) -> core.Value:
     """An expression that a `let` or a result takes whole: a call or an `if` that gives a size needs no name of its own."""
     if sort not in SHAPE_SORTS or not isinstance(expr, sweet.Call | sweet.If | sweet.For | sweet.While):
         return of(code, expr, sort)
@@ -450,14 +452,14 @@ def direct(code: Code, expr: sweet.Expr, sort: core.Sort) -> core.Value:
     return value
 
 
-def _gives_size(code: Code, expr: sweet.Call) -> bool:
+def _gives_size(code: FunctionCode, expr: sweet.Call) -> bool:
     """Whether a call is one of a function whose result is shape-level."""
     if isinstance(expr.callee, sweet.Name):
         return code.scope.find(expr.callee.name) is not None
     return isinstance(expr.callee, sweet.FnName) and levels.level(code, expr) in ("Size", "Shape", "DType", "Bool")
 
 
-def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None) -> core.Value:
+def _tuple(code: FunctionCode, expr: sweet.Expr, sort: core.TupleSort, what: str | None) -> core.Value:
     if isinstance(expr, sweet.TupleExpr) and sort != SOME_TUPLE:
         if len(expr.items) != len(sort.items):
             fail(codes.E206, f"{describe(sort)} is needed here; this has {len(expr.items)} items", expr.span)
@@ -470,7 +472,7 @@ def _tuple(code: Code, expr: sweet.Expr, sort: core.TupleSort, what: str | None)
     return value
 
 
-def _function(code: Code, expr: sweet.Expr, sort: core.FnSort, what: str | None) -> core.Value:
+def _function(code: FunctionCode, expr: sweet.Expr, sort: core.FnSort, what: str | None) -> core.Value:
     value, found = code.hooks.value(code, expr, sort)
     subject = f"`{what}` is a function" if what else "a function is needed here"
     if not isinstance(found, core.FnSort):

@@ -16,15 +16,15 @@ from ..lang.dtypes import DTYPES
 from ..lang.node import Node, replace
 from ..lang.source import Placed, Span
 from ..lang.walk import depth, walk
-from .code import Code, spelled
+from .code import FunctionCode, spelled
 from .compounds import count, folded, is_any_size, names, smallest, spelling, uses
 from .invert import Inverse, NoInverse, invert, why_not
-from .scope import Entry
+from .scope import ScopeEntry
 from .type_names import dimensions, shape_of, size_names, type_names
 from .worklist import Worklist
 
 
-class Leaf(Placed):
+class AnnotatedTensor(Placed):
     """One annotated tensor: its core name, its expanded type, and how a diagnostic speaks of it."""
 
     tensor: str
@@ -47,7 +47,7 @@ class Bound(Node):
     match: core.MatchShape | None = None
 
 
-class Axis(Node):
+class BoundAxis(Node):
     """One dimension of an annotation. `axis` is None between two splices, where no literal axis reaches it."""
 
     leaf: int
@@ -74,7 +74,9 @@ class Binder:
     Names that are `broken` were told of already.
     """
 
-    def __init__(self, code: Code, leaves: list[Leaf], named: bool, kind: str, later: sweet.Type | None) -> None:
+    def __init__(
+        self, code: FunctionCode, leaves: list[AnnotatedTensor], named: bool, kind: str, later: sweet.Type | None
+    ) -> None:
         self.code = code
         self.leaves = leaves
         self.named = named
@@ -98,7 +100,7 @@ class Binder:
     def _was_there(self, name: str) -> bool:
         return name not in self.made and self.code.scope.find(name) is not None
 
-    def _put(self, entry: Entry) -> None:
+    def _put(self, entry: ScopeEntry) -> None:
         if not self._was_there(entry.name):
             self.made.add(entry.name)
         self.code.scope.bind(entry)
@@ -115,18 +117,18 @@ class Binder:
 
     # What there is
 
-    def _axes(self, leaf: int) -> Iterator[Axis]:
+    def _axes(self, leaf: int) -> Iterator[BoundAxis]:
         items = self._items(leaf)
         open_at = [i for i, item in enumerate(items) if isinstance(item, sweet.Splice | sweet.Dots)]
         for position, item in enumerate(items):
             if isinstance(item, sweet.Splice | sweet.Dots | sweet.Unknown):
                 continue
             if not open_at or position < open_at[0]:
-                yield Axis(leaf, item, position, position)
+                yield BoundAxis(leaf, item, position, position)
             elif position > open_at[-1]:
-                yield Axis(leaf, item, position - len(items), position)
+                yield BoundAxis(leaf, item, position - len(items), position)
             else:
-                yield Axis(leaf, item, None, position)
+                yield BoundAxis(leaf, item, None, position)
 
     def _items(self, leaf: int) -> tuple[sweet.Expr, ...]:
         shape = self.shapes[leaf]
@@ -146,7 +148,7 @@ class Binder:
         matched = bool(self._splices(leaf)) and sort != core.DTYPE and not isinstance(by, Inverse)
         stands_for = core.variable(name.span, core_name, sort) if self.named or matched else expr
         nonneg = sort == core.SIZE
-        entry = Entry(name.name, sort, stands_for, name.span, self.kind, nonneg)
+        entry = ScopeEntry(name.name, sort, stands_for, name.span, self.kind, nonneg)
         entry.beside = self.names[leaf]
         self._put(entry)
         if (
@@ -201,7 +203,7 @@ class Binder:
         if isinstance(item, sweet.Splice):
             self._bind(item.name, core.SHAPE, core.ShapeVar(item.span, item.name.name), leaf, item)
 
-    def _dim(self, axis: Axis) -> core.SizeExpr:
+    def _dim(self, axis: BoundAxis) -> core.SizeExpr:
         """The dimension itself; one that no literal axis reaches gets a name from the match_shape."""
         if axis.axis is not None:
             return core.DimOf(axis.expr.span, self.leaves[axis.leaf].tensor, axis.axis)
@@ -209,13 +211,13 @@ class Binder:
             return core.SizeVar(axis.expr.span, self._core_name(axis.expr.name))
         return core.SizeVar(axis.expr.span, self._generated(axis))
 
-    def _generated(self, axis: Axis) -> str:
+    def _generated(self, axis: BoundAxis) -> str:
         """The name of a dimension between two splices, where the user has given it none."""
         if id(axis) not in self.between:
             name, span = self.code.fresh("size"), axis.expr.span
             here = core.SizeVar(span, name)
             self.between[id(axis)] = name
-            self._put(Entry(name, core.SIZE, here, span, "generated", True))
+            self._put(ScopeEntry(name, core.SIZE, here, span, "generated", True))
             self.binder[name] = (axis.leaf, axis)
             self.order[name] = self.places[name] = len(self.bound)
             self.bound.append(Bound(name, name, core.SIZE, here, span, True))
@@ -233,13 +235,13 @@ class Binder:
     def _free_names(self, expr: sweet.Expr) -> list[sweet.Name]:
         return [n for n in size_names(expr) if self._is_free(n.name)]
 
-    def _can_invert(self, axis: Axis) -> bool:
+    def _can_invert(self, axis: BoundAxis) -> bool:
         free = self._free_names(axis.expr)
         if len(free) != 1:
             return False
         return why_not(self.code, axis.expr, free[0].name) is None
 
-    def _invert(self, axis: Axis) -> str:
+    def _invert(self, axis: BoundAxis) -> str:
         """Binds the only free name of a dimension, and gives it."""
         name = self._free_names(axis.expr)[0]
         try:
@@ -298,7 +300,7 @@ class Binder:
 
     def _break(self, name: str) -> None:
         self.broken.add(name)
-        self._put(Entry(name, None, None, self.leaves[0].span, self.kind))
+        self._put(ScopeEntry(name, None, None, self.leaves[0].span, self.kind))
 
     def _refuse_what_is_left(self) -> None:
         for axis in self.axes:
@@ -307,7 +309,7 @@ class Binder:
                 if names:
                     self._refuse(axis, list(names.values()))
 
-    def _refuse(self, axis: Axis, names: list[sweet.Name]) -> None:
+    def _refuse(self, axis: BoundAxis, names: list[sweet.Name]) -> None:
         """One error for a dimension that does not determine its names."""
         for name in names:
             self._break(name.name)

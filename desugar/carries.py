@@ -10,7 +10,7 @@ from ..lang.core_printer import print_sort
 from ..lang.node import Node
 from ..lang.walk import walk
 from . import arguments, levels
-from .code import Code, part_name, spelled
+from .code import FunctionCode, part_name, spelled
 from .errors import fail
 from .literals import settled
 from .parts import leaf_sorts
@@ -18,7 +18,7 @@ from .scope import SHAPE_SORTS, SOME_TUPLE
 from .sorts import describe, of_arms, sort_of
 
 
-class Carried(Node):
+class WrittenCarry(Node):
     """A carry as the user wrote it: its type written out, its sort, and what it is before the first turn."""
 
     name: sweet.Ident
@@ -27,7 +27,7 @@ class Carried(Node):
     init: core.Value
 
 
-class Piece(Node):
+class CarryPiece(Node):
     """A part of a carry that is no tuple. `place` is what a diagnostic calls it; `first` is the name of its first value where
     the part has no annotation, and keeps the shape and dtype of that."""
 
@@ -39,7 +39,7 @@ class Piece(Node):
     first: str | None
 
 
-def first_value(code: Code, carry: sweet.Carry, type_: sweet.Type | None) -> Carried:
+def first_value(code: FunctionCode, carry: sweet.Carry, type_: sweet.Type | None) -> WrittenCarry:
     """The initial value, which sees no carry."""
     if type_ is None:
         return _unannotated(code, carry)
@@ -47,10 +47,10 @@ def first_value(code: Code, carry: sweet.Carry, type_: sweet.Type | None) -> Car
     if any(isinstance(s, core.FnSort) for s in walk(sort)):
         _no_function(carry)
     value = settled(arguments.direct(code, carry.init, sort), type_)
-    return Carried(carry.name, type_, sort, value)
+    return WrittenCarry(carry.name, type_, sort, value)
 
 
-def _unannotated(code: Code, carry: sweet.Carry) -> Carried:
+def _unannotated(code: FunctionCode, carry: sweet.Carry) -> WrittenCarry:
     found = levels.level(code, carry.init)
     if found in ("Number", "Truth", "Size", "Shape", "DType", "Bool") or levels.is_literal(code, carry.init):
         arguments.check_names(code, carry.init)
@@ -61,18 +61,18 @@ def _unannotated(code: Code, carry: sweet.Carry) -> Carried:
         _no_function(carry)
     if core.BaseSort("?") in parts or any(part in SHAPE_SORTS for part in parts):
         _needs_type(carry, sort)
-    return Carried(carry.name, None, sort, settled(value, None))
+    return WrittenCarry(carry.name, None, sort, settled(value, None))
 
 
 def pieces_of(
-    code: Code,
+    code: FunctionCode,
     taken: Set[str],
     name: sweet.Ident,
     place: str,
     type_: sweet.Type | None,
     sort: core.Sort,
     init: core.Value,
-) -> Iterator[Piece]:
+) -> Iterator[CarryPiece]:
     """The parts of a carry, tuples taken apart."""
     if isinstance(sort, core.TupleSort):
         types = type_.items if isinstance(type_, sweet.TupleType) else (None,) * len(sort.items)
@@ -85,10 +85,10 @@ def pieces_of(
     if type_ is None:
         init = _named(code, taken, init, name)
         first = init.name
-    yield Piece(name, place, type_, sort, init, first)
+    yield CarryPiece(name, place, type_, sort, init, first)
 
 
-def _named(code: Code, taken: Set[str], init: core.Value, name: sweet.Ident) -> core.Var:
+def _named(code: FunctionCode, taken: Set[str], init: core.Value, name: sweet.Ident) -> core.Var:
     """A first value by a name that is not that of a carry."""
     if isinstance(init, core.Var) and init.name not in taken:
         return init
@@ -97,7 +97,9 @@ def _named(code: Code, taken: Set[str], init: core.Value, name: sweet.Ident) -> 
     return named
 
 
-def apart(code: Code, value: core.Value, sorts: tuple[core.Sort, ...], bases: Sequence[str]) -> list[core.Value]:
+def apart(
+    code: FunctionCode, value: core.Value, sorts: tuple[core.Sort, ...], bases: Sequence[str]
+) -> list[core.Value]:
     """The parts of a tuple, which get names unless they stand there."""
     if isinstance(value, core.TupleValue):
         return list(value.items)
@@ -106,7 +108,9 @@ def apart(code: Code, value: core.Value, sorts: tuple[core.Sort, ...], bases: Se
     return [core.variable(value.span, n, s) for n, s in zip(names, sorts, strict=True)]
 
 
-def leaves_of(code: Code, value: core.Value, sort: core.Sort, base: str) -> Iterator[tuple[core.Value, core.Sort, str]]:
+def leaves_of(
+    code: FunctionCode, value: core.Value, sort: core.Sort, base: str
+) -> Iterator[tuple[core.Value, core.Sort, str]]:
     """The values that a value is made of, tuples taken apart."""
     if not isinstance(sort, core.TupleSort):
         yield value, sort, base

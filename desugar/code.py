@@ -13,7 +13,7 @@ from ..lang.region import OTHER_WORDS
 from ..lang.source import Span
 from ..lang.walk import walk
 from .errors import Broken, fail
-from .scope import SHAPE_SORTS, Entry, Scope, identifiers
+from .scope import SHAPE_SORTS, Scope, ScopeEntry, identifiers
 from .sorts import describe
 from .symbols import FnInfo, SymbolTable, Unit
 
@@ -42,7 +42,7 @@ def said_elsewhere(name: str) -> str | None:
     return _ELSEWHERE.get(name)
 
 
-class Code:
+class FunctionCode:
     """One function being translated.
 
     `stmts` are the statements of the block at hand; what an expression needs before it is added there. `function` is its name
@@ -68,7 +68,7 @@ class Code:
         self.may_load = False
         self.may_hoist = True
         self.opaque: FnInfo | None = None
-        self.annotated: list[Entry] = []
+        self.annotated: list[ScopeEntry] = []
         self.compounds: set[str] = set()
         self.bare: dict[int, tuple[sweet.Expr, core.FnSort]] = {}
         self.firsts: dict[int, tuple[sweet.Expr, core.Sort]] = {}
@@ -127,23 +127,23 @@ class Code:
             self.refuse(name, before)
         core_name = self.fresh("unused") if nameless else self.core_name(name.name)
         expr = None if sort is None else core.variable(name.span, core_name, sort)
-        self.scope.bind(Entry(name.name, sort, expr, name.span, kind, literal=number, number=number))
+        self.scope.bind(ScopeEntry(name.name, sort, expr, name.span, kind, literal=number, number=number))
         return core_name
 
-    def aside(self, type_: sweet.Type | None, names: Iterable[sweet.Ident]) -> dict[str, Entry]:
+    def aside(self, type_: sweet.Type | None, names: Iterable[sweet.Ident]) -> dict[str, ScopeEntry]:
         """The tensors whose dimensions a type speaks of, and in whose names others are bound before that is asked: each gets
         one more name here."""
         asked = {n.value.name for n in walk(type_) if isinstance(n, sweet.Attr) and isinstance(n.value, sweet.Name)}
-        found: dict[str, Entry] = {}
+        found: dict[str, ScopeEntry] = {}
         for name in sorted(asked & {n.name for n in names}):
             entry = self.scope.find(name)
             if entry is not None and entry.sort == core.TENSOR and isinstance(entry.expr, core.Var):
                 kept = self.name(entry.at(entry.span), core.TENSOR, name)
-                found[name] = Entry(name, entry.sort, kept, entry.span, entry.kind)
+                found[name] = ScopeEntry(name, entry.sort, kept, entry.span, entry.kind)
         return found
 
     @contextmanager
-    def where(self, meant: dict[str, Entry]) -> Iterator[None]:
+    def where(self, meant: dict[str, ScopeEntry]) -> Iterator[None]:
         """For a while some names are what they were before."""
         now = {name: self.scope.entries.get(name) for name in meant}
         self.scope.entries |= meant
@@ -155,7 +155,7 @@ class Code:
                 if entry is not None:
                     self.scope.bind(entry)
 
-    def refuse(self, name: sweet.Ident, before: Entry) -> None:
+    def refuse(self, name: sweet.Ident, before: ScopeEntry) -> None:
         what = before.sort.name if isinstance(before.sort, core.BaseSort) and before.is_shape_level else "value"
         label = Label(before.span, f"`{name.name}` is bound here")
         fail(
@@ -166,7 +166,7 @@ class Code:
             help="choose another name",
         )
 
-    def entry(self, name: str, span: Span, fits: Callable[[Entry], bool] = lambda _: True) -> Entry:
+    def entry(self, name: str, span: Span, fits: Callable[[ScopeEntry], bool] = lambda _: True) -> ScopeEntry:
         """What a name is; raises where nothing binds it, silently where its definition was wrong. `fits` tells which names
         could stand there."""
         found = self.scope.find(name)
@@ -209,7 +209,7 @@ class Code:
         sizes = [name for name, entry in found.items() if entry is not None and entry.kind == "size"]
         return f"its sizes are {', '.join(sizes)}" if sizes else "no size of its parameters has a name"
 
-    def _meant(self, name: str, fits: Callable[[Entry], bool]) -> tuple[str | None, ...]:
+    def _meant(self, name: str, fits: Callable[[ScopeEntry], bool]) -> tuple[str | None, ...]:
         """The name that is nearest, of those that could stand there."""
         symbols = self.unit.symbols
         if name in ("True", "False"):
@@ -219,7 +219,7 @@ class Code:
         found = {n: self.scope.find(n) for n in self.scope.names() if not n.startswith("::")}
         return (symbols.nearest(name, [n for n, entry in found.items() if entry is not None and fits(entry)]),)
 
-    def foreign(self, attr: sweet.Attr) -> Entry | None:
+    def foreign(self, attr: sweet.Attr) -> ScopeEntry | None:
         """`attn.width`, if `attn` is an import and no name in scope."""
         head = attr.value
         if not isinstance(head, sweet.Name) or head.name not in self.unit.links or self.scope.find(head.name):
@@ -265,7 +265,7 @@ class Code:
 
 
 class Translate(Protocol):
-    def __call__(self, code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed: ...
+    def __call__(self, code: FunctionCode, expr: sweet.Expr, want: core.Sort | None = None) -> Typed: ...
 
 
 class Hooks:
@@ -276,10 +276,10 @@ class Hooks:
     def __init__(
         self,
         value: Translate,
-        block: Callable[[Code, sweet.Block, core.Sort | None], tuple[core.Block, core.Sort]],
+        block: Callable[[FunctionCode, sweet.Block, core.Sort | None], tuple[core.Block, core.Sort]],
         result: Callable[[FnInfo, Span], core.Sort],
-        lambda_: Callable[[Code, sweet.Lambda, core.FnSort | None], Typed],
-        loop: Callable[[Code, sweet.For | sweet.While], Typed],
+        lambda_: Callable[[FunctionCode, sweet.Lambda, core.FnSort | None], Typed],
+        loop: Callable[[FunctionCode, sweet.For | sweet.While], Typed],
     ) -> None:
         self.value = value
         self.block = block

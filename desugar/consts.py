@@ -11,12 +11,12 @@ from ..lang.printer import print_type
 from ..lang.walk import depth
 from . import arguments, folding, levels, patterns
 from .annotations import leaves
-from .code import Code, Hooks
+from .code import FunctionCode, Hooks
 from .declarations import MAX_DEPTH
 from .errors import fail
 from .lint import unused
 from .literals import settled
-from .scope import SHAPE_SORTS, Entry, identifiers
+from .scope import SHAPE_SORTS, ScopeEntry, identifiers
 from .sorts import expand, in_core, sort_of
 from .symbols import Unit
 
@@ -32,7 +32,7 @@ def consts(unit: Unit, hooks: Hooks) -> list[core.ConstDef]:
             found.append(definition)
         except RxError as problem:
             unit.symbols.report(problem)
-            unit.symbols.bind_const(unit, Entry(item.name.name, None, None, item.name.span, "const"))
+            unit.symbols.bind_const(unit, ScopeEntry(item.name.name, None, None, item.name.span, "const"))
     return found
 
 
@@ -57,12 +57,12 @@ def _by_use(unit: Unit) -> list[sweet.Const]:
     return order
 
 
-def _const(unit: Unit, item: sweet.Const, name: str, hooks: Hooks) -> tuple[core.ConstDef, Entry]:
+def _const(unit: Unit, item: sweet.Const, name: str, hooks: Hooks) -> tuple[core.ConstDef, ScopeEntry]:
     spelt, _ = unit.symbols.spelt(item)
     if spelt.size > MAX_DEPTH and depth(item) > MAX_DEPTH:
         fail(codes.E223, f"`{item.name.name}` is nested too deeply", item.name.span)
     type_ = None if item.type is None else expand(unit, item.type)
-    code = Code(unit, None, spelt.identifiers if type_ is item.type else identifiers(item, type_), hooks)
+    code = FunctionCode(unit, None, spelt.identifiers if type_ is item.type else identifiers(item, type_), hooks)
     code.may_load, code.may_hoist = True, False
     value, sort = _value(code, item, type_)
     number = folding.literal(value) if type_ is None and isinstance(value, core.Number) else None
@@ -71,7 +71,7 @@ def _const(unit: Unit, item: sweet.Const, name: str, hooks: Hooks) -> tuple[core
     if isinstance(value, core.SizeLit):
         literal = sweet.IntLit(item.value.span, value.value)
     nonneg = isinstance(value, core.SizeLit) and value.value >= 0
-    entry = Entry(
+    entry = ScopeEntry(
         item.name.name, sort, core.variable(item.name.span, name, sort), item.name.span, "const", nonneg,
         literal if number is None else number, number,
     )  # fmt: skip
@@ -80,7 +80,7 @@ def _const(unit: Unit, item: sweet.Const, name: str, hooks: Hooks) -> tuple[core
     return core.ConstDef(item.span, name, sort, value, annotation, checks), entry
 
 
-def _value(code: Code, item: sweet.Const, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
+def _value(code: FunctionCode, item: sweet.Const, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
     if type_ is not None:
         if isinstance(type_, sweet.FnType):
             fail(codes.E221, "a function is written `@f = fn(...) { ... }`", item.span)
@@ -103,7 +103,7 @@ def _is_number(value: core.Value) -> bool:
 SHAPE_WORDS = tuple(s.name for s in SHAPE_SORTS)
 
 
-def _checks(code: Code, item: sweet.Const, type_: sweet.Type | None, name: str) -> tuple[core.Stmt, ...]:
+def _checks(code: FunctionCode, item: sweet.Const, type_: sweet.Type | None, name: str) -> tuple[core.Stmt, ...]:
     """What the annotation asserts; the names that it binds are its own."""
     if type_ is None or item.type is None:
         return ()

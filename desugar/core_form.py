@@ -10,21 +10,21 @@ from .errors import fail
 from .symbols import SymbolTable
 
 
-class Parts(NamedTuple):
+class FunctionParts(NamedTuple):
     checks: tuple[core.Stmt, ...]
     body: core.Block
     promises: tuple[core.Stmt, ...]
     impl: str | None
 
 
-def parts(block: core.Block, at: int, symbols: SymbolTable) -> Parts:
+def parts(block: core.Block, at: int, symbols: SymbolTable) -> FunctionParts:
     """What follows the checks, which are the first `at` statements: a body, or the call of an implementation and promises."""
     checks, rest = block.stmts[:at], block.stmts[at:]
     impl = _implementation(rest, symbols)
     if impl is None:
-        return Parts(checks, core.Block(block.span, rest, block.result), (), None)
+        return FunctionParts(checks, core.Block(block.span, rest, block.result), (), None)
     _check_gives_its_result(rest, block.result, impl)
-    return Parts(checks, core.Block(block.span, rest[:1], block.result), rest[1:], impl)
+    return FunctionParts(checks, core.Block(block.span, rest[:1], block.result), rest[1:], impl)
 
 
 def checks_length(stmts: Sequence[core.Stmt], symbols: SymbolTable) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Set
 from ..lang import codes, core, sweet
 from ..lang.dtypes import DTYPES, DType, dtype_named
 from . import arguments
-from .code import Code, spelled
+from .code import FunctionCode, spelled
 from .errors import count, fail
 from .literals import fit
 from .sorts import expand
@@ -16,7 +16,7 @@ from .symbols import ParamInfo
 from .type_names import shape_of
 
 
-def check(code: Code, declared: sweet.Param, param: ParamInfo, signature: Set[str]) -> core.Value | None:
+def check(code: FunctionCode, declared: sweet.Param, param: ParamInfo, signature: Set[str]) -> core.Value | None:
     """The value of a default, if there is one. Raises for one with which no call could be right. `code` sees none of the
     function's names, which are those of its `signature`."""
     default = declared.default
@@ -34,7 +34,7 @@ def check(code: Code, declared: sweet.Param, param: ParamInfo, signature: Set[st
     return value
 
 
-def _refuse_names(code: Code, default: sweet.Expr, param: ParamInfo, signature: Set[str]) -> None:
+def _refuse_names(code: FunctionCode, default: sweet.Expr, param: ParamInfo, signature: Set[str]) -> None:
     """`h : Size = d // 2`: what a call makes of its arguments."""
     own = (name for name in names_in(default) if name in signature and name not in DTYPES)
     named = next((name for name in own if code.scope.find(name) is None), None)

@@ -22,11 +22,11 @@ from .loops import loop
 from .script import Script
 from .sorts import expand
 from .statements import block
-from .symbols import FnInfo, ImplsInfo, Part, SymbolTable
+from .symbols import FnInfo, ImplsInfo, ProgramPart, SymbolTable
 from .values import value
 
 
-class Calls(dict[str, list[core.FnRef]]):
+class CallTable(dict[str, list[core.FnRef]]):
     """The calls in functions, by their names, looked for when somebody asks: each is a walk over a whole function."""
 
     def __init__(self, infos: Sequence[FnInfo]) -> None:
@@ -42,7 +42,7 @@ def desugar(
     modules: Modules,
     lookup: Callable[[str], Primitive | None],
     given: Sequence[Given] = (),
-    part: Part | None = None,
+    part: ProgramPart | None = None,
 ) -> tuple[core.Program, tuple[Diagnostic, ...]]:
     """The core of a program, and everything that is wrong with its names, sorts and arguments.
 
@@ -66,7 +66,7 @@ def desugar(
         _results(symbols, unit.impls)
     has_script = any(map(symbols.wants, symbols.entry.script))
     main, script = Script(symbols.entry, hooks).run() if has_script else (None, ())
-    calls = Calls(infos)
+    calls = CallTable(infos)
     _recursion(symbols, infos, calls)
     functions = _complete(symbols, infos, calls)
     names = {f.name for f in functions}
@@ -113,7 +113,7 @@ def _results(symbols: SymbolTable, impls: dict[str, ImplsInfo]) -> None:
 # Recursion
 
 
-def _recursion(symbols: SymbolTable, infos: list[FnInfo], called: Calls) -> None:
+def _recursion(symbols: SymbolTable, infos: list[FnInfo], called: CallTable) -> None:
     """A function whose result is not annotated is read at each call: it must not come back to itself."""
     open_ = {i.name: i for i in infos if i.form == "sweet" and not i.split and i.state == "done"}
     spelt = {i.decl.name.name for i in open_.values()}
@@ -179,7 +179,7 @@ def _is_there(symbols: SymbolTable, name: str, names: set[str]) -> bool:
     return name in names or symbols.lookup(name.removeprefix("prelude.")) is not None
 
 
-def _complete(symbols: SymbolTable, infos: list[FnInfo], called: Calls) -> tuple[core.Function, ...]:
+def _complete(symbols: SymbolTable, infos: list[FnInfo], called: CallTable) -> tuple[core.Function, ...]:
     """The functions without those that call what is missing."""
     kept = {i.name: i for i in infos if i.state == "done"}
     impls = {i.name: set(i.choices) for unit in symbols.units for i in unit.impls.values()}

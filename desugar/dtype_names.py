@@ -10,7 +10,7 @@ from ..lang.dtypes import DTYPES
 from ..lang.walk import walk
 from .errors import did_you_mean, distance
 from .lint import unused
-from .scope import Entry
+from .scope import ScopeEntry
 from .symbols import SymbolTable, Unit
 
 # What element types are called elsewhere.
@@ -53,7 +53,9 @@ def _check(symbols: SymbolTable, unit: Unit, item: sweet.Item) -> None:
             message = f"there is no dtype `{name}`, and nothing else here has that name"
             symbols.diagnostics.append(error(codes.E225, message, place.span, help=did_you_mean(meant), meant=meant))
         elif names.count(name) == 1 and _is_result(item, place):
-            unused(symbols, [Entry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name))
+            unused(
+                symbols, [ScopeEntry(name, core.DTYPE, None, place.span, "existential")], unit.qualified(item.name.name)
+            )
         elif meant or (meant := meant_by(name, 2)):
             help = did_you_mean(meant)
             symbols.diagnostics.append(note(codes.N204, f"`{name}` stands for any dtype here", place.span, help=help))

@@ -8,14 +8,14 @@ from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from ..ops import elsewhere
 from ..ops.elsewhere_args import LISTS, is_spread, parameters
-from ..ops.model import Param
+from ..ops.model import PrimitiveParam
 from ..ops.registry import lookup
-from .code import Code
+from .code import FunctionCode
 
 _TRUTHS = {"True": True, "False": False}
 
 
-def instead(code: Code, call: sweet.Call) -> sweet.Call | None:
+def instead(code: FunctionCode, call: sweet.Call) -> sweet.Call | None:
     """`@concat([x, y], axis=0)` for `@cat([x, y], dim=0)`, `@relu(x)` for `x.relu()`, `F.relu(x)` and `relu(x)`; None where
     it may stand for something else."""
     name, of = _called(code, call.callee)
@@ -39,7 +39,7 @@ def renamed(call: sweet.Call, meant: sweet.Call) -> tuple[Label, ...]:
     return tuple(Label(name.span, f"`{our}` here") for name, our in theirs if our not in (None, name.name))
 
 
-def _called(code: Code, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]]:
+def _called(code: FunctionCode, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]]:
     """The name of what is called, and the tensor that it is a method of."""
     match callee:
         case sweet.FnName(name=name):
@@ -50,13 +50,13 @@ def _called(code: Code, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]
             return getattr(callee, "name", ""), ()
 
 
-def _is_library(code: Code, value: sweet.Expr) -> bool:
+def _is_library(code: FunctionCode, value: sweet.Expr) -> bool:
     while isinstance(value, sweet.Attr):
         value = value.value
     return isinstance(value, sweet.Name) and value.name in elsewhere.LIBRARIES and code.scope.find(value.name) is None
 
 
-def _by_position(call: sweet.Call, args: list[sweet.Arg], order: list[Param]) -> list[sweet.Arg]:
+def _by_position(call: sweet.Call, args: list[sweet.Arg], order: list[PrimitiveParam]) -> list[sweet.Arg]:
     at = next((i for i, p in enumerate(order) if p.kind in LISTS), len(order))
     if is_spread(order[at:], len(order), [a.value for a in args][at:], len(args)):
         listed = sweet.ListExpr(call.span, tuple(a.value for a in args[at:]))
@@ -64,12 +64,12 @@ def _by_position(call: sweet.Call, args: list[sweet.Arg], order: list[Param]) ->
     return args
 
 
-def _renamed(arg: sweet.Arg, params: tuple[Param, ...]) -> sweet.Arg:
+def _renamed(arg: sweet.Arg, params: tuple[PrimitiveParam, ...]) -> sweet.Arg:
     found = parameters(arg.name.name, arg.value, params) if arg.name is not None else ()
     return replace(arg, name=sweet.Ident(arg.span, found[0])) if len(found) == 1 else arg
 
 
-def _said(code: Code, expr: sweet.Expr) -> sweet.Expr:
+def _said(code: FunctionCode, expr: sweet.Expr) -> sweet.Expr:
     """`True` and dtypes as they are written here."""
     if isinstance(expr, sweet.Name) and expr.name in _TRUTHS and code.scope.find(expr.name) is None:
         return sweet.BoolLit(expr.span, _TRUTHS[expr.name])

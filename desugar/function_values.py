@@ -8,8 +8,8 @@ from ..lang import codes, core, sweet
 from ..lang.printer import print_signature, print_type
 from . import patterns, shapes
 from .annotations import leaves
-from .binding import Leaf
-from .code import Code, spelled
+from .binding import AnnotatedTensor
+from .code import FunctionCode, spelled
 from .core_form import checks_length
 from .errors import Broken, fail
 from .scope import SHAPE_SORTS, Scope, identifiers
@@ -26,13 +26,13 @@ def fn_names(type_: sweet.FnType) -> Iterator[sweet.Name]:
             yield from all_names(part)
 
 
-def function_sort(code: Code, type_: sweet.FnType, name: str, subject: core.Called) -> core.FnSort:
+def function_sort(code: FunctionCode, type_: sweet.FnType, name: str, subject: core.Called) -> core.FnSort:
     """A function parameter's annotation as a function without a body: what its checks ask of arguments, what its promises
     say of the result."""
-    inner = Code(code.unit, code.function, {name, *identifiers(type_)}, code.hooks)
+    inner = FunctionCode(code.unit, code.function, {name, *identifiers(type_)}, code.hooks)
     inner.scope = Scope(code.scope)
     params: list[core.Param] = []
-    found: list[Leaf] = []
+    found: list[AnnotatedTensor] = []
     for i, part in enumerate(type_.params):
         param = inner.fresh(f"x{i}")
         params.append(core.Param(param, sort_of(part)))
@@ -59,7 +59,7 @@ def function_sort(code: Code, type_: sweet.FnType, name: str, subject: core.Call
     return core.FnSort(text, function)
 
 
-def lambda_(code: Code, expr: sweet.Lambda, asked: core.FnSort | None = None) -> tuple[core.Value, core.Sort]:
+def lambda_(code: FunctionCode, expr: sweet.Lambda, asked: core.FnSort | None = None) -> tuple[core.Value, core.Sort]:
     """`fn(x : t) : t { ... }`: its checks stand in front of its body, those of its result behind it. Where its place asks for
     a function, a parameter without a type is what that is called with."""
     fn = expr.fn
@@ -84,12 +84,12 @@ def lambda_(code: Code, expr: sweet.Lambda, asked: core.FnSort | None = None) ->
     return core.Lambda(expr.span, params, want, checks, made), core.FnSort(print_signature(fn), function)
 
 
-def _lambda_params(code: Code, fn: sweet.Fn, asked: tuple[core.Param, ...]) -> tuple[core.Param, ...]:
+def _lambda_params(code: FunctionCode, fn: sweet.Fn, asked: tuple[core.Param, ...]) -> tuple[core.Param, ...]:
     types = [None if p.type is None else expand(code.unit, p.type) for p in fn.params]
     if len(asked) == len(types):
         types = [written(a.sort, p) if t is None else t for p, t, a in zip(fn.params, types, asked, strict=True)]
     params: list[core.Param] = []
-    found: list[Leaf] = []
+    found: list[AnnotatedTensor] = []
     for i, param in enumerate(fn.params):
         if param.default is not None:
             fail(codes.E221, "a function value has no defaults", param.default.span)
@@ -114,7 +114,7 @@ def _lambda_params(code: Code, fn: sweet.Fn, asked: tuple[core.Param, ...]) -> t
     return tuple(params)
 
 
-def _promise(code: Code, type_: sweet.Type, result: core.Value, fn: sweet.Fn) -> core.Value:
+def _promise(code: FunctionCode, type_: sweet.Type, result: core.Value, fn: sweet.Fn) -> core.Value:
     """The result of a function value under its annotation."""
     out = code.fresh("out")
     code.emit(core.Let(result.span, (out,), False, None, result))

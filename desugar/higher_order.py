@@ -8,18 +8,18 @@ from functools import partial
 from ..lang import codes, core, sweet
 from ..lang.source import Span
 from . import arguments, levels, patterns
-from .binding import Leaf
+from .binding import AnnotatedTensor
 from .carries import apart
-from .code import Code, Typed, spelled
+from .code import FunctionCode, Typed, spelled
 from .errors import count, fail
 from .levels import OVER_ROWS
 from .parts import leaf_sorts, together
-from .scope import SHAPE_SORTS, SOME_TUPLE, Entry, Scope
+from .scope import SHAPE_SORTS, SOME_TUPLE, Scope, ScopeEntry
 from .sorts import describe, expand, fn_sort, sort_of
 from .symbols import FnInfo, Unit
 
 
-def call(code: Code, expr: sweet.Call, name: str) -> Typed:
+def call(code: FunctionCode, expr: sweet.Call, name: str) -> Typed:
     """The loop; what it reads is named before it, and is seen by nothing else."""
     if not code.may_hoist:
         fail(
@@ -30,16 +30,16 @@ def call(code: Code, expr: sweet.Call, name: str) -> Typed:
         )
     outside, code.scope = code.scope, Scope(code.scope)
     try:
-        rows = _Rows(code, expr, name)
+        rows = _SequenceRows(code, expr, name)
         return rows.only_sort() or rows.loop() if code.sorts else rows.loop()
     finally:
         code.scope = outside
 
 
-class _Rows:
+class _SequenceRows:
     """One such call: the function, what it begins with, and the tensors whose rows it gets."""
 
-    def __init__(self, code: Code, expr: sweet.Call, name: str) -> None:
+    def __init__(self, code: FunctionCode, expr: sweet.Call, name: str) -> None:
         self.code = code
         self.name = name
         self.span = expr.span
@@ -155,7 +155,7 @@ class _Rows:
         named = value if isinstance(value, core.Variable) else code.name(value, sort, base)
         assert isinstance(named, core.Variable)
         name = named.name if code.scope.find(named.name) is None else code.fresh(base)
-        code.scope.bind(Entry(name, sort, named, span, "let"))
+        code.scope.bind(ScopeEntry(name, sort, named, span, "let"))
         return sweet.Name(span, name)
 
     # The loop
@@ -209,7 +209,7 @@ class _Rows:
                 self._claim(tensor, lengths, "where", " == ".join(f"{y}.dim(0)" for y in shown))
             shape = (sweet.Name(span, names[0]), sweet.Splice(span, sweet.Ident(span, row)))
             type_ = sweet.TensorType(span, sweet.ListExpr(span, shape), None)
-            leaf = Leaf(span, tensor, type_, "match_shape", core.Called(spelled(span)))
+            leaf = AnnotatedTensor(span, tensor, type_, "match_shape", core.Called(spelled(span)))
             patterns.solve(code, [leaf], named=True)
         del code.annotated[before:]
         return rows, sweet.Name(self.span, names[0])

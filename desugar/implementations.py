@@ -7,7 +7,7 @@ from ..lang import codes, core, sweet
 from ..ops.binding import bind
 from ..ops.model import Primitive
 from . import arguments
-from .code import Code, Typed
+from .code import FunctionCode, Typed
 from .errors import Broken, count, fail
 from .sorts import describe, fn_sort, of_results
 from .symbols import FnInfo, ImplsInfo, PrimitiveInfo, SymbolTable
@@ -90,7 +90,7 @@ def _shown(member: Member, position: int) -> str:
 # Results
 
 
-def result(code: Code, info: ImplsInfo, at: sweet.FnName) -> core.Sort:
+def result(code: FunctionCode, info: ImplsInfo, at: sweet.FnName) -> core.Sort:
     """What a call gives."""
     match info.model:
         case FnInfo() as model:
@@ -120,7 +120,7 @@ def _result_of(member: Member) -> core.Sort | None:
 # Calls
 
 
-def call(code: Code, info: ImplsInfo, expr: sweet.Call, callee: sweet.FnName) -> Typed:
+def call(code: FunctionCode, info: ImplsInfo, expr: sweet.Call, callee: sweet.FnName) -> Typed:
     """A call of the list. Which member it means is found when it is checked, or when it runs."""
     match info.model:
         case FnInfo() as model:
@@ -140,7 +140,7 @@ def _by_position(
     return tuple(core.Arg(v.span, None if p.required else p.name, v) for p, v in bound if v is not None)
 
 
-def as_value(code: Code, info: ImplsInfo, expr: sweet.FnName) -> Typed:
+def as_value(code: FunctionCode, info: ImplsInfo, expr: sweet.FnName) -> Typed:
     """`@matmul` as a value."""
     match info.model:
         case FnInfo() as model:

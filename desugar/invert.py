@@ -11,7 +11,7 @@ from typing import assert_never
 from ..lang import core, sweet
 from ..lang.node import Node
 from . import levels, shapes
-from .code import Code, spelled
+from .code import FunctionCode, spelled
 
 
 class Inverse(Node):
@@ -25,7 +25,7 @@ class NoInverse(Exception):
     """The expression does not determine its name; the message says why."""
 
 
-def why_not(code: Code, expr: sweet.Expr, name: str) -> str | None:
+def why_not(code: FunctionCode, expr: sweet.Expr, name: str) -> str | None:
     """Why an expression cannot be solved for a name; None if it can."""
     match expr:
         case sweet.Name():
@@ -37,7 +37,7 @@ def why_not(code: Code, expr: sweet.Expr, name: str) -> str | None:
     return f"`{spelled(expr.span)}` cannot be solved for `{name}`"
 
 
-def _why_not_binary(code: Code, expr: sweet.Binary, name: str) -> str | None:
+def _why_not_binary(code: FunctionCode, expr: sweet.Binary, name: str) -> str | None:
     shown = spelled(expr.span)
     left, right = _mentions(expr.left, name), _mentions(expr.right, name)
     if left and right:
@@ -55,7 +55,7 @@ def _why_not_binary(code: Code, expr: sweet.Binary, name: str) -> str | None:
     return f"`{shown}` has no unique solution for `{name}`"
 
 
-def invert(code: Code, expr: sweet.Expr, name: str, target: core.SizeExpr) -> Inverse:
+def invert(code: FunctionCode, expr: sweet.Expr, name: str, target: core.SizeExpr) -> Inverse:
     """Solve `expr == target` for a name that occurs in it once."""
     inverter = _Inverter(code, name)
     value = inverter.solve(expr, target)
@@ -76,7 +76,7 @@ def _is_bound(check: core.BoolExpr) -> bool:
 
 
 class _Inverter:
-    def __init__(self, code: Code, name: str) -> None:
+    def __init__(self, code: FunctionCode, name: str) -> None:
         self.code = code
         self.name = name
         self.checks: list[core.BoolExpr] = []

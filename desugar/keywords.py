@@ -7,12 +7,12 @@ from ..lang.diagnostics import RxError
 from ..lang.node import replace
 from ..ops import elsewhere
 from ..ops.elsewhere_args import parameters
-from ..ops.model import Param, Primitive
-from .code import Code
+from ..ops.model import Primitive, PrimitiveParam
+from .code import FunctionCode
 from .errors import nearest, problem
 
 
-def in_our_words(code: Code, row: Primitive, call: sweet.Call) -> list[sweet.Arg]:
+def in_our_words(code: FunctionCode, row: Primitive, call: sweet.Call) -> list[sweet.Arg]:
     """The arguments with another library's keywords as they are called here, which is told of each."""
     taken = {a.name.name for a in call.args if a.name is not None} | {p.name for p in row.params[: by_position(call)]}
     given = []
@@ -37,7 +37,7 @@ def by_position(call: sweet.Call) -> int:
     return sum(a.name is None for a in call.args)
 
 
-def no_parameter(name: str, params: tuple[Param, ...], arg: sweet.Arg) -> RxError:
+def no_parameter(name: str, params: tuple[PrimitiveParam, ...], arg: sweet.Arg) -> RxError:
     assert arg.name is not None
     known = ", ".join(p.name for p in params)
     found = parameters(arg.name.name, arg.value, params)

@@ -8,7 +8,7 @@ from ..lang import core, sweet
 from ..lang.dtypes import DTYPES, HOLDERS
 from ..lang.node import replace
 from ..sizes.operators import PROD, is_function, size_signs
-from .code import Code
+from .code import FunctionCode
 from .scope import SOME_TUPLE
 from .sorts import expand, of_results, sort_of
 from .symbols import FnInfo, ImplsInfo, PrimitiveInfo
@@ -18,7 +18,7 @@ COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 ATTRIBUTES = {"rank": "Size", "shape": "Shape", "dtype": "DType"}
 
 
-def level(code: Code, expr: sweet.Expr) -> str:
+def level(code: FunctionCode, expr: sweet.Expr) -> str:
     """Tensor, Size, Shape, DType, Bool, Tuple, Fn, List, Text; Number for a literal that is either a Size or a tensor."""
     match expr:
         case sweet.IntLit():
@@ -71,14 +71,14 @@ def word(sort: core.Sort | None) -> str:
             return "?"
 
 
-def _level_of_loop(code: Code, expr: sweet.For | sweet.While) -> str:
+def _level_of_loop(code: FunctionCode, expr: sweet.For | sweet.While) -> str:
     if len(expr.carries) + len(expr.stack) != 1 or expr.stack:
         return "Tuple" if len(expr.carries) + len(expr.stack) > 1 else "Tensor"
     [carry] = expr.carries
     return level(code, carry.init) if carry.type is None else word(sort_of(expand(code.unit, carry.type)))
 
 
-def _level_of_block(code: Code, block: sweet.Block, own: Set[str] = frozenset()) -> str:
+def _level_of_block(code: FunctionCode, block: sweet.Block, own: Set[str] = frozenset()) -> str:
     """Whether a block gives a tuple, before it is read; its `own` names are of no other sort here."""
     result = block.result
     if isinstance(result, sweet.Name):
@@ -87,14 +87,14 @@ def _level_of_block(code: Code, block: sweet.Block, own: Set[str] = frozenset())
     return "Tuple" if result is not None and level(code, result) == "Tuple" else "Tensor"
 
 
-def _level_of_name(code: Code, name: str) -> str:
+def _level_of_name(code: FunctionCode, name: str) -> str:
     entry = code.scope.find(name)
     if entry is not None:
         return word(entry.sort) if entry.number is None else level(code, entry.number)
     return "DType" if name in DTYPES else "?"
 
 
-def _level_of_binary(code: Code, expr: sweet.Binary) -> str:
+def _level_of_binary(code: FunctionCode, expr: sweet.Binary) -> str:
     short, long = (expr.right, expr.left) if isinstance(expr.left, sweet.Binary) else (expr.left, expr.right)
     first = level(code, short)
     if first == "Tensor":  # of a long chain nothing more is looked at
@@ -114,7 +114,7 @@ def _is_method(expr: sweet.Expr) -> bool:
     return isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Attr) and expr.callee.name.name != "dim"
 
 
-def _level_of_attr(code: Code, expr: sweet.Attr) -> str:
+def _level_of_attr(code: FunctionCode, expr: sweet.Attr) -> str:
     if isinstance(expr.value, sweet.Name) and expr.value.name in code.unit.links:
         entry = code.symbols.foreign_const(code.unit, expr.value.name, expr.name.name)
         if entry is not None and code.scope.find(expr.value.name) is None:
@@ -122,7 +122,7 @@ def _level_of_attr(code: Code, expr: sweet.Attr) -> str:
     return ATTRIBUTES.get(expr.name.name, "?")
 
 
-def _level_of_call(code: Code, expr: sweet.Call) -> str:
+def _level_of_call(code: FunctionCode, expr: sweet.Call) -> str:
     match expr.callee:
         case sweet.Attr():
             return "Size" if expr.callee.name.name == "dim" else "?"
@@ -143,7 +143,7 @@ def _level_of_call(code: Code, expr: sweet.Call) -> str:
 OVER_ROWS = {"map": ("f",), "fold": ("f", "init"), "scan": ("f", "init")}
 
 
-def higher_order(code: Code, call: sweet.Call) -> str | None:
+def higher_order(code: FunctionCode, call: sweet.Call) -> str | None:
     """Which of them a call means: a function of the program goes before it, and a primitive unless it is given a function."""
     if not isinstance(call.callee, sweet.FnName) or call.callee.name.removeprefix("prelude.") not in OVER_ROWS:
         return None
@@ -154,7 +154,7 @@ def higher_order(code: Code, call: sweet.Call) -> str | None:
     return None if goes_before else call.callee.name.removeprefix("prelude.")
 
 
-def _is_wrong(code: Code, expr: sweet.Expr) -> bool:
+def _is_wrong(code: FunctionCode, expr: sweet.Expr) -> bool:
     """Whether it is a name of which something wrong was said."""
     entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else None
     return entry is not None and entry.sort is None
@@ -164,7 +164,7 @@ def _function_given(call: sweet.Call) -> sweet.Expr | None:
     return next((a.value for a in call.args if a.name is None or a.name.name == "f"), None)
 
 
-def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
+def _level_of_applied(code: FunctionCode, call: sweet.Call, name: str) -> str:
     match _function_given(call):
         case sweet.FnName() as function if name != "scan":
             return word(_result(code, function))
@@ -179,7 +179,7 @@ def _level_of_applied(code: Code, call: sweet.Call, name: str) -> str:
     return "Tuple" if name == "scan" else "Tensor"
 
 
-def _result(code: Code, callee: sweet.FnName) -> core.Sort | None:
+def _result(code: FunctionCode, callee: sweet.FnName) -> core.Sort | None:
     """The sort of what a function, a primitive or a list of them gives."""
     match code.symbols.target(code.unit, callee.name):
         case PrimitiveInfo(row=row) | ImplsInfo(model=PrimitiveInfo(row=row)):
@@ -193,7 +193,7 @@ def _result(code: Code, callee: sweet.FnName) -> core.Sort | None:
     return None
 
 
-def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
+def _part_sort(code: FunctionCode, expr: sweet.Index) -> core.Sort | None:
     """The sort of a tuple's part, where it is one that is indexed."""
     whole = _tuple_sort(code, expr.value)
     position = literal_index(code, expr) if isinstance(whole, core.TupleSort) else None
@@ -207,13 +207,13 @@ def _part_sort(code: Code, expr: sweet.Index) -> core.Sort | None:
     return whole.items[position]
 
 
-def literal_index(code: Code, expr: sweet.Index) -> int | None:
+def literal_index(code: FunctionCode, expr: sweet.Index) -> int | None:
     """The one literal integer in an index."""
     item = expr.items[0]
     return None if len(expr.items) > 1 or isinstance(item, sweet.SliceItem) else literal_int(code, item)
 
 
-def _tuple_sort(code: Code, expr: sweet.Expr) -> core.Sort | None:
+def _tuple_sort(code: FunctionCode, expr: sweet.Expr) -> core.Sort | None:
     match expr:
         case sweet.Name(name=name):
             entry = code.scope.find(name)
@@ -230,7 +230,7 @@ def _tuple_sort(code: Code, expr: sweet.Expr) -> core.Sort | None:
     return None
 
 
-def named_number(code: Code, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None:
+def named_number(code: FunctionCode, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None:
     """The literal number that a name stands for: it is what it would be in the name's place."""
     entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else code.foreign(expr)
     if entry is None or entry.number is None:
@@ -239,7 +239,7 @@ def named_number(code: Code, expr: sweet.Name | sweet.Attr) -> sweet.Expr | None
     return replace(entry.number, span=expr.span)
 
 
-def is_literal(code: Code, expr: sweet.Expr) -> bool:
+def is_literal(code: FunctionCode, expr: sweet.Expr) -> bool:
     """Whether an expression is made of numbers alone: those are tensors as well as sizes."""
     match expr:
         case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
@@ -253,7 +253,7 @@ def is_literal(code: Code, expr: sweet.Expr) -> bool:
     return False
 
 
-def literal_int(code: Code, expr: sweet.Expr) -> int | None:
+def literal_int(code: FunctionCode, expr: sweet.Expr) -> int | None:
     """The value of a literal integer, or of a const that is one."""
     match expr:
         case sweet.IntLit():

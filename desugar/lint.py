@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, note
 from .errors import IN_BRACKETS, count, nearest
-from .scope import Entry, identifiers
+from .scope import ScopeEntry, identifiers
 from .symbols import SymbolTable
 
 # More names than these are counted instead of listed.
@@ -18,7 +18,7 @@ _MANY = 100
 
 def unused(
     symbols: SymbolTable,
-    entries: Iterable[Entry],
+    entries: Iterable[ScopeEntry],
     function: str | None,
     others: Iterable[str] = (),
     existential: Iterable[str] = (),
@@ -65,13 +65,13 @@ def unused_parameters(symbols: SymbolTable, decl: sweet.FnDecl, function: str) -
             symbols.diagnostics.append(note(codes.N201, said, param.name.span, function=f"@{function}", help=help))
 
 
-def _meant(entry: Entry, others: list[str]) -> str | None:
+def _meant(entry: ScopeEntry, others: list[str]) -> str | None:
     if len(entry.name) == 1 or len(others) > _MANY:
         return None
     return nearest(entry.name, [n for n in others if n != entry.name])
 
 
-def _note(symbols: SymbolTable, entries: list[Entry], function: str | None, help: str) -> None:
+def _note(symbols: SymbolTable, entries: list[ScopeEntry], function: str | None, help: str) -> None:
     first, *more = entries[:_LISTED]
     names = [f"`{e.name}`" for e in entries[:_LISTED]]
     if len(entries) > _LISTED:
@@ -84,9 +84,9 @@ def _note(symbols: SymbolTable, entries: list[Entry], function: str | None, help
     )
 
 
-def by_line(entries: Iterable[Entry]) -> list[list[Entry]]:
+def by_line(entries: Iterable[ScopeEntry]) -> list[list[ScopeEntry]]:
     """The entries of each line of the source."""
-    lines: dict[tuple[object, int], list[Entry]] = {}
+    lines: dict[tuple[object, int], list[ScopeEntry]] = {}
     for entry in entries:
         lines.setdefault((entry.span.source, entry.span.line), []).append(entry)
     return list(lines.values())

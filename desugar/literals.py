@@ -10,7 +10,7 @@ from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.source import Span
 from . import shapes
-from .code import Code
+from .code import FunctionCode
 from .errors import count, fail, problem
 
 _DEFAULTS = {"int": "int64", "float": "float64", "bool": "bool", "str": "string"}
@@ -25,7 +25,7 @@ _LARGEST = {
 Scalar = int | float | bool | str
 
 
-def tensor(code: Code, call: sweet.Call) -> core.TensorLit:
+def tensor(code: FunctionCode, call: sweet.Call) -> core.TensorLit:
     """The call of `tensor`."""
     values, dtype = _arguments(code, call)
     rows: list[sweet.ListExpr] = []
@@ -39,7 +39,7 @@ def tensor(code: Code, call: sweet.Call) -> core.TensorLit:
     )
 
 
-def _arguments(code: Code, call: sweet.Call) -> tuple[sweet.Expr, DType | None]:
+def _arguments(code: FunctionCode, call: sweet.Call) -> tuple[sweet.Expr, DType | None]:
     given: dict[str, sweet.Expr] = {}
     for position, arg in enumerate(call.args):
         name = arg.name.name if arg.name else ("values", "dtype", "?")[min(position, 2)]

@@ -12,21 +12,21 @@ from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label, RxError
 from . import levels, naming, patterns, shapes, values
 from .annotations import leaves
-from .binding import Bound, Leaf
-from .carries import Carried, Piece, apart, first_value, leaves_of, pieces_of
-from .code import Code, Typed, spelled
+from .binding import AnnotatedTensor, Bound
+from .carries import CarryPiece, WrittenCarry, apart, first_value, leaves_of, pieces_of
+from .code import FunctionCode, Typed, spelled
 from .errors import Broken, count, fail
 from .invariants import invariants
 from .parts import together
 from .ranges import loop_range
-from .scope import SHAPE_SORTS, Entry, Scope
+from .scope import SHAPE_SORTS, Scope, ScopeEntry
 from .sorts import expand, says_nothing
-from .stacks import Stack, Stacks
+from .stacks import LoopStack, Stacks
 from .statements import before_result, block_result, statements
 from .type_names import all_names, size_names
 
 
-def loop(code: Code, expr: sweet.For | sweet.While) -> Typed:
+def loop(code: FunctionCode, expr: sweet.For | sweet.While) -> Typed:
     if not code.may_hoist:
         fail(codes.E221, "a loop cannot stand here", expr.span, help="it stands in a function's body or a script")
     compounds = code.compounds
@@ -40,7 +40,7 @@ def loop(code: Code, expr: sweet.For | sweet.While) -> Typed:
 class _Loop:
     """One loop while it is being translated. `bound` is what its annotations bind."""
 
-    def __init__(self, code: Code, expr: sweet.For | sweet.While) -> None:
+    def __init__(self, code: FunctionCode, expr: sweet.For | sweet.While) -> None:
         self.code = code
         self.expr = expr
         self.types = tuple(None if c.type is None else expand(code.unit, c.type) for c in expr.carries)
@@ -99,7 +99,7 @@ class _Loop:
         names += [self.expr.index] if isinstance(self.expr, sweet.For) else []
         with code.block():
             for name in names:
-                code.scope.bind(Entry(name.name, None, None, name.span, "let"))
+                code.scope.bind(ScopeEntry(name.name, None, None, name.span, "let"))
             statements(code, before_result(self.expr.body))
             for item in result.items if isinstance(result, sweet.TupleExpr) else (result,):
                 if isinstance(item, sweet.Call):
@@ -116,7 +116,9 @@ class _Loop:
                 label = Label(first.span, "the first one")
                 fail(codes.E203, f"`{name.name}` stands twice in this loop", name.span, labels=(label,))
 
-    def _bind(self, range_: core.Range | None, carried: list[Carried], pieces: list[list[Piece]]) -> str | None:
+    def _bind(
+        self, range_: core.Range | None, carried: list[WrittenCarry], pieces: list[list[CarryPiece]]
+    ) -> str | None:
         """The index and the carries, as conditions and body see them."""
         index = None
         if isinstance(self.expr, sweet.For) and range_ is not None:
@@ -132,12 +134,12 @@ class _Loop:
             parts = iter(core.variable(p.name.span, self.names[p.name.name], p.sort) for p in found)
             value = together(carry.name.span, carry.sort, parts)
             self.code.bind(carry.name, carry.sort, "let")
-            self.code.scope.bind(Entry(carry.name.name, carry.sort, value, carry.name.span, "let"))
+            self.code.scope.bind(ScopeEntry(carry.name.name, carry.sort, value, carry.name.span, "let"))
         return index
 
     # The invariant
 
-    def _invariant(self, made: list[core.Stmt], pieces: list[Piece]) -> tuple[core.Invariant, ...]:
+    def _invariant(self, made: list[core.Stmt], pieces: list[CarryPiece]) -> tuple[core.Invariant, ...]:
         """What the annotations and the `where` say, in `made` as statements first."""
         code = self.code
         code.may_hoist = False
@@ -151,7 +153,7 @@ class _Loop:
             code.may_hoist = True
         return tuple(i for stmt in made for i in invariants(stmt, self.bound))
 
-    def _kept(self, piece: Piece) -> None:
+    def _kept(self, piece: CarryPiece) -> None:
         """A carry without annotation keeps the shape and the dtype of its first value."""
         if piece.first is None:
             return
@@ -165,8 +167,8 @@ class _Loop:
             origin = core.Origin(span, what, True, declared, None, piece.place)
             self.code.emit(core.Assert(span, core.Compare(span, "==", here, wanted), None, origin))
 
-    def _solve(self, pieces: list[Piece]) -> list[Bound]:
-        found: list[Leaf] = []
+    def _solve(self, pieces: list[CarryPiece]) -> list[Bound]:
+        found: list[AnnotatedTensor] = []
         for piece in pieces:
             if piece.type is not None:
                 name = self.names[piece.name.name]
@@ -210,7 +212,7 @@ class _Loop:
                 raise Broken
             return core.Block(cond.span, (*self._lets(names), *stmts), result)
 
-    def _lets(self, names: dict[str, Entry], *made: object) -> list[core.Stmt]:
+    def _lets(self, names: dict[str, ScopeEntry], *made: object) -> list[core.Stmt]:
         """The names of the invariant that are used, bound in front."""
         used = {n for n, e in names.items() if e.used}
         spans = {names[n].span for n in used}
@@ -218,7 +220,7 @@ class _Loop:
             entry.used = entry.used or entry.span in spans
         return naming.lets(self.bound, used | naming.of_stacks(self.bound, *made))
 
-    def _body(self, carried: list[Carried], stacks: list[Stack], types: Scope) -> core.Block | None:
+    def _body(self, carried: list[WrittenCarry], stacks: list[LoopStack], types: Scope) -> core.Block | None:
         node = self.expr.body
         sorts = tuple(c.sort for c in carried) + (core.TENSOR,) * len(stacks)
         written = tuple(c.type or sweet.TensorType(node.span, None, None) for c in carried)
@@ -257,7 +259,7 @@ class _Loop:
         sorts: tuple[core.Sort, ...],
         bases: list[str],
         stmts: list[core.Stmt],
-        stacks: list[Stack],
+        stacks: list[LoopStack],
         types: Scope,
     ) -> tuple[core.Value, ...]:
         """What a turn gives, tuples taken apart; what is stacked has names, over which its type is asserted."""
@@ -275,13 +277,13 @@ class _Loop:
         return tuple(given)
 
     def _assert_stacked(
-        self, stmts: list[core.Stmt], stacks: list[Stack], given: list[core.Value], types: Scope
+        self, stmts: list[core.Stmt], stacks: list[LoopStack], given: list[core.Value], types: Scope
     ) -> None:
         """What the types of the stacked values say, unless the body has just said it, as it has in core form."""
         code, before, annotated = self.code, len(stmts), len(self.code.annotated)
         there = _last_assertions(stmts)
         found = [
-            Leaf(s.type.span, v.name, s.type, "stack", core.Called(s.name.name))
+            AnnotatedTensor(s.type.span, v.name, s.type, "stack", core.Called(s.name.name))
             for s, v in zip(stacks, given, strict=True)
             if isinstance(v, core.Var) and not says_nothing(s.type)
         ]
@@ -295,7 +297,7 @@ class _Loop:
 
     # The loop's value
 
-    def _value(self, made: core.Loop, carried: list[Carried], stacks: int) -> Typed:
+    def _value(self, made: core.Loop, carried: list[WrittenCarry], stacks: int) -> Typed:
         """The loop, or its value put together where a tuple is carried."""
         sorts = tuple(c.sort for c in carried) + (core.TENSOR,) * stacks
         sort = _whole(sorts)

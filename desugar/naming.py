@@ -8,8 +8,8 @@ from ..lang import core
 from ..lang.node import replace
 from ..lang.walk import walk
 from .binding import Bound
-from .code import Code
-from .scope import Entry, Scope
+from .code import FunctionCode
+from .scope import Scope, ScopeEntry
 
 
 def is_destructuring(stmt: core.Stmt) -> bool:
@@ -29,13 +29,13 @@ def destructurings(candidates: list[core.Stmt], stmts: list[core.Stmt]) -> list[
     return kept
 
 
-def entries(code: Code, bound: list[Bound]) -> dict[str, Entry]:
+def entries(code: FunctionCode, bound: list[Bound]) -> dict[str, ScopeEntry]:
     """The names that annotations bind, as a body sees them: each a name of its own, in a scope inside the one at hand."""
-    made: dict[str, Entry] = {}
+    made: dict[str, ScopeEntry] = {}
     code.scope = Scope(code.scope)
     for found in bound:
         here = core.variable(found.span, found.name, found.sort)
-        made[found.name] = entry = Entry(found.spelling, found.sort, here, found.span, "size", found.nonneg)
+        made[found.name] = entry = ScopeEntry(found.spelling, found.sort, here, found.span, "size", found.nonneg)
         code.scope.bind(entry)
     return made
 

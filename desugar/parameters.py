@@ -9,8 +9,8 @@ from ..lang.source import Span
 from ..lang.walk import walk
 from . import defaults, patterns, shapes
 from .annotations import leaves
-from .binding import Bound, Leaf
-from .code import Code, spelled
+from .binding import AnnotatedTensor, Bound
+from .code import FunctionCode, spelled
 from .compounds import folded
 from .errors import fail
 from .function_values import function_sort
@@ -24,7 +24,7 @@ class Parameters:
     """The parameters of one function while it is translated: what they are called, the names that their annotations bind in the
     scope of `code`, and what is asserted of them, which is emitted there."""
 
-    def __init__(self, info: FnInfo, code: Code, taken: set[str], result_type: sweet.Type | None) -> None:
+    def __init__(self, info: FnInfo, code: FunctionCode, taken: set[str], result_type: sweet.Type | None) -> None:
         self.info = info
         self.decl = info.decl
         self.unit = info.unit
@@ -77,7 +77,7 @@ class Parameters:
 
     def _meant(self, condition: sweet.Expr) -> core.BoolExpr | None:
         """A condition over nothing but the parameters; None where it is another one."""
-        trial = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
+        trial = FunctionCode(self.unit, self.info.name, set(self.taken), self.code.hooks)
         trial.may_hoist, trial.compounds, trial.scope = False, self.code.compounds, self.code.scope
         told = len(self.unit.symbols.diagnostics)
         try:
@@ -96,8 +96,8 @@ class Parameters:
         self.code.emit(core.Assert(stmt.span, cond, stmt.message, origin))
         return True
 
-    def read(self, core_form: bool = False) -> list[Leaf]:
-        found: list[Leaf] = []
+    def read(self, core_form: bool = False) -> list[AnnotatedTensor]:
+        found: list[AnnotatedTensor] = []
         places: dict[str, Span] = {}
         for param, info in zip(self.decl.fn.params, self.info.params, strict=True):
             name = param.name
@@ -128,7 +128,7 @@ class Parameters:
                 self._check_default(param, info, signature)
 
     def _check_default(self, param: sweet.Param, info: ParamInfo, signature: set[str]) -> None:
-        own = Code(self.unit, self.info.name, set(self.taken), self.code.hooks)
+        own = FunctionCode(self.unit, self.info.name, set(self.taken), self.code.hooks)
         own.may_hoist = False
         try:
             value = defaults.check(own, param, info, signature)
@@ -139,7 +139,7 @@ class Parameters:
         if own.failed:
             self.code.failed = True
 
-    def function_sorts(self, code: Code) -> None:
+    def function_sorts(self, code: FunctionCode) -> None:
         """Function parameters: what their annotation says, over the names that other parameters bind."""
         for position, param in enumerate(self.decl.fn.params):
             type_ = None if param.type is None else expand(self.unit, param.type)

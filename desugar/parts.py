@@ -9,14 +9,14 @@ from ..lang import codes, core, sweet
 from ..lang.node import replace
 from ..lang.source import Span
 from . import levels
-from .code import Code, Typed, part_name, spelled
+from .code import FunctionCode, Typed, part_name, spelled
 from .errors import Broken, fail
-from .scope import SOME_TUPLE, Entry
+from .scope import SOME_TUPLE, ScopeEntry
 from .slices import primitive
 from .sorts import of_arms
 
 
-def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
+def of_tuple(code: FunctionCode, expr: sweet.Index) -> Typed | None:
     """The part of a tuple that an index takes; None where it is no tuple that is indexed."""
     if levels.level(code, expr.value) != "Tuple":
         return _of_part(code, expr)
@@ -33,7 +33,7 @@ def of_tuple(code: Code, expr: sweet.Index) -> Typed | None:
     return _at(parts[position], expr), sort.items[position]
 
 
-def _of_part(code: Code, expr: sweet.Index) -> Typed | None:
+def _of_part(code: FunctionCode, expr: sweet.Index) -> Typed | None:
     """A part of what turns out to be a tuple, or what an index takes of a tensor there."""
     whole = expr.value
     if (
@@ -46,11 +46,11 @@ def _of_part(code: Code, expr: sweet.Index) -> Typed | None:
     if sort == core.TENSOR and not isinstance(value, core.Var):
         value = code.name(value, sort, "t")
     name = code.fresh("t")
-    code.scope.bind(Entry(name, sort, value, whole.span, "let"))
+    code.scope.bind(ScopeEntry(name, sort, value, whole.span, "let"))
     return code.hooks.value(code, replace(expr, value=sweet.Name(whole.span, name)))
 
 
-def _may_be_tuple(code: Code, expr: sweet.Expr) -> bool:
+def _may_be_tuple(code: FunctionCode, expr: sweet.Expr) -> bool:
     """Whether only reading an expression tells: it is a part of a tuple, or ends with what a block, a turn or a row gives."""
     match expr:
         case sweet.Index(value=whole):
@@ -64,7 +64,7 @@ def _at(part: core.Value, expr: sweet.Index) -> core.Value:
     return replace(part, span=expr.span)
 
 
-def _apart(code: Code, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.TupleSort]:
+def _apart(code: FunctionCode, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.TupleSort]:
     """All parts of a tuple, by name; those of a name are named once. A tuple of which it is not known how many it has stays
     whole."""
     entry = code.scope.find(expr.name) if isinstance(expr, sweet.Name) else None
@@ -79,7 +79,9 @@ def _apart(code: Code, expr: sweet.Expr) -> tuple[tuple[core.Value, ...], core.T
     return value.items if isinstance(value, core.TupleValue) else _named(code, value, sort, entry), sort
 
 
-def _named(code: Code, value: core.Value, sort: core.TupleSort, entry: Entry | None) -> tuple[core.Value, ...]:
+def _named(
+    code: FunctionCode, value: core.Value, sort: core.TupleSort, entry: ScopeEntry | None
+) -> tuple[core.Value, ...]:
     if not code.may_hoist:
         fail(codes.E221, "this needs a name of its own here", value.span, help="bind it before, and use the name")
     base = value.name if isinstance(value, core.Var) else "t"

@@ -14,8 +14,8 @@ from ..lang.diagnostics import RxError
 from ..lang.node import replace
 from ..lang.source import Span
 from . import shapes
-from .binding import Axis, Binder, Bound, Leaf
-from .code import Code, spelled
+from .binding import AnnotatedTensor, Binder, Bound, BoundAxis
+from .code import FunctionCode, spelled
 from .errors import Broken
 from .invert import Inverse
 from .scope import SHAPE_SORTS
@@ -25,20 +25,20 @@ from .written import annotation
 
 
 def solve(
-    code: Code, leaves: list[Leaf], named: bool, kind: str = "size", later: sweet.Type | None = None
+    code: FunctionCode, leaves: list[AnnotatedTensor], named: bool, kind: str = "size", later: sweet.Type | None = None
 ) -> list[Bound]:
     """Bind the names of some annotations in the scope at hand and add their assertions to the block at hand.
 
     `named`: each name gets a `let`; otherwise it stands for what binds it (the wrapper of a function). `later` is an
     annotation that is solved afterwards, with what is bound here.
     """
-    solver = Solver(code, leaves, named, kind, later)
+    solver = PatternSolver(code, leaves, named, kind, later)
     solver.bind()
     solver.emit()
     return solver.bound
 
 
-class Part:
+class PatternPart:
     """A piece of an annotation: the rank, one dimension, the whole shape, a pattern with a splice, the dtype.
 
     `needs` and `gives` are names; `#3` is the rank of the third annotated tensor. `make` makes the statements once everything
@@ -54,19 +54,21 @@ class Part:
 
 
 # What an annotation says of a tensor as a whole: how the core reads it of the tensor, and what reads the annotation.
-_WHOLE: dict[str, tuple[type[core.DTypeOf | core.ShapeOf], Callable[[Code, sweet.Expr], core.ShapeLevel]]] = {
+_WHOLE: dict[str, tuple[type[core.DTypeOf | core.ShapeOf], Callable[[FunctionCode, sweet.Expr], core.ShapeLevel]]] = {
     "dtype": (core.DTypeOf, shapes.dtype),
     "shape": (core.ShapeOf, shapes.shape),
 }
 
 
-class Solver(Binder):
+class PatternSolver(Binder):
     """Adds to the block at hand what the annotations assert of the names that are bound. By annotation `axes_of` are its
     dimensions, `standing_in` the names that stand alone in them; `solved` are names by what binds them."""
 
-    def __init__(self, code: Code, leaves: list[Leaf], named: bool, kind: str, later: sweet.Type | None) -> None:
+    def __init__(
+        self, code: FunctionCode, leaves: list[AnnotatedTensor], named: bool, kind: str, later: sweet.Type | None
+    ) -> None:
         super().__init__(code, leaves, named, kind, later)
-        self.axes_of: defaultdict[int, list[Axis]] = defaultdict(list)
+        self.axes_of: defaultdict[int, list[BoundAxis]] = defaultdict(list)
         self.standing_in: defaultdict[int, set[str]] = defaultdict(set)
         self.solved: dict[int, str] = {}
 
@@ -75,10 +77,10 @@ class Solver(Binder):
         for axis in self.axes:
             self.axes_of[axis.leaf].append(axis)
         for name, (leaf, by) in self.binder.items():
-            if isinstance(by, Axis):
+            if isinstance(by, BoundAxis):
                 self.standing_in[leaf].add(name)
             self.solved[id(by)] = name
-        parts: list[Part] = []
+        parts: list[PatternPart] = []
         for i in range(len(self.leaves)):
             if i not in self.bad_leaves:
                 try:
@@ -86,7 +88,7 @@ class Solver(Binder):
                 except RxError as problem:
                     self.code.report(problem)
         ready: set[str] = set()
-        waiting = Worklist[Part](lambda part: part.needs <= ready)
+        waiting = Worklist[PatternPart](lambda part: part.needs <= ready)
         for part in parts:
             waiting.put(part, part.needs)
             while (found := waiting.take()) is not None:
@@ -108,7 +110,7 @@ class Solver(Binder):
             here.span, here.kind, here.subject, here.tensor, written, tuple(bound), self.code.function, here.position  # type: ignore[arg-type]
         )  # fmt: skip
 
-    def _parts(self, i: int, declared: core.Declared) -> Iterator[Part]:
+    def _parts(self, i: int, declared: core.Declared) -> Iterator[PatternPart]:
         leaf = self.leaves[i]
         if isinstance(leaf.type, sweet.NamedType):
             yield self._rank(i, 0, leaf.type.span, declared)
@@ -143,7 +145,7 @@ class Solver(Binder):
         found = self.bound[self.order[name]]
         return [core.Let(found.span, (found.name,), False, found.sort, found.expr)]
 
-    def _rank(self, i: int, rank: int, span: Span, declared: core.Declared) -> Part:
+    def _rank(self, i: int, rank: int, span: Span, declared: core.Declared) -> PatternPart:
         tensor = self.leaves[i].tensor
         origin = self._origin(i, span, "rank", declared)
         gives = set(self.standing_in[i])
@@ -155,13 +157,13 @@ class Solver(Binder):
                 stmts.extend(self._let(name))
             return stmts
 
-        return Part(set(), gives | {f"#{i}"}, make)
+        return PatternPart(set(), gives | {f"#{i}"}, make)
 
-    def _whole(self, i: int, expr: sweet.Expr, what: str, declared: core.Declared) -> Part:
+    def _whole(self, i: int, expr: sweet.Expr, what: str, declared: core.Declared) -> PatternPart:
         """A shape or dtype: what binds its name, or what asserts that it is that of the tensor."""
         if isinstance(expr, sweet.Name) and self.binder.get(expr.name) == (i, what):
             name = expr.name
-            return Part(set(), {name}, lambda: self._let(name))
+            return PatternPart(set(), {name}, lambda: self._let(name))
         of, read = _WHOLE[what]
         here = of(expr.span, self.leaves[i].tensor)
         wanted = read(self.code, expr)
@@ -175,7 +177,7 @@ class Solver(Binder):
         expr: sweet.Expr,
         origin: core.Origin,
         extra: set[str],
-    ) -> Part:
+    ) -> PatternPart:
         """`here == wanted`, unless it says nothing; once the names are bound that it speaks of."""
         needs = {n.name for n in size_names(expr)} & set(self.binder) | extra
 
@@ -184,9 +186,9 @@ class Solver(Binder):
                 return []
             return [core.Assert(expr.span, core.Compare(expr.span, "==", here, wanted), None, origin)]
 
-        return Part(needs, set(), make)
+        return PatternPart(needs, set(), make)
 
-    def _dimension(self, axis: Axis, declared: core.Declared) -> Iterator[Part]:
+    def _dimension(self, axis: BoundAxis, declared: core.Declared) -> Iterator[PatternPart]:
         i, expr = axis.leaf, axis.expr
         if isinstance(expr, sweet.Name) and self.binder.get(expr.name) == (i, axis):
             return
@@ -214,7 +216,7 @@ class Solver(Binder):
         if entry is not None:
             entry.used = True
 
-    def _inverse(self, axis: Axis, inverse: Inverse, origin: core.Origin) -> Part:
+    def _inverse(self, axis: BoundAxis, inverse: Inverse, origin: core.Origin) -> PatternPart:
         name = self.solved[id(inverse)]
         needs = ({n.name for n in size_names(axis.expr)} & set(self.binder)) - {name} | {f"#{axis.leaf}"}
 
@@ -222,11 +224,11 @@ class Solver(Binder):
             checks: list[core.Stmt] = [core.Assert(axis.expr.span, c, None, origin) for c in inverse.checks]
             return checks + self._let(name)
 
-        return Part(needs, {name}, make)
+        return PatternPart(needs, {name}, make)
 
     # Splices
 
-    def _match(self, i: int, shape: sweet.ListExpr, declared: core.Declared) -> Part:
+    def _match(self, i: int, shape: sweet.ListExpr, declared: core.Declared) -> PatternPart:
         binds: list[str] = []
         needs: set[str] = set()
         gives = {f"#{i}"}
@@ -246,7 +248,7 @@ class Solver(Binder):
         origin = self._origin(i, shape.span, "shape", declared)
         stmt = core.MatchShape(shape.span, self.leaves[i].tensor, tuple(binds), tuple(dims), origin)
         self._remember(i, stmt)
-        return Part(needs, gives, lambda: [stmt])
+        return PatternPart(needs, gives, lambda: [stmt])
 
     def _remember(self, leaf: int, stmt: core.MatchShape) -> None:
         for name in stmt.binds:
@@ -276,7 +278,7 @@ class Solver(Binder):
         binds.append(self.code.fresh("_size"))
         return core.SizeVar(item.span, binds[-1])
 
-    def _matched(self, axis: Axis, binds: list[str], needs: set[str], gives: set[str]) -> core.SizeExpr:
+    def _matched(self, axis: BoundAxis, binds: list[str], needs: set[str], gives: set[str]) -> core.SizeExpr:
         """A dimension beside a splice: bound by the match if it is a new name, else the dimension itself, or a name for it
         where it speaks of names that this very shape binds (both are asserted apart)."""
         expr = axis.expr

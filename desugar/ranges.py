@@ -8,11 +8,11 @@ from typing import NoReturn
 from ..lang import codes, core, sweet
 from ..lang.walk import walk
 from . import arguments, levels, shapes
-from .code import Code, spelled
+from .code import FunctionCode, spelled
 from .errors import fail
 
 
-def loop_range(code: Code, loop: sweet.For) -> core.Range:
+def loop_range(code: FunctionCode, loop: sweet.For) -> core.Range:
     expr = loop.iterable
     called = isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.Name) and expr.callee.name == "range"
     shadowed = code.scope.find("range") is not None and expr.span.text.startswith("range")
@@ -29,7 +29,7 @@ def loop_range(code: Code, loop: sweet.For) -> core.Range:
     return core.Range(start, given[1] if len(given) > 1 else given[0], step)
 
 
-def _refuse_iterable(code: Code, expr: sweet.Expr, index: str) -> NoReturn:
+def _refuse_iterable(code: FunctionCode, expr: sweet.Expr, index: str) -> NoReturn:
     found, shown = levels.level(code, expr), spelled(expr.span)
     if found == "?":
         arguments.check_names(code, expr)
@@ -43,7 +43,7 @@ def _refuse_iterable(code: Code, expr: sweet.Expr, index: str) -> NoReturn:
     fail(codes.E226, "a `for` counts: behind `in` stands a range", expr.span, help=help or "`range(n)`")
 
 
-def _step(code: Code, step: core.SizeExpr) -> core.SizeExpr:
+def _step(code: FunctionCode, step: core.SizeExpr) -> core.SizeExpr:
     """The step, claimed to be at least 1 unless it is seen to be or the claim stands there already."""
     span = step.span
     if isinstance(step, core.SizeLit) and step.value >= 1:

@@ -14,7 +14,7 @@ SHAPE_SORTS = (core.SIZE, core.SHAPE, core.DTYPE, core.BOOL)
 SOME_TUPLE = core.TupleSort((core.BaseSort("?"),))
 
 
-class Entry:
+class ScopeEntry:
     """A name in scope. `sort` None marks a name whose definition was wrong: its uses say nothing more.
 
     `expr` is what it stands for: a variable, or what binds it (`n` of a signature is `x.dim(0)` in the wrapper).
@@ -66,10 +66,10 @@ class Scope:
     __slots__ = ("entries", "outer")
 
     def __init__(self, outer: Scope | None = None) -> None:
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, ScopeEntry] = {}
         self.outer = outer
 
-    def find(self, name: str) -> Entry | None:
+    def find(self, name: str) -> ScopeEntry | None:
         scope: Scope | None = self
         while scope is not None:
             entry = scope.entries.get(name)
@@ -84,7 +84,7 @@ class Scope:
             yield scope
             scope = scope.outer
 
-    def bind(self, entry: Entry) -> None:
+    def bind(self, entry: ScopeEntry) -> None:
         self.entries[entry.name] = entry
 
     def names(self) -> Iterator[str]:

@@ -7,7 +7,7 @@ from ..lang.diagnostics import RxError, error
 from ..lang.source import Span
 from ..lang.walk import depth
 from . import arguments, levels
-from .code import Code, Hooks
+from .code import FunctionCode, Hooks
 from .declarations import MAX_DEPTH
 from .lint import by_line, unused
 from .literals import settled
@@ -22,7 +22,7 @@ class Script:
 
     def __init__(self, unit: Unit, hooks: Hooks) -> None:
         self.unit = unit
-        self.code = Code(unit, None, identifiers(*unit.script), hooks)
+        self.code = FunctionCode(unit, None, identifiers(*unit.script), hooks)
         self.code.may_load = True
         self.shown: list[str] = []
         self.bound: list[str] = []

@@ -14,12 +14,12 @@ from ..lang.operators import BINARY
 from ..lang.source import Span
 from ..ops import elsewhere
 from ..sizes.operators import PROD, SIZE_OPERATORS, is_function
-from .code import Code, said_elsewhere, spelled
+from .code import FunctionCode, said_elsewhere, spelled
 from .compounds import spelling
 from .dtype_names import ELSEWHERE
 from .errors import IN_BRACKETS, Broken, as_tensor, fail, nearest
 from .levels import ATTRIBUTES, COMPARISONS, SIZE_SIGNS, level, literal_index, literal_int, named_number, word
-from .scope import Entry
+from .scope import ScopeEntry
 from .sorts import describe, opaque
 
 # Attributes of tensors elsewhere that are functions of one tensor here.
@@ -33,7 +33,7 @@ _SHORT = 40
 # Sizes
 
 
-def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
+def size(code: FunctionCode, expr: sweet.Expr) -> core.SizeExpr:
     match expr:
         case sweet.IntLit():
             return core.SizeLit(expr.span, expr.value)
@@ -71,7 +71,7 @@ def size(code: Code, expr: sweet.Expr) -> core.SizeExpr:
     return wrong_sort(code, expr, "Size")
 
 
-def _named_size(code: Code, expr: sweet.Name) -> core.SizeExpr:
+def _named_size(code: FunctionCode, expr: sweet.Name) -> core.SizeExpr:
     if code.scope.find(expr.name) is None and expr.name in DTYPES:
         wrong_sort(code, expr, "Size")
     entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.SIZE)
@@ -89,7 +89,7 @@ _OF_TENSOR: dict[str, Callable[[Span, str], core.Value]] = {
 }
 
 
-def _attribute(code: Code, expr: sweet.Attr, want: str) -> core.Value:
+def _attribute(code: FunctionCode, expr: sweet.Attr, want: str) -> core.Value:
     """What another file's name stands for, or the attribute of a tensor that is a Size, a Shape or a DType."""
     entry = code.foreign(expr)
     if entry is not None:
@@ -100,7 +100,7 @@ def _attribute(code: Code, expr: sweet.Attr, want: str) -> core.Value:
     return _OF_TENSOR[want](expr.span, tensor_name(code, expr.value)) if found == want else wrong_sort(code, expr, want)
 
 
-def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
+def unknown_attribute(code: FunctionCode, expr: sweet.Attr) -> NoReturn:
     """What is a method elsewhere is a function here."""
     name = _METHODS.get(expr.name.name, expr.name.name)
     of = spelled(expr.value.span)
@@ -114,7 +114,7 @@ def unknown_attribute(code: Code, expr: sweet.Attr) -> NoReturn:
     _no_attribute(expr, other or (f"write `@{name}({of}{more})`" if known else said))
 
 
-def _is_module(code: Code, value: sweet.Expr) -> bool:
+def _is_module(code: FunctionCode, value: sweet.Expr) -> bool:
     """Whether this may be a module of another language: `np.exp(x)`, `torch.nn.functional.relu(x)`."""
     while isinstance(value, sweet.Attr):
         value = value.value
@@ -142,7 +142,7 @@ def _no_attribute(expr: sweet.Attr, help: str | None, edits: tuple[Edit, ...] = 
     fail(codes.E215, f"there is no `.{expr.name.name}`", expr.name.span, help=help, edits=edits)
 
 
-def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
+def _dim(code: FunctionCode, expr: sweet.Call) -> core.SizeExpr:
     assert isinstance(expr.callee, sweet.Attr)
     if expr.callee.name.name != "dim":
         _unknown_size(expr.callee, expr.args)
@@ -165,7 +165,7 @@ def _dim(code: Code, expr: sweet.Call) -> core.SizeExpr:
     return core.DimOf(expr.span, tensor_name(code, expr.callee.value), axis)
 
 
-def _size_function(code: Code, expr: sweet.Call, name: str) -> core.SizeExpr:
+def _size_function(code: FunctionCode, expr: sweet.Call, name: str) -> core.SizeExpr:
     if name == PROD:
         [arg] = _operands(expr, "prod takes one shape", 1)
         return core.ProdOf(expr.span, shape(code, arg))
@@ -180,7 +180,7 @@ def _operands(expr: sweet.Call, takes: str, least: int, several: bool = False) -
     return [a.value for a in expr.args]
 
 
-def _hoisted_size(code: Code, expr: sweet.Call | sweet.If | sweet.For | sweet.While) -> core.SizeExpr:
+def _hoisted_size(code: FunctionCode, expr: sweet.Call | sweet.If | sweet.For | sweet.While) -> core.SizeExpr:
     if isinstance(expr, sweet.Call) and level(code, expr) not in ("Size", "?"):
         wrong_sort(code, expr, "Size")
     found = code.hoist(expr, core.SIZE)
@@ -188,7 +188,7 @@ def _hoisted_size(code: Code, expr: sweet.Call | sweet.If | sweet.For | sweet.Wh
     return found
 
 
-def tensor_name(code: Code, expr: sweet.Expr) -> str:
+def tensor_name(code: FunctionCode, expr: sweet.Expr) -> str:
     """The core name of a tensor whose rank, dimensions or dtype is asked for; anything but a name gets one."""
     if isinstance(expr, sweet.Name):
         entry = code.entry(expr.name, expr.span, lambda e: e.sort == core.TENSOR)
@@ -210,7 +210,7 @@ def tensor_name(code: Code, expr: sweet.Expr) -> str:
 # Shapes
 
 
-def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
+def shape(code: FunctionCode, expr: sweet.Expr) -> core.ShapeExpr:
     match expr:
         case sweet.ListExpr():
             return core.ShapeLit(expr.span, dims(code, expr.items))
@@ -231,12 +231,12 @@ def shape(code: Code, expr: sweet.Expr) -> core.ShapeExpr:
     return found if isinstance(found, core.ShapeExpr) else wrong_sort(code, expr, "Shape")
 
 
-def dims(code: Code, items: tuple[sweet.Expr, ...]) -> tuple[core.SizeExpr | core.Splice, ...]:
+def dims(code: FunctionCode, items: tuple[sweet.Expr, ...]) -> tuple[core.SizeExpr | core.Splice, ...]:
     """The dimensions of a shape in brackets."""
     return tuple(_dimension(code, item) for item in items)
 
 
-def _dimension(code: Code, item: sweet.Expr) -> core.SizeExpr | core.Splice:
+def _dimension(code: FunctionCode, item: sweet.Expr) -> core.SizeExpr | core.Splice:
     match item:
         case sweet.Splice():
             return splice(code, item)
@@ -246,7 +246,7 @@ def _dimension(code: Code, item: sweet.Expr) -> core.SizeExpr | core.Splice:
     return size(code, item)
 
 
-def splice(code: Code, item: sweet.Splice) -> core.Splice:
+def splice(code: FunctionCode, item: sweet.Splice) -> core.Splice:
     """`*s`. Where s stands for `x.shape` it is named first: only names can be spliced."""
     entry = code.entry(item.name.name, item.name.span, lambda e: e.sort == core.SHAPE)
     if entry.sort != core.SHAPE:
@@ -258,7 +258,7 @@ def splice(code: Code, item: sweet.Splice) -> core.Splice:
     return core.Splice(item.span, found.name)
 
 
-def name_shape(code: Code, entry: Entry, found: core.ShapeExpr) -> core.ShapeVar:
+def name_shape(code: FunctionCode, entry: ScopeEntry, found: core.ShapeExpr) -> core.ShapeVar:
     name = code.core_name(entry.name)
     code.emit(core.Let(entry.span, (name,), False, core.SHAPE, found))
     return core.ShapeVar(entry.span, name)
@@ -267,7 +267,7 @@ def name_shape(code: Code, entry: Entry, found: core.ShapeExpr) -> core.ShapeVar
 # Dtypes
 
 
-def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
+def dtype(code: FunctionCode, expr: sweet.Expr) -> core.DTypeExpr:
     match expr:
         case sweet.Name():
             named = dtype_named(expr.name) if code.scope.find(expr.name) is None else None
@@ -297,7 +297,7 @@ def dtype(code: Code, expr: sweet.Expr) -> core.DTypeExpr:
 # Conditions
 
 
-def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
+def condition(code: FunctionCode, expr: sweet.Expr) -> core.BoolExpr:
     match expr:
         case sweet.BoolLit():
             return core.BoolConst(expr.span, expr.value)
@@ -327,13 +327,13 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
     return wrong_sort(code, expr, "Bool")
 
 
-def _hoisted_condition(code: Code, expr: sweet.Expr) -> core.BoolExpr:
+def _hoisted_condition(code: FunctionCode, expr: sweet.Expr) -> core.BoolExpr:
     found = code.hoist(expr, core.BOOL)
     assert isinstance(found, core.BoolExpr)
     return found
 
 
-def _compare(code: Code, expr: sweet.Binary) -> core.BoolExpr:
+def _compare(code: FunctionCode, expr: sweet.Binary) -> core.BoolExpr:
     kind = _compared(code, expr)
     if kind == "Part":
         wrong_sort(code, next(side for side in (expr.left, expr.right) if level(code, side) == kind), "Size")
@@ -344,7 +344,7 @@ def _compare(code: Code, expr: sweet.Binary) -> core.BoolExpr:
     return core.Compare(expr.span, expr.op, left, right)
 
 
-def _compared(code: Code, expr: sweet.Binary) -> str:
+def _compared(code: FunctionCode, expr: sweet.Binary) -> str:
     left, right = level(code, expr.left), level(code, expr.right)
     if left == right == "Tensor":
         code.each(partial(refuse_part_of_shape, code, side) for side in (expr.left, expr.right))
@@ -356,7 +356,7 @@ def _compared(code: Code, expr: sweet.Binary) -> str:
     return left if left not in ("?", "Number", "Truth") else right if right != "?" else left
 
 
-def _in_class(code: Code, expr: sweet.InClass) -> core.BoolExpr:
+def _in_class(code: FunctionCode, expr: sweet.InClass) -> core.BoolExpr:
     for choice in expr.choices:
         if choice.name not in DTYPES and choice.name not in CLASSES:
             known = nearest(choice.name, (*CLASSES, *DTYPES))
@@ -370,7 +370,7 @@ def _in_class(code: Code, expr: sweet.InClass) -> core.BoolExpr:
 # Parts
 
 
-def _part(code: Code, expr: sweet.Index, want: core.Sort) -> core.Value:
+def _part(code: FunctionCode, expr: sweet.Index, want: core.Sort) -> core.Value:
     """A tuple's part of a shape-level sort."""
     value, sort = code.hooks.value(code, expr)
     return value if sort == want else wrong_sort(code, expr, word(want))
@@ -386,7 +386,7 @@ _ALIKE = (
 _NAME_IT = "give it a name where it is bound"
 
 
-def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
+def wrong_sort(code: FunctionCode, expr: sweet.Expr, want: str) -> NoReturn:
     """An expression of another sort than the place asks for."""
     found = level(code, expr)
     if isinstance(expr, sweet.Name) and found == "?":
@@ -415,7 +415,7 @@ def wrong_sort(code: Code, expr: sweet.Expr, want: str) -> NoReturn:
     fail(codes.E206 if want != "Tensor" or found != "Size" else codes.E207, message, expr.span, help=advice)
 
 
-def refuse_part_of_shape(code: Code, expr: sweet.Expr, bound: sweet.Ident | None = None) -> None:
+def refuse_part_of_shape(code: FunctionCode, expr: sweet.Expr, bound: sweet.Ident | None = None) -> None:
     """`x.shape[0]`, which is `x.dim(0)`; a `let` without a type binds it to a name."""
     axis = literal_index(code, expr) if isinstance(expr, sweet.Index) else None
     match expr:
@@ -436,7 +436,7 @@ def _whole(expr: sweet.FloatLit) -> str | None:
     return f"a Size is an integer: `{int(expr.value)}`" if expr.value.is_integer() else None
 
 
-def _untyped(code: Code, expr: sweet.Expr, want: str) -> str | None:
+def _untyped(code: FunctionCode, expr: sweet.Expr, want: str) -> str | None:
     """What to say of a parameter whose type nobody wrote: it is a tensor."""
     info = code.unit.fns.get(code.function or "")
     params = info.decl.fn.params if info is not None and isinstance(expr, sweet.Name) else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lang import codes, core, sweet
 from . import arguments, levels, shapes
-from .code import Code, Typed, spelled
+from .code import FunctionCode, Typed, spelled
 from .errors import fail
 
 
@@ -18,7 +18,7 @@ class _Range:
         self.item = item
 
 
-def index(code: Code, expr: sweet.Index) -> Typed:
+def index(code: FunctionCode, expr: sweet.Index) -> Typed:
     """Slices first; then the new axes; then each index, which removes its axis (a tensor of indices puts its own there)."""
     ranges, new, picks = _axes(code, expr)
     if levels.level(code, expr.value) == "Shape":
@@ -38,7 +38,7 @@ def index(code: Code, expr: sweet.Index) -> Typed:
     return value, core.TENSOR
 
 
-def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[int], list[tuple[int, sweet.Expr]]]:
+def _axes(code: FunctionCode, expr: sweet.Index) -> tuple[list[_Range], list[int], list[tuple[int, sweet.Expr]]]:
     """Each item with its axis: from the front, and after `...` from the end. Slices come before the new axes, indices after
     them."""
     ranges: list[_Range] = []
@@ -71,11 +71,11 @@ def _axes(code: Code, expr: sweet.Index) -> tuple[list[_Range], list[int], list[
     return ranges, new, picks
 
 
-def _is_new_axis(code: Code, item: sweet.Expr | sweet.SliceItem) -> bool:
+def _is_new_axis(code: FunctionCode, item: sweet.Expr | sweet.SliceItem) -> bool:
     return sweet.is_none(item) and code.scope.find("None") is None
 
 
-def _sliced(code: Code, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> core.Value:
+def _sliced(code: FunctionCode, expr: sweet.Index, tensor: str, ranges: list[_Range]) -> core.Value:
     """All slices in one call; those that lead backwards, where a step is computed, in one of their own before it."""
     steps = [1 if r.item.step is None else levels.literal_int(code, r.item.step) for r in ranges]
     back = [r for r, step in zip(ranges, steps, strict=True) if step is not None and step < 0]
@@ -85,7 +85,7 @@ def _sliced(code: Code, expr: sweet.Index, tensor: str, ranges: list[_Range]) ->
     return _slice(code, expr, value, tensor, [r for r in ranges if r not in back])
 
 
-def _slice(code: Code, expr: sweet.Index, value: core.Value, tensor: str, ranges: list[_Range]) -> core.Value:
+def _slice(code: FunctionCode, expr: sweet.Index, value: core.Value, tensor: str, ranges: list[_Range]) -> core.Value:
     """Of a value whose axes that are cut here are those of the tensor."""
     starts: list[core.SizeExpr] = []
     stops: list[core.SizeExpr] = []
@@ -110,7 +110,7 @@ def _slice(code: Code, expr: sweet.Index, value: core.Value, tensor: str, ranges
     return core.Call(span, primitive(code, "slice", expr), tuple(args))
 
 
-def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core.SizeExpr, core.SizeExpr]:
+def _bounds(code: FunctionCode, tensor: str, found: _Range) -> tuple[core.SizeExpr, core.SizeExpr, core.SizeExpr]:
     """Where a slice begins and ends. Backwards it begins at the end and stops before the first element: a step that does so
     has to be literal."""
     item = found.item
@@ -128,7 +128,7 @@ def _bounds(code: Code, tensor: str, found: _Range) -> tuple[core.SizeExpr, core
     return start, stop, core.SizeLit(item.span, literal or 1)
 
 
-def _take(code: Code, expr: sweet.Index, value: core.Value, axis: int, item: sweet.Expr) -> core.Value:
+def _take(code: FunctionCode, expr: sweet.Index, value: core.Value, axis: int, item: sweet.Expr) -> core.Value:
     at: core.Value
     if isinstance(item, sweet.ListExpr):
         taken = f"@take({spelled(expr.value.span)}, {spelled(item.span)}, axis={axis})"
@@ -142,7 +142,7 @@ def _take(code: Code, expr: sweet.Index, value: core.Value, axis: int, item: swe
     return core.Call(expr.span, primitive(code, "take", expr), args)
 
 
-def primitive(code: Code, name: str, at: sweet.Expr) -> core.FnRef:
+def primitive(code: FunctionCode, name: str, at: sweet.Expr) -> core.FnRef:
     """A primitive that sugar stands for, under the name that the core has for it."""
     found = code.symbols.primitive(name)
     if found is None:

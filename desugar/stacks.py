@@ -12,14 +12,14 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..lang.walk import walk
 from . import shapes
-from .code import Code, spelled
+from .code import FunctionCode, spelled
 from .errors import fail
-from .scope import Entry, Scope
+from .scope import Scope, ScopeEntry
 from .sorts import describe, expand, sort_of
 from .type_names import size_names
 
 
-class Stack(Node):
+class LoopStack(Node):
     """A stacked result: its type with dimensions that are names or numbers, in a scope where they mean what they say."""
 
     name: sweet.Ident
@@ -31,19 +31,19 @@ class Stacks:
     """The stacked results of one loop, their names in a scope of their own. `own` are the names that the loop binds, which
     change from turn to turn."""
 
-    def __init__(self, code: Code, own: Set[str]) -> None:
+    def __init__(self, code: FunctionCode, own: Set[str]) -> None:
         self.code = code
         self.own = own
         self.inner = Scope(code.scope)
 
-    def stack(self, param: sweet.Param) -> Stack:
+    def stack(self, param: sweet.Param) -> LoopStack:
         """The type of a stacked result. Its names are bound outside, or stand for a size that all turns share."""
         if param.default is not None:
             fail(codes.E221, "a stacked value has no initial value: the body gives it", param.default.span)
         type_ = None if param.type is None else expand(self.code.unit, param.type)
         if isinstance(type_, sweet.NamedType) and type_.name in DTYPES:
             made = core.Stacked(param.span, param.name.name, (), core.DTypeLit(type_.span, DTYPES[type_.name]))
-            return Stack(param.name, type_, made)
+            return LoopStack(param.name, type_, made)
         if type_ is not None and not isinstance(type_, sweet.TensorType):
             fail(codes.E206, f"only tensors are stacked; `{param.name.name}` is {describe(sort_of(type_))}", param.span)
         scope, self.code.scope = self.code.scope, self.inner
@@ -52,12 +52,12 @@ class Stacks:
         finally:
             self.code.scope = scope
 
-    def _stacked(self, param: sweet.Param, type_: sweet.TensorType | None) -> Stack:
+    def _stacked(self, param: sweet.Param, type_: sweet.TensorType | None) -> LoopStack:
         name = param.name
         if type_ is None:
             _too_open(name, "shape and dtype", name.span)
         if isinstance(type_.shape, sweet.Unknown) and isinstance(type_.dtype, sweet.Unknown):
-            return Stack(name, type_, core.Stacked(param.span, name.name, (), None))
+            return LoopStack(name, type_, core.Stacked(param.span, name.name, (), None))
         self._refuse_own(type_)
         dtype = type_.dtype
         unbound = isinstance(dtype, sweet.Name) and dtype.name not in DTYPES and not self.code.scope.find(dtype.name)
@@ -80,7 +80,7 @@ class Stacks:
         if isinstance(kind, core.DTypeOf):
             dtype, kind = self._named(dtype.span, kind, core.DTYPE, "dtype")
         made = core.Stacked(param.span, name.name, tuple(d for _, d in pairs), kind)
-        return Stack(name, replace(type_, shape=shown, dtype=dtype), made)
+        return LoopStack(name, replace(type_, shape=shown, dtype=dtype), made)
 
     def _dimension(
         self, name: sweet.Ident, item: sweet.Expr, once: set[str]
@@ -111,7 +111,7 @@ class Stacks:
         """What is asked of a tensor, under a name of its own: the body may bind the tensor again."""
         named = self.code.name(value, sort, stem)
         assert isinstance(named, core.SizeVar | core.DTypeVar)
-        self.code.scope.bind(Entry(named.name, sort, named, span, "let"))
+        self.code.scope.bind(ScopeEntry(named.name, sort, named, span, "let"))
         return sweet.Name(span, named.name), named
 
     def _refuse_own(self, type_: sweet.TensorType) -> None:

@@ -10,11 +10,11 @@ from ..lang.node import replace
 from ..lang.source import Span
 from . import arguments, folding, levels, patterns, shapes
 from .annotations import leaves
-from .binding import Leaf
-from .code import Code, spelled
+from .binding import AnnotatedTensor
+from .code import FunctionCode, spelled
 from .errors import Broken, as_tensor, fail
 from .literals import settled
-from .scope import SHAPE_SORTS, SOME_TUPLE, Entry
+from .scope import SHAPE_SORTS, SOME_TUPLE, ScopeEntry
 from .sorts import describe, expand, of_arms, sort_of
 from .type_names import all_names, size_names
 
@@ -24,7 +24,7 @@ _DISCARDED = "_"
 _GIVE_SIZES = sweet.Call | sweet.For | sweet.While
 
 
-def block(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Block, core.Sort]:
+def block(code: FunctionCode, node: sweet.Block, want: core.Sort | None) -> tuple[core.Block, core.Sort]:
     """A block and its result's sort; what it binds ends with it."""
     with code.block() as stmts:
         fine = statements(code, before_result(node))
@@ -34,7 +34,7 @@ def block(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.B
         return core.Block(node.span, tuple(stmts), result), sort
 
 
-def statements(code: Code, stmts: tuple[sweet.Stmt, ...]) -> bool:
+def statements(code: FunctionCode, stmts: tuple[sweet.Stmt, ...]) -> bool:
     """Each statement on its own, so that several mistakes are found in one run. Whether all were right."""
     fine = True
     for stmt in stmts:
@@ -42,7 +42,7 @@ def statements(code: Code, stmts: tuple[sweet.Stmt, ...]) -> bool:
     return fine
 
 
-def attempt(code: Code, stmt: sweet.Stmt) -> bool:
+def attempt(code: FunctionCode, stmt: sweet.Stmt) -> bool:
     made = len(code.stmts)
     try:
         statement(code, stmt)
@@ -56,18 +56,18 @@ def attempt(code: Code, stmt: sweet.Stmt) -> bool:
         return False
 
 
-def _break(code: Code, stmt: sweet.Let) -> None:
+def _break(code: FunctionCode, stmt: sweet.Let) -> None:
     """What a wrong `let` would have bound is known as wrong: its uses say nothing more."""
     for name in all_names(stmt.type):
         before = code.scope.find(name.name)
         if before is None or not before.is_shape_level:
-            code.scope.bind(Entry(name.name, None, None, name.span, "let"))
+            code.scope.bind(ScopeEntry(name.name, None, None, name.span, "let"))
     for bound in stmt.names:
-        code.scope.bind(Entry(bound.name, None, None, bound.span, "let"))
+        code.scope.bind(ScopeEntry(bound.name, None, None, bound.span, "let"))
 
 
 def block_result(
-    code: Code, node: sweet.Block, want: core.Sort | None, type_: sweet.Type | None = None
+    code: FunctionCode, node: sweet.Block, want: core.Sort | None, type_: sweet.Type | None = None
 ) -> tuple[core.Value, core.Sort]:
     """The last expression; `type_` is what is declared of it."""
     value, sort = _block_result(code, node, want)
@@ -106,7 +106,7 @@ def _unnamed(node: sweet.Block) -> str:
     return ""
 
 
-def _block_result(code: Code, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
+def _block_result(code: FunctionCode, node: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
     if node.result is None:
         _has_no_result(node)
     if want is not None:
@@ -132,7 +132,7 @@ def _has_no_result(node: sweet.Block) -> NoReturn:
 
 
 def _refuse(
-    code: Code, expr: sweet.Expr, found: str, help: str, edits: tuple[Edit, ...] = (), change: str = ""
+    code: FunctionCode, expr: sweet.Expr, found: str, help: str, edits: tuple[Edit, ...] = (), change: str = ""
 ) -> None:
     arguments.check_names(code, expr)
     shown = spelled(expr.span)
@@ -146,7 +146,7 @@ def _refuse(
     )
 
 
-def statement(code: Code, stmt: sweet.Stmt) -> None:
+def statement(code: FunctionCode, stmt: sweet.Stmt) -> None:
     match stmt:
         case sweet.Let():
             _let(code, stmt)
@@ -158,7 +158,7 @@ def statement(code: Code, stmt: sweet.Stmt) -> None:
             assert_never(stmt)
 
 
-def expression(code: Code, stmt: sweet.ExprStmt) -> None:
+def expression(code: FunctionCode, stmt: sweet.ExprStmt) -> None:
     expr = stmt.value
     if sweet.is_match(expr):
         _match_shape(code, expr)
@@ -170,7 +170,7 @@ def expression(code: Code, stmt: sweet.ExprStmt) -> None:
 # let
 
 
-def _let(code: Code, stmt: sweet.Let) -> None:
+def _let(code: FunctionCode, stmt: sweet.Let) -> None:
     if stmt.is_tuple:
         _let_tuple(code, stmt)
         return
@@ -207,7 +207,7 @@ def _refuse_parentheses(stmt: sweet.Let, sort: core.TupleSort) -> NoReturn:
     )
 
 
-def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
+def _value(code: FunctionCode, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.Value, core.Sort]:
     if type_ is not None:
         sort = sort_of(type_)
         if sort == core.TENSOR:
@@ -220,7 +220,7 @@ def _value(code: Code, stmt: sweet.Let, type_: sweet.Type | None) -> tuple[core.
     return code.hooks.value(code, stmt.value)
 
 
-def _no_size(code: Code, stmt: sweet.Let) -> None:
+def _no_size(code: FunctionCode, stmt: sweet.Let) -> None:
     """`let x = n * m`: sizes are no tensors, but there is a way from one to the other."""
     found = levels.level(code, stmt.value)
     if found not in ("Size", "Shape", "DType", "Bool") or (found == "Bool" and levels.is_literal(code, stmt.value)):
@@ -238,14 +238,14 @@ def _no_size(code: Code, stmt: sweet.Let) -> None:
 _KEPT = "`stack (y : T)` collects a value of each turn of a loop"
 
 
-def _annotate(code: Code, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:
+def _annotate(code: FunctionCode, stmt: sweet.Let, tensor: str, type_: sweet.Type, subject: str) -> None:
     kind = "asserting" if stmt.asserting else "claim"
     assert stmt.type is not None
     found = leaves(code, tensor, type_, kind, core.Called(subject), stmt.type.span)
     patterns.solve(code, found, named=True)
 
 
-def _let_tuple(code: Code, stmt: sweet.Let) -> None:
+def _let_tuple(code: FunctionCode, stmt: sweet.Let) -> None:
     type_ = None if stmt.type is None else expand(code.unit, stmt.type)
     names = [n.name for n in stmt.names]
     twice = next((n for i, n in enumerate(stmt.names) if n.name in names[:i] and n.name != _DISCARDED), None)
@@ -264,14 +264,14 @@ def _let_tuple(code: Code, stmt: sweet.Let) -> None:
     code.emit(core.Let(stmt.span, core_names, True, of_arms(value, sort), value))
     if isinstance(type_, sweet.TupleType):
         kind = "asserting" if stmt.asserting else "claim"
-        found: list[Leaf] = []
+        found: list[AnnotatedTensor] = []
         for name, core_name, part in zip(stmt.names, core_names, type_.items, strict=True):
             found += leaves(code, core_name, part, kind, core.Called(name.name), part.span)
         with code.where(aside):
             patterns.solve(code, found, named=True)
 
 
-def _no_shape(code: Code, stmt: sweet.Let, names: list[str]) -> None:
+def _no_shape(code: FunctionCode, stmt: sweet.Let, names: list[str]) -> None:
     """`let (b, t) = x.shape`: a shape is no tuple, and there is a statement that names its sizes."""
     if levels.level(code, stmt.value) != "Shape" or not isinstance(stmt.value, sweet.Attr):
         return
@@ -303,13 +303,13 @@ def _parts(stmt: sweet.Let, sort: core.Sort) -> tuple[core.Sort, ...]:
 # Assertions
 
 
-def _assert(code: Code, stmt: sweet.Assert) -> None:
+def _assert(code: FunctionCode, stmt: sweet.Assert) -> None:
     cond = shapes.condition(code, stmt.cond)
     origin = core.Origin(stmt.cond.span, "assert", False, None, None, spelled(stmt.cond.span))
     code.emit(core.Assert(stmt.span, cond, stmt.message, origin))
 
 
-def _match_shape(code: Code, call: sweet.Call) -> None:
+def _match_shape(code: FunctionCode, call: sweet.Call) -> None:
     args = [a.value for a in call.args if a.name is None]
     if len(args) != 3 or len(call.args) != 3 or not isinstance(args[1], sweet.ListExpr):
         fail(
@@ -336,11 +336,11 @@ def _match_shape(code: Code, call: sweet.Call) -> None:
         if listed.name not in used:
             fail(codes.E208, f"`{listed.name}` does not occur in the shape", listed.span)
     type_ = sweet.TensorType(args[2].span, args[2], None)
-    leaf = Leaf(args[2].span, tensor, type_, "match_shape", core.Called(spelled(args[0].span)))
+    leaf = AnnotatedTensor(args[2].span, tensor, type_, "match_shape", core.Called(spelled(args[0].span)))
     patterns.solve(code, [leaf], named=True)
 
 
-def _listed(code: Code, items: sweet.ListExpr) -> dict[str, sweet.Name]:
+def _listed(code: FunctionCode, items: sweet.ListExpr) -> dict[str, sweet.Name]:
     names: dict[str, sweet.Name] = {}
     for item in items.items:
         if isinstance(item, sweet.Unknown):

@@ -18,14 +18,14 @@ from ..ops import elsewhere
 from ..ops.model import Primitive
 from ..ops.registry import names as primitive_names
 from .errors import Broken, fail, nearest, problem
-from .scope import Entry, Scope
+from .scope import Scope, ScopeEntry
 from .spelt import Spelt
 
 Lookup = Callable[[str], Primitive | None]
 R = TypeVar("R")
 
 
-class Kept:
+class KeptItem:
     """What was made of a source's item before, to be used for as long as all that the item rests on is the same; `words` are
     the names in that."""
 
@@ -36,7 +36,7 @@ class Kept:
         self.made: dict[object, Any] = {}
 
 
-class Part(Node):
+class ProgramPart(Node):
     """What is wanted of a program: the items that stand in some of its sources, and of others the functions' signatures, where
     they say what a call gives. The names of all the others are known. What is wrong is told of its `own` sources. Of the
     `kept` ones, which have one item each, nothing is told: what was made of it before will do."""
@@ -44,7 +44,7 @@ class Part(Node):
     whole: frozenset[Source]
     heads: frozenset[Source]
     own: frozenset[Source]
-    kept: Mapping[Source, Kept] = {}
+    kept: Mapping[Source, KeptItem] = {}
 
     def has(self, item: Placed) -> bool:
         return item.span.source in self.whole or item.span.source in self.heads
@@ -173,7 +173,9 @@ _ROOM, _LETTERS_OF_A_PART = 50_000, 2
 class SymbolTable:
     """The whole program. `scope` holds the consts of all files under unambiguous names (`::attn.width`)."""
 
-    def __init__(self, modules: Modules, lookup: Lookup, given: Sequence[Given] = (), part: Part | None = None) -> None:
+    def __init__(
+        self, modules: Modules, lookup: Lookup, given: Sequence[Given] = (), part: ProgramPart | None = None
+    ) -> None:
         self.lookup = lookup
         self.part = part
         # What holds on entry to functions beside what the program says.
@@ -320,12 +322,12 @@ class SymbolTable:
 
     # Consts
 
-    def bind_const(self, unit: Unit, entry: Entry) -> None:
+    def bind_const(self, unit: Unit, entry: ScopeEntry) -> None:
         """Make a const visible: in its file by its name, everywhere by its unambiguous one."""
         unit.scope.bind(entry)
         self.scope.entries[f"::{unit.qualified(entry.name)}"] = entry
 
-    def foreign_const(self, unit: Unit, alias: str, name: str) -> Entry | None:
+    def foreign_const(self, unit: Unit, alias: str, name: str) -> ScopeEntry | None:
         """`attn.width` as this file writes it."""
         target = self.by_alias.get(unit.links.get(alias, "?"))
         return None if target is None else target.scope.entries.get(name)

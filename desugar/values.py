@@ -16,14 +16,14 @@ from ..lang.source import Span
 from ..ops import elsewhere
 from ..sizes.operators import is_function, size_functions
 from . import arguments, folding, foreign, higher_order, implementations, levels, literals, parts, shapes, slices
-from .code import Code, Typed, said_elsewhere, spelled
+from .code import FunctionCode, Typed, said_elsewhere, spelled
 from .errors import Broken, count, fail, nearest, problem
-from .scope import Entry
+from .scope import ScopeEntry
 from .sorts import describe, fn_sort, of_results
 from .symbols import FnInfo, ImplsInfo, PrimitiveInfo
 
 
-def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
+def value(code: FunctionCode, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
     """An expression and its sort. A size is an error here; calls may still give one, and branches where one is wanted."""
     match expr:
         case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit():
@@ -54,7 +54,9 @@ def value(code: Code, expr: sweet.Expr, want: core.Sort | None = None) -> Typed:
     return _no_value(code, expr)
 
 
-def _no_value(code: Code, expr: sweet.InClass | sweet.StrLit | sweet.Splice | sweet.Dots | sweet.Unknown) -> NoReturn:
+def _no_value(
+    code: FunctionCode, expr: sweet.InClass | sweet.StrLit | sweet.Splice | sweet.Dots | sweet.Unknown
+) -> NoReturn:
     if isinstance(expr, sweet.InClass):
         arguments.refuse_size(code, expr, "Bool")
     if isinstance(expr, sweet.StrLit):
@@ -65,12 +67,12 @@ def _no_value(code: Code, expr: sweet.InClass | sweet.StrLit | sweet.Splice | sw
 # Names
 
 
-def _name(code: Code, expr: sweet.Name) -> Typed:
+def _name(code: FunctionCode, expr: sweet.Name) -> Typed:
     entry = code.entry(expr.name, expr.span, lambda e: not e.is_shape_level)
     return _entry(code, expr, entry)
 
 
-def _entry(code: Code, expr: sweet.Expr, entry: Entry) -> Typed:
+def _entry(code: FunctionCode, expr: sweet.Expr, entry: ScopeEntry) -> Typed:
     if entry.is_shape_level:
         arguments.refuse_size(code, expr, levels.word(entry.sort))
     assert entry.sort is not None
@@ -81,7 +83,7 @@ def _entry(code: Code, expr: sweet.Expr, entry: Entry) -> Typed:
     return entry.at(expr.span), entry.sort
 
 
-def _attribute(code: Code, expr: sweet.Attr) -> Typed:
+def _attribute(code: FunctionCode, expr: sweet.Attr) -> Typed:
     entry = code.foreign(expr)
     if entry is not None:
         return _entry(code, expr, entry)
@@ -92,7 +94,7 @@ def _attribute(code: Code, expr: sweet.Attr) -> Typed:
     raise Broken
 
 
-def _function(code: Code, expr: sweet.FnName) -> Typed:
+def _function(code: FunctionCode, expr: sweet.FnName) -> Typed:
     """`@f` as a value."""
     if expr.name.removeprefix("prelude.") in levels.OVER_ROWS and code.symbols.target(code.unit, expr.name) is None:
         fail(
@@ -112,7 +114,7 @@ def _function(code: Code, expr: sweet.FnName) -> Typed:
             return implementations.as_value(code, impls, expr)
 
 
-def _sort_of_function(code: Code, info: FnInfo, at: sweet.FnName) -> core.FnSort:
+def _sort_of_function(code: FunctionCode, info: FnInfo, at: sweet.FnName) -> core.FnSort:
     sorts = [p.sort for p in info.params]
     if any(s is None for s in sorts):
         raise Broken
@@ -122,7 +124,7 @@ def _sort_of_function(code: Code, info: FnInfo, at: sweet.FnName) -> core.FnSort
 # Operators
 
 
-def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
+def _operator(code: FunctionCode, expr: sweet.Unary | sweet.Binary) -> Typed:
     found = levels.level(code, expr)
     if found in ("Size", "Bool") and not levels.is_literal(code, expr):
         arguments.refuse_size(code, expr, found)
@@ -138,7 +140,7 @@ def _operator(code: Code, expr: sweet.Unary | sweet.Binary) -> Typed:
     return core.Call(expr.span, slices.primitive(code, BINARY[expr.op], expr), args), core.TENSOR
 
 
-def _unary(code: Code, expr: sweet.Unary) -> core.Value:
+def _unary(code: FunctionCode, expr: sweet.Unary) -> core.Value:
     operand = arguments.tensor(code, expr.operand)
     if isinstance(operand, core.Number) and not isinstance(operand.value, bool) and expr.op in "+-":
         return core.Number(expr.span, operand.value if expr.op == "+" else -operand.value)
@@ -154,7 +156,7 @@ def _unary(code: Code, expr: sweet.Unary) -> core.Value:
 # Tuples and lists
 
 
-def _item(code: Code, expr: sweet.Expr) -> Typed:
+def _item(code: FunctionCode, expr: sweet.Expr) -> Typed:
     """A part of a tuple: a tensor, or a size where it is one."""
     match levels.level(code, expr):
         case "Size":
@@ -168,7 +170,7 @@ def _item(code: Code, expr: sweet.Expr) -> Typed:
     return value(code, expr)
 
 
-def _list(code: Code, expr: sweet.ListExpr) -> Typed:
+def _list(code: FunctionCode, expr: sweet.ListExpr) -> Typed:
     found = levels.level(code, expr)
     if found == "Shape":
         fail(
@@ -183,7 +185,7 @@ def _list(code: Code, expr: sweet.ListExpr) -> Typed:
 # Branches
 
 
-def _if(code: Code, expr: sweet.If, want: core.Sort | None) -> Typed:
+def _if(code: FunctionCode, expr: sweet.If, want: core.Sort | None) -> Typed:
     if expr.orelse is None:
         fail(codes.E219, "this `if` has no `else`: its value would be missing", expr.span, help="add `else { ... }`")
     cond = condition(code, expr.cond)
@@ -200,7 +202,7 @@ def _if(code: Code, expr: sweet.If, want: core.Sort | None) -> Typed:
     return core.If(expr.span, cond, then, orelse), sort
 
 
-def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr | core.Value:
+def condition(code: FunctionCode, expr: sweet.Expr) -> core.BoolExpr | core.Value:
     """A Bool over sizes, shapes and dtypes where all names are such; else a tensor."""
     if levels.level(code, expr) in ("Bool", "Truth", "Size", "Shape", "DType", "?"):
         return shapes.condition(code, expr)
@@ -210,7 +212,7 @@ def condition(code: Code, expr: sweet.Expr) -> core.BoolExpr | core.Value:
 # Calls
 
 
-def _call(code: Code, expr: sweet.Call) -> Typed:
+def _call(code: FunctionCode, expr: sweet.Call) -> Typed:
     match expr.callee:
         case sweet.FnName() as callee:
             return _named_call(code, expr, callee)
@@ -235,7 +237,7 @@ def _said_of(callee: sweet.Attr | sweet.Name) -> str | None:
     return elsewhere.otherwise(callee.name.name if isinstance(callee, sweet.Attr) else callee.name)
 
 
-def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
+def _named_call(code: FunctionCode, expr: sweet.Call, callee: sweet.FnName) -> Typed:
     applied = levels.higher_order(code, expr)
     if applied is not None:
         return higher_order.call(code, expr, applied)
@@ -259,7 +261,7 @@ def _named_call(code: Code, expr: sweet.Call, callee: sweet.FnName) -> Typed:
             return implementations.call(code, impls, expr, callee)
 
 
-def _in_our_words(code: Code, expr: sweet.Call, refuse: Callable[[], object]) -> Typed:
+def _in_our_words(code: FunctionCode, expr: sweet.Call, refuse: Callable[[], object]) -> Typed:
     """What is wrong with a name that is called is told, and reading goes on with what it is called here, if that is certain;
     else with what it is given."""
     try:
@@ -279,7 +281,7 @@ def _in_our_words(code: Code, expr: sweet.Call, refuse: Callable[[], object]) ->
     raise Broken
 
 
-def _look_at(code: Code, expr: sweet.Expr) -> None:
+def _look_at(code: FunctionCode, expr: sweet.Expr) -> None:
     """The names in an argument of a call that means nothing."""
     if isinstance(expr, sweet.Call) and isinstance(expr.callee, sweet.FnName):
         value(code, expr)
@@ -294,7 +296,7 @@ def _length(expr: sweet.Call) -> str:
     return f"`{of}.dim(0)` is the size of the first axis of {of}, `@size_to_tensor({of}.dim(0), float32)` the same as a tensor"
 
 
-def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
+def _called_name(code: FunctionCode, expr: sweet.Call, callee: sweet.Name) -> Typed:
     if code.scope.find(callee.name) is not None:
         return _function_value(code, expr, code.entry(callee.name, callee.span))
     match callee.name:
@@ -340,7 +342,7 @@ def _called_name(code: Code, expr: sweet.Call, callee: sweet.Name) -> Typed:
 _SIGNS = {"not": "!", "return": ""}
 
 
-def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
+def _function_value(code: FunctionCode, expr: sweet.Call, entry: ScopeEntry) -> Typed:
     """`f(x)` for a parameter or a `let` that is a function."""
     sort = entry.sort
     if not isinstance(sort, core.FnSort):
@@ -360,7 +362,7 @@ def _function_value(code: Code, expr: sweet.Call, entry: Entry) -> Typed:
     return core.Call(expr.span, callee, args), sort.signature.result or core.TENSOR
 
 
-def _load(code: Code, expr: sweet.Call) -> core.Load:
+def _load(code: FunctionCode, expr: sweet.Call) -> core.Load:
     if not code.may_load:
         fail(
             codes.E218, "weights are loaded by a const, or by a `let` of the script", expr.span,

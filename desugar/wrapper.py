@@ -21,7 +21,7 @@ from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from . import patterns
 from .annotations import leaves
-from .code import Code, Hooks
+from .code import FunctionCode, Hooks
 from .core_form import checks_length, parts
 from .declarations import signature
 from .errors import Broken, fail
@@ -29,7 +29,7 @@ from .function_values import fn_names
 from .lint import by_line, unused, unused_parameters
 from .naming import destructurings, entries, is_destructuring, lets, of_stacks
 from .parameters import Parameters
-from .scope import SHAPE_SORTS, Entry, identifiers
+from .scope import SHAPE_SORTS, ScopeEntry, identifiers
 from .sorts import expand, sort_of
 from .statements import before_result, block_result, statements
 from .symbols import FnInfo
@@ -48,10 +48,10 @@ class Wrapper:
         aliases = [expand(info.unit, p.type) for p in info.decl.fn.params if p.type is not None]
         head, self.spelt = info.unit.symbols.spelt(info.decl)
         taken = head.identifiers | self.spelt.identifiers | identifiers(*aliases, self.result_type)
-        self.code = Code(info.unit, info.name, taken, hooks)
+        self.code = FunctionCode(info.unit, info.name, taken, hooks)
         self.parameters = Parameters(info, self.code, taken, self.result_type)
         # What the body may call the sizes of its parameters, and whether it does.
-        self.named: list[Entry] = []
+        self.named: list[ScopeEntry] = []
 
     # The forms
 
@@ -146,16 +146,16 @@ class Wrapper:
                 help=f"`@{impl}({', '.join(p.name for p in self.parameters.made)})`",
             )  # fmt: skip
 
-    def _as_bound(self, checks: tuple[core.Stmt, ...]) -> Code:
+    def _as_bound(self, checks: tuple[core.Stmt, ...]) -> FunctionCode:
         """A scope in which the names of a wrapper's `let`s stand for their values, as they do in a sweet function's."""
-        inner = Code(self.unit, self.info.name, set(), self.code.hooks)
+        inner = FunctionCode(self.unit, self.info.name, set(), self.code.hooks)
         for param in self.decl.fn.params:
             entry = self.code.scope.entries.get(param.name.name)
             if entry is not None:
                 inner.scope.bind(entry)
         for stmt in checks:
             if isinstance(stmt, core.Let) and stmt.sort in SHAPE_SORTS and isinstance(stmt.value, core.ShapeLevel):
-                inner.scope.bind(Entry(stmt.names[0], stmt.sort, stmt.value, stmt.span, "size", True))
+                inner.scope.bind(ScopeEntry(stmt.names[0], stmt.sort, stmt.value, stmt.span, "size", True))
             elif isinstance(stmt, core.MatchShape):
                 for name in stmt.binds:
                     sort = (
@@ -163,10 +163,12 @@ class Wrapper:
                         if any(isinstance(d, core.Splice) and d.name == name for d in stmt.dims)
                         else core.SIZE
                     )
-                    inner.scope.bind(Entry(name, sort, core.variable(stmt.span, name, sort), stmt.span, "size", True))
+                    inner.scope.bind(
+                        ScopeEntry(name, sort, core.variable(stmt.span, name, sort), stmt.span, "size", True)
+                    )
         return inner
 
-    def _result(self, code: Code, body: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
+    def _result(self, code: FunctionCode, body: sweet.Block, want: core.Sort | None) -> tuple[core.Value, core.Sort]:
         try:
             return block_result(code, body, want, self.result_type)
         except RxError as problem:
@@ -227,11 +229,11 @@ class Wrapper:
         """The body with the sizes that it uses named in front; None where it is wrong."""
         body = self.decl.fn.body
         assert body is not None
-        code = Code(self.unit, self.info.name, set(self.parameters.taken), self.code.hooks)
+        code = FunctionCode(self.unit, self.info.name, set(self.parameters.taken), self.code.hooks)
         code.compounds = self.code.compounds
         for param, made in zip(self.decl.fn.params, self.parameters.made, strict=True):
             code.scope.bind(
-                Entry(
+                ScopeEntry(
                     param.name.name,
                     made.sort,
                     core.variable(param.name.span, made.name, made.sort),
@@ -287,18 +289,18 @@ class Wrapper:
         if not any(self.info.name in i.choices for u in self.unit.symbols.units for i in u.impls.values()):
             unused_parameters(self.unit.symbols, self.decl, self.info.name)
 
-    def _lint_body(self, code: Code, names: dict[str, Entry]) -> None:
+    def _lint_body(self, code: FunctionCode, names: dict[str, ScopeEntry]) -> None:
         self.named = list(names.values())
         others = {*names, *(e.name for e in code.annotated)}
         for found in by_line(filter(self._is_free, code.annotated)):
             unused(self.unit.symbols, found, self.info.name, others)
 
-    def _is_free(self, entry: Entry) -> bool:
+    def _is_free(self, entry: ScopeEntry) -> bool:
         """Whether nothing uses a name of the function itself: a `type` that it refers to may have names for readers."""
         return entry.kind != "existential" and not entry.used and entry.span.within(self.info.decl.span)
 
 
-def _unbound(code: Code, condition: sweet.Expr) -> RxError:
+def _unbound(code: FunctionCode, condition: sweet.Expr) -> RxError:
     for name in size_names(condition):
         if code.scope.find(name.name) is None and name.name not in DTYPES:
             try:

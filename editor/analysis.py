@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from ..desugar.symbols import Kept, Part
+from ..desugar.symbols import KeptItem, ProgramPart
 from ..lang.checked import Checked, Demands, Explanation, FunctionShapes
 from ..lang.diagnostics import Diagnostic, Label, RxError, error, in_order
 from ..lang.files import Files
@@ -24,9 +24,9 @@ from ..lang.sweet import Const, Import, Module
 from ..pipeline import check_part
 from ..simplify.known.outcome import GivenUp, Options
 from ..simplify.propagate import KnownConsts
-from .pieces import Piece, Pieces, split
+from .pieces import EditorPiece, Pieces, split
 
-__all__ = ["Analyst", "Facts", "GivenUp", "Settings", "Verdict"]
+__all__ = ["Analyst", "SliceFacts", "GivenUp", "Settings", "PieceVerdict"]
 
 
 class Settings(Node):
@@ -44,13 +44,13 @@ Grounds = frozenset[tuple[Path, str, str]]
 class Slice(Node):
     """Pieces that are checked together, with what they use: of `heads` the signatures alone, of `whole` the bodies too."""
 
-    pieces: tuple[Piece, ...]
-    whole: frozenset[Piece]
-    heads: frozenset[Piece]
+    pieces: tuple[EditorPiece, ...]
+    whole: frozenset[EditorPiece]
+    heads: frozenset[EditorPiece]
     unknown: Grounds = frozenset()
 
     @property
-    def all(self) -> frozenset[Piece]:
+    def all(self) -> frozenset[EditorPiece]:
         return self.whole | self.heads
 
     def tells(self, said: Diagnostic) -> bool:
@@ -63,10 +63,10 @@ class Slice(Node):
         return frozenset([*own, *((p.path, p.key, p.head) for p in self.heads), *self.unknown])
 
 
-class Verdict:
+class PieceVerdict:
     """What checking a slice has found: its diagnostics, and what is known of its functions. All places are in pieces."""
 
-    def __init__(self, pieces: tuple[Piece, ...], diagnostics: tuple[Diagnostic, ...], checked: Checked) -> None:
+    def __init__(self, pieces: tuple[EditorPiece, ...], diagnostics: tuple[Diagnostic, ...], checked: Checked) -> None:
         self.pieces = pieces
         self.diagnostics = diagnostics
         self.checked = checked
@@ -101,15 +101,15 @@ class Verdict:
         return tuple(e for e in self.checked.explain(name) if e.function in own)
 
 
-class Facts:
+class SliceFacts:
     """A file as it is now, with its imports, and what is known of its pieces; of some nothing may be known yet. `errors` are
     those of the imports, each by itself."""
 
     def __init__(
         self,
         pieces: Pieces,
-        program: Program,
-        verdicts: Mapping[Piece, Verdict],
+        program: EditedProgram,
+        verdicts: Mapping[EditorPiece, PieceVerdict],
         errors: tuple[Diagnostic, ...] = (),
     ) -> None:
         self.pieces = pieces
@@ -144,7 +144,7 @@ class Facts:
         items = [item for piece in self.pieces.pieces for item in piece.items if isinstance(item, Import)]
         return (*(_of_import(i, by_import[called(i)]) for i in items if called(i) in by_import), *self.diagnostics)
 
-    def verdict(self, offset: int) -> Verdict | None:
+    def verdict(self, offset: int) -> PieceVerdict | None:
         """What is known of the piece at an offset."""
         return self.verdicts.get(self.pieces.at(offset)[0])
 
@@ -161,7 +161,7 @@ def _of_import(item: Import, found: list[tuple[Path, tuple[int, int], Diagnostic
     return error(first.code, f"{path.name} has {count}: {first.message}", item.path.span, labels=labels)
 
 
-class Texts(Files):
+class EditedTexts(Files):
     """The files of a program, of which some are being edited."""
 
     def __init__(self, base: Path, roots: tuple[Path, ...], analyst: Analyst) -> None:
@@ -203,10 +203,10 @@ def _stamp(path: Path) -> tuple[int, int]:
     return (stat.st_mtime_ns, stat.st_size)
 
 
-class Program:
+class EditedProgram:
     """A file and its imports: which pieces each name may mean, and what slices there are."""
 
-    def __init__(self, files: Texts, pieces: Pieces, modules: Modules, problems: tuple[Diagnostic, ...]) -> None:
+    def __init__(self, files: EditedTexts, pieces: Pieces, modules: Modules, problems: tuple[Diagnostic, ...]) -> None:
         self.files = files
         self.modules = modules
         self.problems = problems
@@ -214,11 +214,11 @@ class Program:
         self.units[""] = pieces
         self.paths = {unit.path: alias for alias, unit in self.units.items()}
         self.links = {m.alias: dict(m.links) for m in (modules.entry, *modules.imports)}
-        self._names: dict[str, dict[str, tuple[Piece, ...]]] = {}
-        self._uses: dict[tuple[Piece, bool], frozenset[Piece]] = {}
-        self._rests: dict[Piece, frozenset[Piece]] = {}
+        self._names: dict[str, dict[str, tuple[EditorPiece, ...]]] = {}
+        self._uses: dict[tuple[EditorPiece, bool], frozenset[EditorPiece]] = {}
+        self._rests: dict[EditorPiece, frozenset[EditorPiece]] = {}
 
-    def names(self, alias: str) -> dict[str, tuple[Piece, ...]]:
+    def names(self, alias: str) -> dict[str, tuple[EditorPiece, ...]]:
         """The pieces that each name of a file may mean; an import's as `attn.block`."""
         if alias not in self._names:
             found = dict(self.units[alias].by_name)
@@ -228,7 +228,7 @@ class Program:
             self._names[alias] = found
         return self._names[alias]
 
-    def scopes(self, alias: str) -> Iterator[tuple[Piece, ...]]:
+    def scopes(self, alias: str) -> Iterator[tuple[EditorPiece, ...]]:
         """The pieces of a file that see the same local names: each alone, and those of the script together."""
         pieces = self.units[alias].pieces
         script = tuple(p for p in pieces if p.is_script)
@@ -242,7 +242,9 @@ class Program:
                 continue
             yield self._slice(pieces, (*pieces, *(self.names("").get("main", ()) if pieces[0].is_script else ())))
 
-    def _slice(self, own: tuple[Piece, ...], whole: Iterable[Piece], heads: Iterable[Piece] = ()) -> Slice:
+    def _slice(
+        self, own: tuple[EditorPiece, ...], whole: Iterable[EditorPiece], heads: Iterable[EditorPiece] = ()
+    ) -> Slice:
         """What some pieces use, and what that uses."""
         whole, heads = set(whole), set(heads)
         through = {piece for piece in whole if piece.is_gradient}
@@ -259,7 +261,7 @@ class Program:
         unknown = (found for piece in (*whole, *heads) for found in self._unknown(piece))
         return Slice(own, frozenset(whole), frozenset(heads - whole), frozenset(unknown))
 
-    def _unknown(self, piece: Piece) -> Iterator[tuple[Path, str, str]]:
+    def _unknown(self, piece: EditorPiece) -> Iterator[tuple[Path, str, str]]:
         """The names in a piece that were lost, be it with a file that they are imported from."""
         alias = self.paths[piece.path]
         lost = self.units[alias].lost
@@ -271,7 +273,7 @@ class Program:
                 there = {f"{link}.{name}" for name in self.units[target].lost}
                 yield from ((piece.path, "", name) for name in piece.words & there)
 
-    def _used(self, piece: Piece, is_whole: bool) -> frozenset[Piece]:
+    def _used(self, piece: EditorPiece, is_whole: bool) -> frozenset[EditorPiece]:
         """The pieces that one names itself, be it in its body or outside of it."""
         if (piece, is_whole) not in self._uses:
             names = self.names(self.paths[piece.path])
@@ -279,7 +281,7 @@ class Program:
             self._uses[piece, is_whole] = frozenset(p for word in words for p in names[word])
         return self._uses[piece, is_whole]
 
-    def rests(self, one: Slice) -> Iterator[tuple[Piece, frozenset[Piece]]]:
+    def rests(self, one: Slice) -> Iterator[tuple[EditorPiece, frozenset[EditorPiece]]]:
         """The consts and the signatures of a slice that say the same whatever its own pieces say, with all that each rests
         on."""
         for piece in one.all.difference(one.pieces):
@@ -291,16 +293,16 @@ class Program:
                     yield piece, self._rests[piece]
 
 
-class Found:
+class FoundSlice:
     """What was found of one file and still stands."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.verdicts: dict[tuple[Piece, ...], tuple[Grounds, Verdict]] = {}
+        self.verdicts: dict[tuple[EditorPiece, ...], tuple[Grounds, PieceVerdict]] = {}
         # What was known last of each piece, for what is asked while it cannot be read.
-        self.last: dict[str, Verdict] = {}
+        self.last: dict[str, PieceVerdict] = {}
         # What was made of consts and signatures that its pieces use, with what that rests on.
-        self.kept: dict[Piece, tuple[frozenset[Piece], Kept]] = {}
+        self.kept: dict[EditorPiece, tuple[frozenset[EditorPiece], KeptItem]] = {}
         self.consts: KnownConsts = {}
         # The imports that were looked at, and what is wrong with them.
         self.imports: tuple[Pieces, ...] = ()
@@ -310,14 +312,14 @@ class Found:
         """What rests on settings and on files that are no text."""
         self.verdicts, self.consts, self.imports, self.errors = {}, {}, (), ()
 
-    def keep(self, rests: Sequence[tuple[Piece, frozenset[Piece]]]) -> dict[Source, Kept]:
+    def keep(self, rests: Sequence[tuple[EditorPiece, frozenset[EditorPiece]]]) -> dict[Source, KeptItem]:
         """What was made before of pieces that rest on the same, with room for what is made of the others."""
         for piece, on in rests:
             if piece not in self.kept or self.kept[piece][0] != on:
-                self.kept[piece] = (on, Kept(frozenset[str]().union(*(p.words for p in on))))
+                self.kept[piece] = (on, KeptItem(frozenset[str]().union(*(p.words for p in on))))
         return {piece: self.kept[piece][1] for piece, _ in rests}
 
-    def only(self, program: Program) -> None:
+    def only(self, program: EditedProgram) -> None:
         """What is not there any more is forgotten."""
         there = {piece for unit in program.units.values() for piece in unit.pieces}
         keys = {p.key for p in program.units[""].pieces}
@@ -335,9 +337,9 @@ class Analyst:
         # The files of weights that were asked for, be they there or not.
         self.weights: dict[Path, tuple[int, int]] = {}
         self.files: dict[Path, Pieces] = {}
-        self._found: dict[Path, Found] = {}
+        self._found: dict[Path, FoundSlice] = {}
         # The pieces that something rests on: a text that comes back has them anew, and none is held twice.
-        self._pieces: WeakValueDictionary[tuple[Path, str, str], Piece] = WeakValueDictionary()
+        self._pieces: WeakValueDictionary[tuple[Path, str, str], EditorPiece] = WeakValueDictionary()
 
     def edit(self, path: Path, text: str) -> None:
         self.edited[path] = text
@@ -370,9 +372,9 @@ class Analyst:
             self.files[path] = known = split(path, text, self._pieces)
         return known
 
-    def program(self, path: Path, settings: Settings) -> Program:
+    def program(self, path: Path, settings: Settings) -> EditedProgram:
         """The file with its imports, as they are now. Raises RxError where there is no such text."""
-        files = Texts(path.parent, settings.roots, self)
+        files = EditedTexts(path.parent, settings.roots, self)
         text = self.edited[path] if path in self.edited else files.read_text(path.name)[1]
         pieces = self.pieces(path, text)
 
@@ -381,16 +383,16 @@ class Analyst:
             return one.module, one.problems
 
         modules, problems = load_program(Source(str(path), text), files, read)
-        return Program(files, pieces, modules, problems)
+        return EditedProgram(files, pieces, modules, problems)
 
-    def known(self, path: Path, settings: Settings) -> Facts:
+    def known(self, path: Path, settings: Settings) -> SliceFacts:
         """What is known without checking anything: of pieces that have changed what was known before."""
         program = self.program(path, settings)
         last = self._found[path].last if path in self._found else {}
         found = {p: last[p.key] for p in program.units[""].pieces if p.key in last}
-        return Facts(program.units[""], program, found)
+        return SliceFacts(program.units[""], program, found)
 
-    def steps(self, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None) -> Iterator[Facts]:
+    def steps(self, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None) -> Iterator[SliceFacts]:
         """What is known, more with each step: pieces whose text has changed come first, imports last. Raises GivenUp where
         `stopped` says so, and RxError where there is no such file."""
         found = self._found_of(path, settings)
@@ -404,15 +406,15 @@ class Analyst:
             found.imports = imports
             yield self._facts(program, found)
 
-    def _found_of(self, path: Path, settings: Settings) -> Found:
-        found = self._found.setdefault(path, Found(settings))
+    def _found_of(self, path: Path, settings: Settings) -> FoundSlice:
+        found = self._found.setdefault(path, FoundSlice(settings))
         if found.settings != settings:
             found.settings = settings
             found.forget()
         return found
 
     def _errors(
-        self, program: Program, settings: Settings, stopped: Callable[[], bool] | None
+        self, program: EditedProgram, settings: Settings, stopped: Callable[[], bool] | None
     ) -> tuple[Diagnostic, ...]:
         """What is wrong with the imports of a program, each looked at as a file of its own."""
         errors: list[Diagnostic] = []
@@ -424,8 +426,8 @@ class Analyst:
         return tuple(errors)
 
     def _steps(
-        self, program: Program, found: Found, settings: Settings, stopped: Callable[[], bool] | None
-    ) -> Iterator[Facts]:
+        self, program: EditedProgram, found: FoundSlice, settings: Settings, stopped: Callable[[], bool] | None
+    ) -> Iterator[SliceFacts]:
         """The same of the file itself."""
         before = found.verdicts
         slices = list(program.slices())
@@ -442,27 +444,29 @@ class Analyst:
             found.last.update((piece.key, verdict) for piece in one.pieces)
             yield self._facts(program, found)
 
-    def _verdict(self, program: Program, one: Slice, found: Found, options: Options) -> Verdict:
+    def _verdict(self, program: EditedProgram, one: Slice, found: FoundSlice, options: Options) -> PieceVerdict:
         kept = found.keep(list(program.rests(one)))
-        part = Part(one.whole, one.heads, frozenset(one.pieces), kept)
+        part = ProgramPart(one.whole, one.heads, frozenset(one.pieces), kept)
         report = check_part(program.modules, part, program.files, options, found.consts)
         assert report.checked is not None
-        return Verdict(one.pieces, tuple(d for d in report.diagnostics if one.tells(d)), report.checked)
+        return PieceVerdict(one.pieces, tuple(d for d in report.diagnostics if one.tells(d)), report.checked)
 
-    def facts(self, path: Path, settings: Settings | None = None) -> Facts:
+    def facts(self, path: Path, settings: Settings | None = None) -> SliceFacts:
         """All that can be known."""
         *_, last = self.steps(path, settings or Settings())
         return last
 
-    def _facts(self, program: Program, found: Found) -> Facts:
+    def _facts(self, program: EditedProgram, found: FoundSlice) -> SliceFacts:
         verdicts = {piece: verdict for own, (_, verdict) in found.verdicts.items() for piece in own}
-        return Facts(program.units[""], program, verdicts, found.errors)
+        return SliceFacts(program.units[""], program, verdicts, found.errors)
 
 
-def related(facts: Facts, span: Span) -> tuple[Path, tuple[int, int]] | None:
+def related(facts: SliceFacts, span: Span) -> tuple[Path, tuple[int, int]] | None:
     """The file in which something stands that is said of this one, and where."""
     source = span.source
-    pieces = facts.program.units.get(facts.program.paths.get(source.path, "?")) if isinstance(source, Piece) else None
+    pieces = (
+        facts.program.units.get(facts.program.paths.get(source.path, "?")) if isinstance(source, EditorPiece) else None
+    )
     place = pieces.place(span) if pieces is not None else facts.pieces.place(span)
     return None if place is None else ((pieces or facts.pieces).path, place)
 

@@ -20,10 +20,10 @@ from ..ops.model import Primitive
 from ..ops.page import call_text, page, parameter_text
 from ..ops.registry import lookup as primitive
 from ..ops.registry import names as primitive_names
-from .analysis import Facts, programs
+from .analysis import SliceFacts, programs
 from .hover import bindings
 from .names import SORTS
-from .pieces import Piece, Pieces
+from .pieces import EditorPiece, Pieces
 from .words import KEYWORDS
 
 _BEFORE = re.compile(r"(@?)((?:[^\W\d][\w']*\.)*)([^\W\d][\w']*|)$")
@@ -46,7 +46,7 @@ ATTRIBUTES = (
 )
 
 
-class Item(NamedTuple):
+class CompletionItem(NamedTuple):
     """What may come next: `order` sorts, `kind` is function, primitive, variable, size, const, type, dtype, keyword, file or
     field. It takes the place of the text from `start` on."""
 
@@ -57,7 +57,7 @@ class Item(NamedTuple):
     start: int
 
 
-class Signature(NamedTuple):
+class CallSignature(NamedTuple):
     """A call's signature: each parameter as offsets in the label; which one the place is in; the page."""
 
     label: str
@@ -66,7 +66,7 @@ class Signature(NamedTuple):
     page: str
 
 
-def completions(facts: Facts, offset: int) -> list[Item]:
+def completions(facts: SliceFacts, offset: int) -> list[CompletionItem]:
     piece, within = facts.pieces.at(offset)
     before = piece.text[:within]
     line = before[before.rfind("\n") + 1 :]
@@ -96,7 +96,7 @@ def warm() -> None:
 # Functions
 
 
-def _functions(facts: Facts, alias: str, start: int, operand: Binding | None) -> Iterator[Item]:
+def _functions(facts: SliceFacts, alias: str, start: int, operand: Binding | None) -> Iterator[CompletionItem]:
     program = facts.program
     if alias and alias != "prelude":
         other = program.units.get(program.links[""].get(alias, "?"))
@@ -110,17 +110,17 @@ def _functions(facts: Facts, alias: str, start: int, operand: Binding | None) ->
     for name in primitive_names():
         row = _row(name)
         if row is not None:
-            yield Item(name, "primitive", _call(name), f"{'1' if _fits(row, operand) else '3'}{name}", start)
+            yield CompletionItem(name, "primitive", _call(name), f"{'1' if _fits(row, operand) else '3'}{name}", start)
 
 
-def _declared(unit: Pieces, prefix: str, start: int) -> Iterator[Item]:
+def _declared(unit: Pieces, prefix: str, start: int) -> Iterator[CompletionItem]:
     for piece in unit.pieces:
         for item in piece.items:
             if isinstance(item, sweet.FnDecl) and "private" not in item.prefixes:
                 name = f"{prefix}{item.name.name}"
-                yield Item(name, "function", _head(item), f"{'0' if not prefix else '2'}{name}", start)
+                yield CompletionItem(name, "function", _head(item), f"{'0' if not prefix else '2'}{name}", start)
             elif isinstance(item, sweet.Impls):
-                yield Item(f"{prefix}{item.name.name}", "function", "", f"2{item.name.name}", start)
+                yield CompletionItem(f"{prefix}{item.name.name}", "function", "", f"2{item.name.name}", start)
 
 
 def _head(item: sweet.FnDecl) -> str:
@@ -176,7 +176,7 @@ def _bound(before: str) -> list[str]:
     return found
 
 
-def _known(facts: Facts, piece: Piece, within: int) -> dict[str, Binding]:
+def _known(facts: SliceFacts, piece: EditorPiece, within: int) -> dict[str, Binding]:
     """What was known last of the names of a piece, as they were before a place."""
     verdict = facts.verdicts.get(piece)
     found: dict[str, Binding] = {}
@@ -186,68 +186,68 @@ def _known(facts: Facts, piece: Piece, within: int) -> dict[str, Binding]:
     return found
 
 
-def _names(facts: Facts, known: dict[str, Binding], before: str, start: int) -> Iterator[Item]:
+def _names(facts: SliceFacts, known: dict[str, Binding], before: str, start: int) -> Iterator[CompletionItem]:
     in_shape, in_type = _SHAPE_POSITION.search(before), _TYPE_POSITION.search(before)
     sizes = dict.fromkeys(w for dims in _SHAPES.findall(before) for w in _ALONE.findall(dims) if w not in DTYPES)
     bound = dict.fromkeys(_bound(before))
     for name in bound:
         what = known.get(name)
         order = "4" if in_shape and (what is None or what.sort != "Size") else "1"
-        yield Item(name, "variable", type_text(what) if what is not None else "", f"{order}{name}", start)
+        yield CompletionItem(name, "variable", type_text(what) if what is not None else "", f"{order}{name}", start)
     for name in sizes:
         if name not in bound:
-            yield Item(name, "size", "Size", f"{'0' if in_shape else '2'}{name}", start)
+            yield CompletionItem(name, "size", "Size", f"{'0' if in_shape else '2'}{name}", start)
     yield from _items(facts, start)
     for name in (*sorted(SORTS), *DTYPES):
-        yield Item(
+        yield CompletionItem(
             name, "dtype" if name in DTYPES else "type", "", f"{'0' if in_type and not in_shape else '6'}{name}", start
         )
     if re.search(r"\bin\s+\w*$", before):
-        yield from (Item(name, "dtype", "a class of dtypes", f"0{name}", start) for name in CLASSES)
-    yield from (Item(word, "keyword", "", f"7{word}", start) for word in KEYWORDS)
+        yield from (CompletionItem(name, "dtype", "a class of dtypes", f"0{name}", start) for name in CLASSES)
+    yield from (CompletionItem(word, "keyword", "", f"7{word}", start) for word in KEYWORDS)
 
 
-def _items(facts: Facts, start: int) -> Iterator[Item]:
+def _items(facts: SliceFacts, start: int) -> Iterator[CompletionItem]:
     """Consts, types and imports."""
     for piece in facts.pieces.pieces:
         for item in piece.items:
             if isinstance(item, sweet.Const):
-                yield Item(
+                yield CompletionItem(
                     item.name.name, "const", print_type(item.type) if item.type else "", f"3{item.name.name}", start
                 )
             elif isinstance(item, sweet.TypeDecl):
-                yield Item(item.name.name, "type", print_type(item.type), f"5{item.name.name}", start)
-    yield from (Item(link, "import", "", f"5{link}", start) for link in facts.program.links[""])
+                yield CompletionItem(item.name.name, "type", print_type(item.type), f"5{item.name.name}", start)
+    yield from (CompletionItem(link, "import", "", f"5{link}", start) for link in facts.program.links[""])
 
 
-def _members(facts: Facts, head: str, start: int) -> Iterator[Item]:
+def _members(facts: SliceFacts, head: str, start: int) -> Iterator[CompletionItem]:
     """`attn.` has consts and types, a tensor attributes."""
     other = facts.program.units.get(facts.program.links[""].get(head, "?"))
     if other is None:
-        yield from (Item(name, "field", what, f"0{name}", start) for name, what in ATTRIBUTES)
+        yield from (CompletionItem(name, "field", what, f"0{name}", start) for name, what in ATTRIBUTES)
         return
     for piece in other.pieces:
         for item in piece.items:
             if isinstance(item, sweet.Const | sweet.TypeDecl):
                 detail = print_type(item.type) if item.type is not None else ""
                 kind = "const" if isinstance(item, sweet.Const) else "type"
-                yield Item(item.name.name, kind, detail, f"0{item.name.name}", start)
+                yield CompletionItem(item.name.name, kind, detail, f"0{item.name.name}", start)
 
 
-def _paths(facts: Facts, written: str, start: int) -> Iterator[Item]:
+def _paths(facts: SliceFacts, written: str, start: int) -> Iterator[CompletionItem]:
     """Files that an import may name, as they are written from here."""
     files = facts.program.files
     for folder in dict.fromkeys((files.base, *files.roots)):
         for path in programs(folder):
             name = path.relative_to(folder).as_posix()
             if path != facts.pieces.path and name.startswith(written):
-                yield Item(name, "file", "", f"0{name}", start)
+                yield CompletionItem(name, "file", "", f"0{name}", start)
 
 
 # The call around
 
 
-def signature(facts: Facts, offset: int) -> Signature | None:
+def signature(facts: SliceFacts, offset: int) -> CallSignature | None:
     """Of the innermost call that is open at an offset."""
     piece, within = facts.pieces.at(offset)
     opened = _open_call(piece.text[:within])
@@ -260,7 +260,7 @@ def signature(facts: Facts, offset: int) -> Signature | None:
     label, parameters, names, text = found
     last = given.rpartition("=")[0].split(",")[-1].strip() if "=" in given.split(",")[-1] else ""
     at = names.index(last) if last in names else _commas(given)
-    return Signature(label, parameters, at if at < len(names) else None, text)
+    return CallSignature(label, parameters, at if at < len(names) else None, text)
 
 
 def _open_call(text: str) -> tuple[str, str] | None:
@@ -292,7 +292,7 @@ def _commas(given: str) -> int:
     return count
 
 
-def _signature_of(facts: Facts, name: str) -> tuple[str, tuple[tuple[int, int], ...], list[str], str] | None:
+def _signature_of(facts: SliceFacts, name: str) -> tuple[str, tuple[tuple[int, int], ...], list[str], str] | None:
     head, _, rest = name.partition(".")
     other = facts.program.units.get(facts.program.links[""].get(head, "?")) if rest else facts.pieces
     unit, bare = (other, rest or name) if other is not None else (facts.pieces, name)

@@ -12,10 +12,10 @@ from ..lang.formatter import format_source
 from ..lang.source import Source
 from ..pipeline import check_source
 from ..simplify.known.outcome import Options
-from .analysis import Analyst, Settings, Texts
+from .analysis import Analyst, EditedTexts, Settings
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """Part of the file's text is replaced."""
 
     start: int
@@ -30,7 +30,7 @@ class Action(NamedTuple):
     code: str
     start: int
     end: int
-    changes: tuple[Change, ...]
+    changes: tuple[TextChange, ...]
     preferred: bool
 
 
@@ -45,7 +45,7 @@ def actions(
     for offer in ranked(report, files, (), options):
         said, leaves_no_choice = offer.diagnostic, not why_left(offer, source)
         for i, fix in enumerate(offer.fixes):
-            changes = tuple(Change(e.span.start, e.span.end, e.text) for e in fix.edits)
+            changes = tuple(TextChange(e.span.start, e.span.end, e.text) for e in fix.edits)
             preferred = leaves_no_choice and i == 0
             found.append(Action(shortest(fix), said.code, said.span.start, said.span.end, changes, preferred))
     return tuple(found)
@@ -53,26 +53,26 @@ def actions(
 
 def fix_all(
     analyst: Analyst, path: Path, settings: Settings, stopped: Callable[[], bool] | None = None
-) -> tuple[Change, ...]:
+) -> tuple[TextChange, ...]:
     """What `rx check --fix` would do, as one change of the whole text; none where there is nothing to do."""
     source, files = _source(analyst, path, settings)
     found = fixed_and_left(source, files, (), Options(strict=settings.strict, stopped=stopped))
     return _whole(source.text, found.text)
 
 
-def formatted(name: str, text: str) -> tuple[Change, ...]:
+def formatted(name: str, text: str) -> tuple[TextChange, ...]:
     """The canonical layout; none where the text has it, or cannot be read."""
     laid_out, problems = format_source(Source(name, text))
     return () if laid_out is None or problems else _whole(text, laid_out)
 
 
-def _source(analyst: Analyst, path: Path, settings: Settings) -> tuple[Source, Texts]:
-    files = Texts(path.parent, settings.roots, analyst)
+def _source(analyst: Analyst, path: Path, settings: Settings) -> tuple[Source, EditedTexts]:
+    files = EditedTexts(path.parent, settings.roots, analyst)
     text = analyst.edited[path] if path in analyst.edited else files.read_text(path.name)[1]
     return Source(str(path), text), files
 
 
-def _whole(before: str, after: str) -> tuple[Change, ...]:
+def _whole(before: str, after: str) -> tuple[TextChange, ...]:
     """The lines that differ: what is the same before and behind them stays."""
     if before == after:
         return ()
@@ -82,4 +82,4 @@ def _whole(before: str, after: str) -> tuple[Change, ...]:
     last = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
     start = sum(map(len, old[:first]))
     kept = sum(map(len, old[len(old) - last :]))
-    return (Change(start, len(before) - kept, "".join(new[first : len(new) - last])),)
+    return (TextChange(start, len(before) - kept, "".join(new[first : len(new) - last])),)

@@ -9,11 +9,11 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from . import completion, fixes, hints, symbols, wire
-from .analysis import Facts
+from .analysis import SliceFacts
 from .hover import hover, origins
-from .lookup import Lookup, Place
+from .lookup import Lookup, TextPlace
 from .positions import Position, agreed
-from .rename import Refused
+from .rename import RenameRefused
 from .server import RequestFailed, RxServer
 from .session import Document, is_set, wishes
 
@@ -141,13 +141,13 @@ def _diagnostics(server: RxServer) -> None:
 def _hover(server: RxServer) -> None:
     session = server.session
 
-    def link(place: Place) -> str:
+    def link(place: TextPlace) -> str:
         where = wire.location(session, place)
         return f"{where.uri}#L{where.range.start.line + 1}"
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
-        def ask(facts: Facts) -> lsp.Hover | None:
+        def ask(facts: SliceFacts) -> lsp.Hover | None:
             found = hover(facts, server.offset(facts, params.position), link)
             if found is None:
                 return None
@@ -160,7 +160,7 @@ def _hover(server: RxServer) -> None:
 def _definitions(server: RxServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: lsp.DefinitionParams) -> list[lsp.Location] | None:
-        def ask(facts: Facts) -> list[lsp.Location]:
+        def ask(facts: SliceFacts) -> list[lsp.Location]:
             target = Lookup(facts.program).imported(server.offset(facts, params.position))
             found = server.symbol(facts, params.position)
             place = target or (found[0].defined(found[1]) if found is not None else None)
@@ -179,7 +179,7 @@ def _definitions(server: RxServer) -> None:
 def _references(server: RxServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     async def references(params: lsp.ReferenceParams) -> list[lsp.Location] | None:
-        def ask(facts: Facts) -> list[lsp.Location]:
+        def ask(facts: SliceFacts) -> list[lsp.Location]:
             found = server.symbol(facts, params.position)
             if found is None:
                 return []
@@ -192,7 +192,7 @@ def _references(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     async def highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight] | None:
-        def ask(facts: Facts) -> list[lsp.DocumentHighlight]:
+        def ask(facts: SliceFacts) -> list[lsp.DocumentHighlight]:
             found = server.symbol(facts, params.position)
             places = found[0].references(found[1]) if found is not None else ()
             return [lsp.DocumentHighlight(wire.range_(server.lines_of(facts), p.start, p.end)) for p in places]
@@ -203,7 +203,7 @@ def _references(server: RxServer) -> None:
 def _rename(server: RxServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     async def prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
-        def ask(facts: Facts) -> lsp.PrepareRenamePlaceholder | None:
+        def ask(facts: SliceFacts) -> lsp.PrepareRenamePlaceholder | None:
             found = server.symbol(facts, params.position)
             if found is None or found[1].path is None:
                 return None
@@ -216,13 +216,13 @@ def _rename(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
     async def rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-        def ask(facts: Facts) -> lsp.WorkspaceEdit:
+        def ask(facts: SliceFacts) -> lsp.WorkspaceEdit:
             found = server.symbol(facts, params.position)
             if found is None:
                 raise RequestFailed("nothing here has a name that can be changed")
             try:
                 return server.renaming(facts, found[1], params.new_name)
-            except Refused as reason:
+            except RenameRefused as reason:
                 raise RequestFailed(str(reason)) from None
 
         asking = server.asking(params.text_document.uri, ask)
@@ -232,7 +232,7 @@ def _rename(server: RxServer) -> None:
 def _writing(server: RxServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, _COMPLETION)
     async def complete(params: lsp.CompletionParams) -> lsp.CompletionList | None:
-        def ask(facts: Facts) -> lsp.CompletionList:
+        def ask(facts: SliceFacts) -> lsp.CompletionList:
             offset = server.offset(facts, params.position)
             return wire.completions(server.lines_of(facts), offset, completion.completions(facts, offset))
 
@@ -240,7 +240,7 @@ def _writing(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, _SIGNATURE)
     async def signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
-        def ask(facts: Facts) -> lsp.SignatureHelp | None:
+        def ask(facts: SliceFacts) -> lsp.SignatureHelp | None:
             found = completion.signature(facts, server.offset(facts, params.position))
             return wire.signature(found) if found is not None else None
 
@@ -250,7 +250,7 @@ def _writing(server: RxServer) -> None:
 def _between(server: RxServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay(params: lsp.InlayHintParams) -> list[lsp.InlayHint] | None:
-        def ask(facts: Facts) -> list[lsp.InlayHint]:
+        def ask(facts: SliceFacts) -> list[lsp.InlayHint]:
             start, end = server.offset(facts, params.range.start), server.offset(facts, params.range.end)
             return wire.inlay_hints(server.lines_of(facts), hints.hints(facts, start, end, server.session.wishes.hints))
 
@@ -268,7 +268,7 @@ def _outline(server: RxServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def outline(params: lsp.DocumentSymbolParams) -> list[Any] | None:
-        def ask(facts: Facts) -> list[Any]:
+        def ask(facts: SliceFacts) -> list[Any]:
             lines, found = server.lines_of(facts), symbols.symbols(facts.pieces)
             if is_set(server.client_capabilities.text_document, *_TREE):
                 return list(wire.document_symbols(lines, found))
@@ -298,7 +298,7 @@ def _outline(server: RxServer) -> None:
 
 def _colours(server: RxServer) -> None:
     async def tokens_of(uri: str, between: lsp.Range | None) -> lsp.SemanticTokens:
-        def ask(facts: Facts) -> lsp.SemanticTokens:
+        def ask(facts: SliceFacts) -> lsp.SemanticTokens:
             found = symbols.tokens(facts)
             if between is not None:
                 start, end = server.offset(facts, between.start), server.offset(facts, between.end)
@@ -358,7 +358,7 @@ def _covers(wanted: str, kind: str) -> bool:
     return wanted == kind or kind.startswith(f"{wanted}.")
 
 
-def _is_said_of(facts: Facts | None, first: int, last: int) -> bool:
+def _is_said_of(facts: SliceFacts | None, first: int, last: int) -> bool:
     places = [facts.pieces.place(said.span) for said in facts.diagnostics] if facts is not None else []
     return any(place is not None and place[0] <= last and first <= place[1] for place in places)
 

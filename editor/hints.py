@@ -12,15 +12,15 @@ from ..lang.core import Status
 from ..lang.listing import type_text
 from ..lang.source import Span
 from ..lang.walk import walk
-from .analysis import Facts, Verdict
+from .analysis import PieceVerdict, SliceFacts
 from .hover import bindings
-from .pieces import Piece
+from .pieces import EditorPiece
 
 KINDS = ("shapes", "sizes", "checks")
 _LONGEST = 36
 
 
-class Hint(NamedTuple):
+class InlayHint(NamedTuple):
     """What stands at an offset of the file; `whole` is what a long text was before it was cut."""
 
     offset: int
@@ -37,15 +37,17 @@ class Lens(NamedTuple):
     text: str
 
 
-def hints(facts: Facts, start: int, end: int, kinds: frozenset[str] = frozenset(KINDS)) -> list[Hint]:
+def hints(facts: SliceFacts, start: int, end: int, kinds: frozenset[str] = frozenset(KINDS)) -> list[InlayHint]:
     """Those between two offsets, of the kinds that are wanted."""
     made = {"shapes": _shapes, "sizes": _sizes, "checks": _checks}
-    found: list[Hint] = []
+    found: list[InlayHint] = []
     for piece, at in zip(facts.pieces.pieces, facts.pieces.starts, strict=True):
         verdict = facts.verdicts.get(piece)
         if verdict is not None and at < end and start < at + len(piece.text):
             for kind in sorted(kinds):
-                found += [Hint(at + place, _cut(text), kind, text) for place, text in made[kind](facts, verdict, piece)]
+                found += [
+                    InlayHint(at + place, _cut(text), kind, text) for place, text in made[kind](facts, verdict, piece)
+                ]
     return sorted({h for h in found if start <= h.offset <= end})
 
 
@@ -53,7 +55,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _shapes(facts: Facts, verdict: Verdict, piece: Piece) -> Iterator[tuple[int, str]]:
+def _shapes(facts: SliceFacts, verdict: PieceVerdict, piece: EditorPiece) -> Iterator[tuple[int, str]]:
     """What a `let` without an annotation binds."""
     bound = _bound(verdict, piece)
     for let in walk(*piece.items):
@@ -65,11 +67,11 @@ def _shapes(facts: Facts, verdict: Verdict, piece: Piece) -> Iterator[tuple[int,
                     yield name.span.end, f" : {text}"
 
 
-def _bound(verdict: Verdict, piece: Piece) -> dict[tuple[str, int], Binding]:
+def _bound(verdict: PieceVerdict, piece: EditorPiece) -> dict[tuple[str, int], Binding]:
     return {(b.name, b.span.start): b for b in bindings(verdict.shapes) if b.span.source is piece}
 
 
-def _sizes(facts: Facts, verdict: Verdict, piece: Piece) -> Iterator[tuple[int, str]]:
+def _sizes(facts: SliceFacts, verdict: PieceVerdict, piece: EditorPiece) -> Iterator[tuple[int, str]]:
     """What the names of a callee's sizes are at a call, where that is something else."""
     for call in walk(*piece.items):
         if isinstance(call, sweet.Call) and isinstance(call.callee, sweet.FnName):
@@ -78,7 +80,7 @@ def _sizes(facts: Facts, verdict: Verdict, piece: Piece) -> Iterator[tuple[int, 
                 yield call.callee.span.end, f"[{', '.join(f'{n} = {size}' for n, size in names.items())}]"
 
 
-def _sizes_at(verdict: Verdict, piece: Piece, call: sweet.Call) -> dict[str, str]:
+def _sizes_at(verdict: PieceVerdict, piece: EditorPiece, call: sweet.Call) -> dict[str, str]:
     assert isinstance(call.callee, sweet.FnName)
     declared = _declaration(verdict, call.callee.name)
     if declared is None:
@@ -94,13 +96,13 @@ def _sizes_at(verdict: Verdict, piece: Piece, call: sweet.Call) -> dict[str, str
     return {name: size for name, size in found.items() if name != size}
 
 
-def _declaration(verdict: Verdict, name: str) -> core.Declaration | None:
+def _declaration(verdict: PieceVerdict, name: str) -> core.Declaration | None:
     """That of a function of the program; what an import calls it may not be what its program does."""
     functions = verdict.checked.program.functions
     return next((f.declaration for f in functions if f.name == name and f.kind != "private"), None)
 
 
-def _given(verdict: Verdict, piece: Piece, value: sweet.Expr) -> Binding | None:
+def _given(verdict: PieceVerdict, piece: EditorPiece, value: sweet.Expr) -> Binding | None:
     """What is known of an argument that is a name: the last value before the call."""
     if not isinstance(value, sweet.Name):
         return None
@@ -117,7 +119,7 @@ def _matched(annotation: core.Annotation | None, given: Binding) -> Iterator[tup
                 yield dim.size.name, str(size)
 
 
-def _checks(facts: Facts, verdict: Verdict, piece: Piece) -> Iterator[tuple[int, str]]:
+def _checks(facts: SliceFacts, verdict: PieceVerdict, piece: EditorPiece) -> Iterator[tuple[int, str]]:
     """Where something stays for run time; not where it is known to fail."""
     wrong = [d.span for d in verdict.diagnostics if d.severity == "error"]
     for span in residual(verdict):
@@ -125,7 +127,7 @@ def _checks(facts: Facts, verdict: Verdict, piece: Piece) -> Iterator[tuple[int,
             yield span.end, " checked when it runs"
 
 
-def residual(verdict: Verdict) -> set[Span]:
+def residual(verdict: PieceVerdict) -> set[Span]:
     """The places of the checks that are left."""
     program = verdict.checked.program
     return {span for node in walk(program.functions, program.main or ()) for span in _left(node)}
@@ -140,7 +142,7 @@ def _left(node: object) -> Iterator[Span]:
         yield node.span
 
 
-def lenses(facts: Facts) -> list[Lens]:
+def lenses(facts: SliceFacts) -> list[Lens]:
     """What each function demands beyond what it says, and how many checks there are on entry."""
     found = []
     for piece, verdict in facts.verdicts.items():

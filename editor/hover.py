@@ -16,12 +16,12 @@ from ..lang.source import Span
 from ..lang.walk import walk
 from ..ops.page import page
 from ..ops.registry import lookup as primitive
-from .analysis import Facts, related
-from .lookup import Lookup, Place, Symbol
+from .analysis import SliceFacts, related
+from .lookup import Lookup, NameMeaning, TextPlace
 from .names import Local, Occurrence
 
 # Where a link to a place of a file leads.
-Link = Callable[[Place], str]
+Link = Callable[[TextPlace], str]
 
 
 class Hover(NamedTuple):
@@ -32,7 +32,7 @@ class Hover(NamedTuple):
     end: int
 
 
-def hover(facts: Facts, offset: int, link: Link) -> Hover | None:
+def hover(facts: SliceFacts, offset: int, link: Link) -> Hover | None:
     """None where nothing is known."""
     model = _model(facts, offset)
     if model is not None:
@@ -47,7 +47,7 @@ def hover(facts: Facts, offset: int, link: Link) -> Hover | None:
     return Hover(text, *place) if text else None
 
 
-def _of(facts: Facts, lookup: Lookup, found: Occurrence, symbol: Symbol | None, link: Link) -> str:
+def _of(facts: SliceFacts, lookup: Lookup, found: Occurrence, symbol: NameMeaning | None, link: Link) -> str:
     if symbol is None:
         return ""
     match symbol.kind:
@@ -72,7 +72,7 @@ def _nearest(told: tuple[Explanation, ...], found: Occurrence) -> Explanation | 
     return next((e for e in told if e.span.start <= start < e.span.end), told[0] if told else None)
 
 
-def origins(facts: Facts, offset: int) -> list[Place]:
+def origins(facts: SliceFacts, offset: int) -> list[TextPlace]:
     """The places where the sizes of a value come from: what is known of it, each fact with its place."""
     found = Lookup(facts.program).at(offset)
     verdict = facts.verdict(offset)
@@ -81,20 +81,22 @@ def origins(facts: Facts, offset: int) -> list[Place]:
         return []
     places = [related(facts, fact.place) for fact in best.facts]
     return list(
-        dict.fromkeys([*(Place(path, *at) for path, at in filter(None, places)), *_sizes(facts, offset, best.known)])
+        dict.fromkeys(
+            [*(TextPlace(path, *at) for path, at in filter(None, places)), *_sizes(facts, offset, best.known)]
+        )
     )
 
 
-def _sizes(facts: Facts, offset: int, shape: str) -> Iterator[Place]:
+def _sizes(facts: SliceFacts, offset: int, shape: str) -> Iterator[TextPlace]:
     """Where the sizes that a shape is made of are bound."""
     names, piece = names_in(shape), facts.pieces.at(offset)[0]
     for found in Lookup(facts.program).occurrences():
         if found.defines and found.name in names and found.span.source is piece:
             place = facts.pieces.place(found.span)
-            yield from (Place(facts.pieces.path, *place),) if place is not None else ()
+            yield from (TextPlace(facts.pieces.path, *place),) if place is not None else ()
 
 
-def _explained(facts: Facts, told: Explanation, link: Link) -> str:
+def _explained(facts: SliceFacts, told: Explanation, link: Link) -> str:
     bound = binding_at(facts, told.name, told.span)
     exact = (remarks(bound) or ("every size is exact",)) if bound is not None and bound.shape else ()
     lines = [*(f"- {text}" for text in exact), *(f"- {_fact(facts, fact, link)}" for fact in told.facts)]
@@ -102,16 +104,16 @@ def _explained(facts: Facts, told: Explanation, link: Link) -> str:
     return "\n\n".join(filter(None, (f"```rx\n{told.name} : {known}\n```", "\n".join(lines))))
 
 
-def _fact(facts: Facts, fact: Fact, link: Link) -> str:
+def _fact(facts: SliceFacts, fact: Fact, link: Link) -> str:
     place = related(facts, fact.place)
     if place is None:
         return f"`{fact.text}`"
     path, (start, end) = place
     line, _ = facts.program.units[facts.program.paths[path]].source.position(start)
-    return f"`{fact.text}` ([{path.name}:{line}]({link(Place(path, start, end))}))"
+    return f"`{fact.text}` ([{path.name}:{line}]({link(TextPlace(path, start, end))}))"
 
 
-def _declared(facts: Facts, lookup: Lookup, symbol: Symbol) -> str:
+def _declared(facts: SliceFacts, lookup: Lookup, symbol: NameMeaning) -> str:
     item = lookup.declared(symbol)
     if item is None:
         return ""
@@ -125,7 +127,7 @@ def _declared(facts: Facts, lookup: Lookup, symbol: Symbol) -> str:
     return "\n\n".join(filter(None, (f"```rx\n{text}\n```", derived)))
 
 
-def demands_of(facts: Facts, name: str) -> str | None:
+def demands_of(facts: SliceFacts, name: str) -> str | None:
     """What a function demands of its inputs, where its signature does not say it already."""
     for piece in facts.pieces.by_name.get(name, ()):
         verdict = facts.verdicts.get(piece)
@@ -135,7 +137,7 @@ def demands_of(facts: Facts, name: str) -> str | None:
     return None
 
 
-def _import(lookup: Lookup, symbol: Symbol) -> str:
+def _import(lookup: Lookup, symbol: NameMeaning) -> str:
     at = lookup.defined(symbol)
     if at is None:
         return ""
@@ -149,7 +151,7 @@ def _import(lookup: Lookup, symbol: Symbol) -> str:
 # Models
 
 
-def _model(facts: Facts, offset: int) -> Hover | None:
+def _model(facts: SliceFacts, offset: int) -> Hover | None:
     """The contract of a model whose file is named here."""
     piece, within = facts.pieces.at(offset)
     for node in walk(*piece.items):
@@ -188,7 +190,7 @@ def bindings(shapes: tuple[FunctionShapes, ...]) -> Iterator[Binding]:
         yield from (*function.params, *function.bindings)
 
 
-def binding_at(facts: Facts, name: str, span: Span) -> Binding | None:
+def binding_at(facts: SliceFacts, name: str, span: Span) -> Binding | None:
     """What a name stands for that is bound within a place."""
     place = facts.pieces.place(span)
     verdict = facts.verdict(place[0]) if place is not None else None

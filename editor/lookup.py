@@ -10,12 +10,12 @@ from ..lang import sweet
 from ..lang.modules import called
 from ..lang.source import Span
 from ..ops.registry import lookup as primitive
-from .analysis import Program
+from .analysis import EditedProgram
 from .names import Alias, Global, Keyword, Local, Occurrence, occurrences
-from .pieces import Piece, Pieces
+from .pieces import EditorPiece, Pieces
 
 
-class Symbol(NamedTuple):
+class NameMeaning(NamedTuple):
     """What a name means: `path` is the file that defines it, None of a primitive; `key` tells it from others there."""
 
     path: Path | None
@@ -24,7 +24,7 @@ class Symbol(NamedTuple):
     kind: str
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """A part of a file's text."""
 
     path: Path
@@ -35,19 +35,19 @@ class Place(NamedTuple):
 class Lookup:
     """The names of a program's files."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: EditedProgram) -> None:
         self.program = program
 
     def occurrences(self, alias: str = "") -> Iterator[Occurrence]:
         for _, there in self.by_scope(alias):
             yield from there
 
-    def by_scope(self, alias: str = "") -> Iterator[tuple[tuple[Piece, ...], tuple[Occurrence, ...]]]:
+    def by_scope(self, alias: str = "") -> Iterator[tuple[tuple[EditorPiece, ...], tuple[Occurrence, ...]]]:
         """The pieces that share a scope, with their names."""
         for pieces in self.program.scopes(alias):
             yield pieces, self._occurrences(pieces, alias)
 
-    def _occurrences(self, pieces: tuple[Piece, ...], alias: str) -> tuple[Occurrence, ...]:
+    def _occurrences(self, pieces: tuple[EditorPiece, ...], alias: str) -> tuple[Occurrence, ...]:
         known = frozenset(self.program.names(alias).keys() | self.program.links[alias].keys())
         return occurrences(pieces, known, self.program.units[alias].consts)
 
@@ -59,27 +59,31 @@ class Lookup:
         found = [o for o in there if o.span.source is piece and o.span.start <= within <= o.span.end]
         return max(found, key=lambda o: (within < o.span.end, o.span.start)) if found else None
 
-    def symbol(self, found: Occurrence, alias: str = "") -> Symbol | None:
+    def symbol(self, found: Occurrence, alias: str = "") -> NameMeaning | None:
         """What a name of a file of the program means; None where nothing has it."""
         own = self.program.units[alias]
         match found.meaning:
             case Local(piece=piece, start=start, kind=kind):
-                return Symbol(own.path, f"{piece.key}:{start}", found.name, kind)
+                return NameMeaning(own.path, f"{piece.key}:{start}", found.name, kind)
             case Alias(name=name):
-                return Symbol(own.path, f"import {name}", name, "import") if name in self.program.links[alias] else None
+                return (
+                    NameMeaning(own.path, f"import {name}", name, "import")
+                    if name in self.program.links[alias]
+                    else None
+                )
             case Keyword(function=function, name=name):
                 return self._parameter(self._global(f"@{function}", alias), name)
             case Global(name=name):
                 return self._global(name, alias)
 
-    def _global(self, name: str, alias: str) -> Symbol | None:
+    def _global(self, name: str, alias: str) -> NameMeaning | None:
         sign, bare = ("@", name[1:]) if name.startswith("@") else ("", name)
         unit, bare = self._home(bare, alias)
         item = next(_items(unit, sign, bare), None) if unit is not None else None
         if item is not None and unit is not None:
-            return Symbol(unit.path, f"{sign}{bare}", bare, _KINDS[type(item)])
+            return NameMeaning(unit.path, f"{sign}{bare}", bare, _KINDS[type(item)])
         row = primitive(bare.removeprefix("prelude.")) if sign else None
-        return None if row is None else Symbol(None, f"@{row.name}", row.name, "primitive")
+        return None if row is None else NameMeaning(None, f"@{row.name}", row.name, "primitive")
 
     def _home(self, name: str, alias: str) -> tuple[Pieces | None, str]:
         """The file that a name belongs to, and what it is called there."""
@@ -89,16 +93,16 @@ class Lookup:
             return self.program.units.get(target), rest
         return self.program.units[alias], name
 
-    def _parameter(self, function: Symbol | None, name: str) -> Symbol | None:
+    def _parameter(self, function: NameMeaning | None, name: str) -> NameMeaning | None:
         declared = None if function is None else self.declared(function)
         if function is None or not isinstance(declared, sweet.FnDecl):
             return None
         place = next((p.name.span for p in declared.fn.params if p.name.name == name), None)
-        if place is None or not isinstance(place.source, Piece):
+        if place is None or not isinstance(place.source, EditorPiece):
             return None
-        return Symbol(function.path, f"{place.source.key}:{place.start}", name, "parameter")
+        return NameMeaning(function.path, f"{place.source.key}:{place.start}", name, "parameter")
 
-    def declared(self, symbol: Symbol) -> sweet.Item | None:
+    def declared(self, symbol: NameMeaning) -> sweet.Item | None:
         """The item that defines a function, a const or a type."""
         unit = self.unit(symbol.path)
         sign, bare = ("@", symbol.key[1:]) if symbol.key.startswith("@") else ("", symbol.key)
@@ -108,31 +112,31 @@ class Lookup:
         alias = self.program.paths.get(path) if path is not None else None
         return None if alias is None else self.program.units[alias]
 
-    def imported(self, offset: int) -> Place | None:
+    def imported(self, offset: int) -> TextPlace | None:
         """The file that an import names at an offset."""
         piece, within = self.program.units[""].at(offset)
         for item in piece.items:
             if isinstance(item, sweet.Import) and item.path.span.start <= within <= item.path.span.end:
                 target = self.program.units.get(self.program.links[""].get(called(item), "?"))
-                return None if target is None else Place(target.path, 0, 0)
+                return None if target is None else TextPlace(target.path, 0, 0)
         return None
 
-    def defined(self, symbol: Symbol) -> Place | None:
+    def defined(self, symbol: NameMeaning) -> TextPlace | None:
         """Where it is defined."""
         unit = self.unit(symbol.path)
         if unit is None or symbol.path is None:
             return None
         if symbol.kind == "import":
             target = self.program.links[self.program.paths[unit.path]].get(symbol.name)
-            return Place(self.program.units[target].path, 0, 0) if target in self.program.units else None
+            return TextPlace(self.program.units[target].path, 0, 0) if target in self.program.units else None
         alias = self.program.paths[unit.path]
         return next((p for o, p in self._of(symbol, alias) if o.defines), None)
 
-    def references(self, symbol: Symbol) -> Iterator[Place]:
+    def references(self, symbol: NameMeaning) -> Iterator[TextPlace]:
         """Wherever it stands in the program's own file."""
         yield from (place for _, place in self._of(symbol, ""))
 
-    def _of(self, symbol: Symbol, alias: str) -> Iterator[tuple[Occurrence, Place]]:
+    def _of(self, symbol: NameMeaning, alias: str) -> Iterator[tuple[Occurrence, TextPlace]]:
         unit = self.program.units[alias]
         for found in self.occurrences(alias):
             if found.name == symbol.name and self.symbol(found, alias) == symbol:
@@ -150,10 +154,10 @@ def _items(unit: Pieces, sign: str, name: str) -> Iterator[sweet.FnDecl | sweet.
                 yield item
 
 
-def placed(unit: Pieces, span: Span) -> Place | None:
+def placed(unit: Pieces, span: Span) -> TextPlace | None:
     found = unit.place(span)
-    return None if found is None else Place(unit.path, *found)
+    return None if found is None else TextPlace(unit.path, *found)
 
 
-def text_order(places: Iterable[Place]) -> list[Place]:
+def text_order(places: Iterable[TextPlace]) -> list[TextPlace]:
     return sorted(set(places))

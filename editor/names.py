@@ -10,7 +10,7 @@ from ..lang.dtypes import CLASSES, DTYPES
 from ..lang.source import Placed, Span
 from ..lang.walk import children, walk
 from ..sizes.operators import PROD, size_functions
-from .pieces import Piece
+from .pieces import EditorPiece
 
 SORTS = frozenset({"Tensor", "Size", "Shape", "DType", "Bool"})
 # What looks like a call of a name and is none.
@@ -22,7 +22,7 @@ _GIVEN = SORTS | DTYPES.keys() | CLASSES.keys() | {"any", *FORMS}
 class Local(NamedTuple):
     """A name that a function, a type, a const or the script binds: where it first stands."""
 
-    piece: Piece
+    piece: EditorPiece
     start: int
     kind: str
 
@@ -61,7 +61,9 @@ class Occurrence(NamedTuple):
 Env = dict[str, Local]
 
 
-def occurrences(pieces: tuple[Piece, ...], known: frozenset[str], consts: frozenset[str]) -> tuple[Occurrence, ...]:
+def occurrences(
+    pieces: tuple[EditorPiece, ...], known: frozenset[str], consts: frozenset[str]
+) -> tuple[Occurrence, ...]:
     """The names in pieces that share a scope (one piece, or those of a script), in order; `known` are those that the program
     defines, imports included, `consts` those of the file's own that a size cannot have besides."""
     words = frozenset[str]().union(*(p.words for p in pieces))
@@ -77,7 +79,7 @@ class _Reader:
         self.consts = consts
         self.found: list[Occurrence] = []
 
-    def read(self, pieces: tuple[Piece, ...]) -> list[Occurrence]:
+    def read(self, pieces: tuple[EditorPiece, ...]) -> list[Occurrence]:
         script: Env = {}
         for piece in pieces:
             for item in piece.items:
@@ -299,8 +301,8 @@ class _Reader:
         self.found.append(Occurrence(Span(span.source, at, at + len(shown)), shown, Global(f"{sign}{name}")))
 
 
-def _piece(span: Span) -> Piece:
-    assert isinstance(span.source, Piece)
+def _piece(span: Span) -> EditorPiece:
+    assert isinstance(span.source, EditorPiece)
     return span.source
 
 

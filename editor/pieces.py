@@ -34,7 +34,7 @@ _TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|([(\[{]
 _STATEMENTS = (sweet.Let, sweet.Assert, sweet.ExprStmt)
 
 
-class Piece(Source):
+class EditorPiece(Source):
     """The text of one or few items. `path` is the file, `key` what the piece is called there."""
 
     __slots__ = ("path", "key", "__dict__", "__weakref__")
@@ -70,12 +70,12 @@ class Piece(Source):
         return self.read[1]
 
     @cached_property
-    def seen(self) -> Piece:
+    def seen(self) -> EditorPiece:
         """What others see of it: while the body of a function cannot be read, the function with its signature alone."""
         end = _body(self.text) if self.problems and _DEFINED.match(self.text) else None
         if end is None:
             return self
-        stub = Piece(self.path, self.key, f"{self.text[:end]}{{}}\n")
+        stub = EditorPiece(self.path, self.key, f"{self.text[:end]}{{}}\n")
         return stub if not stub.problems and stub.is_opaque else self
 
     @cached_property
@@ -181,7 +181,7 @@ def _says_nothing(type_: sweet.Type) -> bool:
 class Pieces:
     """A file's text and its pieces, in order, with the offset of each."""
 
-    def __init__(self, path: Path, text: str, pieces: tuple[Piece, ...]) -> None:
+    def __init__(self, path: Path, text: str, pieces: tuple[EditorPiece, ...]) -> None:
         self.path = path
         self.source = Source(str(path), text)
         self.pieces = pieces
@@ -219,30 +219,30 @@ class Pieces:
         return frozenset(i.name.name for p in self.pieces for i in p.seen.items if isinstance(i, sweet.Const))
 
     @cached_property
-    def by_name(self) -> Mapping[str, tuple[Piece, ...]]:
+    def by_name(self) -> Mapping[str, tuple[EditorPiece, ...]]:
         """The pieces that define a name, and the lists of implementations that have it: they decide what it asks for."""
-        found: dict[str, tuple[Piece, ...]] = {}
+        found: dict[str, tuple[EditorPiece, ...]] = {}
         for piece in self.pieces:
             listed = (c.name for i in piece.items if isinstance(i, sweet.Impls) for c in i.choices)
             for name in (*piece.seen.defined, *listed):
                 found[name] = (*found.get(name, ()), piece.seen)
         return found
 
-    def at(self, offset: int) -> tuple[Piece, int]:
+    def at(self, offset: int) -> tuple[EditorPiece, int]:
         """The piece at an offset of the file, and the offset in it."""
         number = max(bisect_right(self.starts, offset) - 1, 0)
         return self.pieces[number], offset - self.starts[number]
 
     def place(self, span: Span) -> tuple[int, int] | None:
         """Where something that stands in a piece of this file stands now; None for what is elsewhere."""
-        if isinstance(span.source, Piece):
+        if isinstance(span.source, EditorPiece):
             start = self._start_of.get(span.source.key)
             return None if start is None else (start + span.start, min(start + span.end, len(self.text)))
         return (span.start, span.end) if span.source is self.source else None
 
 
 # By file, key and text.
-Known = MutableMapping[tuple[Path, str, str], Piece]
+Known = MutableMapping[tuple[Path, str, str], EditorPiece]
 
 
 def split(path: Path, text: str, known: Known | None = None) -> Pieces:
@@ -254,7 +254,7 @@ def split(path: Path, text: str, known: Known | None = None) -> Pieces:
         name = _called(part)
         count[name] = count.get(name, 0) + 1
         key = f"{name}#{count[name]}"
-        pieces.append(known.get((path, key, part)) or known.setdefault((path, key, part), Piece(path, key, part)))
+        pieces.append(known.get((path, key, part)) or known.setdefault((path, key, part), EditorPiece(path, key, part)))
     return Pieces(path, text, tuple(pieces))
 
 
@@ -272,7 +272,7 @@ def _called(text: str) -> str:
 def _closed(path: Path, parts: Iterable[str]) -> list[str]:
     """The parts put together where a bracket that one leaves open is closed by one behind it."""
     found = list(parts)
-    balances = [Piece(path, "", part).balance if _may_be_open(part) else (0, 0) for part in found]
+    balances = [EditorPiece(path, "", part).balance if _may_be_open(part) else (0, 0) for part in found]
     at = len(found) - 1
     while at > 0:
         missing, at = balances[at][0], at - 1
@@ -280,7 +280,7 @@ def _closed(path: Path, parts: Iterable[str]) -> list[str]:
             first = next((i for i in range(at, -1, -1) if balances[i][1]), None)
             if first is not None:
                 joined = "".join(found[first : at + 2])
-                found[first : at + 2], balances[first : at + 2] = [joined], [Piece(path, "", joined).balance]
+                found[first : at + 2], balances[first : at + 2] = [joined], [EditorPiece(path, "", joined).balance]
                 at = first
     return found
 

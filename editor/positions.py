@@ -24,7 +24,7 @@ class Position(NamedTuple):
     column: int
 
 
-class Lines:
+class TextLines:
     """A text with its lines; `encoding` is how columns are counted."""
 
     def __init__(self, text: str, encoding: str = UTF16) -> None:
@@ -77,7 +77,7 @@ def _characters(text: str, column: int, encoding: str) -> int:
 
 def changed(text: str, start: Position, end: Position, new: str, encoding: str) -> str:
     """A text with a part of it replaced."""
-    lines = Lines(text, encoding)
+    lines = TextLines(text, encoding)
     first, last = lines.offset(*start), lines.offset(*end)
     return text[: min(first, last)] + new + text[max(first, last) :]
 

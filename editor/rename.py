@@ -15,17 +15,17 @@ from ..lang.diagnostics import RxError
 from ..lang.lexer import KIND, scan
 from ..lang.node import Node
 from ..lang.source import Source
-from .analysis import Analyst, Facts, Settings
-from .lookup import Lookup, Place, Symbol, placed, text_order
+from .analysis import Analyst, Settings, SliceFacts
+from .lookup import Lookup, NameMeaning, TextPlace, placed, text_order
 
 
-class Refused(Exception):
+class RenameRefused(Exception):
     """Why something is not renamed."""
 
 
-def references(analyst: Analyst, files: Iterable[Path], symbol: Symbol, settings: Settings) -> list[Place]:
+def references(analyst: Analyst, files: Iterable[Path], symbol: NameMeaning, settings: Settings) -> list[TextPlace]:
     """Wherever a symbol stands in some files, in their order."""
-    found: list[Place] = []
+    found: list[TextPlace] = []
     for path in readable(analyst, files, settings):
         found += text_order(Lookup(analyst.program(path, settings)).references(symbol))
     return found
@@ -39,16 +39,18 @@ def readable(analyst: Analyst, files: Iterable[Path], settings: Settings) -> Ite
             yield path
 
 
-def renamed(analyst: Analyst, files: Sequence[Path], symbol: Symbol, new: str, settings: Settings) -> list[Place]:
+def renamed(
+    analyst: Analyst, files: Sequence[Path], symbol: NameMeaning, new: str, settings: Settings
+) -> list[TextPlace]:
     """The places where the new name has to stand; raises Refused."""
     if symbol.path is None:
-        raise Refused(f"`@{symbol.name}` is a primitive of the language")
+        raise RenameRefused(f"`@{symbol.name}` is a primitive of the language")
     name = new.removeprefix("@") if symbol.kind == "function" else new
     _spelled(name)
     if name == symbol.name:
         return []
     if symbol.kind == "function" and "main" in (symbol.name, name):
-        raise Refused("`@main` is what a run of a file calls")
+        raise RenameRefused("`@main` is what a run of a file calls")
     places = references(analyst, files, symbol, settings)
     _tried(analyst, files, places, symbol, name, settings)
     return places
@@ -56,14 +58,14 @@ def renamed(analyst: Analyst, files: Sequence[Path], symbol: Symbol, new: str, s
 
 def _spelled(name: str) -> None:
     if name == "_":
-        raise Refused("`_` is not a name: it marks a value that nothing uses")
+        raise RenameRefused("`_` is not a name: it marks a value that nothing uses")
     tokens = scan(Source("", name))
     if tokens.kinds != [KIND["NAME"]] or tokens.problems or tokens.ends != [len(name)]:
-        raise Refused(f"`{name}` cannot be a name")
+        raise RenameRefused(f"`{name}` cannot be a name")
 
 
 def _tried(
-    analyst: Analyst, files: Sequence[Path], places: list[Place], symbol: Symbol, name: str, settings: Settings
+    analyst: Analyst, files: Sequence[Path], places: list[TextPlace], symbol: NameMeaning, name: str, settings: Settings
 ) -> None:
     trial = Analyst()
     trial.edited = dict(analyst.edited)
@@ -76,25 +78,25 @@ def _tried(
         if not (before.units.keys() and any(p.path in before.paths for p in places)):
             continue
         if len(after.units[""].problems) > len(before.units[""].problems):
-            raise Refused(f"`{name}` cannot stand everywhere that `{symbol.name}` does")
+            raise RenameRefused(f"`{name}` cannot stand everywhere that `{symbol.name}` does")
         _same(Lookup(before), Lookup(after), symbol, name)
         was, now = analyst.facts(path, settings), trial.facts(path, settings)
         _nothing_new(was, now)
         if not _alike(tuple(_cores(was)), tuple(_cores(now)), _but_for(symbol.name, name)):
-            raise Refused(f"then {path.name} would mean something else")
+            raise RenameRefused(f"then {path.name} would mean something else")
 
 
-def _same(before: Lookup, after: Lookup, symbol: Symbol, name: str) -> None:
+def _same(before: Lookup, after: Lookup, symbol: NameMeaning, name: str) -> None:
     """Names that meant the same still do, and no others."""
     old, new = _meanings(before), _meanings(after)
     if len(old) != len(new):
-        raise Refused(f"`{name}` would be read as something else")
+        raise RenameRefused(f"`{name}` would be read as something else")
     to: dict[object, object] = {}
     back: dict[object, object] = {}
     for (_, was), (at, now) in zip(old, new, strict=True):
         if to.setdefault(was, now) != now or back.setdefault(now, was) != was or (was is None) != (now is None):
             line = after.program.units[""].source.position(at)[0]
-            raise Refused(f"`{name}` means something else already: line {line}")
+            raise RenameRefused(f"`{name}` means something else already: line {line}")
 
 
 def _meanings(lookup: Lookup) -> list[tuple[int, object]]:
@@ -106,15 +108,15 @@ def _meanings(lookup: Lookup) -> list[tuple[int, object]]:
     return sorted(found, key=lambda f: f[0])
 
 
-def _nothing_new(before: Facts, after: Facts) -> None:
+def _nothing_new(before: SliceFacts, after: SliceFacts) -> None:
     was = [(d.code, d.severity) for d in before.diagnostics]
     for said in after.diagnostics:
         if (said.code, said.severity) not in was:
-            raise Refused(f"then {said.code} would be said of {after.pieces.path.name}: {said.message}")
+            raise RenameRefused(f"then {said.code} would be said of {after.pieces.path.name}: {said.message}")
         was.remove((said.code, said.severity))
 
 
-def _cores(facts: Facts) -> Iterator[tuple[Node, ...]]:
+def _cores(facts: SliceFacts) -> Iterator[tuple[Node, ...]]:
     """What a file's pieces mean, in their order."""
     verdicts = [facts.verdicts[piece] for piece in facts.pieces.pieces if piece in facts.verdicts]
     for verdict in dict.fromkeys(verdicts):
@@ -159,7 +161,7 @@ def _is_another_name(part: object, same: Same) -> bool:
     return same(name, value) or same(value, name)
 
 
-def edited(text: str, places: Iterable[Place], name: str) -> str:
+def edited(text: str, places: Iterable[TextPlace], name: str) -> str:
     for place in sorted(places, reverse=True):
         text = text[: place.start] + name + text[place.end :]
     return text

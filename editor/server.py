@@ -15,11 +15,11 @@ from pygls.lsp.server import LanguageServer
 from ..lang.installed import __version__
 from ..lang.weights import SUFFIXES
 from . import fixes, wire
-from .analysis import Facts, GivenUp
-from .lookup import Lookup, Place, Symbol
+from .analysis import GivenUp, SliceFacts
+from .lookup import Lookup, NameMeaning, TextPlace
 from .protocol import RxProtocol
 from .rename import references, renamed
-from .session import Document, Session, is_set
+from .session import Document, EditorSession, is_set
 
 R = TypeVar("R")
 # In seconds: after how long files are looked at again, and what is known so far is told.
@@ -42,7 +42,7 @@ class RxServer(LanguageServer):
 
     def __init__(self) -> None:
         super().__init__("rx", __version__, protocol_cls=RxProtocol, max_workers=1)
-        self.session = Session()
+        self.session = EditorSession()
         self.is_editor = False
         # Whoever asks for diagnostics is not sent them as well.
         self.is_asked = False
@@ -90,7 +90,7 @@ class RxServer(LanguageServer):
             raise ContentModified
         return found
 
-    def asking(self, uri: str, job: Callable[[Facts], R]) -> Callable[[], R | None]:
+    def asking(self, uri: str, job: Callable[[SliceFacts], R]) -> Callable[[], R | None]:
         """What the worker does with all that is known of a file."""
         path = self.session.path(uri)
 
@@ -100,10 +100,10 @@ class RxServer(LanguageServer):
 
         return ask
 
-    async def of(self, uri: str, job: Callable[[Facts], R]) -> R | None:
+    async def of(self, uri: str, job: Callable[[SliceFacts], R]) -> R | None:
         return await self.answer(self.asking(uri, job))
 
-    async def of_known(self, uri: str, job: Callable[[Facts], R]) -> R | None:
+    async def of_known(self, uri: str, job: Callable[[SliceFacts], R]) -> R | None:
         """The same with what is known of it already."""
         path = self.session.path(uri)
 
@@ -113,10 +113,10 @@ class RxServer(LanguageServer):
 
         return await self.answer(ask)
 
-    def lines_of(self, facts: Facts) -> Any:
+    def lines_of(self, facts: SliceFacts) -> Any:
         return self.session.lines(facts.pieces.path, facts.pieces.text)
 
-    def offset(self, facts: Facts, at: lsp.Position) -> int:
+    def offset(self, facts: SliceFacts, at: lsp.Position) -> int:
         found: int = self.lines_of(facts).offset(at.line, at.character)
         return found
 
@@ -155,7 +155,7 @@ class RxServer(LanguageServer):
         if document.asked == asked:
             await self._tell(document, facts, asked)
 
-    async def _tell(self, document: Document, facts: Facts | None, asked: int) -> None:
+    async def _tell(self, document: Document, facts: SliceFacts | None, asked: int) -> None:
         """What is known of a file; nothing of one that cannot be found."""
         if facts is not None:
             document.files = frozenset(facts.program.paths)
@@ -208,23 +208,23 @@ class RxServer(LanguageServer):
 
     # Names
 
-    def symbol(self, facts: Facts, at: lsp.Position) -> tuple[Lookup, Symbol, Place] | None:
+    def symbol(self, facts: SliceFacts, at: lsp.Position) -> tuple[Lookup, NameMeaning, TextPlace] | None:
         lookup = Lookup(facts.program)
         found = lookup.at(self.offset(facts, at))
         symbol = lookup.symbol(found) if found is not None else None
         place = facts.pieces.place(found.span) if found is not None else None
-        return None if symbol is None or place is None else (lookup, symbol, Place(facts.pieces.path, *place))
+        return None if symbol is None or place is None else (lookup, symbol, TextPlace(facts.pieces.path, *place))
 
-    def found_in(self, facts: Facts, symbol: Symbol) -> list[Place]:
+    def found_in(self, facts: SliceFacts, symbol: NameMeaning) -> list[TextPlace]:
         path = facts.pieces.path
         return references(self.session.analyst, self.session.files(path), symbol, self.session.settings(path))
 
-    def places(self, places: list[Place]) -> list[lsp.Location]:
+    def places(self, places: list[TextPlace]) -> list[lsp.Location]:
         return [wire.location(self.session, place) for place in places]
 
     # Changes
 
-    def renaming(self, facts: Facts, symbol: Symbol, new: str) -> lsp.WorkspaceEdit:
+    def renaming(self, facts: SliceFacts, symbol: NameMeaning, new: str) -> lsp.WorkspaceEdit:
         """A symbol's new name wherever it stands; raises Refused."""
         session, path = self.session, facts.pieces.path
         places = renamed(session.analyst, session.files(path), symbol, new, session.settings(path))

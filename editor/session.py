@@ -15,9 +15,9 @@ from typing import Any, ParamSpec, TypeVar
 from ..lang.diagnostics import RxError
 from ..lang.files import resolved
 from ..lang.node import Node
-from .analysis import Analyst, Facts, GivenUp, Settings, programs
+from .analysis import Analyst, GivenUp, Settings, SliceFacts, programs
 from .hints import KINDS
-from .positions import UTF16, Lines, Position, changed, path_of, uri_of
+from .positions import UTF16, Position, TextLines, changed, path_of, uri_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,7 +75,7 @@ def wishes(settings: object, before: Wishes) -> Wishes:
     )
 
 
-class Session:
+class EditorSession:
     """One client's."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Session:
         self.encoding = UTF16
         self.edition = 0  # counts the texts of all that is open
         self._worker = ThreadPoolExecutor(1, "rx")
-        self._lines: dict[Path, Lines] = {}
+        self._lines: dict[Path, TextLines] = {}
         self._paths: dict[str, Path] = {}  # of what is open, whatever becomes of links and folders
 
     async def work(self, job: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -156,10 +156,10 @@ class Session:
         """As the client writes it, where it has the file open."""
         return self.documents[path].uri if path in self.documents else uri_of(path)
 
-    def lines(self, path: Path, text: str) -> Lines:
+    def lines(self, path: Path, text: str) -> TextLines:
         known = self._lines.get(path)
         if known is None or known.text is not text or known.encoding != self.encoding:
-            self._lines[path] = known = Lines(text, self.encoding)
+            self._lines[path] = known = TextLines(text, self.encoding)
         return known
 
     # Files
@@ -190,18 +190,18 @@ class Session:
 
     # What the worker does
 
-    def steps(self, document: Document) -> Iterator[Facts]:
+    def steps(self, document: Document) -> Iterator[SliceFacts]:
         asked = document.asked
         return self.analyst.steps(document.path, self.settings(document.path), lambda: document.asked != asked)
 
-    def next(self, steps: Iterator[Facts], document: Document, asked: int) -> Facts | None:
+    def next(self, steps: Iterator[SliceFacts], document: Document, asked: int) -> SliceFacts | None:
         """One more step; None at the end, or where something newer is wanted."""
         try:
             return next(steps, None) if document.asked == asked else None
         except (GivenUp, RxError):
             return None
 
-    def facts(self, path: Path) -> Facts | None:
+    def facts(self, path: Path) -> SliceFacts | None:
         """All that can be known of a file, None where there is none; raises GivenUp where its text changes meanwhile."""
         document = self.documents.get(path)
         try:
@@ -210,7 +210,7 @@ class Session:
         except RxError:
             return None
 
-    def known(self, path: Path) -> Facts | None:
+    def known(self, path: Path) -> SliceFacts | None:
         """What is known of a file already."""
         try:
             return self.analyst.known(path, self.settings(path))

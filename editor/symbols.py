@@ -10,10 +10,10 @@ from ..lang import sweet
 from ..lang.dtypes import DTYPES
 from ..lang.lexer import KIND
 from ..lang.walk import walk
-from .analysis import Facts
+from .analysis import SliceFacts
 from .lookup import Lookup, placed
 from .names import SORTS, Local, Meaning, Occurrence
-from .pieces import Piece, Pieces
+from .pieces import EditorPiece, Pieces
 
 # What semantic tokens are called in the protocol, and what they may be beside.
 TOKEN_TYPES = ("namespace", "type", "function", "parameter", "variable", "typeParameter")
@@ -25,7 +25,7 @@ _TYPE_OF = {
 _OPENS = {KIND["LBRACE"]: KIND["RBRACE"], KIND["LPAR"]: KIND["RPAR"], KIND["LSQB"]: KIND["RSQB"]}
 
 
-class Symbol(NamedTuple):
+class OutlineItem(NamedTuple):
     """An item of the outline: what it is called, its kind, its signature, where it stands, and where its name does."""
 
     name: str
@@ -50,7 +50,7 @@ class Fold(NamedTuple):
     kind: str
 
 
-def symbols(pieces: Pieces) -> list[Symbol]:
+def symbols(pieces: Pieces) -> list[OutlineItem]:
     found = []
     for piece in pieces.pieces:
         for item in piece.items:
@@ -59,7 +59,7 @@ def symbols(pieces: Pieces) -> list[Symbol]:
                 if whole is not None and place is not None:
                     sign = "@" * (kind == "function")
                     shown = f"{sign}{name.name}"
-                    found.append(Symbol(shown, kind, detail, whole.start, whole.end, place.start, place.end))
+                    found.append(OutlineItem(shown, kind, detail, whole.start, whole.end, place.start, place.end))
     return found
 
 
@@ -90,7 +90,7 @@ def folds(pieces: Pieces) -> list[Fold]:
     return sorted({*brackets, *_comments(pieces), *_imports(pieces)})
 
 
-def _of_piece(piece: Piece) -> list[Fold]:
+def _of_piece(piece: EditorPiece) -> list[Fold]:
     tokens = piece.tokens
     return piece.kept("folds", None, lambda: list(_brackets(tokens.kinds, tokens.starts, tokens.ends)))
 
@@ -132,7 +132,7 @@ def _imports(pieces: Pieces) -> Iterator[Fold]:
 # Semantic tokens
 
 
-def tokens(facts: Facts) -> list[Token]:
+def tokens(facts: SliceFacts) -> list[Token]:
     """The names of a file, in order, and what they mean."""
     lookup, found = Lookup(facts.program), list[Token]()
     starts = dict(zip(facts.pieces.pieces, facts.pieces.starts, strict=True))
@@ -149,15 +149,17 @@ def _abroad(there: Iterable[Occurrence]) -> list[Occurrence]:
     return list({o.meaning: o for o in there if not isinstance(o.meaning, Local)}.values())
 
 
-InPiece = tuple[Piece, int, int, int, int]
+InPiece = tuple[EditorPiece, int, int, int, int]
 
 
-def _tokens(pieces: tuple[Piece, ...], there: tuple[Occurrence, ...], kinds: Mapping[Meaning, str]) -> list[InPiece]:
+def _tokens(
+    pieces: tuple[EditorPiece, ...], there: tuple[Occurrence, ...], kinds: Mapping[Meaning, str]
+) -> list[InPiece]:
     """Those of pieces that share a scope, each in its piece."""
-    found: dict[tuple[Piece, int], InPiece] = {}
+    found: dict[tuple[EditorPiece, int], InPiece] = {}
     for name in there:
         kind = name.meaning.kind if isinstance(name.meaning, Local) else kinds.get(name.meaning)
-        if kind is not None and isinstance(name.span.source, Piece):
+        if kind is not None and isinstance(name.span.source, EditorPiece):
             flags = (name.defines, kind in ("const", "primitive"), kind == "primitive")
             made = _token(name.span.source, name.span.start, name.span.end - name.span.start, _TYPE_OF[kind], flags)
             found[made[:2]] = made
@@ -167,11 +169,11 @@ def _tokens(pieces: tuple[Piece, ...], there: tuple[Occurrence, ...], kinds: Map
     return list(found.values())
 
 
-def _token(piece: Piece, at: int, length: int, type_: str, flags: tuple[bool, bool, bool]) -> InPiece:
+def _token(piece: EditorPiece, at: int, length: int, type_: str, flags: tuple[bool, bool, bool]) -> InPiece:
     return (piece, at, length, TOKEN_TYPES.index(type_), sum(1 << i for i, flag in enumerate(flags) if flag))
 
 
-def _given(piece: Piece) -> Iterator[tuple[int, int]]:
+def _given(piece: EditorPiece) -> Iterator[tuple[int, int]]:
     """Sorts and dtypes."""
     for node in walk(*piece.items):
         if isinstance(node, sweet.NamedType | sweet.Name) and (node.name in DTYPES or node.name in SORTS):

@@ -9,10 +9,10 @@ from lsprotocol import types as lsp
 
 from ..lang.diagnostics import Diagnostic
 from . import completion, fixes, hints, symbols
-from .analysis import Facts, related
-from .lookup import Place
-from .positions import Lines, units, uri_of
-from .session import Session
+from .analysis import SliceFacts, related
+from .lookup import TextPlace
+from .positions import TextLines, units, uri_of
+from .session import EditorSession
 
 PAGES = Path(__file__).resolve().parents[1] / "cli" / "errors"
 _SEVERITY = {
@@ -35,30 +35,30 @@ _FOLD = {
 }  # fmt: skip
 
 
-def position(lines: Lines, offset: int) -> lsp.Position:
+def position(lines: TextLines, offset: int) -> lsp.Position:
     return lsp.Position(*lines.position(offset))
 
 
-def range_(lines: Lines, start: int, end: int) -> lsp.Range:
+def range_(lines: TextLines, start: int, end: int) -> lsp.Range:
     return lsp.Range(position(lines, start), position(lines, end))
 
 
-def location(session: Session, place: Place) -> lsp.Location:
+def location(session: EditorSession, place: TextPlace) -> lsp.Location:
     """A place of any file that was read."""
     unit = session.analyst.files[place.path]
     return lsp.Location(session.uri(place.path), range_(session.lines(place.path, unit.text), place.start, place.end))
 
 
-def diagnostics(session: Session, facts: Facts) -> list[lsp.Diagnostic]:
+def diagnostics(session: EditorSession, facts: SliceFacts) -> list[lsp.Diagnostic]:
     lines = session.lines(facts.pieces.path, facts.pieces.text)
     return [_diagnostic(session, facts, lines, said) for said in facts.told]
 
 
-def _diagnostic(session: Session, facts: Facts, lines: Lines, said: Diagnostic) -> lsp.Diagnostic:
+def _diagnostic(session: EditorSession, facts: SliceFacts, lines: TextLines, said: Diagnostic) -> lsp.Diagnostic:
     start, end = facts.pieces.place(said.span) or (0, 0)
     places = [(label, related(facts, label.span)) for label in said.labels]
     other = [
-        lsp.DiagnosticRelatedInformation(location(session, Place(found[0], *found[1])), label.message)
+        lsp.DiagnosticRelatedInformation(location(session, TextPlace(found[0], *found[1])), label.message)
         for label, found in places
         if found is not None
     ]
@@ -77,11 +77,11 @@ def _diagnostic(session: Session, facts: Facts, lines: Lines, said: Diagnostic) 
     )
 
 
-def changes(lines: Lines, edits: Iterable[fixes.Change]) -> list[lsp.TextEdit]:
+def changes(lines: TextLines, edits: Iterable[fixes.TextChange]) -> list[lsp.TextEdit]:
     return [lsp.TextEdit(range_(lines, e.start, e.end), e.text) for e in edits]
 
 
-def completions(lines: Lines, offset: int, items: list[completion.Item]) -> lsp.CompletionList:
+def completions(lines: TextLines, offset: int, items: list[completion.CompletionItem]) -> lsp.CompletionList:
     return lsp.CompletionList(
         is_incomplete=False,
         items=[
@@ -94,7 +94,7 @@ def completions(lines: Lines, offset: int, items: list[completion.Item]) -> lsp.
     )  # fmt: skip
 
 
-def signature(found: completion.Signature) -> lsp.SignatureHelp:
+def signature(found: completion.CallSignature) -> lsp.SignatureHelp:
     # Offsets in a label count UTF-16, whatever was agreed on.
     parameters = [
         lsp.ParameterInformation((units(found.label[:a], "utf-16"), units(found.label[:b], "utf-16")))
@@ -105,7 +105,7 @@ def signature(found: completion.Signature) -> lsp.SignatureHelp:
     return lsp.SignatureHelp([one], 0, found.active)
 
 
-def inlay_hints(lines: Lines, found: Iterable[hints.Hint]) -> list[lsp.InlayHint]:
+def inlay_hints(lines: TextLines, found: Iterable[hints.InlayHint]) -> list[lsp.InlayHint]:
     return [
         lsp.InlayHint(
             position(lines, h.offset), h.text, lsp.InlayHintKind.Type if h.kind == "shapes" else None,
@@ -115,11 +115,11 @@ def inlay_hints(lines: Lines, found: Iterable[hints.Hint]) -> list[lsp.InlayHint
     ]  # fmt: skip
 
 
-def lenses(lines: Lines, found: Iterable[hints.Lens]) -> list[lsp.CodeLens]:
+def lenses(lines: TextLines, found: Iterable[hints.Lens]) -> list[lsp.CodeLens]:
     return [lsp.CodeLens(range_(lines, x.start, x.end), lsp.Command(x.text, "")) for x in found]
 
 
-def document_symbols(lines: Lines, found: Iterable[symbols.Symbol]) -> list[lsp.DocumentSymbol]:
+def document_symbols(lines: TextLines, found: Iterable[symbols.OutlineItem]) -> list[lsp.DocumentSymbol]:
     return [
         lsp.DocumentSymbol(
             s.name,
@@ -132,18 +132,18 @@ def document_symbols(lines: Lines, found: Iterable[symbols.Symbol]) -> list[lsp.
     ]
 
 
-def workspace_symbol(uri: str, lines: Lines, found: symbols.Symbol) -> lsp.WorkspaceSymbol:
+def workspace_symbol(uri: str, lines: TextLines, found: symbols.OutlineItem) -> lsp.WorkspaceSymbol:
     place = lsp.Location(uri, range_(lines, found.name_start, found.name_end))
     return lsp.WorkspaceSymbol(place, found.name, _SYMBOL[found.kind])
 
 
-def symbol_information(uri: str, lines: Lines, found: symbols.Symbol) -> lsp.SymbolInformation:
+def symbol_information(uri: str, lines: TextLines, found: symbols.OutlineItem) -> lsp.SymbolInformation:
     """For clients that know no trees of symbols."""
     place = lsp.Location(uri, range_(lines, found.start, found.end))
     return lsp.SymbolInformation(location=place, name=found.name, kind=_SYMBOL[found.kind])
 
 
-def folds(lines: Lines, found: Iterable[symbols.Fold]) -> list[lsp.FoldingRange]:
+def folds(lines: TextLines, found: Iterable[symbols.Fold]) -> list[lsp.FoldingRange]:
     placed = [(lines.position(f.start).line, lines.position(f.end).line, f.kind) for f in found]
     kept = {first: (last, kind) for first, last, kind in sorted(placed, key=lambda p: p[1]) if last > first}
     # What closes stays in sight.
@@ -153,7 +153,7 @@ def folds(lines: Lines, found: Iterable[symbols.Fold]) -> list[lsp.FoldingRange]
     ]
 
 
-def semantic_tokens(lines: Lines, found: Iterable[symbols.Token]) -> lsp.SemanticTokens:
+def semantic_tokens(lines: TextLines, found: Iterable[symbols.Token]) -> lsp.SemanticTokens:
     """Five numbers for each: lines and columns since the one before, its length, its type, its modifiers."""
     data: list[int] = []
     line = column = 0

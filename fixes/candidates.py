@@ -8,7 +8,7 @@ from ..lang import sweet
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.requirements import Reordered
-from .case import Case, Fix
+from .case import Fix, FixCase
 from .edits import overlap
 from .families import (
     attributes,
@@ -30,9 +30,9 @@ from .families import (
     windows,
 )
 from .kept import keeps_values
-from .tree import Tree
+from .tree import TextTree
 
-FAMILIES: tuple[Callable[[Case], Iterator[Fix]], ...] = (
+FAMILIES: tuple[Callable[[FixCase], Iterator[Fix]], ...] = (
     names.fixes, extrema.fixes, foreign.fixes, sorts.fixes, loops.fixes, siblings.fixes, operands.fixes, attributes.fixes,
     shifts.fixes, literals.fixes, reshapes.fixes, layouts.fixes, windows.fixes, claims.fixes, missing.fixes, typos.fixes,
     conditions.fixes,
@@ -40,7 +40,7 @@ FAMILIES: tuple[Callable[[Case], Iterator[Fix]], ...] = (
 _BEFORE_CONDITIONS = 24
 
 
-def _families(case: Case) -> tuple[Callable[[Case], Iterator[Fix]], ...]:
+def _families(case: FixCase) -> tuple[Callable[[FixCase], Iterator[Fix]], ...]:
     """The families that are asked of a case."""
     if isinstance(case.asked, Reordered):
         return (reshapes.reordered,)
@@ -49,7 +49,7 @@ def _families(case: Case) -> tuple[Callable[[Case], Iterator[Fix]], ...]:
     return (conditions.fixes,) if case.subject.of_case else FAMILIES
 
 
-def candidates(case: Case) -> list[Fix]:
+def candidates(case: FixCase) -> list[Fix]:
     """Every fix that may work, each change once, the likeliest first."""
     found: dict[tuple[object, ...], Fix] = {}
     for family in _families(case):
@@ -72,7 +72,7 @@ def candidates(case: Case) -> list[Fix]:
     return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
 
 
-def _empties(case: Case, fix: Fix) -> bool:
+def _empties(case: FixCase, fix: Fix) -> bool:
     """Whether it writes 0 for a size that is written in a shape, where not just that is asked for: of empty tensors most
     things are right."""
     if case.subject.wanted == (0,):
@@ -80,7 +80,7 @@ def _empties(case: Case, fix: Fix) -> bool:
     return any(e.text.strip() == "0" and _in_shape(case.tree, e.span) for e in fix.edits)
 
 
-def _in_shape(tree: Tree, span: Span) -> bool:
+def _in_shape(tree: TextTree, span: Span) -> bool:
     number = tree.enclosing(span, sweet.IntLit)
     around = None if number is None else tree.enclosing(span, sweet.ListExpr)
     call = None if around is None else tree.enclosing(span, sweet.Call)

@@ -11,7 +11,7 @@ from ..lang.node import Node
 from ..lang.source import Span
 from ..ops.requirements import AtLeast, AxisInRange, OfRank, RankAtLeast, RankIs
 from .edits import applied
-from .tree import Tree, callee
+from .tree import TextTree, callee
 
 Dims = tuple[int | str, ...]
 _LONGEST = 70
@@ -76,8 +76,8 @@ class Fix(Node):
         return self.is_of_operation and self.rank >= GIVING_WAY
 
 
-class Case:
-    def __init__(self, tree: Tree, diagnostic: Diagnostic, demands: Sequence[Demands] = ()) -> None:
+class FixCase:
+    def __init__(self, tree: TextTree, diagnostic: Diagnostic, demands: Sequence[Demands] = ()) -> None:
         self.tree = tree
         # What each function demands, as conditions.
         self.demands = {d.name: d.where for d in demands}

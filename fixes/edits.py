@@ -25,7 +25,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-class Places:
+class EditedOffsets:
     """Offsets of a text before and after edits. What lies inside of an edit is taken to stand at its start."""
 
     def __init__(self, edits: Iterable[Edit]) -> None:
@@ -63,7 +63,7 @@ class Places:
 def followed(first: Iterable[Edit], second: Iterable[Edit]) -> tuple[Edit, ...]:
     """One step for two: `second` edits what `first` has made."""
     first, second = list(first), in_text_order(second)
-    places, kept = Places(first), {id(e): e for e in first}
+    places, kept = EditedOffsets(first), {id(e): e for e in first}
     inner: dict[int, list[Edit]] = {}
     result: list[Edit] = []
     for edit in second:

@@ -15,10 +15,10 @@ from ..lang.parser import parse_expr
 from ..lang.source import Span
 from ..lang.walk import walk
 from ..ops.registry import lookup
-from .tree import Tree, callee
+from .tree import TextTree, callee
 
 
-def keeps_values(tree: Tree, edits: Sequence[Edit]) -> bool:
+def keeps_values(tree: TextTree, edits: Sequence[Edit]) -> bool:
     """Whether all tensors that a program makes itself are the same after some edits."""
     return not any(_changes_a_number(e) and _remakes(tree, e.span) for e in edits)
 
@@ -36,7 +36,7 @@ def _numbers(text: str) -> list[int]:
         return []
 
 
-def _remakes(tree: Tree, number: Span) -> bool:
+def _remakes(tree: TextTree, number: Span) -> bool:
     """Whether a tensor is made of the number at a place: `@zeros([1, 23])`, or of a name that is bound to it."""
     let = tree.enclosing(number, sweet.Let)
     if let is None or let.value.span != number:
@@ -45,7 +45,7 @@ def _remakes(tree: Tree, number: Span) -> bool:
     return any(_is_made(tree, n.span) for n in walk(tree.module) if isinstance(n, sweet.Name) and n.name in named)
 
 
-def _is_made(tree: Tree, place: Span) -> bool:
+def _is_made(tree: TextTree, place: Span) -> bool:
     """Whether it stands in the arguments of a call that makes a tensor of sizes alone."""
     calls = (call for call in tree.around(place, sweet.Call) if place.start >= call.callee.span.end)
     rows = filter(None, (lookup(callee(call)) for call in calls))

@@ -11,7 +11,7 @@ from ..lang.diagnostics import Met
 from ..pipeline import check_source
 from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
-from .tree import Tree
+from .tree import TextTree
 
 # So many conditions are told.
 _MOST = 2
@@ -42,7 +42,7 @@ def broken(met: Met, base: Path, roots: tuple[Path, ...] = ()) -> Iterator[str]:
 
 def _sizes(met: Met) -> dict[str, _Axis]:
     """The sizes that have names, each as the first input that has it says it."""
-    decl = Tree(met.place.source).function(met.function)
+    decl = TextTree(met.place.source).function(met.function)
     sizes: dict[str, _Axis] = {}
     for param in () if decl is None else decl.fn.params:
         given = met.given.get(param.name.name)

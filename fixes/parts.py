@@ -10,17 +10,17 @@ from ..lang import sweet
 from ..lang.diagnostics import Edit
 from ..lang.source import Span
 from ..lang.walk import walk
-from .tree import Tree
+from .tree import TextTree
 
 _IMPLEMENTATION = re.compile(r"_impl'*$")
 _CALL = re.compile(r"@([A-Za-z_]\w*'*)")
 _LETTER = re.compile(r"[^\r\n]")
 
 
-class Parts:
+class ParsedParts:
     """`opaque` are the functions whose callers know no more of them than their signatures."""
 
-    def __init__(self, tree: Tree, opaque: Set[str]) -> None:
+    def __init__(self, tree: TextTree, opaque: Set[str]) -> None:
         self._source = tree.source
         self._opaque = opaque
         self._functions = [i for i in tree.module.items if isinstance(i, sweet.FnDecl)]

@@ -7,14 +7,14 @@ from ..lang.diagnostics import Diagnostic, Label
 from ..lang.node import replace
 from ..lang.source import Span
 from .case import Fix
-from .tree import Tree
+from .tree import TextTree
 
 LIKELY = "the mistake is likely here"
 _FAILS = "this is where it does not fit"
 _OPERATIONS = (sweet.Call, sweet.Index, sweet.TensorType)
 
 
-def place(diagnostic: Diagnostic, fixes: tuple[Fix, ...], tree: Tree) -> Span:
+def place(diagnostic: Diagnostic, fixes: tuple[Fix, ...], tree: TextTree) -> Span:
     """The operation of the same function that the first fix changes, if nothing is wrong after it; else where it fails."""
     at = diagnostic.span
     if not fixes or diagnostic.severity == "note" or not fixes[0].settles or not _is_of_body(fixes[0]):
@@ -51,7 +51,7 @@ def _hull(fix: Fix) -> Span:
     return Span(spans[0].source, min(s.start for s in spans), max(s.end for s in spans))
 
 
-def _operation(fix: Fix, tree: Tree) -> Span | None:
+def _operation(fix: Fix, tree: TextTree) -> Span | None:
     """The innermost operation around all that it changes; None where that is in several statements."""
     hull = _hull(fix)
     statement = tree.statement(fix.edits[0].span)
@@ -67,7 +67,7 @@ def _touches(one: Span, other: Span) -> bool:
     return one.start <= other.end and other.start <= one.end
 
 
-def _are_of_one_body(one: Span, other: Span, tree: Tree) -> bool:
+def _are_of_one_body(one: Span, other: Span, tree: TextTree) -> bool:
     found = [tree.enclosing(span, sweet.FnDecl) for span in (one, other)]
     body = found[0].fn.body if found[0] is not None else None
     return found[0] is found[1] and body is not None and one.within(body.span)

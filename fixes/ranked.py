@@ -15,7 +15,7 @@ from ..simplify.solver.terms import over
 from . import unread
 from .case import Fix
 from .place import place, told_at
-from .tree import Tree
+from .tree import TextTree
 from .trials import Trials
 
 # What fits into a line behind "= help: " and before " (checked)".
@@ -126,7 +126,7 @@ def ranked(
     wrong = [d for d in asking if d.span.source.name == report.files[0]]
     if not wrong:
         return
-    tree = Tree(wrong[0].span.source, _imported(report, wrong[0].span.source))
+    tree = TextTree(wrong[0].span.source, _imported(report, wrong[0].span.source))
     if tree.broken:
         of_text = [d for d in wrong if d.code.phase == "text"]
         yield from (Ranked(d, tuple(unread.fixes(d, of_text)), d.span) for d in of_text[: unread.MOST])

@@ -17,11 +17,11 @@ from ..ops.registry import lookup
 from ..pipeline import Report, check_source
 from ..simplify.messages.wording import comes_from_here
 from .case import Fix
-from .edits import Places, applied, in_text_order
+from .edits import EditedOffsets, applied, in_text_order
 from .families.conditions import signature_end
 from .of_models import broken
 from .ranked import ranked, shortest
-from .tree import Tree, is_reshape
+from .tree import TextTree, is_reshape
 
 Given = tuple[tuple[int, ...], str] | int
 # So many functions, from where it failed outwards, are looked at.
@@ -67,14 +67,14 @@ class _Specialised:
 
     def __init__(self, source: Source, met: Met, base: Path, roots: tuple[Path, ...]) -> None:
         self.source, self.base, self.roots = source, base, roots
-        tree = Tree(source)
+        tree = TextTree(source)
         self.decl = None if tree.broken else tree.function(met.function.rpartition(".")[2])
         self.params: dict[int, sweet.Param] = {}
         self.sizes = {n for given in met.given.values() for n in (given[0] if isinstance(given, tuple) else (given,))}
         # The names that the annotations bind, with what they are in this run.
         self.named: dict[str, int] = {}
         self.edits = tuple(in_text_order(self._edits(self.decl.fn, met))) if self.decl is not None else ()
-        self.places = Places(self.edits)
+        self.places = EditedOffsets(self.edits)
         # Whether another argument may be what was meant: the elements of a reshape are rarely wrong.
         self.may_pass = False
 
@@ -168,7 +168,7 @@ class _Specialised:
             return self._passed(*touched[0]) if len(touched) == len(fix.edits) == 1 else None
         edits = tuple(Edit(self._back(e.span), e.text) for e in fix.edits)
         source = Source(self.source.name, applied(self.source.text, edits))
-        if self._is_of_one_run(Places(edits), source):
+        if self._is_of_one_run(EditedOffsets(edits), source):
             return None
         after = check_source(source, self.base, self.roots)
         does_good = after.ok and (not fix.gives_way or after.counts.residual < self._before.counts.residual)
@@ -179,14 +179,14 @@ class _Specialised:
         """What checking says of the file as it is. A type that gives way does no good where as much is left to the run."""
         return check_source(self.source, self.base, self.roots)
 
-    def _is_of_one_run(self, places: Places, source: Source) -> bool:
+    def _is_of_one_run(self, places: EditedOffsets, source: Source) -> bool:
         """Whether edits write a call with a size that only this run had."""
         if self.decl is None:
             return False
         new = self.sizes - _numbers(self.decl)
         written = (
             call
-            for call in walk(Tree(source).module)
+            for call in walk(TextTree(source).module)
             if isinstance(call, sweet.Call) and any(s <= call.span.start < end for s, end, _ in places.regions())
         )
         return any(_takes_sizes(call) and not new.isdisjoint(_numbers(call)) for call in written)

@@ -10,7 +10,7 @@ from ..lang.source import Span
 from ..lang.walk import walk
 
 
-class Scope(NamedTuple):
+class FixScope(NamedTuple):
     """`tensors` with their declared shapes, None where there is none; `used` counts the places of a body, but not in types
     of parameters."""
 
@@ -19,7 +19,7 @@ class Scope(NamedTuple):
     used: Counter[str]
 
 
-def scope_at(decl: sweet.FnDecl, place: Span, used: Counter[str]) -> Scope:
+def scope_at(decl: sweet.FnDecl, place: Span, used: Counter[str]) -> FixScope:
     tensors: dict[str, sweet.ListExpr | None] = {}
     sizes: dict[str, None] = {}
     for param in decl.fn.params:
@@ -36,7 +36,7 @@ def scope_at(decl: sweet.FnDecl, place: Span, used: Counter[str]) -> Scope:
         sizes[loop.index.name] = None
         tensors |= {c.name.name: _shape(c.type) for c in loop.carries if isinstance(c.type, sweet.TensorType)}
     tensors.pop("_", None)
-    return Scope(tensors, tuple(sizes), used)
+    return FixScope(tensors, tuple(sizes), used)
 
 
 def _add(let: sweet.Let, tensors: dict[str, sweet.ListExpr | None], sizes: dict[str, None]) -> None:

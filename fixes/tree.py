@@ -21,13 +21,13 @@ N = TypeVar("N", bound=Node)
 Call = sweet.Call | sweet.Binary | sweet.Unary | sweet.Index
 
 
-class Tree:
+class TextTree:
     """`imported` are the files that functions of other files stand in, by the names that the program calls them by."""
 
     def __init__(self, source: Source, imported: Mapping[str, Source] | None = None) -> None:
         self.source = source
         self.imported = imported or {}
-        self._others: dict[Source, Tree] = {}
+        self._others: dict[Source, TextTree] = {}
         self.module, problems = parse(source)
         self.broken = bool(problems)
         self._parents: dict[int, Node] = {}
@@ -104,12 +104,12 @@ class Tree:
             return self.of(self.imported[name]).function(name.rpartition(".")[2])
         return self._functions.get(name)
 
-    def of(self, source: Source) -> Tree:
+    def of(self, source: Source) -> TextTree:
         """The tree of this or another file, which is read only."""
         if source is self.source:
             return self
         if source not in self._others:
-            self._others[source] = Tree(source)
+            self._others[source] = TextTree(source)
         return self._others[source]
 
     def statement(self, span: Span) -> sweet.Stmt | None:

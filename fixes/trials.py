@@ -13,13 +13,13 @@ from ..lang.source import Source, Span
 from ..pipeline import Report
 from ..simplify.solver.terms import StepBudget
 from .candidates import candidates
-from .case import GIVING_WAY, Case, Fix
-from .edits import Places, applied, followed, overlap
+from .case import GIVING_WAY, Fix, FixCase
+from .edits import EditedOffsets, applied, followed, overlap
 from .families import arranged, conditions
 from .numbers.screen import Screen
 from .open_checks import OpenChecks
-from .parts import Parts
-from .tree import Tree
+from .parts import ParsedParts
+from .tree import TextTree
 
 # What becomes of a program of whose functions some are believed; None where the steps do not last for it.
 Recheck = Callable[[Source, frozenset[str]], Report | None]
@@ -96,13 +96,13 @@ class Trials:
     """Checks programs with fixes applied, within the budget of one program; functions that a fix cannot matter to are left
     out of what is checked."""
 
-    def __init__(self, report: Report, recheck: Recheck, tree: Tree) -> None:
+    def __init__(self, report: Report, recheck: Recheck, tree: TextTree) -> None:
         self.report = report
         self.recheck = recheck
         self.source = tree.source
         self.imported = tree.imported
         self._opaque = _opaque(report)
-        self.parts = Parts(tree, self._opaque)
+        self.parts = ParsedParts(tree, self._opaque)
         checked = report.checked
         length, steps, walked = (checked.length, checked.steps, checked.walked) if checked is not None else (0, 0, 0)
         # Where statements are short there are more of them in as many letters.
@@ -129,7 +129,7 @@ class Trials:
         checked = self.report.checked
         return {self._key(d, lambda place: place) for d in (checked.silenced if checked is not None else ())}
 
-    def fixes(self, diagnostic: Diagnostic, tree: Tree) -> tuple[Fix, ...]:
+    def fixes(self, diagnostic: Diagnostic, tree: TextTree) -> tuple[Fix, ...]:
         """Those of one diagnostic that work, as long as there are steps left."""
         self.cut = False
         if self.steps <= 0:
@@ -138,10 +138,10 @@ class Trials:
             self.cut = True
             return ()
         self.steps -= len(self.source.text) // LETTERS_OF_A_STEP
-        case = Case(tree, diagnostic, self.report.checked.demands if self.report.checked is not None else ())
+        case = FixCase(tree, diagnostic, self.report.checked.demands if self.report.checked is not None else ())
         return self.working(diagnostic, self._screened(case, candidates(case)), case.is_declared)
 
-    def _screened(self, case: Case, fixes: list[Fix]) -> list[Fix]:
+    def _screened(self, case: FixCase, fixes: list[Fix]) -> list[Fix]:
         """Those first after which all fits at one set of sizes, and last those after which it does not."""
         has_shapes = case.function is not None and case.diagnostic.code.of_shapes
         screen = self._screen(case.tree, case.function) if has_shapes and case.function is not None else None
@@ -162,7 +162,7 @@ class Trials:
         self.steps -= screen.steps - before
         return found
 
-    def _screen(self, tree: Tree, function: sweet.FnDecl) -> Screen:
+    def _screen(self, tree: TextTree, function: sweet.FnDecl) -> Screen:
         name = function.name.name
         if name not in self._screens:
             self._screens[name] = Screen(tree, function)
@@ -183,7 +183,7 @@ class Trials:
             steps = self._two_steps([t for t in tried if _is_step_to(t, "typo")])
             good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
         good = good or [
-            replace(t, uncovered=_remaining_of(t.new, diagnostic, Places(t.fix.edits)))
+            replace(t, uncovered=_remaining_of(t.new, diagnostic, EditedOffsets(t.fix.edits)))
             for t in tried
             if t.gone and (t.doubtful and t.fix.kind != "typo" or _asks_callers(t, diagnostic.function))
         ]
@@ -222,11 +222,11 @@ class Trials:
         """Fixes that bring one other mistake to light, together with a fix for that one: the same twice, if they have to be
         `alike`."""
         for trial in near[:_FIRST_STEPS]:
-            tree = Tree(trial.source, self.imported)
+            tree = TextTree(trial.source, self.imported)
             if tree.broken or trial.new[0].span.source is not trial.source:
                 continue
-            after = candidates(Case(tree, trial.new[0]))
-            made = Places(trial.fix.edits).regions()
+            after = candidates(FixCase(tree, trial.new[0]))
+            made = EditedOffsets(trial.fix.edits).regions()
             fit = (m for m in after if _is_step(m, trial.fix) and not _undoes(m, made))
             for second in [m for m in fit if not alike or m.what == trial.fix.what][:_SECOND_STEPS]:
                 edits = followed(trial.fix.edits, second.edits)
@@ -249,7 +249,7 @@ class Trials:
         self.walks = budget.walks
         if after is None or budget.ended:
             return Trial(fix, False, (), 0, 0, 0, (), False, False, False, source)
-        places, told_of = Places(fix.edits), kept - believed
+        places, told_of = EditedOffsets(fix.edits), kept - believed
         before = [d for d in self.report.diagnostics if self._is_about(d, told_of, places.normal)]
         now_told = [d for d in self._said(after, places) if self._is_about(d, told_of, places.before)]
         had = Counter(self._key(d, places.normal) for d in before)
@@ -279,7 +279,7 @@ class Trials:
             any(d.severity == "error" and d.code.phase == "names" for d in now_told),
         )  # fmt: skip
 
-    def _said(self, after: Report, places: Places) -> list[Diagnostic]:
+    def _said(self, after: Report, places: EditedOffsets) -> list[Diagnostic]:
         """What is told after a fix, and the warnings that it brings where an error takes their place."""
         silenced = after.checked.silenced if after.checked is not None else ()
         return [*after.diagnostics, *(d for d in silenced if self._key(d, places.before) not in self._silenced)]
@@ -309,7 +309,7 @@ class Trials:
 
     def _is_clean(self, diagnostic: Diagnostic, fix: Fix, after: Report) -> bool:
         """Whether no error or warning is left in the functions that the diagnostic and the edits are in."""
-        places = Places(fix.edits)
+        places = EditedOffsets(fix.edits)
         names = {self.parts.at(span) for span in (diagnostic.span, *(e.span for e in fix.edits))}
         wrong = [d.span.start for d in after.diagnostics if d.is_wrong and d.span.source.name == self.source.name]
         at = [places.before(start) for start in wrong]
@@ -412,7 +412,7 @@ def _asks_callers(trial: Trial, function: str | None) -> bool:
     return trial.fix.kind == "bound" and asked
 
 
-def _remaining_of(left: Iterable[Diagnostic], about: Diagnostic, places: Places) -> tuple[str, ...]:
+def _remaining_of(left: Iterable[Diagnostic], about: Diagnostic, places: EditedOffsets) -> tuple[str, ...]:
     """Their codes, with the line where that is another one than that of what they remain after."""
     own, found = about.span.source, set[str]()
     for d in left:

@@ -8,7 +8,7 @@ from ..lang.diagnostics import Diagnostic
 from ..lang.parser import parse
 from ..lang.source import Source
 from .case import Fix
-from .edits import Places, applied
+from .edits import EditedOffsets, applied
 
 # For so many something is looked for: each is read once more.
 MOST = 8
@@ -23,7 +23,7 @@ def fixes(diagnostic: Diagnostic, problems: Sequence[Diagnostic]) -> Iterator[Fi
 
 
 def _is_better(diagnostic: Diagnostic, problems: Sequence[Diagnostic]) -> bool:
-    source, places = diagnostic.span.source, Places(diagnostic.edits)
+    source, places = diagnostic.span.source, EditedOffsets(diagnostic.edits)
     _, after = parse(Source(source.name, applied(source.text, diagnostic.edits)))
     had = {places.normal(d.span.start) for d in problems if d is not diagnostic}
     new = {places.before(d.span.start) for d in after} - had

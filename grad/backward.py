@@ -14,8 +14,8 @@ from ..lang.source import Placed
 from ..lang.walk import rewrite
 from ..ops.registry import lookup
 from .complex_numbers import HOLOMORPHIC, WRITTEN, mark
-from .flat import Broken, Flat, Names, Unsupported, leaves, spelt, tensors
-from .loops import Handed, Kept, changed_by_turns, kept
+from .flat import Flat, Names, UnreadableCall, Unsupported, leaves, spelt, tensors
+from .loops import Handed, KeptLoop, changed_by_turns, kept
 from .rules import composition, filled, is_still, locals_apart, rule_of, takes_floats, texts_of, words_of
 
 Translate = Callable[[str], core.Program | None]
@@ -29,7 +29,7 @@ class Backward:
         self.translate = translate
         self.params = params
         self.lines: list[tuple[str, Placed]] = []
-        self.kept: dict[str, Kept] = {}
+        self.kept: dict[str, KeptLoop] = {}
         # What is computed in the block at hand already, by its text.
         self.made: dict[str, str] = {}
 
@@ -133,7 +133,7 @@ class Backward:
         if row is None:
             if name in self.flat.lists:
                 raise Unsupported(f"`@{name}`", call)
-            raise Broken(f"`@{name}`", call)
+            raise UnreadableCall(f"`@{name}`", call)
         texts, given = texts_of(row, call)
         texts |= {"out": let.names[0], **{f"out{i}": n for i, n in enumerate(let.names)}}
         if row.results == "tuple" and not let.is_tuple:

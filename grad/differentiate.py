@@ -11,7 +11,7 @@ from ..lang.node import replace
 from .apart import shapes_apart
 from .backward import Backward, Translate
 from .complex_numbers import mark
-from .flat import Broken, Flat, Unsupported, formed, leaves, spelt
+from .flat import Flat, UnreadableCall, Unsupported, formed, leaves, spelt
 
 
 def differentiate(
@@ -27,7 +27,7 @@ def differentiate(
         try:
             functions[wrapper.impl] = _derivative(functions, program, gradient, functions[wrapper.impl], translate)
         except Unsupported as problem:
-            if is_told and isinstance(problem, Broken):
+            if is_told and isinstance(problem, UnreadableCall):
                 continue
             label = Label(gradient.span, "its gradient is asked for here")
             message = f"{problem.what} has no rule for its gradient yet"

@@ -390,7 +390,7 @@ class Unsupported(Exception):
         self.at = at
 
 
-class Broken(Unsupported):
+class UnreadableCall(Unsupported):
     """What is differentiated calls a function that cannot be read: that is told there."""
 
 

@@ -46,7 +46,7 @@ def changed_by_turns(back: Backward, loop: core.Loop, active: set[str]) -> tuple
         hot |= more
 
 
-def kept(back: Backward, let: core.Let, loop: core.Loop, active: set[str]) -> tuple[core.Let, Kept]:
+def kept(back: Backward, let: core.Let, loop: core.Loop, active: set[str]) -> tuple[core.Let, KeptLoop]:
     """The statement with a loop that hands on what a gradient needs: what each turn begins with, or how many there were."""
     flat, span = back.flat, loop.span
     hot, _ = changed_by_turns(back, loop, active)
@@ -71,7 +71,7 @@ def kept(back: Backward, let: core.Let, loop: core.Loop, active: set[str]) -> tu
         names = (*let.names[:parts], count, *let.names[parts:])
     else:
         names = let.names
-    plan = Kept(loop, let.names, was, count, frozenset(hot), frozenset(active))
+    plan = KeptLoop(loop, let.names, was, count, frozenset(hot), frozenset(active))
     sorts = tuple(flat.sorts[n] for n in names)
     if len(names) == 1:
         return replace(let, value=made), plan
@@ -102,7 +102,7 @@ def _keeps_shapes(loop: core.Loop) -> bool:
     )
 
 
-class Kept(Node):
+class KeptLoop(Node):
     """A loop as it was, the names of its results, of what its turns began with (`was`, by carry) or of how many turns there
     were, the carries that change with what is active, and what is active outside."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..lang import core
 from ..lang.core_printer import print_expr
 from ..ops.dtypes_column import parse_dtypes
-from ..ops.model import TENSORS, Param, Primitive
+from ..ops.model import TENSORS, Primitive, PrimitiveParam
 from ..ops.page import default_text
 from .texts import Texts, axes_of, items_of
 from .written import COMPOSED, LISTS, WRITTEN
@@ -106,7 +106,7 @@ def _number(axis: str) -> str:
     return f"@size_to_tensor({sizes or 1}, x.dtype)" if axes is not None else "@cast(@size(x), x.dtype)"
 
 
-def _said(param: Param, value: core.Value) -> Texts:
+def _said(param: PrimitiveParam, value: core.Value) -> Texts:
     """The word for a parameter, those for the items of a list, and what kind of value it is."""
     texts = {param.name: print_expr(value), f"{param.name} kind": _kind(value)}
     if param.kind == "float" and isinstance(value, core.Number):

@@ -14,7 +14,7 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.weak import number_fits
 from .compile import guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
-from .dlpack import Refused, first_line, speaks_dlpack, taken
+from .dlpack import ArrayRefused, first_line, speaks_dlpack, taken
 from .dtypes import PLAIN, dtype_of, numpy_dtype
 from .files import ValueProblem, checked
 from .guards import describe, foreign
@@ -98,7 +98,7 @@ def convert(function: core.Function, values: Sequence[object], *, copy: bool = F
     return [_convert(_Place(function, p, entry_check, p.name), p.sort, v, copy) for p, v in pairs]
 
 
-class Asked(NamedTuple):
+class TensorChecks(NamedTuple):
     """What a function's checks and promises ask of tensors, by the name that they have there: literal dtypes, and rank 0.
     `parts` are what a tuple's parts are called, by its name."""
 
@@ -120,8 +120,8 @@ class Asked(NamedTuple):
         return array if number is None else f"a number that {number} can hold, or {array}"
 
 
-def asked_on_entry(function: core.Function) -> Asked:
-    found = Asked({}, set(), {})
+def asked_on_entry(function: core.Function) -> TensorChecks:
+    found = TensorChecks({}, set(), {})
     for stmt in (*function.checks, *function.promises):
         match stmt:
             case core.Assert(
@@ -141,7 +141,7 @@ class _Place(NamedTuple):
 
     function: core.Function
     param: core.Param
-    entry_check: Asked
+    entry_check: TensorChecks
     name: str
     at: tuple[int, ...] = ()
 
@@ -189,7 +189,7 @@ def _inward(place: _Place, value: object, copy: bool) -> object:
         return value
     try:
         return taken(value, copy=copy)
-    except Refused as problem:
+    except ArrayRefused as problem:
         raise place.refusal("an array that NumPy can read", f"it is {problem}") from None
 
 

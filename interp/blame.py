@@ -14,7 +14,7 @@ from ..lang.diagnostics import CalledFrom, Diagnostic, Label, Met, error
 from ..lang.node import replace
 from ..lang.source import NOWHERE, Span
 from ..ops.binding import bind
-from ..ops.requirements import Argument, Axis, Entry, Requirement, parts, quantities
+from ..ops.requirements import Argument, Axis, Requirement, SizeEntry, parts, quantities
 from ..ops.spelling import argument, is_indexing, operation
 from ..ops.wording import sentence
 from ..sizes.integers import Undefined
@@ -25,8 +25,8 @@ from .failure_words import assertion, found_and_wanted, values
 from .guards import Failed, Violation, describe, dtype_name, guard
 from .kernels.registry import BadValue
 from .names import unmangled
-from .steps import Bind, Branch, Check, Compute, Invoke, Loop, Match, Names, Site, Stack, Step
-from .trace import Failure, Foreseen, Place, Turn
+from .steps import Bind, Branch, Compute, Invoke, LoopStep, Match, Names, Stack, Step, StepCheck, StepSite
+from .trace import Failure, Foreseen, Place, TracedTurn
 from .trace import failure as failure_of
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
@@ -67,7 +67,7 @@ def _loop_at(place: Place) -> str:
 def _when(place: Place) -> str:
     """ "in turn 3 (j = 2), in turn 1 (i = 0)": the turns of the loops around a place, innermost first, three of them."""
     step = place.site.step
-    moment = step.moment if isinstance(step, Check) else ""
+    moment = step.moment if isinstance(step, StepCheck) else ""
     turns = [_turn(turn, "") for turn in reversed(place.turns)]
     if moment == "entry":
         turns.insert(0, "before the first turn")
@@ -76,7 +76,7 @@ def _when(place: Place) -> str:
     return ", ".join((*turns[:3], *(["..."] if len(turns) > 3 else [])))
 
 
-def _turn(turn: Turn, moment: str) -> str:
+def _turn(turn: TracedTurn, moment: str) -> str:
     if turn.done is None:
         return "before the first turn"
     index = f" ({turn.loop.name} = {turn.index})" if turn.loop.name is not None else ""
@@ -91,7 +91,7 @@ def _diagnosed(failure: Failure) -> Diagnostic:
         return _exhausted(failure)
     if isinstance(problem, NoneFits):
         return _none_fits(failure, problem)
-    if isinstance(step, Check | Match):
+    if isinstance(step, StepCheck | Match):
         return _check(failure, step)
     if isinstance(step, Compute):
         broken = problem if isinstance(problem, Violation) else _broken(failure, step)
@@ -100,7 +100,7 @@ def _diagnosed(failure: Failure) -> Diagnostic:
         return _stack(failure, step)
     if isinstance(step, Branch) and not isinstance(step.cond, core.BoolExpr):
         return _kernel(failure, step)
-    if isinstance(step, Loop) and not isinstance(step.test, core.BoolExpr) and not isinstance(problem, Undefined):
+    if isinstance(step, LoopStep) and not isinstance(step.test, core.BoolExpr) and not isinstance(problem, Undefined):
         return _kernel(failure, step)
     if isinstance(step, Bind) and not step.sure:
         return _taken_apart(failure, step)
@@ -129,13 +129,13 @@ def _seen(value: Any) -> tuple[tuple[int, ...], str] | int | None:
 # Checks
 
 
-def _check(failure: Failure, step: Check | Match) -> Diagnostic:
+def _check(failure: Failure, step: StepCheck | Match) -> Diagnostic:
     """A check that does not hold. Of a callee's check that stands before its call, the condition speaks of the caller's names
     and the annotation of the callee's."""
     check = step.check
     origin, declared, problem = check.origin, check.origin.declared, failure.problem
     env = _named(step.names, failure.values)
-    call, given = (step.call, step.given) if isinstance(step, Check) else (None, ())
+    call, given = (step.call, step.given) if isinstance(step, StepCheck) else (None, ())
     outer = env if call is None else _named(given, failure.values)
     message = assertion(check, env, outer)
     if isinstance(problem, Undefined) and str(problem) not in message:
@@ -192,7 +192,7 @@ def _argument(call: core.Call, given: Names, param: str) -> str:
 
 def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnostic:
     """A precondition of a primitive, said as it is where the program is checked."""
-    operands = Operands(step, failure.values, problem.asked)
+    operands = RunOperands(step, failure.values, problem.asked)
     message = ", but ".join(filter(None, sentence(problem.asked, operands)))
     return error(
         codes.R401, f"{operation(operands)} needs {message}", step.span, caption=_given_types(step, failure.values),
@@ -200,7 +200,7 @@ def _violation(failure: Failure, problem: Violation, step: Compute) -> Diagnosti
     )  # fmt: skip
 
 
-class Operands:
+class RunOperands:
     """What a call of a primitive was given, as ops/wording.py asks for it."""
 
     def __init__(self, step: Compute, slots: Mapping[str, object], asked: Requirement | None = None) -> None:
@@ -210,7 +210,7 @@ class Operands:
         self.values: dict[str, Any] = dict(_given(step, slots))
         # What stands in the generated code as an expression has no local of its own: the requirement has its size.
         asked_of = [part for quantity in quantities(asked) for part in parts(quantity)] if asked is not None else []
-        self.sizes = {(p.param, p.axis): p.size for p in asked_of if isinstance(p, Axis | Entry)}
+        self.sizes = {(p.param, p.axis): p.size for p in asked_of if isinstance(p, Axis | SizeEntry)}
         given = dict(self.written)
         self.values |= {
             p.param: p.size for p in asked_of if isinstance(p, Argument) and p.size is not None and p.param in given
@@ -261,7 +261,7 @@ class Operands:
         ]
 
 
-def _kernel(failure: Failure, step: Compute | Branch | Loop) -> Diagnostic:
+def _kernel(failure: Failure, step: Compute | Branch | LoopStep) -> Diagnostic:
     message = f"@{_callee(failure.site)} failed: {_reason(failure.problem)}"
     return error(
         codes.R402, message, step.span, caption=_given_types(step, failure.values), labels=_chain(failure, step.span),
@@ -309,7 +309,7 @@ def _given_types(step: Step | None, slots: Mapping[str, object]) -> str:
     """ "`x` is Tensor([2, 3], float32), `y` is Tensor([4, 5], float32)"."""
     if not isinstance(step, Compute):
         return ""
-    operands, parts = Operands(step, slots), []
+    operands, parts = RunOperands(step, slots), []
     for name, value in _given(step, slots):
         shown = operands.argument(name)
         if isinstance(value, np.dtype):
@@ -406,7 +406,7 @@ def _unfit(name: str, reason: BaseException) -> str:
     return diagnose(found).message if found is not None else f"@{name} does not take this"
 
 
-def _recursing(trail: Sequence[Site]) -> Site:
+def _recursing(trail: Sequence[StepSite]) -> StepSite:
     """The first call of the function that is called most often: one that calls itself, directly or through others."""
     calls = [s for s in trail if _is_call(s) and not s.within]
     if not calls:
@@ -420,11 +420,11 @@ def _recursing(trail: Sequence[Site]) -> Site:
 # The way there
 
 
-def _is_call(site: Site) -> bool:
+def _is_call(site: StepSite) -> bool:
     return isinstance(site.step, Invoke) and site.step.way != "extern"
 
 
-def _callee(site: Site) -> str:
+def _callee(site: StepSite) -> str:
     """What a step calls; the function itself where it calls its own checks."""
     match site.step:
         case Compute(row=row):
@@ -433,12 +433,12 @@ def _callee(site: Site) -> str:
             return callee
         case Branch():
             return "if"
-        case Loop():
+        case LoopStep():
             return "while"
     return site.function
 
 
-def _caller(failure: Failure) -> Site | None:
+def _caller(failure: Failure) -> StepSite | None:
     """The call, somewhere in the program, at whose entry check the check stands."""
     inner = failure.site.function
     calls = filter(_is_call, reversed(failure.calls))
@@ -457,5 +457,5 @@ def _chain(failure: Failure, primary: Span) -> tuple[Label, ...]:
     return tuple(labels[:3])
 
 
-def _function(site: Site) -> str:
+def _function(site: StepSite) -> str:
     return f"@{site.shown}"

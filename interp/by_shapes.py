@@ -12,7 +12,7 @@ from itertools import count
 from ..lang import core
 from ..ops.model import TensorInfo
 from ..sizes.integers import Undefined
-from ..sizes.partial import Open, Unknown, all_of, compare
+from ..sizes.partial import Open, UnknownSize, all_of, compare
 from . import partial_sizes
 from .follow import Follower, State, unpack
 from .guards import Failed, Violation
@@ -20,16 +20,16 @@ from .partial_sizes import Consts, Value
 from .steps import (
     RESULT,
     Bind,
-    Block,
-    Check,
     Closure,
     Compute,
-    Loop,
+    LoopStep,
     Match,
-    Read,
+    ReadSizes,
     Routine,
     Stack,
     Step,
+    StepBlock,
+    StepCheck,
     asks,
     blocks,
     every,
@@ -93,11 +93,11 @@ class Routines:
             self._slices[key] = frozenset(found)
         return self._slices[key]
 
-    def _slice(self, block: Block, slots: set[str], found: set[int]) -> None:
+    def _slice(self, block: StepBlock, slots: set[str], found: set[int]) -> None:
         """The steps that what is asked depends on, or what comes into the slots; to these comes what they read."""
         for step in reversed(block.steps):
             given = (step.output,) if isinstance(step, Stack) else outputs(step)
-            if slots.isdisjoint(given) and not any(map(self._asks, every(Block((step,))))):
+            if slots.isdisjoint(given) and not any(map(self._asks, every(StepBlock((step,))))):
                 continue
             found.add(id(step))
             slots |= {*given, *reads(step)}
@@ -128,7 +128,7 @@ class ByShapes(Follower[KnownSlots, Value]):
     def value(self, v: core.Value, state: KnownSlots) -> Value:
         return partial_sizes.known(v, state)
 
-    def read(self, step: Read, state: KnownSlots) -> Value:
+    def read(self, step: ReadSizes, state: KnownSlots) -> Value:
         given = self.value(step.value, state)
         found: Value = given.sizes if isinstance(given, TensorInfo) else None
         if step.kind == "size":
@@ -149,7 +149,7 @@ class ByShapes(Follower[KnownSlots, Value]):
             self.holds(step)
         return found
 
-    def check(self, step: Check | Match, state: KnownSlots) -> None:
+    def check(self, step: StepCheck | Match, state: KnownSlots) -> None:
         try:
             holds = asked(step, state)
         except Undefined as problem:
@@ -172,12 +172,12 @@ class ByShapes(Follower[KnownSlots, Value]):
         one, other = values
         return _common(one, other, [])
 
-    def loop(self, step: Loop, state: KnownSlots) -> None:
+    def loop(self, step: LoopStep, state: KnownSlots) -> None:
         """What the carries are after any number of turns: what no turn changes, and nothing else."""
-        own: list[Unknown] = []
+        own: list[UnknownSize] = []
         for number in count():
             inner = state.branched()
-            inner.bind(step.index, Unknown())
+            inner.bind(step.index, UnknownSize())
             self.turn(step, inner)
             before = [state.get(carry) for carry in step.carries]
             after = [_common(b, inner.get(f), own) for b, f in zip(before, step.following, strict=True)]
@@ -187,7 +187,7 @@ class ByShapes(Follower[KnownSlots, Value]):
             unpack(step.carries, None if is_late else tuple(after), state)
         unpack(tuple(s.output for s in step.stacked), None, state)
 
-    def turn(self, step: Loop, state: KnownSlots) -> None:
+    def turn(self, step: LoopStep, state: KnownSlots) -> None:
         """One turn, whichever it is."""
         self.block(step.cond, state)
         self.block(step.body, state)
@@ -206,7 +206,7 @@ def lets_in(entry: Iterable[Step], state: KnownSlots) -> bool | None:
 
 
 def _is_kept(step: Step, state: KnownSlots) -> bool | None:
-    if isinstance(step, Check | Match):
+    if isinstance(step, StepCheck | Match):
         try:
             holds = asked(step, state)
             return holds if asks(step) else True
@@ -218,9 +218,9 @@ def _is_kept(step: Step, state: KnownSlots) -> bool | None:
     return True
 
 
-def asked(step: Check | Match, state: State[Value]) -> bool | None:
+def asked(step: StepCheck | Match, state: State[Value]) -> bool | None:
     """Whether a condition holds, or a shape fits a pattern, whose names it gets; raises Undefined."""
-    return partial_sizes.truth(step.cond, state) if isinstance(step, Check) else _fits(step, state)
+    return partial_sizes.truth(step.cond, state) if isinstance(step, StepCheck) else _fits(step, state)
 
 
 def _fits(step: Match, state: State[Value]) -> bool | None:
@@ -265,7 +265,7 @@ def _is(dim: core.SizeExpr | core.Splice, found: tuple[Value, ...], state: State
     return compare("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
 
 
-def _common(a: Value, b: Value, own: list[Unknown]) -> Value:
+def _common(a: Value, b: Value, own: list[UnknownSize]) -> Value:
     """What two values have in common. A size that is in `own` stands for whatever a turn begins with."""
     if isinstance(a, TensorInfo) and isinstance(b, TensorInfo):
         if len(a.shape) != len(b.shape) or a.dtype != b.dtype:
@@ -274,11 +274,11 @@ def _common(a: Value, b: Value, own: list[Unknown]) -> Value:
         return TensorInfo(shape, a.dtype, a.data if a.data == b.data else None)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(_common(x, y, own) for x, y in zip(a, b, strict=True))
-    if isinstance(a, Unknown) and (a is b or a in own):
+    if isinstance(a, UnknownSize) and (a is b or a in own):
         return a
     if type(a) is type(b) and a == b:
         return a
-    if isinstance(a, int | Unknown) and isinstance(b, int | Unknown) and not isinstance(a, bool):
-        own.append(Unknown())
+    if isinstance(a, int | UnknownSize) and isinstance(b, int | UnknownSize) and not isinstance(a, bool):
+        own.append(UnknownSize())
         return own[-1]
     return None

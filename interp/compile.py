@@ -56,7 +56,7 @@ class ExternError(Exception):
     """The user's own Python callable could not be found, or raised; the cause is the exception that it raised."""
 
 
-class Code:
+class CompiledCode:
     """A compiled program: its functions by Rx name. `source` is the generated Python text."""
 
     def __init__(
@@ -159,7 +159,7 @@ _HELPERS: dict[str, Any] = {
 
 def compile_program(
     program: core.Program, weights: Weights | None = None, options: Options | None = None, tally: Tally | None = None
-) -> Code:
+) -> CompiledCode:
     """Lower, write and compile; nothing of the program is executed but the reading of its weights. Its checks are counted where
     there is a tally."""
     options = options or Options()
@@ -174,7 +174,7 @@ def compile_program(
     if unit.direct and (unit.extended or any(f.kind == "extern" for f in program.functions)):
         options = replace(options, direct=False)
         unit = _write(program, lowered, table, weights or _no_weights, options, tally)
-    return Code(unit, program, options, lowered, table)
+    return CompiledCode(unit, program, options, lowered, table)
 
 
 def _write(

@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 
 from ..ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from ..ops.holds import condition
-from ..ops.model import TRACKED, WILDCARD, Param, Primitive, RankUnknown, TensorInfo
+from ..ops.model import TRACKED, WILDCARD, Primitive, PrimitiveParam, RankUnknown, TensorInfo
 from ..ops.requirements import Requirement
 from ..sizes.text import NoNumber, SizeText, text_of
 from .dtypes import dtype_of
 
 Test = Callable[..., bool]
-Plain = Callable[[Param, Any], Any]
+Plain = Callable[[PrimitiveParam, Any], Any]
 # The text of an element that a rule should not need, and how many of them a tensor is tried with.
 _ELEMENT = "?"
 _LENGTHS = (0, 1, 2, 3, 5, TRACKED)
@@ -111,7 +111,7 @@ def form_text(row: Primitive, names: Sequence[str], literals: Collection[int]) -
     )
 
 
-def _form(param: Param, name: str) -> str:
+def _form(param: PrimitiveParam, name: str) -> str:
     match param.kind:
         case "tensor" if param.required:
             return f"{name}.ndim, {name}.dtype"
@@ -133,7 +133,7 @@ def _form(param: Param, name: str) -> str:
 def make_test(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], plain: Plain) -> Test:
     """The compiled test of a form, of which `seen` gives the arguments as a rule takes them, each as it is told; `plain` tells
     it of what has no sizes. Raises NoNumber where there is none."""
-    texts = _Texts(row, plain)
+    texts = _ConditionTexts(row, plain)
     condition = texts.condition(seen(texts.info))
     if texts.listed and _needs_elements(row, seen, plain, condition):
         short = " or ".join(f"{name}.size <= {TRACKED}" for name in texts.listed)
@@ -149,7 +149,7 @@ def _needs_elements(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], 
     """Whether what a rule requires depends on the elements of short tensors."""
     try:
         for length in _LENGTHS:
-            texts = _Texts(row, plain, length)
+            texts = _ConditionTexts(row, plain, length)
             if texts.condition(seen(texts.info)) != condition:
                 return True
     except NoNumber:
@@ -157,7 +157,7 @@ def _needs_elements(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], 
     return False
 
 
-class _Texts:
+class _ConditionTexts:
     """The arguments of a row's calls of one form, with texts for their sizes; tensors of sizes have `length` elements that
     nobody knows, or none that a rule sees."""
 
@@ -170,7 +170,7 @@ class _Texts:
         # Tensors of sizes.
         self.listed: list[str] = []
 
-    def info(self, param: Param, value: Any) -> Any:
+    def info(self, param: PrimitiveParam, value: Any) -> Any:
         """An argument as the rule takes it; what has no sizes as `plain` gives it."""
         name = self.names[param.name]
         match param.kind:

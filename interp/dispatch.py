@@ -18,7 +18,7 @@ from .dtypes import dtype_of, numpy_dtype
 from .generated import GeneratedModule
 from .kernels import registry as kernels
 from .names import mangle
-from .steps import Site
+from .steps import StepSite
 
 UNFIT = (guards.Failed, Undefined, IndexError, TypeError, AttributeError)
 # Of a parameter what the entry check asks of its dtype, in order: a dtype, or the position of the argument that has the same
@@ -37,7 +37,7 @@ class NoneFits(Exception):
 def write_list(unit: GeneratedModule, impls: core.Impls) -> None:
     """`f_name`: each member in turn; where none fits, all that was wrong is raised at once."""
     unit.write(0, f"def f_{mangle(impls.name)}(*args, **named):")
-    site = Site(impls.name, impls.span, None)
+    site = StepSite(impls.name, impls.span, None)
     unit.write(1, "reasons = []")
     for choice in impls.choices:
         function = unit.functions.get(choice)
@@ -48,7 +48,7 @@ def write_list(unit: GeneratedModule, impls: core.Impls) -> None:
     unit.write(1, "raise NoneFits(reasons)", site)
 
 
-def _write_function(unit: GeneratedModule, function: core.Function, site: Site) -> None:
+def _write_function(unit: GeneratedModule, function: core.Function, site: StepSite) -> None:
     name = mangle(function.name)
     places = unit.constant(("asked", function.name), lambda: asked(function))
     unit.write(1, f"given = with_dtypes({places}, args)", site)
@@ -57,7 +57,7 @@ def _write_function(unit: GeneratedModule, function: core.Function, site: Site) 
     unit.write(2, f"return {entry}{name}(*given)", site)
 
 
-def _write_primitive(unit: GeneratedModule, name: str, site: Site) -> None:
+def _write_primitive(unit: GeneratedModule, name: str, site: StepSite) -> None:
     row = unit.row(name)
     unit.primitives.add(row.name)
     constant = unit.constant(("row", row.name), lambda: row)

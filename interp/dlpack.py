@@ -24,7 +24,7 @@ _HOST = (1, 3, 11)
 _BITS = {1: "uint8", 2: "int16"}
 
 
-class Refused(Exception):
+class ArrayRefused(Exception):
     """An array that is not taken; the message completes "...but it is "."""
 
 
@@ -38,22 +38,22 @@ def taken(value: Any, *, copy: bool = False) -> Array:
     _plain(value)
     if _device(value) not in _HOST:
         if not copy:
-            raise Refused("on another device: load with copy=True, or bring it to the processor yourself")
+            raise ArrayRefused("on another device: load with copy=True, or bring it to the processor yourself")
         value = _brought(value)
     extended = _extended(value)
     try:
         return np.from_dlpack(value) if extended is None else _viewed(value, extended)
     except (BufferError, RuntimeError, TypeError, ValueError, AttributeError) as problem:
-        raise Refused(f"an array that cannot be read: {first_line(problem)}") from None
+        raise ArrayRefused(f"an array that cannot be read: {first_line(problem)}") from None
 
 
 def _plain(value: Any) -> None:
     """Raises Refused where the memory of a tensor is not what the tensor is."""
     if getattr(value, "requires_grad", False) is True:
-        raise Refused("a tensor that requires its gradient, which would be lost: pass its `.detach()`")
+        raise ArrayRefused("a tensor that requires its gradient, which would be lost: pass its `.detach()`")
     for bit in ("conj", "neg"):
         if getattr(value, f"is_{bit}", bool)() is True:
-            raise Refused(f"a view whose elements are not in memory yet: pass its `.resolve_{bit}()`")
+            raise ArrayRefused(f"a view whose elements are not in memory yet: pass its `.resolve_{bit}()`")
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         _plain_tensor(value, torch)
@@ -64,18 +64,18 @@ def _plain_tensor(value: Any, torch: Any) -> None:
     functorch = getattr(torch._C, "_functorch", None)
     is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", lambda _: False)
     if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ or is_wrapped(value):
-        raise Refused(
+        raise ArrayRefused(
             f"a tensor that is traced or wrapped ({type(value).__name__}): its elements are not in its memory"
         )
     if torch.autograd.forward_ad.unpack_dual(value).tangent is not None:
-        raise Refused("a tensor with a tangent, which would be lost: pass its primal")
+        raise ArrayRefused("a tensor with a tangent, which would be lost: pass its primal")
 
 
 def _device(value: Any) -> int:
     try:
         return int(value.__dlpack_device__()[0])
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as problem:
-        raise Refused(f"an array without memory that can be read: {first_line(problem)}") from None
+        raise ArrayRefused(f"an array without memory that can be read: {first_line(problem)}") from None
 
 
 def _brought(value: Any) -> Any:
@@ -85,7 +85,7 @@ def _brought(value: Any) -> Any:
     try:
         return np.from_dlpack(value, device="cpu", copy=True)
     except (BufferError, RuntimeError, TypeError, ValueError) as problem:
-        raise Refused(f"on a device from which it cannot be copied: {first_line(problem)}") from None
+        raise ArrayRefused(f"on a device from which it cannot be copied: {first_line(problem)}") from None
 
 
 def _extended(value: Any) -> np.dtype[Any] | None:

@@ -26,19 +26,19 @@ from .reuse import reused
 from .steps import (
     RESULT,
     Bind,
-    Block,
     Branch,
-    Check,
     Closure,
     Compute,
     Invoke,
-    Loop,
+    LoopStep,
     Match,
-    Memory,
-    Read,
+    ReadSizes,
     Routine,
     Stack,
     Step,
+    StepBlock,
+    StepCheck,
+    StepMemory,
     outputs,
 )
 
@@ -85,7 +85,7 @@ class Pair(Node):
     results: Mapping[int, Built]
     shapes: Mapping[str, Built]
     turns: Mapping[str, Built]
-    promises: tuple[Check, ...] = ()
+    promises: tuple[StepCheck, ...] = ()
 
 
 def pairs(program: core.Program) -> dict[str, Pair]:
@@ -105,7 +105,7 @@ def pairs(program: core.Program) -> dict[str, Pair]:
 def _behind_entry_check(wrapper: Routine, inner: Routine) -> Pair:
     if inner is wrapper:
         return pair(wrapper)
-    promises = tuple(step for step in wrapper.body.steps if isinstance(step, Check))
+    promises = tuple(step for step in wrapper.body.steps if isinstance(step, StepCheck))
     known = next((wrapper.known.get(slot) for step in wrapper.body.steps for slot in outputs(step)), None)
     return replace(pair(replace(inner, name=wrapper.name, entry=wrapper.entry), known), promises=promises)
 
@@ -156,7 +156,7 @@ class _Pairing:
         self.rows = reused(routine.body)[1]
         # By list of steps and position the stage that begins there; by Compute its memory.
         self.stages: dict[tuple[int, int], _Stage] = {}
-        self.memory: dict[int, Memory] = {}
+        self.memory: dict[int, StepMemory] = {}
         # Of each slot that a stage binds, the stage and its number among those before it and it.
         self.owners: dict[str, tuple[_Stage, int]] = {}
         self.around: tuple[Step, ...] = ()
@@ -173,7 +173,7 @@ class _Pairing:
         told = tuple(s for s in stages if s.is_entry_check or s.sizes or s.built)
         return Pair(told, data, sizes, self.results, self.shapes, self.turns)
 
-    def _data(self, block: Block) -> Block:
+    def _data(self, block: StepBlock) -> StepBlock:
         """The steps of the data program: each result in its memory, the sizes of each stage at its place."""
         steps: list[Step] = []
         for number in range(len(block.steps) + 1):
@@ -189,7 +189,7 @@ class _Pairing:
                 return replace(step, memory=self.memory[id(step)]) if id(step) in self.memory else step
             case Branch():
                 return replace(step, then=self._data(step.then), orelse=self._data(step.orelse))
-            case Loop():
+            case LoopStep():
                 return replace(step, cond=self._data(step.cond), body=self._data(step.body))
             case Closure():
                 return replace(step, body=self._data(step.body))
@@ -197,7 +197,7 @@ class _Pairing:
 
     # Lists of steps
 
-    def _list(self, block: Block, scope: _Scope, delivered: Delivered) -> None:
+    def _list(self, block: StepBlock, scope: _Scope, delivered: Delivered) -> None:
         """A list of steps; its first stage begins with what is delivered."""
         self._begin(scope, (id(block), 0), None, delivered)
         for number, step in enumerate(block.steps, start=1):
@@ -234,16 +234,16 @@ class _Pairing:
             case Branch():
                 for block in (step.then, step.orelse):
                     self._inside(step, block, scope.copy(), {})
-            case Loop():
+            case LoopStep():
                 self._loop(step, scope)
             case Closure():  # it is called while the names around it stand for what they do here
                 self._inside(step, step.body, scope.copy(), {})
-            case Bind() | Invoke() | Read() | Check() | Match() | Stack():
+            case Bind() | Invoke() | ReadSizes() | StepCheck() | Match() | Stack():
                 pass
             case _:
                 assert_never(step)
 
-    def _loop(self, step: Loop, scope: _Scope) -> None:
+    def _loop(self, step: LoopStep, scope: _Scope) -> None:
         """In a turn its carries are what is known of them there, behind it nothing is known of them by their slots."""
         self._forget(step.carries)
         self.known.update(step.known)
@@ -265,7 +265,7 @@ class _Pairing:
         elif isinstance(value, core.Var | None):
             scope.stages[-1].built.append(Built(RESULT, None, None))
 
-    def _inside(self, step: Step, block: Block, scope: _Scope, delivered: Delivered) -> None:
+    def _inside(self, step: Step, block: StepBlock, scope: _Scope, delivered: Delivered) -> None:
         outside, self.around = self.around, (*self.around, step)
         self._list(block, scope, delivered)
         self.around = outside
@@ -281,7 +281,7 @@ class _Pairing:
             built = self._build(step.output, step.known, scope)
             dims = tuple(d for d in built.dims or () if d is not None)
             if own and dims and built.is_whole and built.dtype is not None:
-                self.memory[id(step)] = Memory(dims, built.dtype, step.output in self.rows)
+                self.memory[id(step)] = StepMemory(dims, built.dtype, step.output in self.rows)
 
     def owns(self, step: Compute) -> bool:
         """Whether a result has memory of its own for certain, be it that of an operand that ends."""

@@ -23,8 +23,22 @@ from .dtypes import numpy_dtype
 from .guards import Ghost
 from .kernels.registry import Array
 from .partial_sizes import Value
-from .steps import Block, Branch, Compute, Invoke, Loop, Routine, Site, Step, asks, blocks, every, reads, total
-from .trace import Failure, Foreseen, Place, Turn
+from .steps import (
+    Branch,
+    Compute,
+    Invoke,
+    LoopStep,
+    Routine,
+    Step,
+    StepBlock,
+    StepSite,
+    asks,
+    blocks,
+    every,
+    reads,
+    total,
+)
+from .trace import Failure, Foreseen, Place, TracedTurn
 
 # Steps, turns and calls in each other that are followed for one shape class of arguments, and classes that are remembered.
 _STEPS, _TURNS, _DEEP, _CLASSES = 5_000, 200, 60, 1024
@@ -81,15 +95,15 @@ class EarlyChecks:
             self._late[name] = self._is_late(self.routines.named[name].body)
         return self._late[name]
 
-    def _is_late(self, block: Block) -> bool:
+    def _is_late(self, block: StepBlock) -> bool:
         works = False
         for step in block.steps:
-            if (works or isinstance(step, Loop)) and any(map(self._checks, every(Block((step,))))):
+            if (works or isinstance(step, LoopStep)) and any(map(self._checks, every(StepBlock((step,))))):
                 return True
             called = isinstance(step, Invoke) and step.callee in self.routines.named and self.is_late(step.callee)
             if called or any(map(self._is_late, blocks(step))):
                 return True
-            works = works or isinstance(step, Compute | Invoke | Loop | Branch)
+            works = works or isinstance(step, Compute | Invoke | LoopStep | Branch)
         return False
 
     def _checks(self, step: Step) -> bool:
@@ -145,7 +159,7 @@ class _Following(ByShapes):
         self.owners = ahead.owners
         self.steps = _STEPS
         self.places: list[tuple[Routine, Place | None, Mapping[str, Value]]] = []
-        self.turns: tuple[Turn, ...] = ()
+        self.turns: tuple[TracedTurn, ...] = ()
 
     def enter(self, name: str, args: Sequence[Any], seen: Callable[[Any], Value] = partial_sizes.info) -> None:
         """Raises Foreseen where a check surely fails. What the entry check itself refuses it says itself."""
@@ -184,14 +198,14 @@ class _Following(ByShapes):
 
     # Turns
 
-    def loop(self, step: Loop, state: KnownSlots) -> None:
+    def loop(self, step: LoopStep, state: KnownSlots) -> None:
         """Turns that are certain, one by one; behind them, where it is not known how many there are, what all turns keep."""
         start, stride, count = self._range(step, state)
         turn, goes_on = 0, state.certain and (count is not None or step.range is None)
         while goes_on and turn != count and turn < _TURNS:
             inner = state.copy()
             inner.bind(step.index, start + turn * stride)
-            outside, self.turns = self.turns, (*self.turns, Turn(step, turn, count, start + turn * stride, False))
+            outside, self.turns = self.turns, (*self.turns, TracedTurn(step, turn, count, start + turn * stride, False))
             goes_on, count = self._turn(step, inner, turn, count)
             self.turns = outside
             if goes_on:
@@ -204,7 +218,7 @@ class _Following(ByShapes):
             state.bind(stacked.output, _stacked(state.get(stacked.output), turn) if turn else None)
         return None
 
-    def _turn(self, step: Loop, state: KnownSlots, turn: int, count: int | None) -> tuple[bool, int | None]:
+    def _turn(self, step: LoopStep, state: KnownSlots, turn: int, count: int | None) -> tuple[bool, int | None]:
         """Whether there surely is such a turn, and how many there are, if that is known."""
         self.block(step.cond, state)
         runs = True if step.test is None else self.decided(step.test, state)
@@ -212,7 +226,7 @@ class _Following(ByShapes):
             self.block(step.body, state)
         return bool(runs), count if runs else turn if runs is False else None
 
-    def _range(self, step: Loop, state: KnownSlots) -> tuple[int, int, int | None]:
+    def _range(self, step: LoopStep, state: KnownSlots) -> tuple[int, int, int | None]:
         """Where a range begins, its step, and how many turns there are; None where that is not known."""
         if step.range is None:
             return 0, 1, None
@@ -243,7 +257,7 @@ class _Following(ByShapes):
         """The step that the innermost routine stands at."""
         routine, _, given = self.places[-1]
         within = isinstance(step, Invoke) and self.owners.get(step.callee) == routine.name
-        site = Site(routine.name, step.span, step, owner=self.owners.get(routine.name), within=within)
+        site = StepSite(routine.name, step.span, step, owner=self.owners.get(routine.name), within=within)
         self.places[-1] = routine, Place(site, self.turns), given
 
 

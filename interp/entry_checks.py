@@ -9,7 +9,7 @@ from ..lang.node import replace
 from .generated import GeneratedModule
 from .names import mangle
 from .plan import Planned
-from .steps import Bind, Check, Match, Routine, Site, Step, asks, inside, outputs, reads
+from .steps import Bind, Match, Routine, Step, StepCheck, StepSite, asks, inside, outputs, reads
 from .text import RoutineText
 
 # Behind so many steps one more call takes no time: a body that is longer is written once.
@@ -49,7 +49,7 @@ def _entry(unit: GeneratedModule, routine: Routine) -> None:
     """The checks as one expression over shapes and dtypes; where it is false or fails, they say which one it was."""
     text = _header(unit, routine, "f_")
     call = f"{mangle(routine.name)}({', '.join(routine.params)})"
-    site = Site(routine.name, routine.span, None)
+    site = StepSite(routine.name, routine.span, None)
     if not any(map(asks, routine.entry)) and not routine.wrapped:
         unit.write(1, f"return b_{call}", site)
         return
@@ -79,7 +79,7 @@ def _entry(unit: GeneratedModule, routine: Routine) -> None:
 
 
 def _is_simple(step: Step) -> bool:
-    return isinstance(step, Check | Match | Bind) and not isinstance(
+    return isinstance(step, StepCheck | Match | Bind) and not isinstance(
         step.output if isinstance(step, Bind) else "", tuple
     )
 
@@ -92,7 +92,7 @@ def _unpack_shapes(text: RoutineText, routine: Routine) -> set[int]:
     found: set[int] = set()
     for step in routine.entry:
         match step:
-            case Check(cond=core.Compare(op="==", left=core.RankOf(tensor=x), right=core.SizeLit(value=rank))):
+            case StepCheck(cond=core.Compare(op="==", left=core.RankOf(tensor=x), right=core.SizeLit(value=rank))):
                 if x not in routine.params or (x, 0) in text.dims:
                     continue
                 sizes = [f"{x}_d{i}" for i in range(rank)]
@@ -106,7 +106,7 @@ def _unpack_shapes(text: RoutineText, routine: Routine) -> set[int]:
 def _tests(text: RoutineText, step: Step) -> list[str]:
     """What a step of the entry adds to the combined test; what it binds is written before it."""
     match step:
-        case Check(cond=cond):
+        case StepCheck(cond=cond):
             return [_test(text, cond)]
         case Match(checked=checked):
             whole = f"{step.tensor}_s"
@@ -136,7 +136,7 @@ def _needed(entry: Sequence[Step], slots: Iterable[str]) -> list[Step]:
     needed = set(slots)
     kept: list[Step] = []
     for step in reversed(entry):
-        if not isinstance(step, Check) and not needed.isdisjoint(outputs(step)):
+        if not isinstance(step, StepCheck) and not needed.isdisjoint(outputs(step)):
             needed |= reads(step)
             kept.append(step)
     return kept[::-1]

@@ -14,7 +14,7 @@ from ..ops.assertions import obligation, wording
 from ..sizes.evaluate import Literal
 from ..sizes.evaluate import evaluate as value_of
 from ..sizes.integers import Integers, Undefined
-from ..sizes.partial import Unknown
+from ..sizes.partial import UnknownSize
 from .dtypes import numpy_dtype
 from .guards import describe, dtype_name
 
@@ -147,11 +147,16 @@ def values(check: core.Assert | core.MatchShape, env: Values) -> str:
     found: dict[str, str] = {}
     for name in names_in(text):
         value = _evaluate(bound[name], env) if name in bound else env.get(name)
-        if value is not None and not hasattr(value, "shape") and not callable(value) and not isinstance(value, Unknown):
+        if (
+            value is not None
+            and not hasattr(value, "shape")
+            and not callable(value)
+            and not isinstance(value, UnknownSize)
+        ):
             found.setdefault(name, _shown(value))
     for part in _accesses(check.cond) if isinstance(check, core.Assert) else ():
         spelt, value = _access_text(part), _evaluate(part, env)
-        if spelt in text and value is not None and not isinstance(value, Unknown):
+        if spelt in text and value is not None and not isinstance(value, UnknownSize):
             found.setdefault(spelt, _shown(value))
     return ", ".join(f"{name} is {value}" for name, value in found.items())
 

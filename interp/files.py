@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..lang.dtypes import DTYPES, DType
-from ..lang.stored import BadWeights, Header, Place
+from ..lang.stored import BadWeights, Header, StoredTensor
 from ..lang.weights import open_array
 from .dtypes import dtype_of, numpy_dtype
 from .kernels.registry import Array
@@ -51,7 +51,7 @@ def _unchanged(was: Header | None, now: Header) -> None:
         raise BadWeights("has changed since it was checked, or the file that its data is in has")
 
 
-def _elements(place: Place, stream: IO[bytes]) -> Array:
+def _elements(place: StoredTensor, stream: IO[bytes]) -> Array:
     """What the file holds, one after the other. What is large and lies as NumPy wants it is mapped where the file allows it: a
     product copies operands that begin at odd addresses."""
     dtype = _kept(place)
@@ -75,7 +75,7 @@ def _unpacked(packed: Array, dtype: DType) -> Array:
     return low.astype(numpy_dtype(dtype)) if dtype.kind == "uint" else low.view(numpy_dtype(dtype))
 
 
-def _kept(place: Place) -> np.dtype[Any]:
+def _kept(place: StoredTensor) -> np.dtype[Any]:
     """The dtype of the bytes in the file."""
     if place.dtype.kind == "string":
         return np.dtype(f"U{place.width // 4}").newbyteorder(place.order)  # type: ignore[arg-type]

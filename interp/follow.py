@@ -16,18 +16,18 @@ from ..lang.node import replace
 from .steps import (
     RESULT,
     Bind,
-    Block,
     Branch,
-    Check,
     Closure,
     Compute,
     Invoke,
-    Loop,
+    LoopStep,
     Match,
     Operand,
-    Read,
+    ReadSizes,
     Stack,
     Step,
+    StepBlock,
+    StepCheck,
     outputs,
 )
 
@@ -48,7 +48,7 @@ class State(Protocol[V]):
 E = TypeVar("E", bound=State[Any])
 
 
-class Function(Generic[E]):
+class MadeFunction(Generic[E]):
     """A function value that the program makes, with what is known where it does."""
 
     def __init__(self, closure: Closure, state: E) -> None:
@@ -59,13 +59,13 @@ class Function(Generic[E]):
 class Follower(ABC, Generic[E, V]):
     """Follows steps from what is known before them (`E`) to the values (`V`) that they give; None where nothing is known."""
 
-    def run(self, block: Block, state: E) -> V | None:
+    def run(self, block: StepBlock, state: E) -> V | None:
         """The result of a list of steps that is a function's body."""
         self.block(block, state)
         found: V | None = state.get(RESULT)
         return found
 
-    def block(self, block: Block, state: E) -> None:
+    def block(self, block: StepBlock, state: E) -> None:
         for step in block.steps:
             self.step(step, state)
 
@@ -77,15 +77,15 @@ class Follower(ABC, Generic[E, V]):
                 self.put(step, self.invoke(step, state), state)
             case Bind(value=value):
                 self.put(step, self.value(value, state), state)
-            case Read():
+            case ReadSizes():
                 self.put(step, self.read(step, state), state)
             case Closure():
                 self.closure(step, state)
-            case Check() | Match():
+            case StepCheck() | Match():
                 self.check(step, state)
             case Branch():
                 self.branch(step, state)
-            case Loop():
+            case LoopStep():
                 self.loop(step, state)
             case Stack():
                 self.stack(step, state)
@@ -93,13 +93,13 @@ class Follower(ABC, Generic[E, V]):
                 assert_never(step)
 
     def put(
-        self, step: Compute | Invoke | Bind | Read | Branch, value: V | tuple[V | None, ...] | None, state: E
+        self, step: Compute | Invoke | Bind | ReadSizes | Branch, value: V | tuple[V | None, ...] | None, state: E
     ) -> None:
         """What a step gives comes into its slots."""
         unpack(step.output, value, state)
 
     def closure(self, step: Closure, state: E) -> None:
-        state.bind(step.output, Function(step, state))
+        state.bind(step.output, MadeFunction(step, state))
 
     # Calls
 
@@ -110,9 +110,9 @@ class Follower(ABC, Generic[E, V]):
         function: object = state.get(step.callee)
         if isinstance(function, core.FnRef):
             return self.call(replace(step, callee=function.name, way="checked"), args, state)
-        return self.apply(function, args) if isinstance(function, Function) else self.call(step, args, state)
+        return self.apply(function, args) if isinstance(function, MadeFunction) else self.call(step, args, state)
 
-    def apply(self, function: Function[E], args: Sequence[V | None]) -> V | None:
+    def apply(self, function: MadeFunction[E], args: Sequence[V | None]) -> V | None:
         """A call of a function value: its body sees what is known where it was made."""
         inner = function.state.branched()
         unpack(function.closure.params, args, inner)
@@ -128,7 +128,7 @@ class Follower(ABC, Generic[E, V]):
         given = tuple(self.joined([end.get(slot) for end in ends], state) for slot in outputs(step))
         return self.put(step, given[0] if isinstance(step.output, str) and given else given, state)
 
-    def arm(self, step: Branch, block: Block, state: E) -> E:
+    def arm(self, step: Branch, block: StepBlock, state: E) -> E:
         """What is known at the end of an arm."""
         inner = state.branched()
         self.block(block, inner)
@@ -147,21 +147,21 @@ class Follower(ABC, Generic[E, V]):
     def compute(self, step: Compute, state: E) -> V | None: ...
 
     @abstractmethod
-    def read(self, step: Read, state: E) -> V | None: ...
+    def read(self, step: ReadSizes, state: E) -> V | None: ...
 
     @abstractmethod
     def call(self, step: Invoke, args: tuple[V | None, ...], state: E) -> V | None:
         """A call of what the step names; of a function value only where nothing is known of it."""
 
     @abstractmethod
-    def check(self, step: Check | Match, state: E) -> None: ...
+    def check(self, step: StepCheck | Match, state: E) -> None: ...
 
     @abstractmethod
     def joined(self, values: Sequence[V | None], state: E) -> V | None:
         """What the ends of arms have in common, behind both of them."""
 
     @abstractmethod
-    def loop(self, step: Loop, state: E) -> None: ...
+    def loop(self, step: LoopStep, state: E) -> None: ...
 
     @abstractmethod
     def stack(self, step: Stack, state: E) -> None: ...

@@ -19,11 +19,11 @@ from .dtypes import PLAIN, numpy_dtype
 from .kernels import constants
 from .kernels import registry as kernels
 from .names import mangle
-from .steps import Site
+from .steps import StepSite
 from .tally import Tally
 
 # A line's text, what it stands for, and the locals of slots that are not in one of their own name.
-Line = tuple[str, Site | None, Mapping[str, str]]
+Line = tuple[str, StepSite | None, Mapping[str, str]]
 _OWN: Mapping[str, str] = {}
 
 
@@ -114,7 +114,7 @@ class GeneratedModule:
         self.globals.setdefault(name, numpy_function(direct.removeprefix("np.")))
         return name
 
-    def write(self, indent: int, text: str, site: Site | None = None, locals_: Mapping[str, str] = _OWN) -> None:
+    def write(self, indent: int, text: str, site: StepSite | None = None, locals_: Mapping[str, str] = _OWN) -> None:
         self.lines.append((" " * indent + text, site, locals_))
 
     def finish(self) -> None:
@@ -122,7 +122,7 @@ class GeneratedModule:
         while self.later:
             self.later.pop()()
 
-    def text(self) -> tuple[str, dict[int, tuple[Site, Mapping[str, str]]]]:
+    def text(self) -> tuple[str, dict[int, tuple[StepSite, Mapping[str, str]]]]:
         """The module's text, and for each line what it stands for and the locals of its slots."""
         sites = {
             number: (site, names) for number, (_, site, names) in enumerate(self.lines, start=1) if site is not None

@@ -13,7 +13,7 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.weak import kind_fits
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.ground import NeedsData, Violation, evaluate
-from ..ops.model import TRACKED, WILDCARD, Param, Primitive, ResultOpen, TensorInfo
+from ..ops.model import TRACKED, WILDCARD, Primitive, PrimitiveParam, ResultOpen, TensorInfo
 from ..ops.registry import lookup
 from ..sizes.integers import Undefined
 from ..sizes.text import NoNumber
@@ -139,7 +139,7 @@ def guard(row: Primitive, args: Sequence[object]) -> None:
         return
 
 
-def seen(row: Primitive, args: Sequence[object], info: Callable[[Param, object], object]) -> dict[str, Any]:
+def seen(row: Primitive, args: Sequence[object], info: Callable[[PrimitiveParam, object], object]) -> dict[str, Any]:
     """The arguments as the rule takes them, each as `info` gives it; a literal number takes its dtype from the others."""
     literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and is_literal(a)]
     values = {p.name: info(p, a) for p, a in zip(row.params, args, strict=True)}
@@ -155,7 +155,7 @@ def is_literal(value: object) -> bool:
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
-def _info(param: Param, value: Any) -> Any:
+def _info(param: PrimitiveParam, value: Any) -> Any:
     """An argument as a rule over integers takes it."""
     match param.kind:
         case _ if value is None:

@@ -16,17 +16,17 @@ from .core_uses import names_of
 from .steps import (
     RESULT,
     Bind,
-    Block,
     Branch,
-    Check,
     Closure,
     Compute,
     Invoke,
-    Loop,
+    LoopStep,
     Match,
-    Read,
+    ReadSizes,
     Stack,
     Step,
+    StepBlock,
+    StepCheck,
     blocks,
     every,
     inside,
@@ -38,7 +38,7 @@ from .steps import (
 Live = tuple[set[str], ...]
 
 
-def released(block: Block, held: Collection[str], *, keep: bool = False) -> Block:
+def released(block: StepBlock, held: Collection[str], *, keep: bool = False) -> StepBlock:
     """A routine's body with its last uses. Slots that are `held` never end; with `keep` what nothing reads stays."""
     return _LastUse(frozenset(held), keep).block(block, ({RESULT},))[0]
 
@@ -48,7 +48,7 @@ class _LastUse:
         self.held = held
         self.keep = keep
 
-    def block(self, block: Block, after: Live) -> tuple[Block, set[str]]:
+    def block(self, block: StepBlock, after: Live) -> tuple[StepBlock, set[str]]:
         """The block, and what it reads from outside that nothing reads behind it."""
         live: set[str] = set()
         around = (live, *after)
@@ -62,7 +62,7 @@ class _LastUse:
             if isinstance(step, Branch):
                 step = self._arms(step, live, around)
             live.difference_update(bound)
-            if isinstance(step, Loop):
+            if isinstance(step, LoopStep):
                 step = self._turns(step, around)
                 used = [slot for slot in _from_outside(step) if not _is_read(slot, around)]
                 live.update(step.carries)
@@ -71,7 +71,7 @@ class _LastUse:
             live.update(used)
             last = sorted(slot for slot in (*ended, *used) if slot not in self.held)
             steps.append(replace(step, last=tuple(last)) if last else step)
-        return Block(tuple(reversed(steps))), live
+        return StepBlock(tuple(reversed(steps))), live
 
     def _arms(self, step: Branch, live: set[str], around: Live) -> Branch:
         then, by_then = self.block(step.then, around)
@@ -80,7 +80,7 @@ class _LastUse:
         dead_then, dead_orelse = (tuple(sorted(s - self.held)) for s in (by_orelse - by_then, by_then - by_orelse))
         return replace(step, then=replace(then, dead=dead_then), orelse=replace(orelse, dead=dead_orelse))
 
-    def _turns(self, step: Loop, around: Live) -> Loop:
+    def _turns(self, step: LoopStep, around: Live) -> LoopStep:
         """A loop's lists: its condition sees all that is carried, a turn may end what it was given."""
         outside = set(_from_outside(step))
         buffers = {s.output for s in step.stacked}
@@ -93,9 +93,9 @@ class _LastUse:
         return replace(step, cond=cond, body=replace(body, dead=tuple(sorted(unread))), dropped=tuple(sorted(dropped)))
 
 
-def _from_outside(step: Loop) -> list[str]:
+def _from_outside(step: LoopStep) -> list[str]:
     """What a loop reads of the steps before it, its first values aside."""
-    return [slot for slot in inside(Block((step,))) if slot not in step.carries]
+    return [slot for slot in inside(StepBlock((step,))) if slot not in step.carries]
 
 
 def _is_read(slot: str, live: Live) -> bool:
@@ -114,13 +114,13 @@ def _is_pure(step: Step) -> bool:
             return call.sure
         case Invoke(sure=sure) | Bind(sure=sure):
             return sure
-        case Loop():
+        case LoopStep():
             return step.range is not None and all(_is_pure(s) for block in blocks(step) for s in every(block))
-        case Read() | Closure():
+        case ReadSizes() | Closure():
             return True
         case Branch():
             return all(map(_is_pure, (s for block in blocks(step) for s in block.steps)))
-        case Check():
+        case StepCheck():
             return False
         case _:
             assert_never(step)

@@ -16,19 +16,30 @@ from ..lang.source import NOWHERE
 from ..ops.dtypes_column import dtypes_of
 from ..ops.ground import GroundCtx, Violation, evaluate
 from ..ops.holds import condition
-from ..ops.model import WILDCARD, AnyDType, Param, Primitive, RankUnknown, Segment, TensorInfo
+from ..ops.model import WILDCARD, AnyDType, Primitive, PrimitiveParam, RankUnknown, Segment, TensorInfo
 from ..ops.requirements import DTypeRequirement, Requirement
 from ..sizes.evaluate import Name
 from ..sizes.evaluate import evaluate as evaluate_expr
 from ..sizes.integers import Undefined
 from ..sizes.operators import SIZE_OPERATORS
-from ..sizes.partial import Open, Partial, PartialArithmetic, Sizes, Unknown, all_of, any_of, compare, operation
+from ..sizes.partial import Open, Partial, PartialArithmetic, Sizes, UnknownSize, all_of, any_of, compare, operation
 from .dtypes import dtype_of
-from .follow import Function, State
+from .follow import MadeFunction, State
 from .guards import seen, tensor_info
 
 # What is known of a value: of a tensor its type, anything else itself; None where nothing is.
-Value = TensorInfo[Any] | int | Unknown | float | str | DType | core.FnRef | Function[Any] | tuple["Value", ...] | None
+Value = (
+    TensorInfo[Any]
+    | int
+    | UnknownSize
+    | float
+    | str
+    | DType
+    | core.FnRef
+    | MadeFunction[Any]
+    | tuple["Value", ...]
+    | None
+)
 
 
 class PartialCtx(PartialArithmetic, GroundCtx):
@@ -64,16 +75,16 @@ class PartialCtx(PartialArithmetic, GroundCtx):
 
     def common(self, *sizes: Any) -> Any:
         one = {size for size in sizes if size != 1}
-        return next(iter(one), 1) if len(one) <= 1 else next((s for s in one if isinstance(s, int)), Unknown())
+        return next(iter(one), 1) if len(one) <= 1 else next((s for s in one if isinstance(s, int)), UnknownSize())
 
     def factor(self, product: Any, other: Any) -> Any:
         return operation(SIZE_OPERATORS["//"], product, other)
 
     def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> Any:
-        return Unknown()
+        return UnknownSize()
 
     def held_in(self, param: str) -> Any:
-        return Unknown()
+        return UnknownSize()
 
     def fits(self, value: Any, dtype: AnyDType | None) -> bool:
         return isinstance(value, int) and super().fits(value, dtype)
@@ -177,7 +188,7 @@ def _hides(value: object) -> bool:
     return isinstance(value.dtype, DType) and value.dtype.kind in ("int", "uint")
 
 
-def _info(param: Param, value: Any) -> Any:
+def _info(param: PrimitiveParam, value: Any) -> Any:
     if value is None or isinstance(value, TensorInfo | DType):
         return value
     if param.kind in ("tensor", "index") and isinstance(value, bool | int | float):
@@ -187,7 +198,7 @@ def _info(param: Param, value: Any) -> Any:
     return tuple(_info(param, v) for v in value) if param.kind == "tensors" else value
 
 
-def argument(param: Param, v: core.Value | None, env: State[Value]) -> Any:
+def argument(param: PrimitiveParam, v: core.Value | None, env: State[Value]) -> Any:
     """One argument of a primitive as its kernel takes it."""
     is_shape = param.kind in ("ints", "sizes", "shape", "target")
     if v is None:
@@ -204,7 +215,7 @@ def argument(param: Param, v: core.Value | None, env: State[Value]) -> Any:
 
 
 _MINUS_ONE = core.SizeLit(NOWHERE, -1)
-_SIZE = Param("", "size")
+_SIZE = PrimitiveParam("", "size")
 
 
 def operand(v: core.Value, env: State[Value]) -> Any:

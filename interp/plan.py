@@ -21,7 +21,7 @@ from .dispatch import complete
 from .guards import Violation
 from .names import mangle
 from .partial_sizes import Value
-from .steps import RESULT, Bind, Branch, Compute, Invoke, Loop, Read, Routine, Stack, Step, asks, blocks, every
+from .steps import RESULT, Bind, Branch, Compute, Invoke, LoopStep, ReadSizes, Routine, Stack, Step, asks, blocks, every
 
 Run = Callable[..., Any]
 # What a place is told: whether it still has to ask, a size, or what to call.
@@ -158,7 +158,7 @@ class _Walk(ByShapes):
     def fails(self, problem: Exception, step: Step, state: KnownSlots) -> None:
         """The run says so itself."""
 
-    def put(self, step: Compute | Invoke | Bind | Read | Branch, value: Value, state: KnownSlots) -> None:
+    def put(self, step: Compute | Invoke | Bind | ReadSizes | Branch, value: Value, state: KnownSlots) -> None:
         if isinstance(step, Bind) and isinstance(value, int):
             self.answers[id(step)] = value
         super().put(step, value, state)
@@ -183,7 +183,7 @@ class _Walk(ByShapes):
             return None, None
         return planner.walk(callee, args, wanted=True)
 
-    def turn(self, step: Loop, state: KnownSlots) -> None:
+    def turn(self, step: LoopStep, state: KnownSlots) -> None:
         """What holds in a turn holds in all of them where it does in the last one that is looked at."""
         for inner in (s for block in blocks(step) for s in every(block)):
             self.answers.pop(id(inner), None)

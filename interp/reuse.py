@@ -17,15 +17,30 @@ from collections.abc import Collection, Iterable, Mapping
 from ..lang import core
 from ..lang.node import replace
 from .allocation import FRESH, INTO
-from .steps import Bind, Block, Branch, Check, Compute, Invoke, Loop, Match, Read, Stack, Step, every, outputs, reads
+from .steps import (
+    Bind,
+    Branch,
+    Compute,
+    Invoke,
+    LoopStep,
+    Match,
+    ReadSizes,
+    Stack,
+    Step,
+    StepBlock,
+    StepCheck,
+    every,
+    outputs,
+    reads,
+)
 
 _NOTHING: Mapping[str, core.Known] = {}
 _ONE_LOOP = ("float", "int", "uint", "bool")
 
 
 def reused(
-    block: Block, known: Mapping[str, core.Known] = _NOTHING, makers: Collection[str] = ()
-) -> tuple[Block, set[str]]:
+    block: StepBlock, known: Mapping[str, core.Known] = _NOTHING, makers: Collection[str] = ()
+) -> tuple[StepBlock, set[str]]:
     """A routine's body, in which last uses are known, and the slots that one step alone binds, to a tensor with memory of its
     own in which it lies row by row; `makers` are the functions that give such tensors, `known` is what is known of those."""
     found = _Reuse(block, known, makers)
@@ -33,7 +48,7 @@ def reused(
 
 
 class _Reuse:
-    def __init__(self, block: Block, known: Mapping[str, core.Known], makers: Collection[str]) -> None:
+    def __init__(self, block: StepBlock, known: Mapping[str, core.Known], makers: Collection[str]) -> None:
         self.known = known
         self.makers = makers
         # Slots whose tensor something else may share: a step reads it that may keep it.
@@ -46,7 +61,7 @@ class _Reuse:
         self.owned: dict[str, core.Known] = {}
         self.bindings = Counter(slot for step in every(block) for slot in outputs(step))
 
-    def block(self, block: Block) -> Block:
+    def block(self, block: StepBlock) -> StepBlock:
         return replace(block, steps=tuple(map(self._step, block.steps)))
 
     def _step(self, step: Step) -> Step:
@@ -55,7 +70,7 @@ class _Reuse:
                 return self._computed(step, known)
             case Branch(then=then, orelse=orelse):
                 return replace(step, then=self.block(then), orelse=self.block(orelse))
-            case Loop():
+            case LoopStep():
                 return self._loop(step)
             case Bind():
                 return self._moved(step)
@@ -89,7 +104,7 @@ class _Reuse:
 
     # Loops
 
-    def _loop(self, step: Loop) -> Loop:
+    def _loop(self, step: LoopStep) -> LoopStep:
         """A turn may write into what it was given, if each turn gives what may be written into: that shows behind it."""
         before, owned = dict(self.rows), self._owned(step)
         done = self._turns(step, owned)
@@ -98,16 +113,16 @@ class _Reuse:
             done = self._turns(step, ())
         return done
 
-    def _turns(self, step: Loop, owned: Iterable[str]) -> Loop:
+    def _turns(self, step: LoopStep, owned: Iterable[str]) -> LoopStep:
         self.owned = {carry: self.first[carry] for carry in owned}
         done = replace(step, cond=self.block(step.cond), body=self.block(step.body))
         self.owned = {}
         return done
 
-    def _owned(self, step: Loop) -> dict[str, str]:
+    def _owned(self, step: LoopStep) -> dict[str, str]:
         """What a loop carries that nothing else may hold, in any turn, with what it is after each. Only of innermost loops: the
         turns of one are looked at twice."""
-        if any(isinstance(inner, Loop) for inner in every(step.body)):
+        if any(isinstance(inner, LoopStep) for inner in every(step.body)):
             return {}
         shared = _shared(step.cond) | _shared(step.body)
         pairs = zip(step.carries, step.following, strict=True)
@@ -140,7 +155,7 @@ class _Reuse:
         return known.shape is not None and any(o is not None and o.shape == known.shape for o in operands)
 
 
-def _shared(block: Block) -> set[str]:
+def _shared(block: StepBlock) -> set[str]:
     """The slots that a step reads that may keep them."""
     return {slot for step in every(block) if not _keeps_nothing(step) for slot in reads(step)}
 
@@ -153,7 +168,7 @@ def _keeps_nothing(step: Step) -> bool:
             return _is_move(step)
         case Stack():
             return step.total is not None  # it is copied
-    return isinstance(step, Check | Match | Read | Branch)
+    return isinstance(step, StepCheck | Match | ReadSizes | Branch)
 
 
 def _is_move(step: Step) -> bool:

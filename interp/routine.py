@@ -9,7 +9,7 @@ from ..lang import core
 from ..lang.source import Span
 from ..ops import registry as rows
 from ..ops.binding import bind
-from ..ops.model import Param
+from ..ops.model import PrimitiveParam
 from .core_uses import call_of
 from .last_use import released
 from .names import SlotScope
@@ -18,21 +18,21 @@ from .slots import Slots
 from .steps import (
     RESULT,
     Bind,
-    Block,
     Branch,
-    Check,
     Closure,
     Compute,
     Invoke,
-    Loop,
+    LoopStep,
     Match,
     Names,
     Operand,
     Output,
-    Read,
+    ReadSizes,
     Stack,
     Stacked,
     Step,
+    StepBlock,
+    StepCheck,
     number,
     total,
 )
@@ -40,7 +40,7 @@ from .steps import (
 _LIVE = (core.Status.OPEN, core.Status.RESIDUAL, core.Status.ENTRY, core.Status.REFUTED)
 # What a Python name cannot stand for: the tensors that are there before anything runs.
 Constant = core.TensorLit | core.Load
-_SIZE = Param("", "size")
+_SIZE = PrimitiveParam("", "size")
 _SIZES = core.SizeExpr | core.ShapeExpr
 
 
@@ -75,14 +75,14 @@ class Lowering:
         for name in params:
             self.slots.held.add(self.slots.bind(name))
 
-    def finished(self, result: core.Value) -> tuple[Block, set[str]]:
+    def finished(self, result: core.Value) -> tuple[StepBlock, set[str]]:
         """All steps, the last of which gives the result, and the slots of tensors that lie row by row."""
         self.deliver(result, RESULT)
         block = released(self.block(), self.slots.held, keep=self.program.guard_all)
         return reused(block, self.slots.known, self.program.makers)
 
-    def block(self) -> Block:
-        return Block(tuple(self.steps))
+    def block(self) -> StepBlock:
+        return StepBlock(tuple(self.steps))
 
     # Values
 
@@ -126,7 +126,7 @@ class Lowering:
         cond = self.slots.shape_level(v.cond) if isinstance(v.cond, core.BoolExpr) else self.operand(v.cond)
         self.steps.append(Branch(v.span, cond, self._arm(v.then, output), self._arm(v.orelse, output), output))
 
-    def _arm(self, block: core.Block, output: Output) -> Block:
+    def _arm(self, block: core.Block, output: Output) -> StepBlock:
         outside = self._enter()
         self.statements(block.stmts, block.result)
         self.deliver(block.result, output)
@@ -157,7 +157,7 @@ class Lowering:
         self.slots.scope = outer
         slots, in_turn = (index, *carries), (v.known, *(carry.known for carry in v.carries))
         known = {slot: k for slot, k in zip(slots, in_turn, strict=True) if k is not None}
-        made = Loop(v.span, v.index, index, range_, carries, following, cond, test, body, stacked, known=known)
+        made = LoopStep(v.span, v.index, index, range_, carries, following, cond, test, body, stacked, known=known)
         self.steps.append(made)
         if output:
             parts = [core.variable(v.span, slot, c.sort) for slot, c in zip(carries, v.carries, strict=True)]
@@ -178,10 +178,10 @@ class Lowering:
         self.steps.append(Bind(size.span, self.slots.shape_level(size), slot))
         return core.SizeVar(size.span, slot)
 
-    def _condition(self, v: core.Loop) -> tuple[Block, core.BoolExpr | Operand | None]:
+    def _condition(self, v: core.Loop) -> tuple[StepBlock, core.BoolExpr | Operand | None]:
         """The steps before each turn, and what decides then."""
         if v.cond is None:
-            return Block(()), None
+            return StepBlock(()), None
         outside = self._enter()
         self.statements(v.cond.stmts, v.cond.result)
         test = self.operand(v.cond.result)
@@ -193,7 +193,7 @@ class Lowering:
 
     def _turn(
         self, v: core.Loop, range_: core.Range | None, index: str, buffers: Sequence[str]
-    ) -> tuple[Block, tuple[str, ...]]:
+    ) -> tuple[StepBlock, tuple[str, ...]]:
         """The steps of a turn, and the slots of what the carries are after it."""
         outside = self._enter()
         self.statements(v.body.stmts, v.body.result)
@@ -222,7 +222,7 @@ class Lowering:
         self.steps, self.slots.scope = [], SlotScope(self.slots.scope)
         return outside
 
-    def _leave(self, outside: tuple[list[Step], SlotScope]) -> Block:
+    def _leave(self, outside: tuple[list[Step], SlotScope]) -> StepBlock:
         made = self.block()
         self.steps, self.slots.scope = outside
         return made
@@ -253,7 +253,7 @@ class Lowering:
             if status in _LIVE:
                 made = core.Assert(claim.span, claim.cond, None, claim.origin, status)
                 cond = self.slots.shape_level(made.cond)
-                self.steps.append(Check(made.span, cond, made, self.slots.spoken(made), moment=moment))
+                self.steps.append(StepCheck(made.span, cond, made, self.slots.spoken(made), moment=moment))
 
     def _stacked(self, v: core.Stacked, buffer: str) -> Stacked:
         dims = tuple(core.SizeLit(v.span, 0) if d is None else self.slots.shape_level(d) for d in v.shape)
@@ -332,7 +332,7 @@ class Lowering:
             inputs.append(given)
         self.steps.append(Invoke(c.span, impls.name, "list", tuple(inputs), output, tuple(takes)))
 
-    def _argument(self, param: Param, v: core.Value) -> Operand:
+    def _argument(self, param: PrimitiveParam, v: core.Value) -> Operand:
         """An argument as an operand: sizes that are given as tensors are read first."""
         if isinstance(v, core.Number):
             return v
@@ -352,7 +352,7 @@ class Lowering:
 
     def _read(self, v: core.Value, kind: Literal["size", "sizes", "shape"]) -> Operand:
         value, target = self.operand(v), self.slots.held_temp()
-        self.steps.append(Read(v.span, value, kind, target))
+        self.steps.append(ReadSizes(v.span, value, kind, target))
         return core.SizeVar(v.span, target) if kind == "size" else core.ShapeVar(v.span, target)
 
     # Statements
@@ -401,7 +401,7 @@ class Lowering:
     def _check(self, stmt: core.Assert, call: core.Call | None) -> None:
         given = self._given(call) if call is not None else ()
         self.steps.append(
-            Check(stmt.span, self.slots.shape_level(stmt.cond), stmt, self.slots.spoken(stmt), call, given)
+            StepCheck(stmt.span, self.slots.shape_level(stmt.cond), stmt, self.slots.spoken(stmt), call, given)
         )
 
     def _given(self, call: core.Call) -> Names:

@@ -16,7 +16,7 @@ from ..lang.source import NOWHERE
 from ..lang.stored import Header
 from .arguments import is_plain
 from .blame import RUNTIME_ERRORS, diagnose, met
-from .compile import Code, ExternError, Options, compile_program
+from .compile import CompiledCode, ExternError, Options, compile_program
 from .core_uses import as_called, is_recursive
 from .kernels.quiet import quiet
 from .names import mangle
@@ -69,20 +69,20 @@ class Machine:
         self.tally = Tally() if self.options.instrument else None
         self.weights = WeightReader(files, headers)
         self.recursive = is_recursive(program)
-        self._extended: Code | None = None
+        self._extended: CompiledCode | None = None
         self._plans: dict[str, Plans] = {}
-        self._fast: dict[tuple[str, bool], tuple[Code, ...]] = {}
+        self._fast: dict[tuple[str, bool], tuple[CompiledCode, ...]] = {}
         self._lock = RLock()
         self.compiled = 0
         self.code = self._compiled(self.options)
 
-    def _compiled(self, options: Options) -> Code:
+    def _compiled(self, options: Options) -> CompiledCode:
         code = self._code(self.program, options)
         self.compiled += 1
         self.attempt(code.init)
         return code
 
-    def _code(self, program: core.Program, options: Options) -> Code:
+    def _code(self, program: core.Program, options: Options) -> CompiledCode:
         code = compile_program(program, self.weights, options, self.tally)
         if options.instrument:
             for name in [*(f.name for f in program.functions), *(i.name for i in program.impls)]:
@@ -90,7 +90,7 @@ class Machine:
                 code.namespace["i_" + mangle(name)] = partial(self._hosted, name, True)
         return code
 
-    def _beside(self, general: Code, program: core.Program, options: Options | None = None) -> Code:
+    def _beside(self, general: CompiledCode, program: core.Program, options: Options | None = None) -> CompiledCode:
         """Code with the consts of another."""
         code = self._code(program, options or general.options)
         code.namespace.update((n, v) for n, v in general.namespace.items() if n.startswith("c_"))
@@ -117,7 +117,7 @@ class Machine:
                 self._plans[name] = Plans(replace(function, name=name), partial(self._planned, name))
             return self._plans[name]
 
-    def codes(self) -> tuple[Code, ...]:
+    def codes(self) -> tuple[CompiledCode, ...]:
         """All that may have run."""
         more = () if self._extended is None else (self._extended,)
         return self.code, *more, *(code for codes in self._fast.values() for code in codes)
@@ -135,13 +135,13 @@ class Machine:
                     return code.behind_entry_check(name), partial(self._refined, code, name)
             return None
 
-    def _refined(self, code: Code, name: str, args: Sequence[Any]) -> Callable[..., Any] | None:
+    def _refined(self, code: CompiledCode, name: str, args: Sequence[Any]) -> Callable[..., Any] | None:
         """The same with the answers that shapes give; None where there is nothing to ask."""
         with self._lock:
             run = code.planner.entered(name, args) if code.planner.asks(name) else None
             return None if run is None else quiet(run)
 
-    def _hinted(self, name: str, general: Code) -> tuple[Code, ...]:
+    def _hinted(self, name: str, general: CompiledCode) -> tuple[CompiledCode, ...]:
         """The code of a function under each hint for it, with the consts that there are."""
         key = name, general.options.direct
         if key not in self._fast:
@@ -153,7 +153,7 @@ class Machine:
         run = self.plans(name).find(args, decided=decided) if not named else None
         return (run or self.code_for(args).function(name))(*args, **named)
 
-    def code_for(self, args: Sequence[object]) -> Code:
+    def code_for(self, args: Sequence[object]) -> CompiledCode:
         """What runs a call with these arguments: NumPy's functions are called directly only where all dtypes are plain."""
         if not self.code.options.direct or all(map(is_plain, args)):
             return self.code

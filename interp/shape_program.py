@@ -13,7 +13,7 @@ from . import partial_sizes
 from .by_shapes import Routines
 from .dps import Pair
 from .partial_sizes import Value
-from .steps import RESULT, Bind, Branch, Check, Invoke, Step, asks, every
+from .steps import RESULT, Bind, Branch, Invoke, Step, StepCheck, asks, every
 
 Argument = tuple[int, ...] | int
 
@@ -50,7 +50,9 @@ def _info(argument: Argument) -> Value:
 def _compares_dtypes(step: Step) -> bool:
     """Nothing is known of dtypes, and no shape depends on one."""
     return (
-        isinstance(step, Check) and isinstance(step.cond, core.Compare) and isinstance(step.cond.left, core.DTypeExpr)
+        isinstance(step, StepCheck)
+        and isinstance(step.cond, core.Compare)
+        and isinstance(step.cond.left, core.DTypeExpr)
     )
 
 

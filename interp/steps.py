@@ -14,7 +14,7 @@ from typing import Literal, assert_never
 from ..lang import core
 from ..lang.node import Node
 from ..lang.source import Placed, Span
-from ..ops.model import Param, Primitive
+from ..ops.model import Primitive, PrimitiveParam
 from .core_uses import names_of
 
 Operand = core.Value  # without Call, If, Loop and Lambda; Var, SizeVar and the like name slots
@@ -25,14 +25,14 @@ RESULT = "return"
 Names = tuple[tuple[str, str], ...]  # Rx names with their slots
 
 
-class Block(Node):
+class StepBlock(Node):
     """Steps in order. What is in the slots `dead` is of no use from its beginning on."""
 
     steps: tuple[Step, ...]
     dead: tuple[str, ...] = ()
 
 
-class Memory(Node):
+class StepMemory(Node):
     """Memory for a result that is allocated before it is computed, over slots; `in_rows` tells that it lies row by row."""
 
     dims: tuple[core.SizeExpr, ...]
@@ -54,7 +54,7 @@ class Compute(Placed):
     call: core.Call
     last: tuple[str, ...] = ()
     into: str | None = None
-    memory: Memory | None = None
+    memory: StepMemory | None = None
 
 
 class Invoke(Placed):
@@ -67,7 +67,7 @@ class Invoke(Placed):
     way: str
     inputs: tuple[Operand, ...]
     output: Output
-    takes: tuple[tuple[str | None, Param | None], ...] = ()
+    takes: tuple[tuple[str | None, PrimitiveParam | None], ...] = ()
     sure: bool = False
     last: tuple[str, ...] = ()
 
@@ -83,7 +83,7 @@ class Bind(Placed):
     sure: bool = True
 
 
-class Read(Placed):
+class ReadSizes(Placed):
     """A tensor that is given for a size, for sizes (one may stand for all) or for a shape is read."""
 
     value: Operand
@@ -92,7 +92,7 @@ class Read(Placed):
     last: tuple[str, ...] = ()
 
 
-class Check(Placed):
+class StepCheck(Placed):
     """An assertion that stays: `cond` is its condition over slots. Of a callee's check that stands before its call, `call` is
     that call and `given` has the callee's parameters with the slots of their arguments. Of a loop's invariant `moment` is when
     it is claimed: `entry`, before the first turn, or `turn`, after each."""
@@ -122,8 +122,8 @@ class Branch(Placed):
     """Each arm is a list of steps that puts its value into `output`. `cond` is a condition, or the tensor that decides."""
 
     cond: core.BoolExpr | Operand
-    then: Block
-    orelse: Block
+    then: StepBlock
+    orelse: StepBlock
     output: Output
     last: tuple[str, ...] = ()
 
@@ -132,7 +132,7 @@ class Closure(Placed):
     """A function value. `captured` are the slots of the routine around it that its body reads."""
 
     params: tuple[str, ...]
-    body: Block
+    body: StepBlock
     captured: tuple[str, ...]
     output: str
     last: tuple[str, ...] = ()
@@ -161,7 +161,7 @@ class Stacked(Node):
     dtype: core.DTypeExpr | None
 
 
-class Loop(Placed):
+class LoopStep(Placed):
     """Turns of `body`. The slots `carries` hold their first values before the loop; after each turn they take, all at once,
     what the slots `following` hold, and behind the loop what the last turn gave. `index` counts the turns, or goes over
     `range`, and `name` is what the user calls it. `cond` are the steps before each turn, `test` is what decides then.
@@ -174,16 +174,16 @@ class Loop(Placed):
     range: core.Range | None
     carries: tuple[str, ...]
     following: tuple[str, ...]
-    cond: Block
+    cond: StepBlock
     test: core.BoolExpr | Operand | None
-    body: Block
+    body: StepBlock
     stacked: tuple[Stacked, ...]
     dropped: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
     known: Mapping[str, core.Known] = {}
 
 
-Step = Compute | Invoke | Bind | Read | Check | Match | Branch | Closure | Stack | Loop
+Step = Compute | Invoke | Bind | ReadSizes | StepCheck | Match | Branch | Closure | Stack | LoopStep
 
 
 class Routine(Node):
@@ -197,7 +197,7 @@ class Routine(Node):
     kind: str
     params: tuple[str, ...]
     entry: tuple[Step, ...]
-    body: Block
+    body: StepBlock
     wrapped: tuple[tuple[str, Closure], ...] = ()
     known: Mapping[str, core.Known] = {}
 
@@ -206,13 +206,13 @@ class Around(Node):
     """A loop around a site, which lies in its body, or in its condition. `done` is how much of the list that the loop stands in
     lies before it, from 0 to 1, `share` how much of it the loop is."""
 
-    loop: Loop
+    loop: LoopStep
     is_condition: bool
     done: float
     share: float
 
 
-class Site(Node):
+class StepSite(Node):
     """A place of a program that is running: a step and the Rx function it stands in; `around` are the loops of that function
     around it, outermost first. `done` is how much of the innermost list of steps (the function's, or a turn's) lies before it,
     from 0 to 1, `share` how much of it the step is. `step` is None where a function calls its own checks. Where a part of a
@@ -256,13 +256,13 @@ def outputs(step: Step) -> tuple[str, ...]:
     match step:
         case Compute(output=output) | Invoke(output=output) | Bind(output=output) | Branch(output=output):
             return output if isinstance(output, tuple) else (output,) if output else ()
-        case Read(output=output) | Closure(output=output):
+        case ReadSizes(output=output) | Closure(output=output):
             return (output,)
         case Match(binds=binds):
             return binds
-        case Loop(carries=carries, stacked=stacked):
+        case LoopStep(carries=carries, stacked=stacked):
             return (*carries, *(s.output for s in stacked))
-        case Check() | Stack():
+        case StepCheck() | Stack():
             return ()
         case _:
             assert_never(step)
@@ -271,24 +271,24 @@ def outputs(step: Step) -> tuple[str, ...]:
 def asks(step: Step) -> bool:
     """Whether anything is checked in a step itself."""
     match step:
-        case Check():
+        case StepCheck():
             return True
         case Match(checked=checked) | Stack(checked=checked):
             return checked
         case Compute(guard=guard):
             return guard
-        case Invoke() | Bind() | Read() | Branch() | Closure() | Loop():
+        case Invoke() | Bind() | ReadSizes() | Branch() | Closure() | LoopStep():
             return False
         case _:
             assert_never(step)
 
 
-def blocks(step: Step) -> tuple[Block, ...]:
+def blocks(step: Step) -> tuple[StepBlock, ...]:
     """The lists of steps that a step holds and that run in the routine it stands in, in their order."""
     match step:
         case Branch(then=then, orelse=orelse):
             return then, orelse
-        case Loop(cond=cond, body=body):
+        case LoopStep(cond=cond, body=body):
             return cond, body
     return ()
 
@@ -300,9 +300,9 @@ def reads(step: Step) -> set[str]:
             return names_of(inputs, memory)
         case Invoke(inputs=inputs):
             return names_of(inputs) | ({step.callee} if step.way == "value" else set())
-        case Bind(value=value) | Read(value=value):
+        case Bind(value=value) | ReadSizes(value=value):
             return names_of(value)
-        case Check():
+        case StepCheck():
             return names_of(step.cond) | {slot for _, slot in (*step.names, *step.given)}
         case Match():
             return names_of(step.dims) - set(step.binds) | {step.tensor} | {slot for _, slot in step.names}
@@ -312,12 +312,12 @@ def reads(step: Step) -> set[str]:
             return set(captured)
         case Stack(value=value, output=output):
             return names_of(step.number, step.total) | {value, output}
-        case Loop():
+        case LoopStep():
             stacked = ((s.shape, s.dtype) for s in step.stacked)
             return names_of(step.range, step.test, *stacked) | {*step.carries, *step.following}
 
 
-def every(block: Block) -> Iterator[Step]:
+def every(block: StepBlock) -> Iterator[Step]:
     """All steps of a block and of the blocks in it, in their order."""
     pending = [*reversed(block.steps)]
     while pending:
@@ -327,13 +327,13 @@ def every(block: Block) -> Iterator[Step]:
             pending += reversed(inner.steps)
 
 
-def inside(block: Block) -> list[str]:
+def inside(block: StepBlock) -> list[str]:
     """The slots from outside that a block reads, in order."""
     found: set[str] = set()
     bound: set[str] = set()
     for step in every(block):
         found |= reads(step)
         bound.update(outputs(step))
-        if isinstance(step, Loop):
+        if isinstance(step, LoopStep):
             bound.add(step.index)
     return sorted(found - bound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lang import core
 from ..ops.ground import Violation
-from .steps import Check, Compute, Match, Step
+from .steps import Compute, Match, Step, StepCheck
 from .trace import Failure
 
 # What stands for a check: the assertion, or the primitive's call that is guarded; of what turns stack nothing does.
@@ -37,13 +37,13 @@ class Tally:
     def saw(self, failure: Failure) -> None:
         """A call failed: by one of the checks, or in another way."""
         step = failure.site.step
-        if step is not None and (isinstance(step, Check | Match) or isinstance(failure.problem, Violation)):
+        if step is not None and (isinstance(step, StepCheck | Match) or isinstance(failure.problem, Violation)):
             self.failed[self.place(step)] += 1
 
 
 def _checked(step: Step) -> Checked:
     match step:
-        case Check(check=check) | Match(check=check):
+        case StepCheck(check=check) | Match(check=check):
             return check
         case Compute(call=call):
             return call

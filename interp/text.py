@@ -9,7 +9,7 @@ from typing import assert_never
 from ..lang import core
 from ..lang.node import replace
 from ..lang.source import NOWHERE
-from ..ops.model import Param
+from ..ops.model import PrimitiveParam
 from . import allocation
 from .generated import GeneratedModule, numpy_function
 from .guards import make_guard
@@ -20,22 +20,22 @@ from .steps import (
     RESULT,
     Around,
     Bind,
-    Block,
     Branch,
-    Check,
     Closure,
     Compute,
     Invoke,
-    Loop,
+    LoopStep,
     Match,
-    Memory,
     Operand,
     Output,
-    Read,
-    Site,
+    ReadSizes,
     Stack,
     Stacked,
     Step,
+    StepBlock,
+    StepCheck,
+    StepMemory,
+    StepSite,
     inside,
     outputs,
 )
@@ -68,10 +68,10 @@ class RoutineText(ShapeTexts):
     def write(self, text: str, step: Step | None = None, *, outlined: bool = False) -> None:
         self.unit.write(self.indent, text, self._site(step, outlined) if step is not None else None, self.locals)
 
-    def _site(self, step: Step, outlined: bool = False) -> Site:
+    def _site(self, step: Step, outlined: bool = False) -> StepSite:
         owners = self.unit.owners
         within = isinstance(step, Invoke) and owners.get(step.callee) == self.function
-        return Site(
+        return StepSite(
             self.function,
             step.span,
             step,
@@ -87,14 +87,14 @@ class RoutineText(ShapeTexts):
 
     def routine(self, steps: Sequence[Step]) -> None:
         """The steps of a routine's body, or of a turn; what takes time is those that compute something."""
-        work = [isinstance(step, Compute | Invoke | Branch | Loop) for step in steps]
+        work = [isinstance(step, Compute | Invoke | Branch | LoopStep) for step in steps]
         whole, before = sum(work) or 1, 0
         for step, works in zip(steps, work, strict=True):
             self.done, self.share = before / whole, works / whole
             self.step(step)
             before += works
 
-    def block(self, block: Block) -> None:
+    def block(self, block: StepBlock) -> None:
         self._release(block.dead)
         for step in block.steps:
             self.step(step)
@@ -111,9 +111,9 @@ class RoutineText(ShapeTexts):
             case Bind(value=value):
                 answer, text = self.answers.get(id(step)), self.operand(value)
                 self._finish(step, f"{text} if {answer} is None else {answer}" if answer else text)
-            case Read(value=value, kind=kind):
+            case ReadSizes(value=value, kind=kind):
                 self._finish(step, f"as_{kind}({self.operand(value)})")
-            case Check(cond=cond):
+            case StepCheck(cond=cond):
                 self._count(step)
                 self.write(f"if {self._open(step)}{self.negated(cond)}: raise Failed", step)
                 self._release(step.last)
@@ -125,12 +125,12 @@ class RoutineText(ShapeTexts):
                 self._closure(step)
             case Stack():
                 self._stack(step)
-            case Loop():
+            case LoopStep():
                 self._loop(step)
             case _:
                 assert_never(step)
 
-    def _finish(self, step: Compute | Invoke | Bind | Read, text: str) -> None:
+    def _finish(self, step: Compute | Invoke | Bind | ReadSizes, text: str) -> None:
         """The line that puts a text's value where the step wants it. The local of an operand that ends takes a result."""
         output, last = step.output, list(step.last)
         if output == RESULT:
@@ -188,7 +188,7 @@ class RoutineText(ShapeTexts):
         self.write("else:")
         self._arm(step, step.orelse)
 
-    def _arm(self, step: Branch, block: Block) -> None:
+    def _arm(self, step: Branch, block: StepBlock) -> None:
         self.indent += 1
         self._release(step.last)
         if self.indent > DEEPEST:
@@ -199,7 +199,7 @@ class RoutineText(ShapeTexts):
             self.write("pass")
         self.indent -= 1
 
-    def _outlined(self, step: Step, block: Block, given: Sequence[str], output: Output) -> None:
+    def _outlined(self, step: Step, block: StepBlock, given: Sequence[str], output: Output) -> None:
         """A function of its own for what Python would not indent any further; it is written later."""
         name = self.unit.outlined_name()
         call = f"{name}({', '.join(map(self.local, given))})"
@@ -216,16 +216,16 @@ class RoutineText(ShapeTexts):
 
     # Loops
 
-    def _loop(self, step: Loop) -> None:
+    def _loop(self, step: LoopStep) -> None:
         """Turns; where Python would not nest them any further, in a function of its own."""
         if self.indent > DEEPEST or len(self.around) >= DEEPEST_LOOPS:
-            given = [*inside(Block((step,))), *step.carries]
-            self._outlined(step, Block((replace(step, last=()),)), list(dict.fromkeys(given)), outputs(step))
+            given = [*inside(StepBlock((step,))), *step.carries]
+            self._outlined(step, StepBlock((replace(step, last=()),)), list(dict.fromkeys(given)), outputs(step))
         else:
             self._turns(step)
         self._release(step.last)
 
-    def _turns(self, step: Loop) -> None:
+    def _turns(self, step: LoopStep) -> None:
         buffered = step.range is not None and step.test is None
         for stacked in step.stacked:
             self.write(f"{self.local(stacked.output)} = {None if buffered else '[]'}")
@@ -262,7 +262,7 @@ class RoutineText(ShapeTexts):
             return f"range({stop})" if start == "0" else f"range({start}, {stop})"
         return f"range({start}, {stop}, {step})"
 
-    def _carry(self, step: Loop) -> None:
+    def _carry(self, step: LoopStep) -> None:
         """After a turn the carries take their next values, all at once."""
         pairs = [(self.local(c), self.local(f)) for c, f in zip(step.carries, step.following, strict=True)]
         moved = [(carry, value) for carry, value in pairs if carry != value]
@@ -287,7 +287,7 @@ class RoutineText(ShapeTexts):
             self.write(f"{buffer}[{self.size(step.number)}] = {value}", step)
         self._release(step.last)
 
-    def _stacked(self, step: Loop, stacked: Stacked, *, buffered: bool) -> None:
+    def _stacked(self, step: LoopStep, stacked: Stacked, *, buffered: bool) -> None:
         """Behind the turns: what they left is one tensor, which has its shape where there was none."""
         buffer, shape = self.local(stacked.output), self.shape(stacked.shape)
         dtype = None if stacked.dtype is None else self.dtype(stacked.dtype)
@@ -384,7 +384,7 @@ class RoutineText(ShapeTexts):
         call = f"{kernel}({', '.join(texts)})"
         return call if step.memory is None else f"placed({self._memory(step.memory)}, {call})"
 
-    def _memory(self, memory: Memory) -> str:
+    def _memory(self, memory: StepMemory) -> str:
         """What allocates memory for a result."""
         size = " * ".join(map(self.size, memory.dims))
         shape, dtype = tuple_text(map(self.size, memory.dims)), self.dtype(memory.dtype)
@@ -403,13 +403,13 @@ class RoutineText(ShapeTexts):
         shape = step.known.shape if step.known is not None else None
         return allocation.FRESH.get(step.row.name) == "matrix" and shape is not None and len(shape) > 2
 
-    def _listed(self, takes: tuple[str | None, Param | None], v: Operand) -> str:
+    def _listed(self, takes: tuple[str | None, PrimitiveParam | None], v: Operand) -> str:
         """One argument of a list of implementations."""
         name, param = takes
         text = self._items(v) if param is None else self._argument(param, v)
         return f"{name}={text}" if name else text
 
-    def _argument(self, param: Param, v: Operand | None) -> str:
+    def _argument(self, param: PrimitiveParam, v: Operand | None) -> str:
         """One argument as the kernel wants it."""
         if v is None:
             return self._literal(param.default)
@@ -445,4 +445,4 @@ def _one_by_one(text: str, sizes: Operand | None) -> str:
     return text[1:-1] if listed else text
 
 
-_SIZE = Param("", "size")
+_SIZE = PrimitiveParam("", "size")

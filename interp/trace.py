@@ -16,16 +16,16 @@ from ..lang import core
 from ..lang.node import Node
 from .core_uses import names_of
 from .failure_words import evaluate
-from .steps import Around, Loop, Site, number, reads, total
+from .steps import Around, LoopStep, StepSite, number, reads, total
 
 FILENAME = "<rx>"
 
 
-class Turn(Node):
+class TracedTurn(Node):
     """A turn of a loop that runs: how many are done before it and of how many, and its index; None for what is not known.
     `is_condition`: what decides whether there is such a turn."""
 
-    loop: Loop
+    loop: LoopStep
     done: int | None
     total: int | None
     index: int | None
@@ -35,8 +35,8 @@ class Turn(Node):
 class Place(Node):
     """A site, and the turns of the loops around it in its function, outermost first."""
 
-    site: Site
-    turns: tuple[Turn, ...]
+    site: StepSite
+    turns: tuple[TracedTurn, ...]
 
 
 class Failure(Node):
@@ -51,11 +51,11 @@ class Failure(Node):
     given: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def site(self) -> Site:
+    def site(self) -> StepSite:
         return self.place.site
 
     @property
-    def calls(self) -> tuple[Site, ...]:
+    def calls(self) -> tuple[StepSite, ...]:
         return tuple(place.site for place in self.callers)
 
 
@@ -98,7 +98,7 @@ class Clock:
     def __init__(self) -> None:
         # By the table of a text's lines, and the line: how often it ran, and for how many nanoseconds.
         self._spent: dict[tuple[int, int], list[int]] = {}
-        self._sites: dict[int, Mapping[int, tuple[Site, Mapping[str, str]]]] = {}
+        self._sites: dict[int, Mapping[int, tuple[StepSite, Mapping[str, str]]]] = {}
         self._at: list[int] | None = None
         self._since = 0
 
@@ -112,7 +112,7 @@ class Clock:
             sys.settrace(before)
             self._go_to(None)
 
-    def steps(self) -> Iterator[tuple[Site, int, int]]:
+    def steps(self) -> Iterator[tuple[StepSite, int, int]]:
         """The steps that ran, each with how often, and the nanoseconds."""
         for (table, line), (calls, spent) in self._spent.items():
             found = self._sites[table].get(line)
@@ -173,7 +173,7 @@ def progress(places: Iterable[Place]) -> float:
 def _joined(places: Iterable[Place]) -> list[Place]:
     """The places, those in an outlined part of a function with the turns around that part."""
     whole: list[Place] = []
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[TracedTurn, ...] = ()
     for place in places:
         turns = (*turns, *place.turns)
         if not place.site.outlined:
@@ -182,19 +182,19 @@ def _joined(places: Iterable[Place]) -> list[Place]:
     return whole
 
 
-def _turns(site: Site, names: Mapping[str, str], frame: FrameType) -> tuple[Turn, ...]:
+def _turns(site: StepSite, names: Mapping[str, str], frame: FrameType) -> tuple[TracedTurn, ...]:
     if not site.around:
         return ()
     known = {**frame.f_globals, **frame.f_locals}
     return tuple(_turn(around, names, known) for around in site.around)
 
 
-def _turn(around: Around, names: Mapping[str, str], known: Mapping[str, Any]) -> Turn:
+def _turn(around: Around, names: Mapping[str, str], known: Mapping[str, Any]) -> TracedTurn:
     loop = around.loop
     values = {slot: known.get(names.get(slot, slot)) for slot in names_of(loop.range) | {loop.index}}
     whole = _size(total(loop.span, loop.range), values) if loop.range is not None else None
     done = _size(number(loop.span, loop.index, loop.range), values)
-    return Turn(loop, done, whole, values[loop.index], around.is_condition)
+    return TracedTurn(loop, done, whole, values[loop.index], around.is_condition)
 
 
 def _size(size: core.SizeExpr, values: Mapping[str, Any]) -> int | None:
@@ -205,15 +205,15 @@ def _size(size: core.SizeExpr, values: Mapping[str, Any]) -> int | None:
         return None
 
 
-def _found(frame: FrameType, line: int | None) -> tuple[Site, Mapping[str, str]] | None:
+def _found(frame: FrameType, line: int | None) -> tuple[StepSite, Mapping[str, str]] | None:
     """What a line of generated code stands for, and the locals of its slots."""
     if frame.f_code.co_filename != FILENAME or line is None:
         return None
-    found: tuple[Site, Mapping[str, str]] | None = frame.f_globals["rx_sites"].get(line)
+    found: tuple[StepSite, Mapping[str, str]] | None = frame.f_globals["rx_sites"].get(line)
     return found
 
 
-def _values(site: Site, names: Mapping[str, str], frame: FrameType) -> dict[str, Any]:
+def _values(site: StepSite, names: Mapping[str, str], frame: FrameType) -> dict[str, Any]:
     known = {**frame.f_globals, **frame.f_locals}
     slots = reads(site.step) if site.step is not None else ()
     return {slot: known[names.get(slot, slot)] for slot in slots if names.get(slot, slot) in known}

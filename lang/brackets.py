@@ -14,7 +14,7 @@ from . import codes
 from .diagnostics import Diagnostic, Edit, Label, error
 from .lalr import MAX_DEPTH, too_deep
 from .lexer import KIND, Tokens
-from .lines import NOT_BEFORE, PARTNER, PREFIXES, Lines, Unbalanced, find_lines
+from .lines import NOT_BEFORE, PARTNER, PREFIXES, TokenLines, Unbalanced, find_lines
 from .region import first_trouble, function_of
 from .source import Span
 
@@ -259,7 +259,7 @@ def _open_before(piece: Tokens, at: int) -> list[int]:
     return open_
 
 
-def _stuck(piece: Tokens, lines: Lines) -> int | None:
+def _stuck(piece: Tokens, lines: TokenLines) -> int | None:
     """The token at which no rule goes on before the brackets' trouble is met."""
     for n, (first, last) in enumerate(lines.items):
         at = first_trouble(lines.kinds[first:last], whole=n + 1 < len(lines.items))

@@ -89,7 +89,7 @@ class Demands(Node):
         return f"{self.name} = fn({params}){result}{where}"
 
 
-class Asked(Node):
+class UndecidedCheck(Node):
     """An open check: what it needs in words, where it stands, and the same in a few words."""
 
     needs: str
@@ -97,13 +97,13 @@ class Asked(Node):
     gist: str = ""
 
 
-class Condition(Node):
+class EntryCondition(Node):
     """A condition on what comes in, as Rx text, with the sizes that it speaks of, the checks that ask for it, and the smallest
     sizes that break it and no other one."""
 
     text: str
     sizes: tuple[str, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[UndecidedCheck, ...]
     witness: Mapping[str, int] | None
 
 
@@ -114,8 +114,8 @@ class Conditions(Node):
     `narrower` some are asked beyond what an operation needs."""
 
     name: str
-    conditions: tuple[Condition, ...]
-    left: tuple[Asked, ...]
+    conditions: tuple[EntryCondition, ...]
+    left: tuple[UndecidedCheck, ...]
     exact: bool
     supposed: tuple[str, ...] = ()
     entry_check: tuple[str, ...] = ()

@@ -9,15 +9,15 @@ from .diagnostics import Diagnostic, Edit, error
 from .lexer import KIND, kinds
 from .lines import CLOSER, OPENER, OPERAND_END
 from .node import replace
-from .region import END, FAR, NAME, OPEN, Change, Region, place
+from .region import END, FAR, NAME, OPEN, Region, TokenChange, place
 from .source import Span
 
 
-class Clause(NamedTuple):
+class WrittenClause(NamedTuple):
     """A clause of a loop where it cannot stand, or the names of a `let`: the change leaves it out, `edits` put it where it
     belongs."""
 
-    change: Change
+    change: TokenChange
     span: Span
     message: str
     help: str
@@ -38,12 +38,12 @@ _AS_ONE = {
 _IN_ORDER = "the clauses of a loop come in the order `with`, `where`, `while`, `stack`, then its block"
 
 
-def misplaced(region: Region, stuck: int) -> Clause | None:
+def misplaced(region: Region, stuck: int) -> WrittenClause | None:
     """What to say of a token that begins, or stands in, what belongs elsewhere."""
     return _clause(region, stuck) or _target(region, stuck)
 
 
-def _clause(region: Region, stuck: int) -> Clause | None:
+def _clause(region: Region, stuck: int) -> WrittenClause | None:
     """What to say of a clause that comes twice, too late, or behind the loop's block."""
     kinds = region.kinds
     if stuck >= len(kinds) or kinds[stuck] not in _CLAUSES:
@@ -53,12 +53,12 @@ def _clause(region: Region, stuck: int) -> Clause | None:
         return None
     word, span = region.text(stuck), place(region, stuck)
     last = _clause_end(kinds, stuck)
-    change = Change(stuck, last - stuck, (), 0.0)
+    change = TokenChange(stuck, last - stuck, (), 0.0)
     before = [i for i in head if kinds[i] in _CLAUSES]
     if any(kinds[i] == kinds[stuck] for i in before):
-        return Clause(change, span, f"`{word}` occurs twice in this loop", _AS_ONE[word])
+        return WrittenClause(change, span, f"`{word}` occurs twice in this loop", _AS_ONE[word])
     if any(kinds[i] == OPEN for i in head):
-        return Clause(change, span, f"`{word}` comes after the loop's block", _IN_ORDER)
+        return WrittenClause(change, span, f"`{word}` comes after the loop's block", _IN_ORDER)
     rank = _CLAUSES.index(kinds[stuck])
     later = [i for i in before if _CLAUSES.index(kinds[i]) > rank and i != head[-1]]
     if not later:
@@ -67,7 +67,7 @@ def _clause(region: Region, stuck: int) -> Clause | None:
     there = Span(region.source, region.starts[later[-1]], region.starts[later[-1]])
     here = Span(region.source, region.starts[stuck], region.ends[last - 1])
     message = f"`{word}` comes after `{region.text(later[-1])}`"
-    return Clause(change, span, message, _IN_ORDER, (Edit(there, f"{text} "), Edit(here, "")))
+    return WrittenClause(change, span, message, _IN_ORDER, (Edit(there, f"{text} "), Edit(here, "")))
 
 
 def _loop_head(kinds: list[int], stuck: int) -> list[int] | None:
@@ -127,27 +127,27 @@ _REST, _INNER = kinds("_DOTS STAR"), kinds("LPAR LSQB")
 _NAMES_OF_TUPLE = "the names of a tuple stand in parentheses"
 
 
-def _target(region: Region, stuck: int) -> Clause | None:
+def _target(region: Region, stuck: int) -> WrittenClause | None:
     """What to say of the names of a `let` that are written as other languages write them."""
     kinds = region.kinds
     let = next((i for i in range(stuck - 1, -1, -1) if kinds[i] not in (NAME, KIND["COMMA"], KIND["LPAR"])), -1)
     end = next((i for i in range(stuck, len(kinds)) if kinds[i] in (KIND["EQUAL"], END)), len(kinds))
     if let < 0 or kinds[let] != KIND["LET"] or end == len(kinds) or kinds[end] == END:
         return None
-    change, span = Change(let + 1, end - let - 1, (NAME,), 0.0), place(region, stuck)
+    change, span = TokenChange(let + 1, end - let - 1, (NAME,), 0.0), place(region, stuck)
     first, last = (Span(region.source, region.starts[i], region.ends[i]) for i in (let + 1, end - 1))
     if kinds[stuck] in _REST and stuck > let + 1:
-        return Clause(
+        return WrittenClause(
             change,
             span,
             "each part of a tuple has a name",
             "use `_` for parts that you do not need; `t[0]` is one part",
         )
     if kinds[stuck] in _INNER and kinds[stuck - 1] != KIND["LET"]:
-        return Clause(change, span, "a nested tuple needs a name here", "unpack it with the next `let`")
+        return WrittenClause(change, span, "a nested tuple needs a name here", "unpack it with the next `let`")
     if kinds[stuck] == KIND["LSQB"] and kinds[end - 1] == KIND["RSQB"]:
-        return Clause(change, span, _NAMES_OF_TUPLE, "write `(` and `)`", (Edit(first, "("), Edit(last, ")")))
+        return WrittenClause(change, span, _NAMES_OF_TUPLE, "write `(` and `)`", (Edit(first, "("), Edit(last, ")")))
     if kinds[stuck] == KIND["COMMA"] and set(kinds[let + 1 : end]) == {NAME, KIND["COMMA"]}:
         text = region.source.text[first.start : last.end]
-        return Clause(change, span, _NAMES_OF_TUPLE, f"write `({text})`", (Edit(first.to(last), f"({text})"),))
+        return WrittenClause(change, span, _NAMES_OF_TUPLE, f"write `({text})`", (Edit(first.to(last), f"({text})"),))
     return None

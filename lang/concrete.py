@@ -20,7 +20,7 @@ from .sweet import Comment
 _SPLICE = 1000
 
 
-class Leaf:
+class TokenLeaf:
     """A token with its comments; `blank` tells whether an empty line stands before it.
 
     One that stands for a row of numbers has them all as `words`.
@@ -49,21 +49,21 @@ class Tree:
 
     __slots__ = ("name", "children")
 
-    def __init__(self, name: str, left: int, right: int, *children: Tree | Leaf) -> None:
+    def __init__(self, name: str, left: int, right: int, *children: Tree | TokenLeaf) -> None:
         self.name = name
         self.children = children
 
 
-def concrete_tree(source: Source, rows: dict[int, tuple[str, ...]]) -> tuple[list[Tree], Leaf]:
+def concrete_tree(source: Source, rows: dict[int, tuple[str, ...]]) -> tuple[list[Tree], TokenLeaf]:
     """The items of a text, and the end of it, which may have comments too. Where one of the `rows` begins stands a token for
     all of its numbers."""
     tokens = scan(source)
     lines = find_lines(tokens)
     leaves = [
-        Leaf(kind, source.text[start:end], rows.get(start, ()))
+        TokenLeaf(kind, source.text[start:end], rows.get(start, ()))
         for kind, start, end in zip(lines.kinds, lines.starts, lines.ends, strict=True)
     ]
-    end = Leaf(0, "")
+    end = TokenLeaf(0, "")
     _attach(source.text, tokens.comments, leaves, [*lines.starts, len(source.text)], [*lines.ends, 0], end)
     parser = Parser(source.text, _concrete_rules())
     items = [
@@ -85,11 +85,11 @@ def _concrete_rules() -> list[Rule]:
 
 
 def _attach(
-    text: str, comments: Sequence[Comment], leaves: list[Leaf], starts: list[int], ends: list[int], last: Leaf
+    text: str, comments: Sequence[Comment], leaves: list[TokenLeaf], starts: list[int], ends: list[int], last: TokenLeaf
 ) -> None:
     """Give every comment to a token."""
     waiting = list(reversed(comments))
-    previous: Leaf | None = None
+    previous: TokenLeaf | None = None
     reached = 0  # the end of the last token or comment
     for i, leaf in enumerate([*leaves, last]):
         if leaf.kind == END:
@@ -112,13 +112,13 @@ def _is_blank(text: str, start: int, end: int) -> bool:
     return between.count("\n") + between.count("\r") - between.count("\r\n") > 1
 
 
-def first_leaf(node: Tree | Leaf) -> Leaf:
+def first_leaf(node: Tree | TokenLeaf) -> TokenLeaf:
     while isinstance(node, Tree):
         node = node.children[0]
     return node
 
 
-def last_leaf(node: Tree | Leaf) -> Leaf:
+def last_leaf(node: Tree | TokenLeaf) -> TokenLeaf:
     while isinstance(node, Tree):
         node = node.children[-1]
     return node

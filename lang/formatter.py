@@ -12,9 +12,9 @@ from functools import partial
 from itertools import pairwise
 
 from . import layout
-from .concrete import Leaf, Remark, Tree, concrete_tree, first_leaf, last_leaf
+from .concrete import Remark, TokenLeaf, Tree, concrete_tree, first_leaf, last_leaf
 from .diagnostics import Diagnostic
-from .layout import HARD, LINE, SOFT, Broken, Concat, Doc, Hard, Row, Trailing, concat, fill, group, nest
+from .layout import HARD, LINE, SOFT, Concat, Doc, Hard, IfBroken, Trailing, WordRow, concat, fill, group, nest
 from .lexer import KIND
 from .lines import END
 from .parser import parse
@@ -63,7 +63,7 @@ class _Layout:
 
     # Files and slots
 
-    def module(self, items: list[Tree], end: Leaf) -> Doc:
+    def module(self, items: list[Tree], end: TokenLeaf) -> Doc:
         parts: list[Doc] = []
         for i, item in enumerate(items):
             blank, doc = self.statement(item, i > 0)
@@ -77,7 +77,7 @@ class _Layout:
             parts.append(remark.text)
         return concat(*parts)
 
-    def statement(self, tree: Tree | Leaf, follows: bool) -> tuple[bool, Doc]:
+    def statement(self, tree: Tree | TokenLeaf, follows: bool) -> tuple[bool, Doc]:
         """A statement or item with its comments, and whether an empty line stood before it.
 
         Where another statement stands before it, one that begins with a sign or a word that would continue that one is
@@ -90,7 +90,7 @@ class _Layout:
             return blank, self.slot(lambda: concat("(", self.doc(tree), ")"), first)
         return blank, self.slot(lambda: self.doc(tree), first)
 
-    def slot(self, make: Callable[[], Doc], first: Leaf | None = None, bubble: bool = False) -> Doc:
+    def slot(self, make: Callable[[], Doc], first: TokenLeaf | None = None, bubble: bool = False) -> Doc:
         """What `make` makes, its comments above it and at its end. With `bubble` the comment at its end stays pending.
 
         With `first`, empty lines between the comments are kept.
@@ -112,37 +112,39 @@ class _Layout:
             self.own.append(Remark(self.after.text, False))
             self.after = None
 
-    def leaf(self, leaf: Leaf) -> str:
+    def leaf(self, leaf: TokenLeaf) -> str:
         self._hoist()
         self.own += leaf.before
         self.after = leaf.after
         return "==" if leaf.kind == KIND["COMPARE"] and leaf.text == "=" else leaf.text
 
-    def doc(self, node: Tree | Leaf) -> Doc:
-        if isinstance(node, Leaf):
+    def doc(self, node: Tree | TokenLeaf) -> Doc:
+        if isinstance(node, TokenLeaf):
             return self.leaf(node)
         method = getattr(self, node.name + "_", None)
         return method(*node.children) if method else self.spaced(*node.children)
 
-    def spaced(self, *children: Tree | Leaf) -> Doc:
+    def spaced(self, *children: Tree | TokenLeaf) -> Doc:
         parts: list[Doc] = []
         for child in children:
             parts += [" ", self.doc(child)] if parts else [self.doc(child)]
         return concat(*parts)
 
-    def tight(self, *children: Tree | Leaf) -> Doc:
+    def tight(self, *children: Tree | TokenLeaf) -> Doc:
         return concat(*[self.doc(child) for child in children])
 
     # Bracketed lists
 
-    def bracketed(self, opener: Leaf, inside: Sequence[Tree | Leaf], closer: Leaf, comma: str = "broken") -> Doc:
+    def bracketed(
+        self, opener: TokenLeaf, inside: Sequence[Tree | TokenLeaf], closer: TokenLeaf, comma: str = "broken"
+    ) -> Doc:
         """`(a, b)`: on one line, or each member on its own. `comma` behind the last one: never, broken, always."""
         open_text = self.leaf(opener)
         remark, self.after = self.after, None
         pairs = [
             (node, inside[i + 1] if i + 1 < len(inside) else None)
             for i, node in enumerate(inside)
-            if not (isinstance(node, Leaf) and node.kind == _COMMA)
+            if not (isinstance(node, TokenLeaf) and node.kind == _COMMA)
         ]
         members = [self.member(node, comma_leaf) for node, comma_leaf in pairs]
         words = _words(pairs[0][0]) if len(pairs) == 1 else ()
@@ -153,67 +155,69 @@ class _Layout:
         if not members:
             return concat(*opened, nest(*ends), HARD, close_text) if ends or remark else open_text + close_text
         if words:
-            return group(open_text, nest(SOFT, Row(words, sum(map(len, words)) + 2 * len(words) - 2)), SOFT, close_text)
+            return group(
+                open_text, nest(SOFT, WordRow(words, sum(map(len, words)) + 2 * len(words) - 2)), SOFT, close_text
+            )
         if len(members) == 1 and not ends and not remark and _can_hug(pairs[0][0], members[0]):
             return concat(*opened, members[0], "," if comma == "always" else "", close_text)
-        separated = _separated(members, Broken(",") if comma == "broken" else "," if comma == "always" else "")
+        separated = _separated(members, IfBroken(",") if comma == "broken" else "," if comma == "always" else "")
         if len(members) > 1 and not ends and all(_is_simple(node) for node, _ in pairs):
             return group(*opened, nest(SOFT, fill(separated)), SOFT, close_text)
         return group(*opened, nest(SOFT, *separated, *ends), SOFT, close_text)
 
-    def member(self, node: Tree | Leaf, comma: Tree | Leaf | None) -> Doc:
+    def member(self, node: Tree | TokenLeaf, comma: Tree | TokenLeaf | None) -> Doc:
         def make() -> Doc:
             doc = self.doc(node)
-            if isinstance(comma, Leaf):
+            if isinstance(comma, TokenLeaf):
                 self.leaf(comma)
             return doc
 
         return self.slot(make)
 
-    def list_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+    def list_(self, opener: TokenLeaf, *rest: Tree | TokenLeaf) -> Doc:
         return self.bracketed(opener, rest[:-1], last_leaf(rest[-1]))
 
     choices_in_braces_ = type_parameters_ = list_
 
-    def tuple_(self, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+    def tuple_(self, opener: TokenLeaf, *rest: Tree | TokenLeaf) -> Doc:
         return self.bracketed(opener, rest[:-1], last_leaf(rest[-1]), "always" if len(rest) == 3 else "broken")
 
     tuple_type_ = tuple_target_ = tuple_
 
-    def parens_(self, opener: Leaf, inside: Tree | Leaf, closer: Leaf) -> Doc:
+    def parens_(self, opener: TokenLeaf, inside: Tree | TokenLeaf, closer: TokenLeaf) -> Doc:
         return self.bracketed(opener, [inside], closer, "never")
 
-    def single_target_(self, *children: Tree | Leaf) -> Doc:
+    def single_target_(self, *children: Tree | TokenLeaf) -> Doc:
         docs = [self.doc(child) for child in children]
         return docs[len(docs) // 2]
 
     # Items
 
-    def implementations_(self, name: Tree, equal: Leaf, *rest: Tree | Leaf) -> Doc:
+    def implementations_(self, name: Tree, equal: TokenLeaf, *rest: Tree | TokenLeaf) -> Doc:
         return concat(self.doc(name), " ", self.leaf(equal), " ", self.list_(first_leaf(rest[0]), *rest[1:]))
 
-    def const_(self, *children: Tree | Leaf) -> Doc:
+    def const_(self, *children: Tree | TokenLeaf) -> Doc:
         docs = [self.doc(child) for child in children]
-        texts = [child.text if isinstance(child, Leaf) else "" for child in children]
+        texts = [child.text if isinstance(child, TokenLeaf) else "" for child in children]
         colon = texts.index(":") if ":" in texts else None
         equal = texts.index("=")
         annotation = [" : ", docs[colon + 1]] if colon is not None else []
         return concat("const ", docs[1], *annotation, " = ", docs[equal + 1])
 
-    def fn_(self, word: Leaf, *rest: Tree | Leaf) -> Doc:
+    def fn_(self, word: TokenLeaf, *rest: Tree | TokenLeaf) -> Doc:
         return self.fn_like(word, rest, in_line=False)
 
-    def lambda_(self, word: Leaf, *rest: Tree | Leaf) -> Doc:
+    def lambda_(self, word: TokenLeaf, *rest: Tree | TokenLeaf) -> Doc:
         return group(self.fn_like(word, rest, in_line=True))
 
-    def fn_like(self, word: Leaf, rest: Sequence[Tree | Leaf], in_line: bool) -> Doc:
-        close = next(i for i, child in enumerate(rest) if isinstance(child, Leaf) and child.text == ")")
+    def fn_like(self, word: TokenLeaf, rest: Sequence[Tree | TokenLeaf], in_line: bool) -> Doc:
+        close = next(i for i, child in enumerate(rest) if isinstance(child, TokenLeaf) and child.text == ")")
         parts: list[Doc] = [
             self.leaf(word),
             self.bracketed(first_leaf(rest[0]), _inner(rest[1:close]), last_leaf(rest[close])),
         ]
         for child in rest[close + 1 :]:
-            if isinstance(child, Leaf):
+            if isinstance(child, TokenLeaf):
                 parts += [" ", self.leaf(child)]
             elif child.name == "block":
                 parts += [" ", self.block(child, in_line)]
@@ -232,7 +236,7 @@ class _Layout:
         word = self.doc(tree.children[0])
         parts: list[Doc] = []
         for child in tree.children[1:]:
-            if isinstance(child, Leaf):
+            if isinstance(child, TokenLeaf):
                 parts += [self.leaf(child), *self.taken(), LINE]
             elif not parts:
                 parts.append(self.doc(child))
@@ -245,13 +249,13 @@ class _Layout:
         remark, self.after = self.after, None
         return [Trailing(remark.text)] if remark else []
 
-    def fn_type_(self, word: Leaf, *rest: Tree | Leaf) -> Doc:
+    def fn_type_(self, word: TokenLeaf, *rest: Tree | TokenLeaf) -> Doc:
         return self.fn_like(word, rest, in_line=True)
 
-    def applied_type_(self, name: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+    def applied_type_(self, name: Tree | TokenLeaf, opener: TokenLeaf, *rest: Tree | TokenLeaf) -> Doc:
         return concat(self.doc(name), self.list_(opener, *rest))
 
-    def type_item_(self, word: Leaf, name: Tree, *rest: Tree | Leaf) -> Doc:
+    def type_item_(self, word: TokenLeaf, name: Tree, *rest: Tree | TokenLeaf) -> Doc:
         tight = concat(self.leaf(word), " ", self.doc(name))
         if isinstance(rest[0], Tree):
             tight, rest = concat(tight, self.doc(rest[0])), rest[1:]
@@ -259,7 +263,7 @@ class _Layout:
 
     # Statements
 
-    def assert_(self, word: Leaf, cond: Tree, comma: Leaf | None = None, message: Tree | None = None) -> Doc:
+    def assert_(self, word: TokenLeaf, cond: Tree, comma: TokenLeaf | None = None, message: Tree | None = None) -> Doc:
         parts: list[Doc] = [self.leaf(word), " ", self.doc(cond)]
         if comma and message:
             parts += [self.leaf(comma), nest(LINE, self.doc(message))]
@@ -273,7 +277,9 @@ class _Layout:
         if remark and self.after:
             self.own.append(remark)
         remark, self.after = self.after or remark, None
-        statements = [child for child in tree.children[1:-1] if not (isinstance(child, Leaf) and child.kind == END)]
+        statements = [
+            child for child in tree.children[1:-1] if not (isinstance(child, TokenLeaf) and child.kind == END)
+        ]
         docs = [self.statement(child, i > 0) for i, child in enumerate(statements)]
         dangling, closer.before = closer.before, []
         close_text = self.leaf(closer)
@@ -291,16 +297,16 @@ class _Layout:
 
     # Expressions
 
-    def binary_(self, *children: Tree | Leaf) -> Doc:
+    def binary_(self, *children: Tree | TokenLeaf) -> Doc:
         """Links of one precedence make one chain, which breaks before its operators."""
         tree = Tree("binary", 0, 0, *children)
         operator = children[1]
-        assert isinstance(operator, Leaf)
+        assert isinstance(operator, TokenLeaf)
         level = _LEVELS.get(operator.kind)
         if level is None:
             return self.spaced(*children)
-        links: list[tuple[Leaf, Tree | Leaf]] = []
-        node: Tree | Leaf = tree
+        links: list[tuple[TokenLeaf, Tree | TokenLeaf]] = []
+        node: Tree | TokenLeaf = tree
         while isinstance(node, Tree) and node.name in ("binary", "in_class") and _level(node) == level:
             links.append((first_leaf(node.children[1]), node.children[2]))
             node = node.children[0]
@@ -308,7 +314,7 @@ class _Layout:
 
     in_class_ = binary_
 
-    def chain(self, first: Tree | Leaf, links: list[tuple[Leaf, Tree | Leaf]]) -> Doc:
+    def chain(self, first: Tree | TokenLeaf, links: list[tuple[TokenLeaf, Tree | TokenLeaf]]) -> Doc:
         head = self.doc(first)
         parts: list[Doc] = []
         for operator, operand in links:
@@ -322,17 +328,17 @@ class _Layout:
 
     unary_ = attribute_ = splice_ = slice_ = keyword_ = type_name_ = tight
 
-    def call_(self, callee: Tree | Leaf, opener: Leaf, *rest: Tree | Leaf) -> Doc:
+    def call_(self, callee: Tree | TokenLeaf, opener: TokenLeaf, *rest: Tree | TokenLeaf) -> Doc:
         return concat(self.doc(callee), self.bracketed(opener, _inner(rest[:-1]), last_leaf(rest[-1])))
 
     index_expression_ = applied_type_
 
     # Control flow
 
-    def if_(self, *children: Tree | Leaf) -> Doc:
+    def if_(self, *children: Tree | TokenLeaf) -> Doc:
         return group(self.arms(children))
 
-    def arms(self, children: Sequence[Tree | Leaf]) -> Doc:
+    def arms(self, children: Sequence[Tree | TokenLeaf]) -> Doc:
         """All arms of an `else if` chain, in one group: all on one line or none."""
         word, opener, cond, closer, then, *rest = children
         parts: list[Doc] = [self.doc(word), " ", self.parens_(first_leaf(opener), cond, last_leaf(closer)), " "]
@@ -345,16 +351,16 @@ class _Layout:
             parts.append(self.arms(orelse.children) if orelse.name == "if" else self.block(orelse, True))
         return concat(*parts)
 
-    def for_(self, *children: Tree | Leaf) -> Doc:
+    def for_(self, *children: Tree | TokenLeaf) -> Doc:
         return self.loop(children)
 
-    def while_(self, *children: Tree | Leaf) -> Doc:
+    def while_(self, *children: Tree | TokenLeaf) -> Doc:
         return self.loop(children)
 
-    def loop(self, children: Sequence[Tree | Leaf]) -> Doc:
+    def loop(self, children: Sequence[Tree | TokenLeaf]) -> Doc:
         """The header on one line, or each of its clauses on its own."""
         *header, block = children
-        words: list[list[Tree | Leaf]] = [[header[0]]]
+        words: list[list[Tree | TokenLeaf]] = [[header[0]]]
         for child in header[1:]:
             if child.name == "where" if isinstance(child, Tree) else child.text in ("with", "while", "stack"):
                 words.append([])
@@ -365,11 +371,11 @@ class _Layout:
         assert isinstance(block, Tree)
         return concat(group(parts[0], nest(*parts[1:])), " ", self.block(block, False))
 
-    def clause(self, children: Sequence[Tree | Leaf]) -> Doc:
+    def clause(self, children: Sequence[Tree | TokenLeaf]) -> Doc:
         only = children[0]
         if isinstance(only, Tree):
             return self.conditions(only)
-        if len(children) == 4 and isinstance(children[1], Leaf):
+        if len(children) == 4 and isinstance(children[1], TokenLeaf):
             word, opener, inside, closer = children
             comma = "never" if only.text == "while" else "broken"
             return concat(
@@ -377,18 +383,18 @@ class _Layout:
             )
         return self.spaced(*children)
 
-    def condition_(self, *children: Tree | Leaf) -> Doc:
+    def condition_(self, *children: Tree | TokenLeaf) -> Doc:
         """`let k : Size = e; k < 3`: what a loop does before each turn, and its condition."""
         parts: list[Doc] = []
         for child in children:
-            if isinstance(child, Leaf) and child.kind == END:
+            if isinstance(child, TokenLeaf) and child.kind == END:
                 parts += [";", *self.taken(), LINE]
             else:
                 parts.append(self.slot(partial(self.doc, child), bubble=True))
         return concat(*parts)
 
 
-def _inner(children: Sequence[Tree | Leaf]) -> Sequence[Tree | Leaf]:
+def _inner(children: Sequence[Tree | TokenLeaf]) -> Sequence[Tree | TokenLeaf]:
     """The members of what stands between brackets: of the one list in there, or the thing itself."""
     only = children[0] if len(children) == 1 else None
     if isinstance(only, Tree) and only.name in ("arguments", "parameters", "carries", "types"):
@@ -400,7 +406,7 @@ def _inner(children: Sequence[Tree | Leaf]) -> Sequence[Tree | Leaf]:
 
 def _level(tree: Tree) -> int | None:
     operator = tree.children[1]
-    return _LEVELS.get(operator.kind) if isinstance(operator, Leaf) else None
+    return _LEVELS.get(operator.kind) if isinstance(operator, TokenLeaf) else None
 
 
 def _has_body(item: Tree) -> bool:
@@ -411,11 +417,11 @@ def _has_body(item: Tree) -> bool:
     )  # fmt: skip
 
 
-def _is_expression(statement: Tree | Leaf) -> bool:
+def _is_expression(statement: Tree | TokenLeaf) -> bool:
     return isinstance(statement, Tree) and statement.name == "expression_statement"
 
 
-def _can_hug(node: Tree | Leaf, doc: Doc) -> bool:
+def _can_hug(node: Tree | TokenLeaf, doc: Doc) -> bool:
     """Whether the only member of a bracketed list stays by the brackets: a bracketed list without comments of its own."""
     while isinstance(node, Tree) and node.name == "positional":
         node = node.children[0]
@@ -436,14 +442,14 @@ def _separated(members: list[Doc], last: Doc) -> list[Doc]:
     return [*separated, concat(members[-1], last)]
 
 
-def _words(node: Tree | Leaf) -> tuple[str, ...]:
+def _words(node: Tree | TokenLeaf) -> tuple[str, ...]:
     """The numbers that a member of a list stands for, if it stands for several."""
     while isinstance(node, Tree) and len(node.children) == 1:
         node = node.children[0]
-    return node.words if isinstance(node, Leaf) else ()
+    return node.words if isinstance(node, TokenLeaf) else ()
 
 
-def _is_simple(node: Tree | Leaf) -> bool:
+def _is_simple(node: Tree | TokenLeaf) -> bool:
     """A literal: many of them share a line."""
     while isinstance(node, Tree) and node.name in ("positional", "unary"):
         node = node.children[-1]

@@ -27,7 +27,7 @@ class Trailing(Node):
     text: str
 
 
-class Broken(Node):
+class IfBroken(Node):
     """Text that is written only where its group does not fit on one line."""
 
     text: str
@@ -54,7 +54,7 @@ class Fill(Node):
     start: int = 0
 
 
-class Row(Node):
+class WordRow(Node):
     """Words with commas between them, as many on each line as fit; `size` is how long it is on one line. Where it is broken,
     a comma stands behind the last word as well."""
 
@@ -69,7 +69,7 @@ class Nest(Node):
     forced: bool
 
 
-Doc = str | Line | Hard | Trailing | Broken | Concat | Group | Fill | Row | Nest
+Doc = str | Line | Hard | Trailing | IfBroken | Concat | Group | Fill | WordRow | Nest
 
 LINE = Line(" ")
 SOFT = Line("")
@@ -121,11 +121,11 @@ def render(doc: Doc, width: int) -> str:
             stack.append((indent, fits, part.body))
         elif isinstance(part, Fill):
             stack += _fill_step(indent, flat, part, width - column)
-        elif isinstance(part, Row):
+        elif isinstance(part, WordRow):
             column = _write_row(out, part, flat, column, indent, width)
         elif isinstance(part, Trailing):
             trailing.append(part.text)
-        elif isinstance(part, Broken):
+        elif isinstance(part, IfBroken):
             if not flat:
                 out.append(part.text)
                 column += len(part.text)
@@ -145,7 +145,7 @@ def render(doc: Doc, width: int) -> str:
     return "\n".join(line.rstrip() for line in "".join(out).split("\n"))
 
 
-def _write_row(out: list[str], row: Row, flat: bool, column: int, indent: int, width: int) -> int:
+def _write_row(out: list[str], row: WordRow, flat: bool, column: int, indent: int, width: int) -> int:
     """Write a row of words; the column after it."""
     if flat:
         out.append(", ".join(row.words))
@@ -196,7 +196,7 @@ def _fits(room: int, doc: Doc, rest: list[tuple[int, bool, Doc]]) -> bool:
             stack += [(flat, inner) for inner in reversed(part.parts)]
         elif isinstance(part, Fill):
             stack += [(flat, inner) for inner in reversed(part.parts[part.start : part.start + 2 * room + 2])]
-        elif isinstance(part, Row):
+        elif isinstance(part, WordRow):
             room -= part.size
         elif isinstance(part, Nest):
             stack.append((flat, part.body))
@@ -206,6 +206,6 @@ def _fits(room: int, doc: Doc, rest: list[tuple[int, bool, Doc]]) -> bool:
             room -= len(part.flat)
         elif isinstance(part, Line | Hard):
             return True
-        elif isinstance(part, Broken) and not flat:
+        elif isinstance(part, IfBroken) and not flat:
             room -= len(part.text)
     return False

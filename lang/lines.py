@@ -37,12 +37,12 @@ class Unbalanced(Exception):
     `lines` is what was read before it, the last item included as far as it goes.
     """
 
-    def __init__(self, at: int, lines: Lines) -> None:
+    def __init__(self, at: int, lines: TokenLines) -> None:
         self.at = at
         self.lines = lines
 
 
-class Lines:
+class TokenLines:
     """Tokens with their _END marks, in parallel lists, and the ranges of the items among them."""
 
     __slots__ = ("kinds", "starts", "ends", "items", "depth")
@@ -55,9 +55,9 @@ class Lines:
         self.depth = 0
 
 
-def find_lines(tokens: Tokens) -> Lines:
+def find_lines(tokens: Tokens) -> TokenLines:
     """Insert the line ends that count; raises Unbalanced."""
-    lines = Lines()
+    lines = TokenLines()
     kinds, starts, ends = lines.kinds, lines.starts, lines.ends
     raw, first = tokens.kinds, tokens.first
     closers: list[int] = []  # what closes each open bracket, innermost last; 0 for a block's
@@ -136,7 +136,7 @@ def _blocks_to_come(kind: int, heads: int, before: int, after: int) -> int:
     return 1
 
 
-def _end_statement(lines: Lines, at: int, outside: bool, item: int) -> int:
+def _end_statement(lines: TokenLines, at: int, outside: bool, item: int) -> int:
     """Mark the end of a statement; outside all brackets it ends an item, and the next one's first token is returned."""
     if outside:
         if len(lines.kinds) > item:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from .node import Node
-from .onnx_weights import SMALL, Piece, Stretch, Walk
+from .onnx_weights import SMALL, FileStretch, Piece, WeightWalk
 from .protobuf import BYTES, Bytes, written
 
 _TOKEN, _NUMBER = 16, 8
@@ -40,7 +40,7 @@ def _field(number: int, value: Piece) -> list[Piece]:
     return [written(number << 3 | BYTES), written(len(value)), value]
 
 
-class _Marking(Walk):
+class _Marking(WeightWalk):
     def __init__(self, data: Bytes) -> None:
         super().__init__(data)
         # No model has these bytes by chance, or because somebody wants it.
@@ -53,7 +53,7 @@ class _Marking(Walk):
         return _field(number, mark.ljust(SMALL, b"\0"))
 
 
-class _Splicing(Walk):
+class _Splicing(WeightWalk):
     def __init__(self, data: Bytes, marks: Marks) -> None:
         super().__init__(data)
         self.marks = marks
@@ -65,4 +65,4 @@ class _Splicing(Walk):
             return _field(number, value)
         self.count += 1
         at = int.from_bytes(value[_TOKEN : _TOKEN + _NUMBER], "little")
-        return _field(number, Stretch(*self.marks.places[at]))
+        return _field(number, FileStretch(*self.marks.places[at]))

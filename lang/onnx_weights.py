@@ -25,7 +25,7 @@ from typing import IO
 from .dtypes import DTYPES, DType
 from .node import Node
 from .protobuf import BYTES, FIXED32, VARINT, Bytes, Damaged, fields, signed, varint, written
-from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, Place, choose
+from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, StoredTensor, choose
 
 # The names of ONNX's types of elements, by their numbers.
 ELEMENTS = {
@@ -85,7 +85,7 @@ class Located(Node):
         return only if number == _RAW or self.type in _PACKED.get(number, ()) else None
 
 
-class Index(Node):
+class WeightIndex(Node):
     """The tensors of a model by their keys, those that have a key twice, and the model's bytes without their data."""
 
     tensors: Mapping[str, Located]
@@ -93,7 +93,7 @@ class Index(Node):
     skeleton: bytes
 
 
-def index(path: Path) -> Index:
+def index(path: Path) -> WeightIndex:
     """What a file holds; raises Damaged and OSError. Read once for all tensors of a file that does not change."""
     found = path.stat()
     if S_ISDIR(found.st_mode):
@@ -104,16 +104,16 @@ def index(path: Path) -> Index:
 
 
 @lru_cache(maxsize=4)
-def _index(path: Path, size: int, time: int) -> Index:
+def _index(path: Path, size: int, time: int) -> WeightIndex:
     if not size:
         raise Damaged("it is empty")
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-        walk = Walk(data)
+        walk = WeightWalk(data)
         skeleton = b"".join(piece for piece in walk.message("model", 0, size, "") if isinstance(piece, bytes))
-        return Index(walk.tensors, frozenset(walk.twice), skeleton)
+        return WeightIndex(walk.tensors, frozenset(walk.twice), skeleton)
 
 
-class Stretch:
+class FileStretch:
     """Bytes of a file, from one place to another."""
 
     def __init__(self, begin: int, end: int) -> None:
@@ -123,10 +123,10 @@ class Stretch:
         return self.end - self.begin
 
 
-Piece = bytes | Stretch
+Piece = bytes | FileStretch
 
 
-class Walk:
+class WeightWalk:
     """Goes through a model's messages; what it gives are their bytes without the data of large tensors."""
 
     def __init__(self, data: Bytes) -> None:
@@ -272,7 +272,7 @@ def _numbers(data: Bytes, at: int, end: int) -> Iterator[int]:
 
 
 @contextmanager
-def open_tensor(path: Path, key: str | None, reads: bool = True) -> Iterator[tuple[Place, IO[bytes]]]:
+def open_tensor(path: Path, key: str | None, reads: bool = True) -> Iterator[tuple[StoredTensor, IO[bytes]]]:
     """A tensor of a model and the stream at the first byte of its data; numbers that the file lists one by one are decoded only
     where somebody `reads` them. Raises BadWeights and OSError."""
     try:
@@ -291,14 +291,14 @@ def open_tensor(path: Path, key: str | None, reads: bool = True) -> Iterator[tup
         yield place, file
 
 
-def _opened(path: Path, tensor: Located, reads: bool) -> tuple[Place, IO[bytes], int]:
+def _opened(path: Path, tensor: Located, reads: bool) -> tuple[StoredTensor, IO[bytes], int]:
     dtype, found = dtype_of(tensor), place_of(path, tensor)
     if found is None:
         width, data = _listed(path, tensor, dtype, reads)
-        return Place(tensor.shape, dtype, width=width), BytesIO(data), 0
+        return StoredTensor(tensor.shape, dtype, width=width), BytesIO(data), 0
     file = found[0].open("rb")
     stamp = (*_stamp(path.stat()), *_stamp(fstat(file.fileno())))
-    return Place(tensor.shape, dtype, stamp, width=dtype.bits // 8), file, found[1]
+    return StoredTensor(tensor.shape, dtype, stamp, width=dtype.bits // 8), file, found[1]
 
 
 def _stamp(found: stat_result) -> tuple[int, int]:

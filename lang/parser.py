@@ -10,7 +10,7 @@ from .build import TreeBuilder
 from .diagnostics import Diagnostic, RxError, error, in_order
 from .lalr import MAX_DEPTH, Parser, Stuck, TooDeep, too_deep, tree_rules
 from .lexer import KIND, scan, unreadable
-from .lines import BEGINNINGS, CLOSER, END, OPENER, Lines, Unbalanced, find_lines
+from .lines import BEGINNINGS, CLOSER, END, OPENER, TokenLines, Unbalanced, find_lines
 from .node import replace
 from .pause import collector_paused
 from .source import Source, Span
@@ -73,7 +73,7 @@ def _holds(span: Span, offsets: list[int]) -> bool:
     return any(span.start <= offset <= span.end for offset in offsets)
 
 
-def _read_items(source: Source, lines: Lines, problems: list[Diagnostic]) -> list[sweet.Item]:
+def _read_items(source: Source, lines: TokenLines, problems: list[Diagnostic]) -> list[sweet.Item]:
     """The items that can be read; what is wrong with the others goes to `problems`."""
     builder = TreeBuilder(source)
     parser = Parser(source.text, tree_rules(builder))
@@ -116,7 +116,7 @@ def _check_depth(kinds: list[int], starts: list[int], ends: list[int]) -> None:
             raise TooDeep(start, end)
 
 
-def _region_end(source: Source, lines: Lines, item: int, broken_off: bool) -> int:
+def _region_end(source: Source, lines: TokenLines, item: int, broken_off: bool) -> int:
     """The first item from this one on that starts in column 1; after one that breaks off, with a word that begins one."""
     if broken_off and item < len(lines.items) and lines.kinds[lines.items[item][0]] not in BEGINNINGS:
         item += 1
@@ -128,7 +128,7 @@ def _region_end(source: Source, lines: Lines, item: int, broken_off: bool) -> in
     return item
 
 
-def _recover(source: Source, lines: Lines, item: int, region_end: int) -> list[Diagnostic]:
+def _recover(source: Source, lines: TokenLines, item: int, region_end: int) -> list[Diagnostic]:
     from .recovery import fix  # only a file with mistakes pays for it
     from .region import Region
 
@@ -211,7 +211,7 @@ def _parse_parts(source: Source, start: str, begin: int = 0, *, several: bool = 
     return values
 
 
-def _conditions(lines: Lines) -> list[slice]:
+def _conditions(lines: TokenLines) -> list[slice]:
     """Where the conditions between the commas outside of brackets stand; a `=` there is read as `==`."""
     depth, first = 0, 0
     found = []

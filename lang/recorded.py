@@ -14,7 +14,7 @@ from .stored import BadWeights, Header
 Question = tuple[str | int | bool | None, ...]
 
 
-class Recorded(Files):
+class RecordedFiles(Files):
     """`asked` has every question with its answer: where a file is, what is in it (as a digest), what weights say, or what is
     wrong. It is `torn` where one question was answered in two ways: something changed meanwhile."""
 
@@ -72,7 +72,7 @@ class Recorded(Files):
 class _Answered:
     """Notes the answer to a question, or what is wrong."""
 
-    def __init__(self, files: Recorded, question: Question) -> None:
+    def __init__(self, files: RecordedFiles, question: Question) -> None:
         self.files = files
         self.question = question
         self.text = ""

@@ -15,7 +15,7 @@ from .habits import habit
 from .lalr import advance
 from .lexer import KIND
 from .lines import CLOSER, OPENER
-from .region import BRACKETS, CLOSE, END, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Change, Region, function_of, read
+from .region import BRACKETS, CLOSE, END, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Region, TokenChange, function_of, read
 from .unexpected import describe
 
 _LOOK = 20
@@ -82,9 +82,9 @@ def _states_at(kinds: list[int], marks: Marks, at: int) -> list[int]:
     return states
 
 
-def _best_change(region: Region, marks: Marks, stuck: int) -> Change | None:
+def _best_change(region: Region, marks: Marks, stuck: int) -> TokenChange | None:
     """The cheapest change after which reading goes on; None if none helps."""
-    best: tuple[int, float, Change] | None = None
+    best: tuple[int, float, TokenChange] | None = None
     places = [(at, 1.1 * (stuck - at)) for at in range(stuck, max(0, stuck - 3) - 1, -1)]
     places += [(at, 0.4) for at in _before_parentheses(region.kinds, stuck)]
     for at, far in places:
@@ -110,22 +110,22 @@ def _before_parentheses(kinds: list[int], stuck: int) -> list[int]:
     return []
 
 
-def _changes(region: Region, at: int, stuck: int, far: float, kinds_now: list[int]) -> list[Change]:
+def _changes(region: Region, at: int, stuck: int, far: float, kinds_now: list[int]) -> list[TokenChange]:
     """What may be tried at a token: say the same in Rx's words, insert one of some kinds, skip or replace."""
     kinds = region.kinds
     changes = []
     if at < len(kinds) and kinds[at] == NAME and region.text(at) in OTHER_WORDS:
         put = tuple(KIND[name] for name in OTHER_WORDS[region.text(at)][0])
-        changes.append(Change(at, 1, put, 0.1))
-    changes += [Change(at, 0, (kind,), _COSTS.get(kind, 3.0) + far) for kind in kinds_now]
+        changes.append(TokenChange(at, 1, put, 0.1))
+    changes += [TokenChange(at, 0, (kind,), _COSTS.get(kind, 3.0) + far) for kind in kinds_now]
     if at < len(kinds) and region.text(at) in ("Tensor", "Size", "Shape", "DType", "Bool"):
-        changes.append(Change(at, 0, (KIND["COLON"],), 0.9 + far))
+        changes.append(TokenChange(at, 0, (KIND["COLON"],), 0.9 + far))
     if at == stuck:
-        changes += [Change(at, 0, (kind, NAME), 1.5 + _COSTS.get(kind, 3.0)) for kind in kinds_now]
-        changes.append(Change(at, 0, (NAME, END), 2.9))
+        changes += [TokenChange(at, 0, (kind, NAME), 1.5 + _COSTS.get(kind, 3.0)) for kind in kinds_now]
+        changes.append(TokenChange(at, 0, (NAME, END), 2.9))
     if at < len(kinds) and kinds[at] not in BRACKETS:
-        changes.append(Change(at, 1, (), (2.6 if kinds[at] == END else 1.7) + far))
-        changes += [Change(at, 1, (kind,), _replacing(region, at, kind) + far) for kind in kinds_now]
+        changes.append(TokenChange(at, 1, (), (2.6 if kinds[at] == END else 1.7) + far))
+        changes += [TokenChange(at, 1, (kind,), _replacing(region, at, kind) + far) for kind in kinds_now]
     return changes
 
 
@@ -139,7 +139,7 @@ def _replacing(region: Region, at: int, kind: int) -> float:
     return 0.9 + _COSTS.get(kind, 3.0)
 
 
-def _gain(kinds: list[int], states: list[int], change: Change, stuck: int) -> int:
+def _gain(kinds: list[int], states: list[int], change: TokenChange, stuck: int) -> int:
     """How many tokens behind the stuck one can be read after a change whose first token was read, at most _LOOK."""
     states = list(states)
     for kind in change.put[1:]:
@@ -155,7 +155,7 @@ def _gain(kinds: list[int], states: list[int], change: Change, stuck: int) -> in
     return _LOOK if states == [STARTS["item"]] or advance(states, STOP) else at - stuck
 
 
-def _skip_statement(kinds: list[int], stuck: int) -> Change:
+def _skip_statement(kinds: list[int], stuck: int) -> TokenChange:
     """Leave out the statement around a token that nothing fixes."""
     first, depth = stuck, 0
     while first > 0 and not (depth == 0 and kinds[first - 1] in (END, OPEN)):
@@ -167,4 +167,4 @@ def _skip_statement(kinds: list[int], stuck: int) -> Change:
         depth += (kinds[last] in OPENER) - (kinds[last] in CLOSER)
         last += 1
         depth = max(depth, 0)
-    return Change(first, last - first, (NAME,), 0.0)
+    return TokenChange(first, last - first, (NAME,), 0.0)

@@ -45,7 +45,7 @@ OTHER_WORDS: dict[str, tuple[tuple[str, ...], str]] = {
 """Words of other languages: what they are here, and what to say."""
 
 
-class Change(NamedTuple):
+class TokenChange(NamedTuple):
     """Replace `skip` tokens from `at` by tokens of the kinds `put`."""
 
     at: int
@@ -66,7 +66,7 @@ class Region:
     def text(self, i: int) -> str:
         return self.source.text[self.starts[i] : self.ends[i]]
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: TokenChange) -> None:
         last = change.at + change.skip
         where = self.starts[change.at] if change.at < len(self.starts) else (self.ends[-1] if self.ends else 0)
         self.kinds[change.at : last] = change.put

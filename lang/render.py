@@ -34,7 +34,7 @@ _CONTEXTS = range(40, 0, -3)
 _END = 10
 
 
-class Mark(NamedTuple):
+class LineMark(NamedTuple):
     """An underlining in one line of the source, from column `start` (from 0, in code points) to before `end`."""
 
     line: int
@@ -53,7 +53,7 @@ class Underline(NamedTuple):
     message: str
 
 
-class Part(NamedTuple):
+class LinePart(NamedTuple):
     """A part of a source line from code point `first` on; `stops[i]` is the column where code point first + i begins."""
 
     first: int
@@ -64,7 +64,7 @@ class Window(NamedTuple):
     """What is shown of one source line: parts of it, with an ellipsis for what is left out between them."""
 
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[LinePart, ...]
 
     def column(self, at: int) -> int:
         """Where a code point is shown; what is left out stands at its ellipsis."""
@@ -164,9 +164,9 @@ def _notes(diagnostic: Diagnostic) -> list[str]:
 # From spans to marks
 
 
-def _places(diagnostic: Diagnostic) -> list[tuple[Source, list[Mark]]]:
+def _places(diagnostic: Diagnostic) -> list[tuple[Source, list[LineMark]]]:
     """The marks of each source, the primary one's first; in the order of the text."""
-    marks: dict[Source, list[Mark]] = {}
+    marks: dict[Source, list[LineMark]] = {}
     marks[diagnostic.span.source] = list(_marks(diagnostic.span, True, _caption(diagnostic)))
     for label in diagnostic.labels:
         if label.span.source is not NOWHERE.source:
@@ -180,7 +180,7 @@ def _clamped(span: Span) -> Span:
     return Span(span.source, start, min(max(span.end, start), size))
 
 
-def _marks(span: Span, primary: bool, message: str) -> Iterator[Mark]:
+def _marks(span: Span, primary: bool, message: str) -> Iterator[LineMark]:
     """One mark, or for a span of several lines one in its first line and one, with the message, in its last."""
     source, start, end = _clamped(span)
     line, column = source.position(start)
@@ -188,12 +188,12 @@ def _marks(span: Span, primary: bool, message: str) -> Iterator[Mark]:
         end -= 1
     last, end_column = source.position(end)
     if last == line:
-        yield Mark(line, column - 1, max(end_column - 1, column - 1), primary, message)
+        yield LineMark(line, column - 1, max(end_column - 1, column - 1), primary, message)
         return
-    yield Mark(line, column - 1, _extent(source, line)[1], primary, "")
+    yield LineMark(line, column - 1, _extent(source, line)[1], primary, "")
     begin, length = _extent(source, last)
     indent = _indent(source.text, begin, begin + min(length, end_column - 1))
-    yield Mark(last, indent, end_column - 1, primary, message)
+    yield LineMark(last, indent, end_column - 1, primary, message)
 
 
 def _extent(source: Source, line: int) -> tuple[int, int]:
@@ -214,7 +214,7 @@ def _indent(text: str, begin: int, end: int) -> int:
 # The source, line by line
 
 
-def _margin(places: list[tuple[Source, list[Mark]]]) -> int:
+def _margin(places: list[tuple[Source, list[LineMark]]]) -> int:
     """How wide line numbers are."""
     return max(2, *(len(str(mark.line)) for _, marks in places for mark in marks))
 
@@ -224,7 +224,7 @@ def _gutter(margin: int, number: int | None = None) -> Line:
     return (Piece(head, "gutter"),)
 
 
-def _block(source: Source, marks: list[Mark], margin: int, width: int, verbose: bool) -> Iterator[Line]:
+def _block(source: Source, marks: list[LineMark], margin: int, width: int, verbose: bool) -> Iterator[Line]:
     if not source.text:
         return
     in_words = bool(source.made) and not verbose
@@ -245,20 +245,20 @@ def _block(source: Source, marks: list[Mark], margin: int, width: int, verbose: 
             yield (*_gutter(margin), Piece(f" {line}", "primary" if mark.primary else "label"))
 
 
-def _continued(marks: list[Mark]) -> set[int]:
+def _continued(marks: list[LineMark]) -> set[int]:
     """The lines after which a span goes on without being shown."""
     lines = sorted({mark.line for mark in marks})
     return {a for a, b in zip(lines, lines[1:], strict=False) if b > a + 1 and _goes_on(marks, a, b)}
 
 
-def _goes_on(marks: list[Mark], line: int, following: int) -> bool:
+def _goes_on(marks: list[LineMark], line: int, following: int) -> bool:
     """Whether a mark without a message in one line has its other half in the next shown line."""
     kinds = {mark.primary for mark in marks if mark.line == line and not mark.message}
     return any(mark.line == following and mark.primary in kinds for mark in marks)
 
 
 def _windows(
-    source: Source, line: int, marks: list[Mark], room: int, width: int
+    source: Source, line: int, marks: list[LineMark], room: int, width: int
 ) -> Iterator[tuple[Window, list[Underline]]]:
     """The line once if it has no more than `width` columns; else once for each bunch of marks that fit into the room."""
     begin, length = _extent(source, line)
@@ -277,8 +277,8 @@ def _windows(
         yield window, [_underline(mark, window) for mark in bunch]
 
 
-def _bunches(marks: list[Mark], reach: int) -> list[list[Mark]]:
-    bunches: list[list[Mark]] = []
+def _bunches(marks: list[LineMark], reach: int) -> list[list[LineMark]]:
+    bunches: list[list[LineMark]] = []
     for mark in marks:
         if bunches and mark.end - bunches[-1][0].start <= reach:
             bunches[-1].append(mark)
@@ -287,7 +287,7 @@ def _bunches(marks: list[Mark], reach: int) -> list[list[Mark]]:
     return bunches
 
 
-def _elided(text: str, begin: int, length: int, marks: list[Mark], room: int) -> Window | None:
+def _elided(text: str, begin: int, length: int, marks: list[LineMark], room: int) -> Window | None:
     """What is underlined in a long line, whole if it can be, with as much around it as there is room for; None where there is
     too little."""
     line, wholes = text[begin : begin + length], [(mark.start, mark.end) for mark in marks]
@@ -319,14 +319,14 @@ def _is_of_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
-def _ends(marks: list[Mark]) -> Iterator[tuple[int, int]]:
+def _ends(marks: list[LineMark]) -> Iterator[tuple[int, int]]:
     """What of each mark has to be seen: all of it, or where it begins and where it ends."""
     for mark in marks:
         yield mark.start, min(mark.end, mark.start + _END)
         yield max(mark.end - _END, mark.start), mark.end
 
 
-def _window(text: str, begin: int, length: int, bunch: list[Mark], room: int) -> Window:
+def _window(text: str, begin: int, length: int, bunch: list[LineMark], room: int) -> Window:
     """What fits of a line around a column; only the part that can be seen is looked at, so that 5 MB are no matter."""
     left, focus = room - 2, bunch[0].start
     first = last = min(focus, length)
@@ -360,12 +360,12 @@ def _parts(line: str, spans: list[tuple[int, int]]) -> Window:
     for first, last in spans:
         shown_text += ELLIPSIS if first else ""
         part = line[first:last]
-        parts.append(Part(first, ends(part, columns(shown_text))))
+        parts.append(LinePart(first, ends(part, columns(shown_text))))
         shown_text += shown(part)
     return Window(shown_text + (ELLIPSIS if spans[-1][1] < len(line) else ""), tuple(parts))
 
 
-def _underline(mark: Mark, window: Window) -> Underline:
+def _underline(mark: LineMark, window: Window) -> Underline:
     start = window.column(mark.start)
     return Underline(start, max(window.column(mark.end), start + 1), mark.primary, mark.message)
 

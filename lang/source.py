@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .node import Node
 
 
-class Made(Node):
+class MadeSource(Node):
     """What a line was made of, where no person wrote it: a node of a model, as diagnostics name it, the names of its inputs
     in the line, and where its author wrote it, as far as that is known; `kind` is the node's operator."""
 
@@ -25,7 +25,7 @@ class Source:
 
     __slots__ = ("name", "text", "made", "_starts")
 
-    def __init__(self, name: str, text: str, made: Mapping[int, Made] | None = None) -> None:
+    def __init__(self, name: str, text: str, made: Mapping[int, MadeSource] | None = None) -> None:
         self.name = name
         self.text = text
         self.made = made or {}
@@ -98,7 +98,7 @@ class Span(NamedTuple):
 NOWHERE = Span(Source("<built in>", ""), 0, 0)
 
 
-def place_in(name: str, made: Made) -> Span:
+def place_in(name: str, made: MadeSource) -> Span:
     """A piece of a file of which there is no text, as a node of a model that no program can be."""
     return Span(Source(name, "", {1: made}), 0, 0)
 

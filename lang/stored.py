@@ -24,7 +24,7 @@ class Header(Node):
         return f"Tensor([{', '.join(map(str, self.shape))}], {self.dtype})"
 
 
-class Place(Header):
+class StoredTensor(Header):
     """And how its data is kept: bytes per element, none where elements of a few bits are packed, "big" or "little" end first,
     in columns or in rows."""
 

@@ -10,7 +10,7 @@ from .lalr import advance
 from .lexer import KIND, kinds
 from .lines import GRADIENTS, OPERAND_END, PREFIXES
 from .python_def import as_here
-from .region import CLOSE, END, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Change, Region, place
+from .region import CLOSE, END, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Region, TokenChange, place
 from .source import Span
 
 _STARTERS = kinds("NAME FN_NAME INT FLOAT STRING TRUE FALSE LPAR LSQB IF FOR WHILE FN SIGN BANG")
@@ -19,7 +19,7 @@ _GOES_ON = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER IN DOT LPAR LSQB")
 
 
 def describe(
-    region: Region, stuck: int, states: list[int], hint: Hint | None, change: Change | None, function: str | None
+    region: Region, stuck: int, states: list[int], hint: Hint | None, change: TokenChange | None, function: str | None
 ) -> Diagnostic:
     """The diagnostic for a place where no rule goes on, what is known of the habit behind it, and the change that would fix
     it."""
@@ -112,7 +112,7 @@ def _begins_elsewhere(region: Region, stuck: int) -> bool:
 _BEFORE_COLON = ("lambda", "try", "except")
 
 
-def _is_to_blame(region: Region, change: Change, stuck: int) -> bool:
+def _is_to_blame(region: Region, change: TokenChange, stuck: int) -> bool:
     """Whether a change before the stuck token names the mistake: a word that is misspelt or too many."""
     if change.at >= stuck or not change.skip:
         return False
@@ -167,7 +167,7 @@ def _expected(accepted: set[int]) -> str:
 _ITEM_WORDS = PREFIXES | kinds("IMPORT CONST TYPE")
 
 
-def _help(region: Region, change: Change | None) -> str | None:
+def _help(region: Region, change: TokenChange | None) -> str | None:
     """The change in words, where it is surely what was meant."""
     if change is None or len(change.put) != 1 or change.put[0] in (NAME, END):
         return None
@@ -182,7 +182,7 @@ def _help(region: Region, change: Change | None) -> str | None:
 _SURE = kinds("COMMA COLON EQUAL LET FN ELSE IN")
 
 
-def _edits(region: Region, change: Change | None) -> tuple[Edit, ...]:
+def _edits(region: Region, change: TokenChange | None) -> tuple[Edit, ...]:
     if change is None or not _help(region, change):
         return ()
     if change.skip:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .dtypes import DTYPES, DType
-from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, Place, choose
+from .stored import MAX_BYTES, MAX_RANK, BadWeights, Header, StoredTensor, choose
 
 _MAX_JSON = 64 * 1024 * 1024
 # What NumPy takes too: what is longer is no array of numbers.
@@ -55,7 +55,7 @@ def read_header(path: Path, key: str | None) -> Header:
 
 
 @contextmanager
-def open_array(path: Path, key: str | None, reads: bool = True) -> Iterator[tuple[Place, IO[bytes]]]:
+def open_array(path: Path, key: str | None, reads: bool = True) -> Iterator[tuple[StoredTensor, IO[bytes]]]:
     """One array of a file and the stream at the first byte of its data, which need not have any where nobody `reads` it;
     whatever goes wrong, here or while the data is read, is a BadWeights."""
     try:
@@ -84,7 +84,7 @@ def open_array(path: Path, key: str | None, reads: bool = True) -> Iterator[tupl
         raise BadWeights("cannot be read: it is damaged") from None
 
 
-def _bounded(place: Place, available: int) -> Place:
+def _bounded(place: StoredTensor, available: int) -> StoredTensor:
     """The place, where the file can have as many bytes."""
     if len(place.shape) > MAX_RANK or any(n > MAX_BYTES for n in place.shape):
         raise BadWeights("is damaged: it has a shape that no array has")
@@ -105,7 +105,7 @@ def _shape(described: object, kind: type) -> tuple[int, ...]:
 # NumPy's own
 
 
-def _npy(file: IO[bytes], key: str | None, path: Path) -> Place:
+def _npy(file: IO[bytes], key: str | None, path: Path) -> StoredTensor:
     if key is not None:
         raise BadWeights(f"holds one tensor and no key {key!r}")
     size = path.stat().st_size
@@ -113,7 +113,7 @@ def _npy(file: IO[bytes], key: str | None, path: Path) -> Place:
     return _bounded(place, size - file.tell())
 
 
-def _npy_place(file: IO[bytes]) -> Place:
+def _npy_place(file: IO[bytes]) -> StoredTensor:
     magic = file.read(8)
     if magic[:6] != b"\x93NUMPY":
         raise BadWeights("is not a .npy file")
@@ -127,7 +127,7 @@ def _npy_place(file: IO[bytes]) -> Place:
         raise BadWeights("is damaged: its header cannot be read")
     dtype, width, order = _npy_dtype(described["descr"])
     shape = _shape(described["shape"], tuple)
-    return Place(shape, dtype, width=width, order=order, columns=described["fortran_order"])
+    return StoredTensor(shape, dtype, width=width, order=order, columns=described["fortran_order"])
 
 
 def _literal(header: bytes, length: int, encoding: str) -> object:
@@ -169,7 +169,7 @@ def _member(archive: zipfile.ZipFile, key: str | None) -> zipfile.ZipInfo:
     return members[names.index(name)]
 
 
-def _npz(archive: zipfile.ZipFile, member: IO[bytes]) -> Place:
+def _npz(archive: zipfile.ZipFile, member: IO[bytes]) -> StoredTensor:
     place = _npy_place(member)
     found = archive.getinfo(member.name)
     return _bounded(place, found.file_size - member.tell())
@@ -178,7 +178,7 @@ def _npz(archive: zipfile.ZipFile, member: IO[bytes]) -> Place:
 # Safetensors
 
 
-def _safetensors(file: IO[bytes], key: str | None) -> Place:
+def _safetensors(file: IO[bytes], key: str | None) -> StoredTensor:
     """What a `.safetensors` file says of one tensor; the file is left at its first byte."""
     found = os.fstat(file.fileno())
     header, places, start = _tensors(_Once(file, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)))
@@ -269,12 +269,12 @@ def _without_gaps(places: dict[str, tuple[int, int]], size: int) -> None:
         raise BadWeights("is damaged: its tensors do not fill the file")
 
 
-def _entry(entry: dict[str, object]) -> Place:
+def _entry(entry: dict[str, object]) -> StoredTensor:
     shape, dtype = _shape(entry.get("shape"), list), entry.get("dtype")
     if isinstance(dtype, DType):
-        return Place(shape, dtype, width=dtype.bits // 8)
+        return StoredTensor(shape, dtype, width=dtype.bits // 8)
     if not isinstance(dtype, str) or dtype not in SAFETENSORS:
         shown = f": {dtype}" if isinstance(dtype, str) and re.fullmatch(r"\w{1,16}", dtype) else ""
         raise BadWeights(f"has elements of a type that Rx does not know{shown}")
     found = DTYPES[SAFETENSORS[dtype]]
-    return Place(shape, found, width=found.bits // 8)
+    return StoredTensor(shape, found, width=found.bits // 8)

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from ..interp.allocation import VIEWS
-from ..interp.follow import Function
+from ..interp.follow import MadeFunction
 from ..interp.names import unmangled
 from ..interp.steps import Compute
 from ..lang import core
@@ -64,7 +64,7 @@ class Missing:
         raise NotKnown(f"the shape of `{unmangled(self._slot)}` is not known")
 
 
-Value = Array | Size | Function[Any] | core.FnRef | tuple[Any, ...] | None  # None: it holds nothing
+Value = Array | Size | MadeFunction[Any] | core.FnRef | tuple[Any, ...] | None  # None: it holds nothing
 
 
 def width(dtype: DType) -> Size:

@@ -18,16 +18,16 @@ from ..interp.kernels.scratch import SCRATCH
 from ..interp.names import unmangled
 from ..interp.steps import (
     Bind,
-    Block,
     Branch,
-    Check,
     Compute,
     Invoke,
-    Loop,
+    LoopStep,
     Match,
-    Read,
+    ReadSizes,
     Stack,
     Step,
+    StepBlock,
+    StepCheck,
     every,
     outputs,
 )
@@ -136,7 +136,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         self.taken.add(plain)
         return terms.var(plain, next(self.numbers), nonneg)
 
-    def run(self, block: Block, state: _Frame) -> Value:
+    def run(self, block: StepBlock, state: _Frame) -> Value:
         self.frames.append(state)
         result = super().run(block, state)
         self.frames.pop()
@@ -201,7 +201,7 @@ class _Calls(Follower[_Frame, Value], Terms):
 
     # Steps
 
-    def block(self, block: Block, state: _Frame) -> None:
+    def block(self, block: StepBlock, state: _Frame) -> None:
         self.release(block.dead)
         super().block(block, state)
 
@@ -213,18 +213,18 @@ class _Calls(Follower[_Frame, Value], Terms):
         for slot in slots:
             self.frame.values.pop(slot, None)
 
-    def put(self, step: Compute | Invoke | Bind | Read | Branch, value: Value, state: _Frame) -> None:
+    def put(self, step: Compute | Invoke | Bind | ReadSizes | Branch, value: Value, state: _Frame) -> None:
         """The shape of a value may be known better where it is bound than where it was made."""
         built = state.pair.shapes.get(step.output) if isinstance(step.output, str) else None
         if isinstance(value, Array) and built is not None and built.dims is not None and not isinstance(step, Compute):
             value = Array(self.dims(built, value.dims), value.itemsize, value.held, value.order)
         super().put(step, value, state)
 
-    def read(self, step: Read, state: _Frame) -> Value:
+    def read(self, step: ReadSizes, state: _Frame) -> Value:
         return self.new(unmangled(step.output), nonneg=False)
 
-    def check(self, step: Check | Match, state: _Frame) -> None:
-        if isinstance(step, Check):
+    def check(self, step: StepCheck | Match, state: _Frame) -> None:
+        if isinstance(step, StepCheck):
             return
         splices = [axis for axis, dim in enumerate(step.dims) if isinstance(dim, core.Splice)]
         first, behind = (splices[0], splices[-1] + 1) if splices else (len(step.dims), len(step.dims))
@@ -237,7 +237,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         self.release(step.last)
         super().branch(step, state)
 
-    def arm(self, step: Branch, block: Block, state: _Frame) -> _Frame:
+    def arm(self, step: Branch, block: StepBlock, state: _Frame) -> _Frame:
         """An arm from what is there before it, in the place of that."""
         self.frames[-1] = inner = state.branched()
         inner.sizes, inner.dims = state.sizes, state.dims
@@ -250,7 +250,7 @@ class _Calls(Follower[_Frame, Value], Terms):
 
     # Loops
 
-    def loop(self, step: Loop, state: _Frame) -> None:
+    def loop(self, step: LoopStep, state: _Frame) -> None:
         """One turn for all of them, with the index as a size; then what was taken at the greatest index."""
         frame, outside = state, self.peak
         start = step.range.start if step.range is not None else None
@@ -275,7 +275,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         for into, made in zip(step.stacked, stacked, strict=False):
             frame.values[into.output] = at_end(made, index, limits)
 
-    def _turn(self, step: Loop, own: Collection[str]) -> dict[str, Value]:
+    def _turn(self, step: LoopStep, own: Collection[str]) -> dict[str, Value]:
         """What a turn gives, and in `peak` what is taken in it; the carries that are its own hold what the turn before made."""
         frame, inside = self.frame, {slot for made in (*every(step.cond), *every(step.body)) for slot in outputs(made)}
         frame.dims = {key: dim for key, dim in frame.dims.items() if key[0] not in inside.union(step.carries)}
@@ -460,7 +460,9 @@ class _OfSignature(Terms):
 
 def _is_natural(pair: dps.Pair, slot: str) -> bool:
     """Whether the entry check asks of a Size that it is not negative."""
-    conds = [step.cond for step in pair.data.entry if isinstance(step, Check) and isinstance(step.cond, core.Compare)]
+    conds = [
+        step.cond for step in pair.data.entry if isinstance(step, StepCheck) and isinstance(step.cond, core.Compare)
+    ]
     least = {">=": 0, ">": -1, "==": 0}
     return any(
         isinstance(c.right, core.SizeLit) and c.op in least and c.right.value >= least[c.op]

@@ -19,7 +19,7 @@ from ..simplify.solver.conditions import (
     render_cond,
     substitute_cond,
 )
-from ..simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
+from ..simplify.solver.exprs import ExpressionError, QuestionScope, read_condition, read_size
 from ..simplify.solver.facts import Facts
 from ..simplify.solver.fitting import nearest
 from ..simplify.solver.rendering import render
@@ -57,7 +57,7 @@ class Tied(Node):
     clause: Clause
 
 
-class Sizes(Node):
+class AcceptedSizes(Node):
     """The sizes that a contract accepts: those in `single` are tied to no other size; `own` has what those in `tied` may be
     at most. Where a size in `empty` is 0, sizes that it names beside may be others as well."""
 
@@ -78,9 +78,9 @@ class _Read(Node):
     clause: Clause | None
 
 
-def sizes_of(contract: Contract) -> Sizes:
+def sizes_of(contract: Contract) -> AcceptedSizes:
     """The sets of all sizes of the inputs."""
-    scope, empty = Scope(), dict[str, tuple[str, ...]]()
+    scope, empty = QuestionScope(), dict[str, tuple[str, ...]]()
     names = names_in(*(size for i in contract.inputs for size in i.shape or () if isinstance(size, str)))
     variables = {name: only_var(scope.name(name)) for name in names}
     read, unread = list[_Read](), list[Tied]()
@@ -107,7 +107,7 @@ def sizes_of(contract: Contract) -> Sizes:
     order = {name: at for at, name in enumerate(names)}
     single.sort(key=lambda one: order.get(one.name, len(order)))
     empties = {k: tuple(dict.fromkeys(v)) for k, v in empty.items()}
-    return Sizes(tuple(single), tuple(own), (*tied, *unread), empties)
+    return AcceptedSizes(tuple(single), tuple(own), (*tied, *unread), empties)
 
 
 def _without_empty(cond: Cond) -> tuple[Cond, tuple[Var, ...]]:
@@ -241,7 +241,7 @@ def box_of(contract: Contract) -> dict[str, SizeSet] | None:
     return box if contract.given and len(box) == len(names) else None
 
 
-def outside_of(box: Mapping[str, SizeSet], found: Sizes) -> Iterator[Outside]:
+def outside_of(box: Mapping[str, SizeSet], found: AcceptedSizes) -> Iterator[Outside]:
     """For each size, or sizes that are tied, the smallest in a box that are not accepted."""
     for one in (*found.single, *found.own):
         wrong = next((n for n in box[one.name].members() if n not in one.sizes), None)
@@ -265,13 +265,13 @@ def with_short_outputs(contract: Contract) -> Contract:
     return replace(contract, outputs=tuple(outputs))
 
 
-def _short(text: int | str, sizes: Sizes) -> int | str:
+def _short(text: int | str, sizes: AcceptedSizes) -> int | str:
     """A size of an output, where it is one of one size that depends on no other."""
     names = names_in(text)
     one = sizes.of(names[0]) if len(names) == 1 else None
     if one is None or isinstance(text, int) or text == one.name:
         return text
-    scope = Scope()
+    scope = QuestionScope()
     try:
         size = read_size(text, scope)
     except (ExpressionError, TooLarge):

@@ -7,20 +7,22 @@ from collections.abc import Iterator, Sequence
 from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.run import Trace
 from ..lang import codes
-from ..lang.checked import Checked, Condition
+from ..lang.checked import Checked, EntryCondition
 from ..lang.diagnostics import Diagnostic, warning
 from ..lang.expressions import names_in
 from ..lang.node import replace
 from ..simplify.solver.prove import prove
 from .contract import Contract, Demand, Typed, conditions_of
-from .told import Read, Told
-from .ways import Other
+from .told import ReadRun, Told
+from .ways import OtherWay
 
 
 class Arms:
     """The other ways at the places where data decides, each with what checking says of it."""
 
-    def __init__(self, told: Told, places: Sequence[PythonPlace], others: Sequence[tuple[Other, Read | None]]) -> None:
+    def __init__(
+        self, told: Told, places: Sequence[PythonPlace], others: Sequence[tuple[OtherWay, ReadRun | None]]
+    ) -> None:
         self.told, self.others = told, [(o, r) for o, r in others if not o.same]
         self.lines = {p.key: told.file_line(p) for p in places}
 
@@ -38,7 +40,7 @@ class Arms:
             needs += self._needs(other, read, read.report.checked, contract)
         return replace(contract, outputs=tuple(outputs), undecided=(*contract.undecided, *dict.fromkeys(needs)))
 
-    def _needs(self, other: Other, read: Read, checked: Checked, contract: Contract) -> Iterator[Demand]:
+    def _needs(self, other: OtherWay, read: ReadRun, checked: Checked, contract: Contract) -> Iterator[Demand]:
         told = read.told
         known = [*(c.condition for c in contract.conditions), *contract.given]
         for condition in conditions_of(checked).conditions:
@@ -59,18 +61,18 @@ class Arms:
             elif stopped is not None and stopped.said and not _is_check(other):
                 yield replace(warning(codes.W311, stopped.said, self.told.span(stopped.place)), notes=(note,))
 
-    def _line(self, other: Other) -> str:
+    def _line(self, other: OtherWay) -> str:
         assert other.place is not None
         return self.lines.get(other.place, other.place)
 
 
-def _is_check(other: Other) -> bool:
+def _is_check(other: OtherWay) -> bool:
     """Whether the code raises since it asked for that: it, or a function that asks and raises itself."""
     at = other.run.stopped.place if other.run.stopped is not None else None
     return at is not None and (at.source.startswith(("raise", "assert")) or at.key == other.place)
 
 
-def is_way(told: Told, condition: Condition) -> bool:
+def is_way(told: Told, condition: EntryCondition) -> bool:
     """Whether a condition only says which way the code took."""
     steps = [told.step(a.place.line) for a in condition.asked]
     return bool(steps) and all(s is not None and s.kind in ("branch", "operation", "number") for s in steps)

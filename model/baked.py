@@ -12,8 +12,8 @@ from math import prod
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..simplify.solver.numbers import size_at
-from .entries import SIZES, Change, Length, items_of
-from .places import ATTRIBUTES, Places, Sizes, Spot
+from .entries import SIZES, EntryChange, Length, items_of
+from .places import ATTRIBUTES, ModelNodes, ModelSpot, Sizes
 
 # So many nodes are looked at before one that demands a number.
 _MOST_SPOTS = 200
@@ -23,7 +23,7 @@ _PLACED = frozenset({"Resize", "Expand", "ConstantOfShape", "Tile", "CenterCropP
 _WHOLE = {"starts": 0, "ends": 2**63 - 1}
 
 
-class Wanted(Node):
+class WantedSize(Node):
     """A number that stands where an operand beside it has a size, at an axis counted from the first and from the last."""
 
     number: int
@@ -38,25 +38,25 @@ class Baked:
 
     def __init__(
         self,
-        places: Places,
+        places: ModelNodes,
         inputs: Mapping[str, Sizes],
         point: Mapping[str, int],
         free: Collection[str],
-        changes: Mapping[tuple[object, int], Change],
+        changes: Mapping[tuple[object, int], EntryChange],
     ) -> None:
         self.places, self.inputs, self.point, self.free = places, inputs, point, frozenset(free)
         self.changes = changes
         # Constants that are as long as the size and can be no longer, in words.
         self.tables: dict[str, None] = {}
 
-    def tried(self, demanding: Sequence[Spot]) -> Iterator[list[Change]]:
+    def tried(self, demanding: Sequence[ModelSpot]) -> Iterator[list[EntryChange]]:
         """Changes for all the nodes that demand the number, the likeliest first."""
         found = [list(self._behind(spot)) for spot in demanding]
         for at in range(max(map(len, found), default=0)):
             changes = {(c.spot.place, c.at): c for one in found if one for c in one[min(at, len(one) - 1)]}
             yield [*changes.values(), *self._alike(list(changes.values()))]
 
-    def _behind(self, last: Spot) -> Iterator[list[Change]]:
+    def _behind(self, last: ModelSpot) -> Iterator[list[EntryChange]]:
         """What may be changed at a node, or else at the nearest ones before it."""
         wanted, level, seen = list(self._wanted(last)), [last], {last.place}
         while level and len(seen) < _MOST_SPOTS:
@@ -68,7 +68,7 @@ class Baked:
             level = list({s.place: s for s in more if s.place not in seen}.values())
             seen |= {s.place for s in level}
 
-    def _writable(self, change: Change) -> Change | None:
+    def _writable(self, change: EntryChange) -> EntryChange | None:
         """A change, of an attribute the numbers that mean the same; None where none does."""
         spot, given = change.spot, change.spot.operation.inputs[change.at]
         name = self.places.attributes.get(given)
@@ -84,14 +84,14 @@ class Baked:
         entries = {at: entry for at, entry in entries.items() if isinstance(entry, int)}
         if len(entries) < len(change.entries):
             self._computed(spot, name)
-        return Change(spot, change.at, entries) if entries else None
+        return EntryChange(spot, change.at, entries) if entries else None
 
-    def _computed(self, spot: Spot, name: str) -> None:
+    def _computed(self, spot: ModelSpot, name: str) -> None:
         since, _ = ATTRIBUTES[spot.operation.op_type]
         said = f"`{name}` of {spot} is an attribute, and can be computed from opset {since} on"
         self.tables[f"{said}: convert the model first"] = None
 
-    def _before(self, spot: Spot, wanted: Sequence[Wanted]) -> Iterator[Spot]:
+    def _before(self, spot: ModelSpot, wanted: Sequence[WantedSize]) -> Iterator[ModelSpot]:
         """The nodes that give what a node reads: where it is known, those that give the numbers."""
         numbers = {w.number for w in wanted}
         makers = [self.places.makers.get((spot.region, name)) for name in spot.operation.inputs]
@@ -102,7 +102,7 @@ class Baked:
         ]
         yield from named or self.places.before(spot)
 
-    def _at(self, spot: Spot, wanted: Sequence[Wanted], is_last: bool) -> Iterator[list[Change]]:
+    def _at(self, spot: ModelSpot, wanted: Sequence[WantedSize], is_last: bool) -> Iterator[list[EntryChange]]:
         operation = spot.operation
         if spot.region:
             yield from self._in_function(spot)
@@ -122,10 +122,10 @@ class Baked:
     def _speaks(self, size: int | str) -> bool:
         return isinstance(size, str) and not self.free.isdisjoint(names_in(size))
 
-    def _shape(self, spot: Spot, name: str) -> Sizes:
+    def _shape(self, spot: ModelSpot, name: str) -> Sizes:
         return self.places.shape(spot, name) or ()
 
-    def _wanted(self, spot: Spot) -> Iterator[Wanted]:
+    def _wanted(self, spot: ModelSpot) -> Iterator[WantedSize]:
         """Axes along which one operand has a number and another one a size that is to be free."""
         shapes = [self._shape(spot, name) for name in spot.operation.inputs]
         crosses = _multiplies(spot)
@@ -135,22 +135,22 @@ class Baked:
                 places = {axis, len(other) - last, *((len(other) - 3 + last,) if crosses and last < 3 else ())}
                 beside = [other[at] for at in places if 0 <= at < len(other) and self._speaks(other[at])]
                 same = [str(size) for size in beside if self._number(size) == number]
-                yield from (Wanted(number, size, axis, last) for size in same if isinstance(number, int))
+                yield from (WantedSize(number, size, axis, last) for size in same if isinstance(number, int))
 
-    def _length(self, size: str, spot: Spot) -> Length | None:
+    def _length(self, size: str, spot: ModelSpot) -> Length | None:
         """Where a size can be read before a node: of an input of the model, or else of another value."""
         given = ((name, axis) for name, shape in self.inputs.items() for axis, one in enumerate(shape) if one == size)
         found = next(given, None) or next(self._made(size, spot), None)
         return None if found is None else Length(found[0], (found[1],), size)
 
-    def _made(self, size: str, spot: Spot) -> Iterator[tuple[str, int]]:
+    def _made(self, size: str, spot: ModelSpot) -> Iterator[tuple[str, int]]:
         for maker in self.places.spots:
             for name in maker.operation.outputs if isinstance(maker.place, int) and not maker.region else ():
                 shape = self._shape(maker, name) if name else ()
                 if size in shape and not self.places.leads_to(_outermost(self.places, spot), maker):
                     yield name, shape.index(size)
 
-    def _meant(self, number: int, wanted: Sequence[Wanted], axis: int | None = None, rank: int = 0) -> str | None:
+    def _meant(self, number: int, wanted: Sequence[WantedSize], axis: int | None = None, rank: int = 0) -> str | None:
         """The size that a number stands for, at that axis where one is given."""
         for w in wanted:
             if w.number == number and (axis is None or axis == w.first or rank - axis == w.last):
@@ -160,7 +160,7 @@ class Baked:
 
     # Reshape
 
-    def _reshaped(self, spot: Spot) -> Iterator[list[Change]]:
+    def _reshaped(self, spot: ModelSpot) -> Iterator[list[EntryChange]]:
         """Targets in which the axes that hold the sizes are copied, or left over, or worked out."""
         given, name = spot.operation.inputs[:2]
         before, items = self._shape(spot, given), items_of(self.places, spot, name)
@@ -190,9 +190,9 @@ class Baked:
         for entries in ({**worked, **left, **copied}, {**worked, **copied}):
             sizes = {at: size for at, size in entries.items() if size is not None}
             if sizes:
-                yield [Change(spot, 1, sizes)]
+                yield [EntryChange(spot, 1, sizes)]
 
-    def _filled(self, spot: Spot, data: Sizes, before: Sequence[int]) -> list[int] | None:
+    def _filled(self, spot: ModelSpot, data: Sizes, before: Sequence[int]) -> list[int] | None:
         """A target as numbers, with those that a 0 and a -1 stand for."""
         copies = not spot.operation.attributes.get("allowzero", 0)
         sizes = [
@@ -206,7 +206,7 @@ class Baked:
         filled = [prod(before) // rest if n == -1 else n for n in numbers]
         return filled if prod(filled) == prod(before) else None
 
-    def _worked(self, spot: Spot, before: Sizes, axes: Sequence[int], size: int) -> Length | None:
+    def _worked(self, spot: ModelSpot, before: Sizes, axes: Sequence[int], size: int) -> Length | None:
         """The size that an axis has: one that is part of an axis of the operand, or the product of axes."""
         names = [name for axis in axes for name in names_in(before[axis]) if name in self.free and before[axis] != name]
         own = next((name for name in names if self.point[name] == size > 1), None)
@@ -220,7 +220,7 @@ class Baked:
         times = size // whole
         return Length(given, tuple(axes), f"{text} * {times}" if times > 1 else text, times)
 
-    def _alike(self, changes: Sequence[Change]) -> Iterator[Change]:
+    def _alike(self, changes: Sequence[EntryChange]) -> Iterator[EntryChange]:
         """The same for targets that are the same elsewhere: behind a node that demands the number nothing is known."""
         made = {self._looks(c.spot): c for c in changes if c.entries and _is_reshape(c.spot)}
         done = {c.spot.place for c in changes}
@@ -230,13 +230,13 @@ class Baked:
             if like is not None and all(isinstance(e, int) or e.value == given for e in like.entries.values()):
                 own = spot.operation.inputs[0]
                 moved = {at: e if isinstance(e, int) else replace(e, value=own) for at, e in like.entries.items()}
-                yield Change(spot, 1, moved)
+                yield EntryChange(spot, 1, moved)
 
-    def _looks(self, spot: Spot) -> tuple[object, ...]:
+    def _looks(self, spot: ModelSpot) -> tuple[object, ...]:
         shapes = [self._shape(spot, spot.operation.inputs[0]), self.places.data(spot, spot.operation.inputs[1]) or ()]
         return tuple(tuple(self._number(size) for size in shape) for shape in shapes)
 
-    def _in_function(self, spot: Spot) -> Iterator[list[Change]]:
+    def _in_function(self, spot: ModelSpot) -> Iterator[list[EntryChange]]:
         """In a function, where no shape is known."""
         operation = spot.operation
         if operation.op_type != "Reshape" or operation.domain or len(operation.inputs) < 2:
@@ -249,12 +249,12 @@ class Baked:
         first = dict.fromkeys([axis for axis in axes if target[axis] not in target[:axis]], 0)
         is_one = all(isinstance(size, int) for size in target) and len(axes) == 1 and -1 not in target
         yield from (
-            [Change(spot, 1, entries)] for entries in (first, *({axis: -1} for axis in axes if is_one)) if entries
+            [EntryChange(spot, 1, entries)] for entries in (first, *({axis: -1} for axis in axes if is_one)) if entries
         )
 
     # Other sizes
 
-    def _sized(self, spot: Spot, wanted: Sequence[Wanted]) -> Iterator[list[Change]]:
+    def _sized(self, spot: ModelSpot, wanted: Sequence[WantedSize]) -> Iterator[list[EntryChange]]:
         """Entries of what says a shape, an end or a count."""
         operation = spot.operation
         at, _ = SIZES.get(operation.op_type, (-1, "")) if not operation.domain else (-1, "")
@@ -288,11 +288,11 @@ class Baked:
             if operation.op_type == "Resize" and len(axes) == rank:
                 entries = {**self._enlarged(spot, numbers, axes), **entries}
             if entries:
-                yield [Change(spot, at, entries)]
+                yield [EntryChange(spot, at, entries)]
         if operation.op_type == "Slice":
             yield from self._from_the_end(spot, wanted)
 
-    def _enlarged(self, spot: Spot, numbers: Mapping[int, int], axes: Sequence[int]) -> dict[int, Length]:
+    def _enlarged(self, spot: ModelSpot, numbers: Mapping[int, int], axes: Sequence[int]) -> dict[int, Length]:
         """Sizes that are some times those that the operand has."""
         shape, found = self._shape(spot, spot.operation.inputs[0]), {}
         for at, n in numbers.items():
@@ -303,15 +303,15 @@ class Baked:
                 found[at] = replace(length, text=f"{length.text} * {times}" if times > 1 else length.text, times=times)
         return found
 
-    def _from_the_end(self, spot: Spot, wanted: Sequence[Wanted]) -> Iterator[list[Change]]:
+    def _from_the_end(self, spot: ModelSpot, wanted: Sequence[WantedSize]) -> Iterator[list[EntryChange]]:
         """Starts of a slice that are counted from the end of an axis: its last so many elements."""
         items = items_of(self.places, spot, spot.operation.inputs[1]) or ()
         meant = {a: self._meant(-n, wanted) for a, n in enumerate(items) if isinstance(n, int) and n < 0}
         found = {a: made for a, size in meant.items() if size and (made := self._length(size, spot))}
         if found:
-            yield [Change(spot, 1, {a: replace(n, text=f"-{n.text}", times=-1) for a, n in found.items()})]
+            yield [EntryChange(spot, 1, {a: replace(n, text=f"-{n.text}", times=-1) for a, n in found.items()})]
 
-    def _limit(self, spot: Spot, numbers: Mapping[int, int], wanted: Sequence[Wanted]) -> list[Change]:
+    def _limit(self, spot: ModelSpot, numbers: Mapping[int, int], wanted: Sequence[WantedSize]) -> list[EntryChange]:
         """The end of as many numbers, from a start and by a step."""
         (start, *_), (step, *_) = ((*(self.places.data(spot, name) or ()), None) for name in spot.operation.inputs[::2])
         if 0 not in numbers or not isinstance(start, int) or not isinstance(step, int) or step < 1:
@@ -322,9 +322,11 @@ class Baked:
         if length is None:
             return []
         text = (f"{size} * {step}" if step > 1 else f"{size}") + (f" {'-+'[plus > 0]} {abs(plus)}" if plus else "")
-        return [Change(spot, 1, {0: replace(length, text=text, times=step, plus=plus)})]
+        return [EntryChange(spot, 1, {0: replace(length, text=text, times=step, plus=plus)})]
 
-    def _padded(self, spot: Spot, numbers: Mapping[int, int], wanted: Sequence[Wanted]) -> Iterator[list[Change]]:
+    def _padded(
+        self, spot: ModelSpot, numbers: Mapping[int, int], wanted: Sequence[WantedSize]
+    ) -> Iterator[list[EntryChange]]:
         """An axis padded up to a number, at its end where it is padded there."""
         shape = self._shape(spot, spot.operation.inputs[0])
         given = spot.operation.inputs[3] if len(spot.operation.inputs) > 3 else ""
@@ -338,9 +340,9 @@ class Baked:
                 whole = size + numbers[at]
                 if any(w.number == whole + other for w in wanted):
                     entry = replace(length, text=f"{whole} - {length.text}", times=-1, plus=whole)
-                    yield [Change(spot, 1, {at: entry})]
+                    yield [EntryChange(spot, 1, {at: entry})]
 
-    def _at_most(self, spot: Spot, numbers: Mapping[int, int]) -> list[Change]:
+    def _at_most(self, spot: ModelSpot, numbers: Mapping[int, int]) -> list[EntryChange]:
         """As many elements as there are, where these are fewer."""
         shape, operation = self._shape(spot, spot.operation.inputs[0]), spot.operation
         axis = operation.attributes.get("axis", -1) % max(len(shape), 1)
@@ -350,9 +352,9 @@ class Baked:
             least = f"the least of K of {spot} and {shape[axis]}"
             self.tables[f"{least} can be computed from opset 12 on: convert the model first"] = None
             return []
-        return [Change(spot, 1, {0: Length(operation.inputs[0], (axis,), str(shape[axis]), 1, numbers[0])})]
+        return [EntryChange(spot, 1, {0: Length(operation.inputs[0], (axis,), str(shape[axis]), 1, numbers[0])})]
 
-    def _split(self, spot: Spot) -> Iterator[list[Change]]:
+    def _split(self, spot: ModelSpot) -> Iterator[list[EntryChange]]:
         """Parts that are equal."""
         parts, shape = (
             self.places.data(spot, spot.operation.inputs[1]) or (),
@@ -361,11 +363,11 @@ class Baked:
         axis = spot.operation.attributes.get("axis", 0)
         is_baked = -len(shape) <= axis < len(shape) and self._speaks(shape[axis]) and isinstance((*parts, "")[0], int)
         if is_baked and len(parts) > 1 and len(set(parts)) == 1:
-            yield [Change(spot, 1, parts=len(parts))]
+            yield [EntryChange(spot, 1, parts=len(parts))]
 
     # Constants
 
-    def _lines(self, spot: Spot, wanted: Sequence[Wanted], is_last: bool) -> Iterator[list[Change]]:
+    def _lines(self, spot: ModelSpot, wanted: Sequence[WantedSize], is_last: bool) -> Iterator[list[EntryChange]]:
         """Operands that are as long as the size: constants all of whose lines are alike or count up, and any of one line."""
         operation = spot.operation
         if operation.op_type == "Concat" and self.places.data(spot, operation.outputs[0]) is not None:
@@ -381,10 +383,10 @@ class Baked:
                 lines = {axis: self._line(spot, at, axis, wanted, is_last) for axis in range(len(shape))}
                 made = {axis: line for axis, line in lines.items() if line is not None}
                 if made:
-                    yield [Change(spot, at, lines=made)]
+                    yield [EntryChange(spot, at, lines=made)]
 
     def _line(
-        self, spot: Spot, at: int, axis: int, wanted: Sequence[Wanted], is_last: bool
+        self, spot: ModelSpot, at: int, axis: int, wanted: Sequence[WantedSize], is_last: bool
     ) -> tuple[Length, int] | None:
         name = spot.operation.inputs[at]
         shape, tensor = self._shape(spot, name), self.places.held.get((spot.region, name))
@@ -406,12 +408,12 @@ class Baked:
         return None if step is None else (length, step)
 
 
-def _is_reshape(spot: Spot) -> bool:
+def _is_reshape(spot: ModelSpot) -> bool:
     """Whether a node is a Reshape of the model's graph, or of one inside, with a target."""
     return spot.operation.op_type == "Reshape" and not spot.region and len(spot.operation.inputs) > 1
 
 
-def _outermost(places: Places, spot: Spot) -> Spot:
+def _outermost(places: ModelNodes, spot: ModelSpot) -> ModelSpot:
     """The node of the model's graph that a node is inside of."""
     if not isinstance(spot.place, tuple) or spot.region:
         return spot
@@ -435,6 +437,6 @@ def _carried(before: Sequence[int], target: Sequence[int], liked: Sequence[Colle
     return found
 
 
-def _multiplies(spot: Spot) -> bool:
+def _multiplies(spot: ModelSpot) -> bool:
     """Whether a node multiplies matrices."""
     return "MatMul" in spot.operation.op_type or spot.operation.op_type == "Gemm"

@@ -12,7 +12,7 @@ from ..lang.expressions import names_in, renamed
 from ..lang.listing import shape_text
 from ..lang.summary import plural
 from ..simplify.solver.numbers import holds_at
-from .accepted import Accepted, Sizes, Tied, box_of, outside_of, sizes_of
+from .accepted import Accepted, AcceptedSizes, Tied, box_of, outside_of, sizes_of
 from .contract import Clause, Contract, Demand, Typed
 
 WIDTH = 120
@@ -42,7 +42,7 @@ def block(name: str, contract: Contract, width: int = WIDTH, room: int = MOST, m
     return [shown(line) for line in (_cut(f"{name} accepts{where}", width), *table, *below)]
 
 
-class Row(NamedTuple):
+class BlockRow(NamedTuple):
     """What it is about, which sizes, why, and what fails."""
 
     about: str
@@ -51,19 +51,21 @@ class Row(NamedTuple):
     fails: str = ""
 
 
-def _rows(found: Sizes, contract: Contract) -> list[Row]:
+def _rows(found: AcceptedSizes, contract: Contract) -> list[BlockRow]:
     """The sizes with a condition of their own, as they stand in the inputs, then conditions on several sizes. Sizes that may be
     any share a row, and so do those that may be any but 0; each size has a row of its own set."""
     sets, tied = (*found.single, *found.own), [name for one in found.tied for name in one.names]
     why = _Reasons([*(one.name for one in sets), *tied])
     rows = [why.of_set(one) for one in sets if one in found.own or not _is_free(one)]
     rows += map(why.of_tied, found.tied)
-    rows += [Row(r.input, f"elements {r.least} to {r.most}", why.text([r.demand], r.input)) for r in contract.ranges]
+    rows += [
+        BlockRow(r.input, f"elements {r.least} to {r.most}", why.text([r.demand], r.input)) for r in contract.ranges
+    ]
     for text in ("any", NOT_EMPTY):
         names = [one.name for one in found.single if _is_free(one) and one.text == text]
-        rows += [Row(", ".join(names), text)] if names else []
+        rows += [BlockRow(", ".join(names), text)] if names else []
     rest = [name for name in dict.fromkeys(tied) if name not in {one.name for one in found.own}]
-    rows += [Row(", ".join(rest), AS_ALLOWED)] if rest else []
+    rows += [BlockRow(", ".join(rest), AS_ALLOWED)] if rest else []
     return rows
 
 
@@ -78,7 +80,7 @@ class _Reasons:
         self.names = frozenset(names)
         self.said: dict[tuple[str, str], str] = {}
 
-    def of_set(self, one: Accepted) -> Row:
+    def of_set(self, one: Accepted) -> BlockRow:
         name, least = _short(one.name), one.sizes.parts[0].first - 1 if one.sizes.parts else 0
         outside = (n for n in (_first_outside(one), least) if any(_may_break(c, one.name, n) for c in one.clauses))
         fails = next(outside, None)  # what is given alone refuses nothing
@@ -87,13 +89,13 @@ class _Reasons:
         count = len({d.node for c in one.clauses for d in c.demands})
         others = f" ({plural(count, 'reason')})" if count > 1 else ""
         text = "" if fails is None else f"fails at {_equal(one.name, fails)}"
-        return Row(one.name, one.sizes.said(name), reason + others, text)
+        return BlockRow(one.name, one.sizes.said(name), reason + others, text)
 
-    def of_tied(self, tied: Tied) -> Row:
+    def of_tied(self, tied: Tied) -> BlockRow:
         witness = tied.clause.witness or {}
         fails = ", ".join(_equal(name, witness[name]) for name in tied.names if name in witness)
         reason = self.text(_demands([tied.clause]), tied.names[0])
-        return Row(", ".join(tied.names), tied.text, reason, f"fails at {fails}" if fails else "")
+        return BlockRow(", ".join(tied.names), tied.text, reason, f"fails at {fails}" if fails else "")
 
     def text(self, demands: Sequence[Demand], name: str) -> str:
         """What the first of the nodes does that speak of a size, else what the first does that says so in words."""
@@ -149,7 +151,7 @@ def _demand(demand: Demand) -> str:
     return f"{', '.join(dict.fromkeys([node, *place]))}: {demand.gist or demand.needs}"
 
 
-def _table(rows: Sequence[Row], width: int, room: int, more: str) -> Iterator[str]:
+def _table(rows: Sequence[BlockRow], width: int, room: int, more: str) -> Iterator[str]:
     """Rows in columns, on at most so many lines."""
     names = min(max((columns(row.about) for row in rows), default=0), _NAMES)
     sets = min(max((columns(row.sizes) for row in rows if row.reason), default=0), _SETS)
@@ -163,7 +165,7 @@ def _table(rows: Sequence[Row], width: int, room: int, more: str) -> Iterator[st
     yield f"  and {len(rows) - count} more: {more}"
 
 
-def _row(row: Row, names: int, sets: int, width: int) -> list[str]:
+def _row(row: BlockRow, names: int, sets: int, width: int) -> list[str]:
     """A reason that has no room beside the sizes stands below them."""
     indent = " " * (names + 5)
     line = f"  {row.about:<{names}}   {row.sizes:<{sets}}" if row.reason else f"  {row.about:<{names}}   {row.sizes}"
@@ -175,14 +177,14 @@ def _row(row: Row, names: int, sets: int, width: int) -> list[str]:
     return [*_wrapped(line.rstrip(), width, indent), *_below(row, indent, width)]
 
 
-def _below(row: Row, indent: str, width: int) -> list[str]:
+def _below(row: BlockRow, indent: str, width: int) -> list[str]:
     """A reason on lines of its own, two at most."""
     whole = "; ".join(filter(None, (row.reason, row.fails)))
     lines = _wrapped(indent + whole, width, indent)
     return lines if len(lines) <= 2 else [indent + _with_end(row, width - len(indent))]
 
 
-def _with_end(row: Row, room: int) -> str:
+def _with_end(row: BlockRow, room: int) -> str:
     """A reason with what fails, which is not cut off where there is room for both."""
     end = f"; {row.fails}" if row.fails else ""
     return f"{_cut(row.reason, room - columns(end))}{end}" if columns(end) + _LEAST <= room else _cut(row.reason, room)
@@ -225,7 +227,7 @@ def _typed(value: Typed) -> Iterator[str]:
         yield f"{value.name} : {value.dtype or '?'}{shape}"
 
 
-def _boxed(contract: Contract, found: Sizes) -> Iterator[str]:
+def _boxed(contract: Contract, found: AcceptedSizes) -> Iterator[str]:
     """Whether all sizes that are given are accepted, where these have bounds."""
     box = box_of(contract)
     if box is None:
@@ -238,7 +240,7 @@ def _boxed(contract: Contract, found: Sizes) -> Iterator[str]:
     yield f"box   not whole: fails at {', '.join(f'{name} = {n}' for name, n in outside.sizes.items())}{near}"
 
 
-def _remarks(contract: Contract, found: Sizes, more: str) -> Iterator[str]:
+def _remarks(contract: Contract, found: AcceptedSizes, more: str) -> Iterator[str]:
     """What else there is to know, each in a line."""
     if contract.undecided:
         nodes = ", ".join(dict.fromkeys(d.node.removeprefix("node ") for d in contract.undecided[:2]))

@@ -14,7 +14,7 @@ from .contract import Contract, IndexRange, Shape, Typed
 Relation = Literal["equal", "wider", "narrower", "different", "unknown"]
 
 
-class Refused(Node):
+class NewlyRefused(Node):
     """A condition of the new contract that some sizes break which the old one accepts: those sizes, by place."""
 
     condition: str
@@ -31,7 +31,7 @@ class Refused(Node):
 class Comparison(Node):
     """`refused` makes it narrower, `differences` different; `unknown` is what could not be told."""
 
-    refused: tuple[Refused, ...]
+    refused: tuple[NewlyRefused, ...]
     differences: tuple[str, ...]
     unknown: tuple[str, ...]
     is_wider: bool
@@ -102,7 +102,7 @@ class _Comparing:
             for axis in range(len(after.shape or ()) if _rank(before) == _rank(after) else 0)
         }
         self.before, self.after = _Terms(old, self.places), _Terms(new, self.places)
-        self.refused: list[Refused] = []
+        self.refused: list[NewlyRefused] = []
         self.differences: list[str] = []
         self.unknown: list[str] = []
 
@@ -132,7 +132,7 @@ class _Comparing:
             point = answer.get("witness") or self.answer(self.before.assumed, "one_more == 0").get("witness") or {}
             shown = self.shown_point(point)
             if shown:
-                self.refused.append(Refused(self.shown(text), node, shown))
+                self.refused.append(NewlyRefused(self.shown(text), node, shown))
             elif not self.differences:  # of an input that is another one there is no more to say
                 self.unknown.append(f"{node} demands {self.shown(text)}")
         elif answer["result"] not in ("valid", "vacuous"):
@@ -153,7 +153,7 @@ class _Comparing:
             else:
                 beyond = next(_beyond(old, new), None)
                 at = {} if beyond is None else {f"an element of {new.input}": beyond}
-                self.refused.append(Refused(text, new.demand.node, at))
+                self.refused.append(NewlyRefused(text, new.demand.node, at))
 
     def outputs(self) -> None:
         old, new = self.old.outputs, self.new.outputs

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..frontends.onnx.inference import Inferred, inference
 from ..frontends.onnx.model import Model, Operation
 from ..frontends.onnx.paths import Paths
-from ..frontends.onnx.ranges import Indices, Range, Spread
+from ..frontends.onnx.ranges import Indices, Spread, TableIndices
 from ..frontends.onnx.translate import Translation
-from ..lang.checked import Asked, Case, Checked, Condition, Conditions
+from ..lang.checked import Case, Checked, Conditions, EntryCondition, UndecidedCheck
 from ..lang.diagnostics import Diagnostic
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..pipeline import Report
 from ..simplify.solver.conditions import render_cond
-from ..simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
+from ..simplify.solver.exprs import ExpressionError, QuestionScope, read_condition, read_size
 from ..simplify.solver.numbers import holds_at, size_at
 from ..simplify.solver.prove import prove
 from ..simplify.solver.rendering import render
@@ -196,9 +196,9 @@ def parameters(translation: Translation, inputs: Iterable[Typed]) -> tuple[Param
     return tuple(Parameter(made[i.name], i.dtype, i.shape) for i in inputs)
 
 
-def failed(said: Diagnostic) -> Asked:
+def failed(said: Diagnostic) -> UndecidedCheck:
     """A failure as the check that it is of."""
-    return Asked(said.sentence.claim if said.sentence is not None else said.message, said.span)
+    return UndecidedCheck(said.sentence.claim if said.sentence is not None else said.message, said.span)
 
 
 class Writer:
@@ -218,14 +218,14 @@ class Writer:
         self.entry_check = conditions_of(checked).entry_check
         self.params = parameters(translation, inputs)
 
-    def clause(self, condition: Condition) -> Clause:
+    def clause(self, condition: EntryCondition) -> Clause:
         """The condition with its witness, unless nothing fails with that: then some inputs may break it and be accepted."""
         demands = tuple(self.demand(asked, condition.sizes) for asked in condition.asked)
         fails, is_shown = self.shown(condition)
         witness = condition.witness if is_shown else None
         return Clause(condition.text, condition.sizes, demands, witness, fails)
 
-    def shown(self, condition: Condition) -> tuple[Demand | None, bool]:
+    def shown(self, condition: EntryCondition) -> tuple[Demand | None, bool]:
         """What fails first with a condition's witness, and whether that is its witness."""
         if condition.witness is None:
             return None, False
@@ -235,7 +235,7 @@ class Writer:
             return None, True
         return (None, False) if said is None else (self.demand(failed(said), condition.sizes), True)
 
-    def demand(self, asked: Asked, sizes: Iterable[str] = ()) -> Demand:
+    def demand(self, asked: UndecidedCheck, sizes: Iterable[str] = ()) -> Demand:
         made = self.made.get(asked.place.line)
         if made is None:
             return Demand("the inputs", asked.needs, None, ())
@@ -246,7 +246,7 @@ class Writer:
         wanted = set(sizes)
         return [i.name for i in self.inputs if any(wanted & set(str(d).split()) for d in i.shape or ())]
 
-    def range(self, found: Range) -> IndexRange:
+    def range(self, found: TableIndices) -> IndexRange:
         node, size = str(found.operation), found.size
         cast = f", as {found.cast}" if found.cast else ""
         made = "" if found.is_as_given else "a value computed from "
@@ -321,13 +321,13 @@ def _end(end: tuple[int, int], size: int | str) -> int | str:
 def _plain(text: str) -> str:
     """A condition as short as it is written."""
     try:
-        return render_cond(read_condition(text, Scope()))
+        return render_cond(read_condition(text, QuestionScope()))
     except (ExpressionError, TooLarge):
         return text
 
 
 def _plain_size(text: int | str) -> str:
     try:
-        return render(read_size(str(text), Scope()))
+        return render(read_size(str(text), QuestionScope()))
     except (ExpressionError, TooLarge):
         return str(text)

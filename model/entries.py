@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, groupby
 
-from ..frontends.onnx.edits import Edit, NewNode, all_names
+from ..frontends.onnx.edits import ModelEdit, NewNode, all_names
 from ..lang.node import Node
 from ..lang.onnx_weights import ELEMENTS
-from .places import Places, Spot
+from .places import ModelNodes, ModelSpot
 
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
 # What a node reads as sizes: which of its inputs, and what the standard calls it.
@@ -45,24 +45,26 @@ class Item(Node):
 Entry = int | Length
 
 
-class Change(Node):
+class EntryChange(Node):
     """A node's input in which some sizes become others, by their number; or which is repeated along axes so often, each line by
     so much more than the one before; or, of Split, which is left out: parts are equal, so many."""
 
-    spot: Spot
+    spot: ModelSpot
     at: int
     entries: Mapping[int, Entry] = {}
     lines: Mapping[int, tuple[Length, int]] = {}
     parts: int = 0
 
-    def __or__(self, other: Change) -> Change:
-        return Change(self.spot, self.at, {**self.entries, **other.entries}, {**self.lines, **other.lines}, other.parts)
+    def __or__(self, other: EntryChange) -> EntryChange:
+        return EntryChange(
+            self.spot, self.at, {**self.entries, **other.entries}, {**self.lines, **other.lines}, other.parts
+        )
 
 
 class Writing:
     """The edit of a model that some changes are."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: ModelNodes) -> None:
         self.places = places
         self.taken = frozenset(all_names(places.model.graph))
 
@@ -71,7 +73,7 @@ class Writing:
         others = (f"{name}_{i}" for i in count(2))
         return name if name not in self.taken else next(n for n in others if n not in self.taken)
 
-    def shown(self, change: Change) -> str:
+    def shown(self, change: EntryChange) -> str:
         """Sizes with those that are others now."""
         name = change.spot.operation.inputs[change.at]
         data, parts = self.places.data(change.spot, name), items_of(self.places, change.spot, name) or ()
@@ -79,8 +81,8 @@ class Writing:
         items = [*map(str, (change.entries.get(at, size) for at, size in enumerate(sizes)))]
         return items[0] if self.places.shape(change.spot, name) == () else f"[{', '.join(items)}]"
 
-    def edit(self, changes: Iterable[Change]) -> Edit:
-        made = Edit()
+    def edit(self, changes: Iterable[EntryChange]) -> ModelEdit:
+        made = ModelEdit()
         for change in changes:
             made = made | _Writer(self, change).edit()
         return made
@@ -89,7 +91,7 @@ class Writing:
 class _Writer:
     """One change."""
 
-    def __init__(self, writing: Writing, change: Change) -> None:
+    def __init__(self, writing: Writing, change: EntryChange) -> None:
         self.writing, self.places, self.change = writing, writing.places, change
         self.spot, self.given = change.spot, change.spot.operation.inputs[change.at]
         what = (
@@ -101,18 +103,18 @@ class _Writer:
         self.constants: dict[str, int | tuple[int, ...]] = {}
         self.nodes: list[NewNode] = []
 
-    def edit(self) -> Edit:
+    def edit(self) -> ModelEdit:
         place, version = self.spot.place, self.places.model.opsets.get("", 1)
         if attribute := self.places.attributes.get(self.given):
-            return Edit(
+            return ModelEdit(
                 attributes={(place, attribute): None if self.change.parts else tuple(map(_number, self.items()))}
             )
         if self.change.parts:
             counted = {(place, "num_outputs"): self.change.parts} if version >= 18 else {}
-            return Edit(inputs={(place, self.change.at): ""}, attributes=counted)
+            return ModelEdit(inputs={(place, self.change.at): ""}, attributes=counted)
         made = self.repeated() if self.change.lines else self.sizes()
         read = self.spot.operation.op_type == "Reshape" and 0 in self.change.entries.values()
-        return Edit(
+        return ModelEdit(
             self.constants, tuple(self.nodes), {(place, self.change.at): made},
             {(place, "allowzero"): 0} if read and self.spot.operation.attributes.get("allowzero", 0) else {},
         )  # fmt: skip
@@ -208,7 +210,7 @@ class _Writer:
         return self.new("Add", (made, self.cast(up)))
 
 
-def items_of(places: Places, spot: Spot, name: str) -> list[Entry | Item] | None:
+def items_of(places: ModelNodes, spot: ModelSpot, name: str) -> list[Entry | Item] | None:
     """The elements of what a node reads as sizes: numbers, and elements of other values."""
     data, shape = places.data(spot, name), places.shape(spot, name)
     maker = places.makers.get((spot.region, name))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 
-from ..frontends.onnx.edits import Edit, NewNode, Place
+from ..frontends.onnx.edits import ModelEdit, NewNode, Place
 from ..frontends.onnx.inference import Inferred
 from ..frontends.onnx.model import Model
 from ..frontends.onnx.ranges import Indices
@@ -22,18 +22,18 @@ from .accepted import sizes_of
 from .at_sizes import smallest
 from .baked import Baked
 from .contract import Clause, Contract
-from .entries import SIZES, Change, Writing, items_of
-from .places import Places, Spot
+from .entries import SIZES, EntryChange, Writing, items_of
+from .places import ModelNodes, ModelSpot
 from .replay import Parameter
 
 Values = Mapping[str, Inferred]
 Point = Mapping[str, int]
-Changes = dict[tuple[object, int], Change]
+Changes = dict[tuple[object, int], EntryChange]
 State = tuple[Changes, Contract, Values]
 # What checks a changed model: its contract, None where it is rejected, and what is known of its values.
-Check = Callable[[Edit], tuple[Contract | None, Values]]
+Check = Callable[[ModelEdit], tuple[Contract | None, Values]]
 # What runs the model and the changed one at some sizes: whether they give the same, None where they cannot be run.
-Replay = Callable[[Edit, Point], bool | None]
+Replay = Callable[[ModelEdit, Point], bool | None]
 # A size is freed in so many rounds of so many changes; one model is checked so often.
 _ROUNDS, _TRIES, _CHECKS, _MOST_NODES = 8, 4, 16, 6_000
 # A change is offered where it makes the model take so many sizes more, which are looked for up to that much beyond.
@@ -49,7 +49,7 @@ class ModelFix(Node):
     text: str
     nodes: tuple[str, ...]
     gone: tuple[str, ...]
-    edit: Edit
+    edit: ModelEdit
     pads: bool = False
 
 
@@ -80,7 +80,7 @@ class Goal(Node):
 class _Fixing:
     def __init__(self, model: Model, contract: Contract, values: Values, check: Check, replay: Replay) -> None:
         self.model, self.contract, self.check, self.replay = model, contract, check, replay
-        self.places, self.indices = Places(model, values), Indices(model, values)
+        self.places, self.indices = ModelNodes(model, values), Indices(model, values)
         self.writing = Writing(self.places)
         self.texts = [c.condition for c in contract.conditions]
         self.inputs = {i.name: i.shape or () for i in contract.inputs}
@@ -114,7 +114,7 @@ class _Fixing:
 
     def _at_most(self, clause: Clause, name: str, most: int) -> Goal | None:
         """A size that may be at most a number: which tables have so many entries. A slice may end at the size."""
-        baked = Baked(Places(self.model, self.values), self.inputs, {name: most}, {name}, self.changes)
+        baked = Baked(ModelNodes(self.model, self.values), self.inputs, {name: most}, {name}, self.changes)
         found = [c for changes in baked.tried(self._spots(d.node for d in clause.demands)) for c in changes]
         self.reasons |= {clause.condition: "; ".join(baked.tables)} if baked.tables else {}
         ends = any(c.spot.operation.op_type == "Slice" for c in found)
@@ -154,10 +154,10 @@ class _Fixing:
             found = wider if all(holds_at(text, wider) for text in (*self.texts, *self.contract.given)) else found
         return found
 
-    def _spots(self, nodes: Iterable[str]) -> list[Spot]:
+    def _spots(self, nodes: Iterable[str]) -> list[ModelSpot]:
         return [spot for node in dict.fromkeys(nodes) for spot in self.places.named.get(node, ())]
 
-    def _targets(self, spots: Sequence[Spot]) -> dict[str, int]:
+    def _targets(self, spots: Sequence[ModelSpot]) -> dict[str, int]:
         """The numbers in the targets of reshapes that stand where the operand has a size."""
         found: dict[str, int] = {}
         for spot in spots:
@@ -171,7 +171,7 @@ class _Fixing:
         """Round by round, since behind what holds a number nothing is known."""
         state, best = (self.changes, self.left, self.values), None
         for _ in range(_ROUNDS):
-            baked = Baked(Places(self.model, state[2]), self.inputs, goal.point, goal.free, state[0])
+            baked = Baked(ModelNodes(self.model, state[2]), self.inputs, goal.point, goal.free, state[0])
             after = self._round(baked, goal, *state[:2])
             self.reasons |= {c.condition: "; ".join(baked.tables) for c in goal.clauses if baked.tables}
             if after is None:
@@ -267,7 +267,7 @@ class _Fixing:
             return said if known is None else f"{said} ({known.text})"
         return f"{said} but for {' and '.join(new)}" if new else said
 
-    def _compared(self, edit: Edit, goal: Goal) -> str | None:
+    def _compared(self, edit: ModelEdit, goal: Goal) -> str | None:
         """What is to be said of results; None where they are others at the sizes of the export or at some beside them."""
         points = {tuple(p.items()): p for p in (goal.point, self._beside(goal.point))}
         same = [self.replay(edit, p) for p in points.values()]
@@ -302,7 +302,9 @@ class _Fixing:
             ):
                 continue
             flag = int(not operation.attributes.get("allowzero", 0))
-            edit = self.writing.edit(self.changes.values()) | Edit(attributes={(operation.index, "allowzero"): flag})
+            edit = self.writing.edit(self.changes.values()) | ModelEdit(
+                attributes={(operation.index, "allowzero"): flag}
+            )
             made, _ = self.check(edit)
             if made is not None and self._frees(made, (clause.condition,)):
                 means = "no elements" if flag else "the size that there is"
@@ -315,7 +317,7 @@ class _Fixing:
         """The inputs padded to multiples."""
         found = {c.condition: m for c in self.contract.conditions if (m := padded_to(c.condition))}
         multiples = dict(found.values())
-        edit, said = Edit(), []
+        edit, said = ModelEdit(), []
         for value in self.contract.inputs:
             wanted = tuple(multiples.get(str(size), 1) for size in value.shape or ())
             if any(n > 1 for n in wanted):
@@ -330,7 +332,7 @@ class _Fixing:
         taken = "every size that the other conditions take" if rest else "every size"
         return ModelFix(f"pad {'; '.join(said)}: then {taken} is taken", (), gone, edit, pads=True)
 
-    def _padding(self, name: str, multiples: tuple[int, ...]) -> Edit:
+    def _padding(self, name: str, multiples: tuple[int, ...]) -> ModelEdit:
         """Zeros behind the elements, up to the next multiples."""
         parts = ("sizes", "beyond", "count", "whole", "behind", "pads", "padded", "most", "by", "front")
         made = {part: self.writing.fresh(f"{name}_{part}") for part in parts}
@@ -349,7 +351,7 @@ class _Fixing:
             (o.index, at): made["padded"]
             for o in self.model.graph.operations for at, given in enumerate(o.inputs) if given == name
         }  # fmt: skip
-        return Edit(constants, nodes, used)
+        return ModelEdit(constants, nodes, used)
 
     def _frees(self, made: Contract, gone: tuple[str, ...]) -> bool:
         """Whether a changed model accepts what the other conditions say."""
@@ -366,7 +368,7 @@ def _follows(assumed: Iterable[str], goal: str) -> bool:
     return goal in known or prove(known, goal)["result"] == "valid"
 
 
-def in_words(writing: Writing, changes: Sequence[Change]) -> str:
+def in_words(writing: Writing, changes: Sequence[EntryChange]) -> str:
     """What is changed."""
     said: list[str] = []
     for change in changes:
@@ -384,7 +386,7 @@ def in_words(writing: Writing, changes: Sequence[Change]) -> str:
     return ", ".join(said)
 
 
-def _lists(places: Places) -> Iterator[list[int]]:
+def _lists(places: ModelNodes) -> Iterator[list[int]]:
     """The numbers in the targets of reshapes."""
     for spot in places.spots:
         if spot.operation.op_type == "Reshape" and len(spot.operation.inputs) > 1:
@@ -401,7 +403,7 @@ def _state(made: Contract) -> list[tuple[object, ...]]:
     return [(c.condition, *((d.node, d.needs) for d in c.demands)) for c in made.conditions]
 
 
-def _joined(changes: Changes, more: Iterable[Change]) -> Changes:
+def _joined(changes: Changes, more: Iterable[EntryChange]) -> Changes:
     found = dict(changes)
     for change in more:
         at = change.spot.place, change.at
@@ -409,7 +411,7 @@ def _joined(changes: Changes, more: Iterable[Change]) -> Changes:
     return found
 
 
-def _is_needed(change: Change, values: Values, free: tuple[str, ...]) -> bool:
+def _is_needed(change: EntryChange, values: Values, free: tuple[str, ...]) -> bool:
     """Whether a target whose number was changed gives one of the sizes; all else is needed."""
     is_target = change.spot.operation.op_type == "Reshape" and not change.spot.region
     return not is_target or any(_speaks_of(values.get(o), free) for o in change.spot.operation.outputs)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ..frontends.onnx.inference import Inferred
-from ..frontends.onnx.model import TensorType, Value
-from ..frontends.onnx.ranges import Indices, Range
+from ..frontends.onnx.model import ModelValue, TensorType
+from ..frontends.onnx.ranges import Indices, TableIndices
 from ..frontends.onnx.reading import read_model
 from ..lang import codes
 from ..lang.diagnostics import Diagnostic, error
@@ -42,7 +42,7 @@ class IndexChecks:
                     return self._refused(found, (least, most), size, element)
         return None
 
-    def _refused(self, found: Range, ends: tuple[int, int], size: int, element: int) -> Diagnostic:
+    def _refused(self, found: TableIndices, ends: tuple[int, int], size: int, element: int) -> Diagnostic:
         place = Span(Source(str(self.path), ""), 0, 0)
         if not size and not found.is_length:
             asks = f"{found.operation} needs `{found.input}` to have no elements, because axis {found.axis} of"
@@ -53,13 +53,13 @@ class IndexChecks:
         return error(codes.R402, f"{asks}, {table}, but one is {element}", place)
 
 
-def _axes(value: Value) -> tuple[int | str, ...]:
+def _axes(value: ModelValue) -> tuple[int | str, ...]:
     """An input's sizes; those that are not declared are named by their axes."""
     shape = value.type.shape if isinstance(value.type, TensorType) else None
     return tuple(size if isinstance(size, int) else f"{value.name}.{axis}" for axis, size in enumerate(shape or ()))
 
 
-def _size(found: Range, table: object) -> int | None:
+def _size(found: TableIndices, table: object) -> int | None:
     """How many entries a table has: as its argument says, where it is one."""
     if isinstance(table, np.ndarray):
         return table.shape[found.axis] if found.axis < table.ndim else None

@@ -13,7 +13,7 @@ from ..frontends.onnx.block import constant_of
 from ..frontends.onnx.consistency import graphs, read_by
 from ..frontends.onnx.edits import Place, around, inside, key_of
 from ..frontends.onnx.inference import Inferred
-from ..frontends.onnx.model import Graph, Model, Operation, Tensor
+from ..frontends.onnx.model import Graph, Model, Operation, StoredInitializer
 from ..frontends.onnx.operators.registry import Untranslatable
 from ..lang.node import replace
 from ..lang.onnx_weights import open_tensor
@@ -30,7 +30,7 @@ _MOST_BYTES = 2**26
 _SAME = frozenset({"Identity", "Cast", "Unsqueeze", "Squeeze"})
 
 
-class Spot(NamedTuple):
+class ModelSpot(NamedTuple):
     """A node, where it is, and in which region: the model's graph with those inside (""), or a function."""
 
     region: str
@@ -41,12 +41,12 @@ class Spot(NamedTuple):
         return str(self.operation)
 
 
-class Places:
+class ModelNodes:
     """The nodes of a model; `values` has what is known of the values of its graphs."""
 
     def __init__(self, model: Model, values: Mapping[str, Inferred]) -> None:
         self.model, self.values = model, values
-        self.held: dict[tuple[str, str], Tensor] = {}
+        self.held: dict[tuple[str, str], StoredInitializer] = {}
         # Inputs that stand for attributes: the attribute's name.
         self.attributes: dict[str, str] = {}
         self.spots = [*self._graph(model.graph, "", ())]
@@ -54,14 +54,14 @@ class Places:
             self.spots += self._nodes(function.operations, f"{key_of(function)}", (key_of(function),))
         self.makers = {(s.region, name): s for s in self.spots for name in s.operation.outputs if name}
 
-    def _graph(self, graph: Graph, region: str, prefix: tuple[Any, ...]) -> Iterator[Spot]:
+    def _graph(self, graph: Graph, region: str, prefix: tuple[Any, ...]) -> Iterator[ModelSpot]:
         self.held |= {(region, t.name): t for t in graph.initializers}
         yield from self._nodes(graph.operations, region, prefix)
 
-    def _nodes(self, operations: tuple[Operation, ...], region: str, prefix: tuple[Any, ...]) -> Iterator[Spot]:
+    def _nodes(self, operations: tuple[Operation, ...], region: str, prefix: tuple[Any, ...]) -> Iterator[ModelSpot]:
         for operation in operations:
             place = inside(prefix, operation.index)
-            spot = Spot(region, place, self._with_attributes(region, place, operation))
+            spot = ModelSpot(region, place, self._with_attributes(region, place, operation))
             yield spot
             if operation.op_type == "Constant" and not operation.domain and operation.outputs:
                 self._hold(region, operation)
@@ -77,7 +77,7 @@ class Places:
             listed = value if isinstance(value, tuple) else (value,)
             made = f"\0{name} of {place}"
             self.attributes[made] = name
-            self.held[region, made] = Tensor(made, "int64", (len(listed),), None, listed, None)
+            self.held[region, made] = StoredInitializer(made, "int64", (len(listed),), None, listed, None)
         added = (f"\0{name} of {place}" for name in found)
         return replace(operation, inputs=(*operation.inputs, *added)) if found else operation
 
@@ -88,23 +88,23 @@ class Places:
             return
 
     @cached_property
-    def named(self) -> dict[str, list[Spot]]:
+    def named(self) -> dict[str, list[ModelSpot]]:
         """Nodes by what messages call them."""
-        found: dict[str, list[Spot]] = {}
+        found: dict[str, list[ModelSpot]] = {}
         for spot in self.spots:
             found.setdefault(str(spot), []).append(spot)
         return found
 
-    def shape(self, spot: Spot, name: str) -> Sizes | None:
+    def shape(self, spot: ModelSpot, name: str) -> Sizes | None:
         """The sizes of what a node reads or gives."""
         tensor, value = self.held.get((spot.region, name)), None if spot.region else self.values.get(name)
         return tensor.shape if tensor is not None else None if value is None else value.shape
 
-    def dtype(self, spot: Spot, name: str) -> str | None:
+    def dtype(self, spot: ModelSpot, name: str) -> str | None:
         tensor, value = self.held.get((spot.region, name)), None if spot.region else self.values.get(name)
         return tensor.dtype if tensor is not None else None if value is None else value.dtype
 
-    def data(self, spot: Spot, name: str) -> Sizes | None:
+    def data(self, spot: ModelSpot, name: str) -> Sizes | None:
         """The elements of what a node reads, where all are sizes."""
         tensor, maker = self.held.get((spot.region, name)), self.makers.get((spot.region, name))
         if tensor is None and maker is not None and spot.region and maker.operation.op_type in _SAME:
@@ -114,18 +114,18 @@ class Places:
         whole = [int(v) for v in tensor.values or () if isinstance(v, int | float) and v == int(v)]
         return tuple(whole) if tensor.values is not None and len(whole) == len(tensor.values) else None
 
-    def before(self, spot: Spot) -> Iterator[Spot]:
+    def before(self, spot: ModelSpot) -> Iterator[ModelSpot]:
         """The nodes that give what a node reads."""
         for name in dict.fromkeys(read_by(spot.operation)):
             if (spot.region, name) in self.makers:
                 yield self.makers[spot.region, name]
 
-    def called(self, spot: Spot) -> list[Spot]:
+    def called(self, spot: ModelSpot) -> list[ModelSpot]:
         """The nodes of the function that a node calls."""
         kind = (spot.operation.domain, spot.operation.op_type, spot.operation.overload)
         return [s for s in self.spots if s.region == f"{kind}"] if spot.operation.domain else []
 
-    def leads_to(self, first: Spot, last: Spot) -> bool:
+    def leads_to(self, first: ModelSpot, last: ModelSpot) -> bool:
         """Whether what one node gives goes into another one, or into itself."""
         waiting, seen = [last], {last.place}
         while waiting:
@@ -137,7 +137,7 @@ class Places:
             waiting += more
         return False
 
-    def step(self, tensor: Tensor, axis: int) -> int | None:
+    def step(self, tensor: StoredInitializer, axis: int) -> int | None:
         """By how much each line of a constant along an axis is more than the one before, 0 where all are equal; None where that
         is no whole number, or not the same everywhere."""
         lines = _lines(self._elements(tensor), tensor.shape, axis)
@@ -148,7 +148,7 @@ class Places:
             return steps.pop() if len(steps) == 1 else None
         return 0 if lines else None
 
-    def _elements(self, tensor: Tensor) -> Any:
+    def _elements(self, tensor: StoredInitializer) -> Any:
         """What can be compared: the elements row by row, or the bytes of each; nothing of what is too large."""
         if tensor.values is not None:
             return tensor.values

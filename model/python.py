@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..frontends.torch import target as targets
-from ..frontends.torch.arguments import Declared, declared_in, resized
+from ..frontends.torch.arguments import DeclaredInput, declared_in, resized
 from ..frontends.torch.target import Inputs, Target
 from ..lang.expressions import names_in
 from ..lang.given import Given, read_given
@@ -159,9 +159,9 @@ def _conditions(contract: Contract | None) -> list[str]:
 
 
 def _inputs(target: Target) -> str:
-    found = [f"{name} {_shown(value)}" for name, value in target.args.items() if isinstance(value, Declared)]
+    found = [f"{name} {_shown(value)}" for name, value in target.args.items() if isinstance(value, DeclaredInput)]
     return ", ".join(found) or "none"
 
 
-def _shown(value: Declared) -> str:
+def _shown(value: DeclaredInput) -> str:
     return f"{value.dtype}[{', '.join(map(str, value.shape))}]"

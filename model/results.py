@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import pipeline
-from ..frontends.onnx.edits import Edit, edited
+from ..frontends.onnx.edits import ModelEdit, edited
 from ..frontends.onnx.inference import Inferred
 from ..lang.checked import Checked
 from ..lang.diagnostics import RxError
@@ -34,10 +34,10 @@ class Changed:
         self.tried, self.contract, self.again = tried, contract, check
         self.files = Files(base, roots)
         self._before = self._machine(tried.report.checked)
-        self.last = Edit(), self._before
+        self.last = ModelEdit(), self._before
         self._found: dict[tuple[tuple[str, int], ...], Any] = {}
 
-    def check(self, edit: Edit) -> tuple[Contract | None, Mapping[str, Inferred]]:
+    def check(self, edit: ModelEdit) -> tuple[Contract | None, Mapping[str, Inferred]]:
         """What a change makes of the contract, and of what is known of the values."""
         self.last = edit, self._machine(None)
         try:
@@ -48,7 +48,7 @@ class Changed:
         values = known_of(tried.model, tried.translation, tried.report)
         return contract_of(tried.model, tried.translation, tried.report, values), values
 
-    def same(self, edit: Edit, sizes: Sizes) -> bool | None:
+    def same(self, edit: ModelEdit, sizes: Sizes) -> bool | None:
         """Whether the model and a change of it give the same at some sizes; None where the model is too large to be run."""
         if sum(prod(t.shape) for t in self.tried.model.graph.initializers) > _MOST_WEIGHTS:
             return None

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ..lang.checked import Condition, Conditions
+from ..lang.checked import Conditions, EntryCondition
 from ..lang.expressions import names_in
 from ..simplify.solver.prove import prove
 from .arms_by_data import is_way
 from .contract import conditions_of
-from .told import Read, Told
-from .ways import Other, branches
+from .told import ReadRun, Told
+from .ways import OtherWay, branches
 
 
 class Sides:
     """What the other ways say of the conditions that the first one has for being taken."""
 
     def __init__(
-        self, read: Read, others: Sequence[Other], result: Callable[[Other], Read | None], given: Sequence[str]
+        self,
+        read: ReadRun,
+        others: Sequence[OtherWay],
+        result: Callable[[OtherWay], ReadRun | None],
+        given: Sequence[str],
     ) -> None:
         assert read.report.checked is not None
         self.told, self.others, self.result, self.given = read.told, others, result, given
@@ -26,14 +30,14 @@ class Sides:
         self.left = set(_open_in(self.told, said))
         self.refused: dict[int, bool | None] = {}
 
-    def is_way(self, condition: Condition) -> bool:
+    def is_way(self, condition: EntryCondition) -> bool:
         return is_way(self.told, condition)
 
-    def _is_only_way(self, condition: Condition) -> bool:
+    def _is_only_way(self, condition: EntryCondition) -> bool:
         """Whether a condition says no more than which way is taken."""
         return self.is_way(condition) and _follow(self._facts(condition), [condition.text])
 
-    def of(self, condition: Condition) -> bool | None:
+    def of(self, condition: EntryCondition) -> bool | None:
         """Whether the other side of a way is refused; None where it is another case, or was not run."""
         if not self._is_only_way(condition):
             return None
@@ -44,18 +48,18 @@ class Sides:
             return None
         return None if found and any(self._is_free_of(condition, n) for n in range(len(self.others))) else found
 
-    def _is_free_of(self, condition: Condition, number: int) -> bool:
+    def _is_free_of(self, condition: EntryCondition, number: int) -> bool:
         """Whether what is not refused may break a condition on another way."""
         region = [*branches(self.others[number].run), *self.given]
         return not _follow(region, [condition.text]) and self._is_refused(number) is not True
 
-    def way(self, condition: Condition) -> list[str]:
+    def way(self, condition: EntryCondition) -> list[str]:
         """The condition of a way: in full, where the conditions on this way have made it shorter."""
         facts = self._facts(condition)
         is_whole = not set(names_in(*facts)) <= set(self.told.trace.hints) or _follow([condition.text], facts)
         return [condition.text] if is_whole else facts
 
-    def _facts(self, condition: Condition) -> list[str]:
+    def _facts(self, condition: EntryCondition) -> list[str]:
         return list(dict.fromkeys(self.told.fact(a.place.line) for a in condition.asked))
 
     def _is_refused(self, number: int) -> bool | None:
@@ -63,7 +67,7 @@ class Sides:
             self.refused[number] = self._refusal(self.others[number])
         return self.refused[number]
 
-    def _refusal(self, other: Other) -> bool | None:
+    def _refusal(self, other: OtherWay) -> bool | None:
         if other.same:
             return False
         read = self.result(other)

@@ -13,7 +13,7 @@ from ..frontends.torch.run import Step, Trace, several
 from ..lang.diagnostics import Diagnostic, Label
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
-from ..lang.source import Made, Source, Span
+from ..lang.source import MadeSource, Source, Span
 from ..pipeline import Report
 from .replay import Parameter
 
@@ -26,8 +26,8 @@ class Told:
         self.sources: dict[str, Source] = {}
         self.made = {line: self._made(step) for line, step in trace.steps.items()}
 
-    def _made(self, step: Step) -> Made:
-        return Made(f"line {step.place.line}", (), self.file_line(step.place), step.op)
+    def _made(self, step: Step) -> MadeSource:
+        return MadeSource(f"line {step.place.line}", (), self.file_line(step.place), step.op)
 
     def file(self, place: PythonPlace) -> str:
         path = Path(place.file)
@@ -99,7 +99,7 @@ _SIZE = re.compile(r"(\w+) : Size\b")
 _WEIGHT = re.compile(r"(\w+) : Tensor\(\[([^\]]*)\], (\w+)\)")
 
 
-class Read(Node):
+class ReadRun(Node):
     """What checking says of a run, whose lines `told` has: of equal module bodies one function where all in it is proved, or
     with its conditions as `inner`."""
 

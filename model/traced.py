@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from ..frontends.torch import target as targets
-from ..frontends.torch.bodies import Wanted, folded, functions, shared
+from ..frontends.torch.bodies import WantedBody, folded, functions, shared
 from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.really import Raised, raised
 from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
-from ..lang.checked import Asked, Checked, Condition, Conditions, Counts
+from ..lang.checked import Checked, Conditions, Counts, EntryCondition, UndecidedCheck
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
 from ..lang.given import Given
@@ -32,9 +32,9 @@ from .python_helps import with_helps
 from .replay import Unanswered, failure_at
 from .rests import rests_on
 from .sides import Sides
-from .told import Read, Told, once
+from .told import ReadRun, Told, once
 from .verdicts import Verdicts
-from .ways import Other, Ways, program, ways
+from .ways import OtherWay, Ways, program, ways
 
 # So often other hints are looked for where the code refuses those it had.
 _MOST_HINTS = 8
@@ -111,10 +111,10 @@ def check_target(
     return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed, sure)
 
 
-def _read(name: str, run: Trace, folder: Path, options: Options, *, alone: bool = False) -> Read:
+def _read(name: str, run: Trace, folder: Path, options: Options, *, alone: bool = False) -> ReadRun:
     """A run checked: equal module bodies as functions, of those that have conditions the first one in line; the whole in line
     where that leaves something open. Where conditions `alone` are asked for, they may stay in the functions."""
-    found, wanted = functions(run) if run.stopped is None else (), Wanted()
+    found, wanted = functions(run) if run.stopped is None else (), WantedBody()
     run = shared(run, found)
     for _ in range(_MOST_FOLDS if found else 0):
         told = Told(name, folded(run, found, wanted), folder)
@@ -124,16 +124,18 @@ def _read(name: str, run: Trace, folder: Path, options: Options, *, alone: bool 
         said = {c.name.removeprefix("@"): c for c in report.checked.conditions}
         open_ = {f.name: said[f.name] for f in found if f.name in said and not _is_proved(said[f.name])}
         if not open_:
-            return Read(report, told)
+            return ReadRun(report, told)
         own = [c.text for of in open_.values() for c in of.conditions]
         if alone and all(map(_is_said, said.values())) and set(names_in(*own)) <= set(run.hints):
-            return Read(report, told, tuple(own))
-        wanted = Wanted({name: tuple(c.text for c in of.conditions) for name, of in open_.items()}, frozenset(open_))
+            return ReadRun(report, told, tuple(own))
+        wanted = WantedBody(
+            {name: tuple(c.text for c in of.conditions) for name, of in open_.items()}, frozenset(open_)
+        )
         found = tuple(f for f in found if f.name not in open_ or len(f.bodies) > 2 and not open_[f.name].left)
         if not found:
             break
     told = Told(name, run, folder)
-    return Read(_checked(told, options), told)
+    return ReadRun(_checked(told, options), told)
 
 
 def _is_proved(said: Conditions) -> bool:
@@ -182,12 +184,12 @@ def _without_supposed(told: Told, report: Report, options: Options) -> Counts:
     return replace(report.counts, proved=proved, residual=report.counts.residual + report.counts.proved - proved)
 
 
-def _result(other: Other, name: str, folder: Path, options: Options, *, alone: bool = False) -> Read | None:
+def _result(other: OtherWay, name: str, folder: Path, options: Options, *, alone: bool = False) -> ReadRun | None:
     """What checking says of another way; None where the code or torch refuses it, and where it computes the same."""
     return _read(name, other.run, folder, options, alone=alone) if _is_to_be_read(other) else None
 
 
-def _is_to_be_read(other: Other) -> bool:
+def _is_to_be_read(other: OtherWay) -> bool:
     return other.run.stopped is None and not other.same
 
 
@@ -206,10 +208,10 @@ def _second(target: Target, found: Ways) -> Trace:
     return _run(target, 1, _hints_within(found.first, targets.hints(target, 1)), found.otherwise)
 
 
-def _first_that_works(found: Ways, target: Target, folder: Path, options: Options) -> tuple[Ways, Read]:
+def _first_that_works(found: Ways, target: Target, folder: Path, options: Options) -> tuple[Ways, ReadRun]:
     """The run that the others are compared with: another way than the first one where that never works."""
 
-    def checked(one: Trace) -> Read:
+    def checked(one: Trace) -> ReadRun:
         return _read(target.name, one, folder, options)
 
     read = checked(found.first)
@@ -332,7 +334,7 @@ def _not_run(point: Mapping[str, int] | None, ways: Sequence[str], clauses: Sequ
         yield Demand("branches on several sizes", f"not all their ways were run: {sizes} takes another one", None, ())
 
 
-def _clause(condition: Condition, told: Told, checked: Checked) -> Clause:
+def _clause(condition: EntryCondition, told: Told, checked: Checked) -> Clause:
     demands = tuple(dict.fromkeys(_demand(asked, told) for asked in condition.asked))
     witness, fails = condition.witness, None
     if witness is not None:
@@ -345,7 +347,7 @@ def _clause(condition: Condition, told: Told, checked: Checked) -> Clause:
     return Clause(condition.text, condition.sizes, demands, witness, fails)
 
 
-def _demand(asked: Asked, told: Told) -> Demand:
+def _demand(asked: UndecidedCheck, told: Told) -> Demand:
     step = told.step(asked.place.line)
     if step is None:
         return Demand("the inputs", asked.needs, None, ())

@@ -10,7 +10,7 @@ from math import prod
 
 from ..frontends.torch.run import Step
 from ..lang import codes
-from ..lang.checked import Asked, Checked, Condition
+from ..lang.checked import Checked, EntryCondition, UndecidedCheck
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
 from ..simplify.solver.prove import prove
@@ -50,7 +50,7 @@ class Verdicts:
                 lines.add((*line, found is error))
                 self.wrong += [condition.asked[0].place.line] if found is error else []
 
-    def _first(self, checked: Checked, condition: Condition) -> tuple[Asked, tuple[str, ...]]:
+    def _first(self, checked: Checked, condition: EntryCondition) -> tuple[UndecidedCheck, tuple[str, ...]]:
         """The check that fails first where a condition does not hold for tensors of several elements, and where that is."""
         found = condition.asked[0]
         others = [c.text for c in conditions_of(checked).conditions if c is not condition]
@@ -66,7 +66,7 @@ class Verdicts:
         return found, ()
 
     def _diagnostic(
-        self, found: Callable[..., Diagnostic], checked: Checked, condition: Condition, view: Step | None
+        self, found: Callable[..., Diagnostic], checked: Checked, condition: EntryCondition, view: Step | None
     ) -> Diagnostic:
         asked, notes = self._first(checked, condition) if view is None else (condition.asked[0], ())
         step = view or self.told.step(asked.place.line)
@@ -82,17 +82,17 @@ class Verdicts:
             code, said, self.told.span(step.place if step else None), function=step and step.module or None, notes=notes
         )
 
-    def _is_declared(self, condition: Condition) -> bool:
+    def _is_declared(self, condition: EntryCondition) -> bool:
         """Whether the code states it, by an assertion or by raising."""
         steps = [self.told.step(asked.place.line) for asked in condition.asked]
         return any(step is not None and step.kind == "stated" for step in steps)
 
-    def _follows(self, told: list[str], condition: Condition) -> bool:
+    def _follows(self, told: list[str], condition: EntryCondition) -> bool:
         """Whether other conditions imply this one for tensors that are not empty."""
         nonempty = [f"{name} >= 1" for name in self.trace.hints]
         return bool(told) and prove([*told, *nonempty], condition.text)["result"] in ("valid", "vacuous")
 
-    def _verdict(self, condition: Condition) -> Callable[..., Diagnostic] | None:
+    def _verdict(self, condition: EntryCondition) -> Callable[..., Diagnostic] | None:
         """An error, a warning, or nothing but a line of the contract."""
         steps = [s for s in (self.told.step(a.place.line) for a in condition.asked) if s is not None]
         if self._is_stated(condition):
@@ -108,7 +108,7 @@ class Verdicts:
             return error if is_written else None
         return error if len(self._owners(condition.sizes)) < 2 or is_pin(condition.text) else warning
 
-    def _is_fixed(self, line: int, condition: Condition) -> bool:
+    def _is_fixed(self, line: int, condition: EntryCondition) -> bool:
         """Whether a parameter, buffer or constant decides, whose sizes are numbers: as an operand of a line, or behind a view
         whose number is one of its sizes."""
         if any(name in self.trace.fixed for name in self._operands(line)):
@@ -122,7 +122,7 @@ class Verdicts:
         own = {int(size) for size in self._shape(self._view(line)[0]) if size.isdigit()}  # these stay as they are
         return bool(sizes & (set(numbers_in(self._lines[line - 1])) - own))
 
-    def _of_bound(self, condition: Condition) -> Callable[..., Diagnostic] | None:
+    def _of_bound(self, condition: EntryCondition) -> Callable[..., Diagnostic] | None:
         """An upper bound that two activations make, with no table that has so many rows: it fits where one of them is 1, or
         where nothing is cut. And what a view asks to be divided although it writes other numbers than there are."""
         lines = [a.place.line for a in condition.asked]
@@ -154,7 +154,7 @@ class Verdicts:
                 found.add(name.partition(" :")[0])
         return found
 
-    def _is_elsewhere(self, line: int, condition: Condition) -> bool:
+    def _is_elsewhere(self, line: int, condition: EntryCondition) -> bool:
         """Whether what meets a parameter has the size that is wanted on another axis: as where a transpose is missing."""
         step, parts = self.told.step(line), [part.rpartition("==") for part in condition.text.split("||")]
         wanted = next((right.strip() for _, sign, right in parts if sign and right.strip() not in ("0", "1")), "")
@@ -178,7 +178,7 @@ class Verdicts:
         inside = self.trace.types.get(name, "").partition("[")[2].rpartition("]")[0]
         return [size.strip() for size in inside.split(",")] if inside else []
 
-    def _is_replaced(self, line: int, condition: Condition) -> bool:
+    def _is_replaced(self, line: int, condition: EntryCondition) -> bool:
         """Whether a view writes a number where an own size of what is viewed stands, and that size nowhere."""
         viewed, target = self._view(line)
         pairs = zip(self._shape(viewed), target, strict=False)
@@ -197,14 +197,14 @@ class Verdicts:
         viewed, _, target = call.partition(", [")
         return viewed.strip(), [size.strip() for size in target.rpartition("]")[0].split(",")]
 
-    def _is_stated(self, condition: Condition) -> bool:
+    def _is_stated(self, condition: EntryCondition) -> bool:
         """Whether the code asks for it itself."""
         steps = [self.told.step(a.place.line) for a in condition.asked]
         by_torch = not is_pin(condition.text)  # a size of two, as a module of torch asks for it
         kinds = {("" if s.kind == "branch" and s.op and by_torch else s.kind) for s in steps if s is not None}
         return not kinds.isdisjoint(("stated", "branch", "number"))
 
-    def _written(self, condition: Condition) -> Step | None:
+    def _written(self, condition: EntryCondition) -> Step | None:
         """The view above that writes a number where a size stands that is pinned to it: what comes behind only tells."""
         lines = [a.place.line for a in condition.asked]
         if not (lines and is_pin(condition.text) and is_tie(condition.text)) or self._is_stated(condition):
@@ -256,7 +256,7 @@ def is_divided(text: str) -> bool:
     return "//" in text
 
 
-def is_of_quotients(condition: Condition) -> bool:
+def is_of_quotients(condition: EntryCondition) -> bool:
     """Whether sizes that are even often enough all fit."""
     even = (f"{name} % 64 == 0 && {name} >= 1" for name in condition.sizes)
     return is_divided(condition.text) and prove(list(even), condition.text)["result"] == "valid"

@@ -17,7 +17,7 @@ _WAYS = ("branch", "operation")
 Run = Callable[[Mapping[str, int], frozenset[str]], Trace]
 
 
-class Other(Node):
+class OtherWay(Node):
     """A run that takes another way: the sizes or the place that lead there, and which facts of the first run do not hold;
     whether it computes the same."""
 
@@ -40,7 +40,7 @@ class Ways(Node):
     sizes of a way that was not run, where there are some."""
 
     first: Trace
-    others: tuple[Other, ...]
+    others: tuple[OtherWay, ...]
     otherwise: frozenset[str] = frozenset()
     uncrossed: Mapping[str, int] | None = None
 
@@ -61,7 +61,7 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
 
     facts = branches(first)
     stated = [*given, *(t for t, s in first.facts if s.kind == "stated")]
-    others: list[Other] = []
+    others: list[OtherWay] = []
     left: set[str] = set()
     for name in first.hints:
         own = frozenset(t for t in facts if name in names_in(t))
@@ -71,7 +71,7 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
     together, uncrossed = _together(at, first, stated, others)
     others += together
     room = max(0, _MOST - len(others))
-    others += [Other(run(first.hints, otherwise ^ {p}), frozenset(), p) for p in _data(first)[:room]]
+    others += [OtherWay(run(first.hints, otherwise ^ {p}), frozenset(), p) for p in _data(first)[:room]]
     crossed = {t for o in others for t in o.broken} - left
     free = {t for t in crossed if all(o.is_same(first) for o in others if t in o.broken)}
     closed = {o.place for o in others if o.place is not None and o.is_same(first)}
@@ -87,11 +87,11 @@ def _of_size(
     name: str,
     own: frozenset[str],
     most: int,
-) -> tuple[list[Other], bool]:
+) -> tuple[list[OtherWay], bool]:
     """Runs until each value of a size, the others being as they were, is in one; whether there is none outside."""
     fixed = [f"{n} == {size}" for n, size in first.hints.items() if n != name]
     regions = [_joined(own)]
-    found: list[Other] = []
+    found: list[OtherWay] = []
     for least in (1, 0):
         while True:
             answer = prove([*stated, *fixed, f"{name} >= {least}"], " || ".join(regions))
@@ -103,7 +103,7 @@ def _of_size(
             if len(found) >= most:
                 return found, False
             other = run({**first.hints, name: size})
-            found.append(Other(other, frozenset(t for t in own if not holds_at(t, other.hints))))
+            found.append(OtherWay(other, frozenset(t for t in own if not holds_at(t, other.hints))))
             theirs = [t for t in branches(other) if name in names_in(t) and holds_at(t, other.hints)]
             regions.append(_joined([*theirs, f"{name} == {size}"] if other.stopped is not None else theirs))
             if not theirs:
@@ -112,10 +112,10 @@ def _of_size(
 
 
 def _together(
-    run: Callable[[Mapping[str, int]], Trace], first: Trace, stated: Sequence[str], others: Sequence[Other]
-) -> tuple[list[Other], Mapping[str, int] | None]:
+    run: Callable[[Mapping[str, int]], Trace], first: Trace, stated: Sequence[str], others: Sequence[OtherWay]
+) -> tuple[list[OtherWay], Mapping[str, int] | None]:
     """Runs where several sizes together lead another way, and sizes of a way that is still not run."""
-    facts, found = branches(first), list[Other]()
+    facts, found = branches(first), list[OtherWay]()
     regions = [_region(first), *(_region(o.run) for o in others)]
     if len({name for one in (first, *(o.run for o in others)) for t in branches(one) for name in names_in(t)}) < 2:
         return [], None
@@ -128,7 +128,7 @@ def _together(
         if len(found) == _MOST_TOGETHER or any(holds_at(region, point) for region in regions):
             return found, point
         other = run(point)
-        found.append(Other(other, frozenset(t for t in facts if not holds_at(t, other.hints))))
+        found.append(OtherWay(other, frozenset(t for t in facts if not holds_at(t, other.hints))))
         regions.append(_region(other))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .model import Ctx, Dim, Out, Range, RankUnknown, Segment, TensorInfo
+from .model import Ctx, Dim, ElementRange, Out, RankUnknown, Segment, TensorInfo
 from .requirements import AtLeast, Axis, AxisInRange, Equal, OfRank, Other, Quantity
 
 Shape = tuple[Any, ...]
@@ -101,10 +101,10 @@ def total(sizes: Iterable[Dim]) -> Dim:
 
 def indices(ctx: Ctx, shape: Shape, most: Dim) -> Out:
     """A result whose elements are from 0 to `most`: where it has one element, that is known."""
-    return among(ctx, shape, (Range(0, most),))
+    return among(ctx, shape, (ElementRange(0, most),))
 
 
-def among(ctx: Ctx, shape: Shape, ranges: tuple[Range, ...]) -> Out:
+def among(ctx: Ctx, shape: Shape, ranges: tuple[ElementRange, ...]) -> Out:
     """A result whose elements are in some ranges: where it has one element, that is known."""
     is_one = shape == () or len(shape) == 1 and isinstance(shape[0], int) and shape[0] == 1
     if not is_one or len(ranges) != 1 or not isinstance(ranges[0].least, int) or ranges[0].least < 0:

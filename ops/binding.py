@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lang import core
 from ..lang.source import Span
-from .model import Param, Primitive
+from .model import Primitive, PrimitiveParam
 
 
 class BindError(Exception):
@@ -16,7 +16,7 @@ class BindError(Exception):
         self.span = span
 
 
-def bind(row: Primitive, call: core.Call) -> tuple[tuple[Param, core.Value | None], ...]:
+def bind(row: Primitive, call: core.Call) -> tuple[tuple[PrimitiveParam, core.Value | None], ...]:
     """Each parameter with its argument, in the row's order; None where the default holds."""
     given: dict[str, core.Value] = {}
     for position, arg in enumerate(call.args):

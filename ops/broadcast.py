@@ -9,7 +9,7 @@ from typing import Any
 from ..lang.node import Node
 from .axes import Shape, known_shape
 from .model import Ctx, Dim, RankUnknown, Segment, TensorInfo
-from .requirements import Axis, Broadcast, Entry
+from .requirements import Axis, Broadcast, SizeEntry
 
 
 class _Operand(Node):
@@ -143,7 +143,7 @@ def _broadcast(a: _Operand, b: _Operand, axis: int | None) -> Broadcast:
     return Broadcast(_quantity(a, axis), _quantity(b, axis))
 
 
-def _quantity(operand: _Operand, axis: int | None) -> Axis | Entry:
+def _quantity(operand: _Operand, axis: int | None) -> Axis | SizeEntry:
     if operand.entries and axis is not None:
-        return Entry(operand.name, operand.entries + axis, operand.size)
+        return SizeEntry(operand.name, operand.entries + axis, operand.size)
     return Axis(operand.name, axis, operand.size)

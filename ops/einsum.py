@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..lang.node import Node
-from .requirements import Other, Written
+from .requirements import Other, WrittenSize
 
 
 class Term(Node):
@@ -32,7 +32,7 @@ def parse_equation(text: str) -> Equation | Other:
     result = _term(right)
     if result is None or None in terms:
         letters = 'letters, commas, one "->" and at most one "..." for each term in the equation'
-        return Other(letters, (Written(text, None),), 'it is "{0}"')
+        return Other(letters, (WrittenSize(text, None),), 'it is "{0}"')
     operands = tuple(t for t in terms if t is not None)
     if not arrow:
         return Equation(operands, _implied(operands))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from . import registry
-from .model import Param
+from .model import PrimitiveParam
 
 # Ours, and what others say. Spelling with capitals or underscores makes no difference: MaxPool2d, max_pool_2d.
 _PRIMITIVES = {
@@ -343,7 +343,7 @@ def is_sure(name: str) -> bool:
     return name not in _UNSURE.split() and _plain(name) not in _UNSURE.split()
 
 
-def order(name: str, params: Iterable[Param]) -> list[Param]:
+def order(name: str, params: Iterable[PrimitiveParam]) -> list[PrimitiveParam]:
     """The parameters in the order in which another library's function of that name takes arguments."""
     known = {p.name: p for p in params}
     return [known[p] for p in _ORDERS[name].split()] if name in _ORDERS else list(known.values())
@@ -394,7 +394,7 @@ def table() -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((ours, names) for ours, names in others.items() if names)
 
 
-def parameters(name: str, of: Iterable[Param]) -> tuple[str, ...]:
+def parameters(name: str, of: Iterable[PrimitiveParam]) -> tuple[str, ...]:
     """The parameters, of those that a primitive has, that stand for what others call by this name."""
     return tuple(p.name for p in of if name in _PARAMETERS.get(p.name, "").split())
 

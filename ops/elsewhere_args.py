@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from ..lang import sweet
 from ..lang.node import Node
 from . import elsewhere
-from .model import Param
+from .model import PrimitiveParam
 
 # Kinds of parameters that take a list, of sizes or of tensors.
 LISTS = ("sizes", "shape", "target", "ints", "tensors")
 
 
-def is_spread(order: Sequence[Param], most: int, given: Sequence[sweet.Expr], count: int) -> bool:
+def is_spread(order: Sequence[PrimitiveParam], most: int, given: Sequence[sweet.Expr], count: int) -> bool:
     """Whether what one parameter takes as a list is given one by one: `x.view(n, -1)`, and `x.view(-1)`."""
     if not order or not given or isinstance(given[0], sweet.ListExpr | sweet.TupleExpr):
         return False
@@ -22,7 +22,7 @@ def is_spread(order: Sequence[Param], most: int, given: Sequence[sweet.Expr], co
     return order[0].kind == "target" or len(given) > 1 and (count > most or order[0].kind in ("shape", "tensors"))
 
 
-def parameters(name: str, value: sweet.Expr, params: Sequence[Param]) -> tuple[str, ...]:
+def parameters(name: str, value: sweet.Expr, params: Sequence[PrimitiveParam]) -> tuple[str, ...]:
     """What another library's keyword may stand for: `padding` for `pads`, and `padding="same"` for `auto_pad`."""
     found = elsewhere.parameters(name, params)
     fit = [p.name for p in params if p.name in found and (p.kind == "str") == isinstance(value, sweet.StrLit)]

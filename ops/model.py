@@ -68,7 +68,7 @@ class Segment(Node):
     symbol: Symbol
 
 
-class Range(Node):
+class ElementRange(Node):
     """Integers from `least` to `most`. Where there are such elements, both ends are among them if it is `met`, and all integers
     between if it is `dense`. Of elements that change by the same along each axis `steps` says by how much, from the `first` one
     on. `counts` are further sizes, beside those of the tensor, of which one is 0 where there are none. The elements of a
@@ -99,7 +99,7 @@ class TensorInfo(Node, Generic[T]):
     shape: tuple[T | Segment, ...]
     dtype: AnyDType | None
     data: Elements = None
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[ElementRange, ...] = ()
 
     @property
     def sizes(self) -> Any:
@@ -115,7 +115,7 @@ class Out(Node):
 
     shape: tuple[Any, ...]
     data: Any = None
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[ElementRange, ...] = ()
     dtype: AnyDType | None = None
 
 
@@ -166,7 +166,7 @@ class Ctx(Protocol[D, C]):
     def passed(self, cond: C) -> None:
         """What holds wherever the kernel has taken the elements: known behind the call."""
 
-    def ranges(self, told: Callable[[], tuple[Range, ...]]) -> tuple[Range, ...]:
+    def ranges(self, told: Callable[[], tuple[ElementRange, ...]]) -> tuple[ElementRange, ...]:
         """What is told of ranges of elements; nothing where none are told, or where that is too much."""
 
     def elements_fit(self, asked: Requirement, empty: list[C], surely: C, needed: C) -> None:
@@ -234,7 +234,7 @@ class Ctx(Protocol[D, C]):
 TENSORS = ("tensor", "tensors", "index")
 
 
-class Param(Node):
+class PrimitiveParam(Node):
     """One parameter of a primitive.
 
     kind:
@@ -306,7 +306,7 @@ class Primitive(Node):
     """
 
     name: str
-    params: tuple[Param, ...]
+    params: tuple[PrimitiveParam, ...]
     dtypes: str
     rule: Callable[..., Any] | None
     doc: str

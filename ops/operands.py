@@ -11,14 +11,14 @@ from .requirements import (
     AtLeast,
     AttributeAtLeast,
     Axis,
-    Choice,
-    Entry,
     Equal,
     Multiple,
     Number,
+    OneOfWords,
     Other,
     RankAtLeast,
     RankIs,
+    SizeEntry,
 )
 
 
@@ -39,7 +39,7 @@ def rank_at_least(ctx: Ctx, name: str, shape: Shape, least: int) -> None:
 def choice(ctx: Ctx, name: str, value: str, choices: Sequence[str]) -> None:
     """An attribute is one of these names."""
     if value not in choices:
-        ctx.fail(Choice(name, value, tuple(choices)))
+        ctx.fail(OneOfWords(name, value, tuple(choices)))
 
 
 def is_one(size: Dim) -> bool:
@@ -50,7 +50,7 @@ def is_one(size: Dim) -> bool:
 def attribute_at_least(ctx: Ctx, name: str, least: int, size: Dim, entry: int | None = None) -> None:
     """A size among the attributes, or an entry of several, is at least a number."""
     if not isinstance(size, int):
-        ctx.require(AtLeast(Argument(name, size) if entry is None else Entry(name, entry, size), least))
+        ctx.require(AtLeast(Argument(name, size) if entry is None else SizeEntry(name, entry, size), least))
     elif size < least:
         ctx.fail(AttributeAtLeast(name, least, size))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .model import Param, Primitive
+from .model import Primitive, PrimitiveParam
 
 
 def call_text(primitive: Primitive) -> str:
@@ -10,7 +10,7 @@ def call_text(primitive: Primitive) -> str:
     return f"@{primitive.name}({', '.join(map(parameter_text, primitive.params))})"
 
 
-def parameter_text(param: Param) -> str:
+def parameter_text(param: PrimitiveParam) -> str:
     if param.required:
         return param.name
     return f"{param.name}={default_text(param.default)}"

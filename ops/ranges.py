@@ -15,13 +15,13 @@ from typing import Any, Concatenate, ParamSpec
 from ..lang.dtypes import DType, exact_integers
 from ..lang.node import Node, replace
 from .axes import Shape, is_plain, larger, smaller
-from .model import AnyDType, Ctx, Dim, Out, Range, Segment, TensorInfo
+from .model import AnyDType, Ctx, Dim, ElementRange, Out, Segment, TensorInfo
 from .requirements import Argument, Axis, InRange, Number, in_range_for
 
-Ranges = tuple[Range, ...]
+Ranges = tuple[ElementRange, ...]
 P = ParamSpec("P")
 # What an operation makes of the ranges of its operands, in a shape; None where that cannot be told.
-Ends = Callable[..., Range | None]
+Ends = Callable[..., ElementRange | None]
 # A tensor has no more ranges than these.
 _MOST = 6
 
@@ -41,12 +41,12 @@ def _told(made: Callable[Concatenate[Ctx, P], Ranges]) -> Callable[Concatenate[C
     return told
 
 
-def constant(value: Any, rank: int) -> Range:
+def constant(value: Any, rank: int) -> ElementRange:
     """The range of a tensor that has one value throughout."""
-    return Range(value, value, True, True, value, (0,) * rank)
+    return ElementRange(value, value, True, True, value, (0,) * rank)
 
 
-def progression(ctx: Ctx, first: Dim, steps: Sequence[Dim], shape: Shape) -> Range | None:
+def progression(ctx: Ctx, first: Dim, steps: Sequence[Dim], shape: Shape) -> ElementRange | None:
     """The range of elements that change by steps along the axes; None where nobody knows which way a step leads."""
     least = most = first
     for step, size in zip(steps, shape, strict=True):
@@ -59,24 +59,24 @@ def progression(ctx: Ctx, first: Dim, steps: Sequence[Dim], shape: Shape) -> Ran
         else:
             return None
     dense = all(isinstance(step, int) and abs(step) <= 1 for step in steps)
-    return Range(least, most, True, dense, first, tuple(steps))
+    return ElementRange(least, most, True, dense, first, tuple(steps))
 
 
 def _surely(ctx: Ctx, a: Dim, b: Dim) -> bool:
     return a <= b if isinstance(a, int) and isinstance(b, int) else ctx.decide(ctx.le(a, b)) is True
 
 
-def _is_one_value(r: Range) -> bool:
+def _is_one_value(r: ElementRange) -> bool:
     return bool(r.least is r.most or r.least == r.most)
 
 
-def _some(r: Range) -> Range:
+def _some(r: ElementRange) -> ElementRange:
     """The range of some of the elements, whichever."""
-    return Range(r.least, r.most, counts=r.counts, narrow=r.narrow)
+    return ElementRange(r.least, r.most, counts=r.counts, narrow=r.narrow)
 
 
-def _of_dtype(dtype: DType) -> Range:
-    return Range(*((0, 1) if dtype.kind == "bool" else exact_integers(dtype)))
+def _of_dtype(dtype: DType) -> ElementRange:
+    return ElementRange(*((0, 1) if dtype.kind == "bool" else exact_integers(dtype)))
 
 
 def ranges_of(x: TensorInfo) -> Ranges:
@@ -84,7 +84,7 @@ def ranges_of(x: TensorInfo) -> Ranges:
     data = tuple(dict.fromkeys(x.data or ()))
     if data and all(e is not None and not isinstance(e, Node) for e in data):
         if all(type(e) is int for e in data) and len(data) > 1:
-            return (Range(min(data), max(data), True),)
+            return (ElementRange(min(data), max(data), True),)
         if len(data) <= _MOST:
             return tuple(constant(e, len(x.shape)) for e in data)
     if x.ranges:
@@ -183,7 +183,7 @@ def cut(ctx: Ctx, x: TensorInfo | Out, i: int, start: Dim | None, step: Dim, sha
     return tuple(_cut(ctx, r, i, start, step, shape) for r in x.ranges)
 
 
-def _cut(ctx: Ctx, r: Range, i: int, start: Dim | None, step: Dim, shape: Shape) -> Range:
+def _cut(ctx: Ctx, r: ElementRange, i: int, start: Dim | None, step: Dim, shape: Shape) -> ElementRange:
     if r.steps is None or start is None or not is_plain(shape):
         return _some(r)
     steps = (*r.steps[:i], r.steps[i] * step, *r.steps[i + 1 :])
@@ -195,7 +195,7 @@ def _cut(ctx: Ctx, r: Range, i: int, start: Dim | None, step: Dim, shape: Shape)
 @_told
 def joined(ctx: Ctx, parts: Sequence[tuple[TensorInfo, Shape]], axis: int) -> Ranges:
     """The ranges of tensors that are joined along an axis."""
-    found: list[Range] = []
+    found: list[ElementRange] = []
     are_columns = all(_is_unit(shape[axis]) for _, shape in parts)
     for n, (x, shape) in enumerate(parts):
         if not (own := ranges_of(x)) or not is_plain(shape):
@@ -239,7 +239,7 @@ def _usable(x: TensorInfo, shape: Shape, dtype: DType, wraps: bool) -> Ranges:
     return tuple(found)
 
 
-def _stored(ctx: Ctx, r: Range | None, dtype: DType) -> Range | None:
+def _stored(ctx: Ctx, r: ElementRange | None, dtype: DType) -> ElementRange | None:
     """A range as elements of a dtype have it."""
     if r is None or dtype.kind == "bool":
         return r
@@ -272,22 +272,22 @@ def cast(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Ranges:
     return tuple(r for r in made if r is not None) if None not in made else ()
 
 
-def _as(ctx: Ctx, r: Range, dtype: DType) -> Range | None:
+def _as(ctx: Ctx, r: ElementRange, dtype: DType) -> ElementRange | None:
     if r.narrow is None:
         return _stored(ctx, r, dtype)
     low, high = exact_integers(r.narrow)
     return r if all(exact_integers(dtype)[0] <= end <= exact_integers(dtype)[1] for end in (low, high)) else None
 
 
-def _of_ends(a: Range, b: Range, least: Dim, most: Dim) -> Range:
+def _of_ends(a: ElementRange, b: ElementRange, least: Dim, most: Dim) -> ElementRange:
     """What rises with both operands, where one of them has one value; that all integers between are there is so of the
     other's."""
     varied = b if _is_one_value(a) else a
     one = _is_one_value(a) or _is_one_value(b)
-    return Range(least, most, one and varied.met, one and varied.dense)
+    return ElementRange(least, most, one and varied.met, one and varied.dense)
 
 
-def added(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
+def added(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange:
     if a.steps is not None and b.steps is not None:
         made = progression(ctx, a.first + b.first, [s + t for s, t in zip(a.steps, b.steps, strict=True)], shape)
         if made is not None:
@@ -295,66 +295,66 @@ def added(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
     return _of_ends(a, b, a.least + b.least, a.most + b.most)
 
 
-def subtracted(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
+def subtracted(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange:
     return added(ctx, shape, a, turned(ctx, shape, b))
 
 
-def turned(ctx: Ctx, shape: Shape, r: Range) -> Range:
+def turned(ctx: Ctx, shape: Shape, r: ElementRange) -> ElementRange:
     first, steps = (None, None) if r.steps is None else (0 - r.first, tuple(0 - s for s in r.steps))
     least, most = 0 - r.least, 0 - r.most
     return replace(r, least=most, most=least if not _is_one_value(r) else most, first=first, steps=steps)
 
 
-def multiplied(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+def multiplied(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange | None:
     if not _is_one_value(b):
         a, b = b, a
     factor = b.least
     if not _is_one_value(b):
         is_natural = _surely(ctx, 0, a.least) and _surely(ctx, 0, b.least)
-        return Range(a.least * b.least, a.most * b.most) if is_natural else None
+        return ElementRange(a.least * b.least, a.most * b.most) if is_natural else None
     if a.steps is not None:
         return progression(ctx, a.first * factor, [s * factor for s in a.steps], shape)
-    return Range(a.least * factor, a.most * factor, a.met) if _surely(ctx, 0, factor) else None
+    return ElementRange(a.least * factor, a.most * factor, a.met) if _surely(ctx, 0, factor) else None
 
 
-def floor_divided(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+def floor_divided(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange | None:
     if not _is_one_value(b) or not _surely(ctx, 1, b.least):
         return None
     return _of_ends(a, b, a.least // b.least, a.most // b.least)
 
 
-def quotient(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+def quotient(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange | None:
     """Division toward zero."""
     return floor_divided(ctx, shape, a, b) if _surely(ctx, 0, a.least) else None
 
 
-def remainder(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+def remainder(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange | None:
     if not _surely(ctx, 1, b.least):
         return None
     if _is_one_value(b) and _surely(ctx, 0, a.least):
         if _surely(ctx, a.most, b.least - 1):
             return a
         if a.dense and isinstance(a.least, int) and a.least == 0:
-            return Range(0, smaller(ctx, a.most, b.least - 1), a.met, True)
-    return Range(0, b.most - 1)
+            return ElementRange(0, smaller(ctx, a.most, b.least - 1), a.met, True)
+    return ElementRange(0, b.most - 1)
 
 
-def maximum(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
+def maximum(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange:
     return _of_ends(a, b, larger(ctx, a.least, b.least), larger(ctx, a.most, b.most))
 
 
-def minimum(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range:
+def minimum(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange:
     return _of_ends(a, b, smaller(ctx, a.least, b.least), smaller(ctx, a.most, b.most))
 
 
-def less(ctx: Ctx, shape: Shape, a: Range, b: Range) -> Range | None:
+def less(ctx: Ctx, shape: Shape, a: ElementRange, b: ElementRange) -> ElementRange | None:
     """The truth of a < b, where it is one for all elements."""
     if _surely(ctx, a.most + 1, b.least):
         return constant(1, len(shape))
     return constant(0, len(shape)) if _surely(ctx, b.most, a.least) else None
 
 
-def negated(r: Range | None) -> Range | None:
+def negated(r: ElementRange | None) -> ElementRange | None:
     """The opposite of a truth that is one for all elements."""
     return None if r is None else constant(1 - r.least, len(r.steps or ()))
 
@@ -398,7 +398,7 @@ def in_range(ctx: Ctx, name: str, x: TensorInfo, axis: Axis, *, forward: bool = 
     return ranges
 
 
-def _inside(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
+def _inside(ctx: Ctx, r: ElementRange, size: Dim, forward: bool) -> Any:
     """Whether all elements of a range are indices, where there are any."""
     signed = r.narrow is None or r.narrow.kind == "int"
     inside = ctx.all_of(ctx.le(0 if forward or not signed else 0 - size, r.least), ctx.lt(r.most, size))
@@ -410,13 +410,13 @@ def _inside(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
     return ctx.any_of(inside, ctx.lt(high, size))
 
 
-def _reaches(ctx: Ctx, r: Range, size: Dim, forward: bool) -> Any:
+def _reaches(ctx: Ctx, r: ElementRange, size: Dim, forward: bool) -> Any:
     """Whether some integer of a range is an index, or of its dtype where they may have wrapped around."""
     r = r if r.narrow is None else _of_dtype(r.narrow)
     return ctx.all_of(ctx.le(1, size), ctx.lt(r.least, size), ctx.le(0 if forward else 0 - size, r.most))
 
 
-def _asked(name: str, r: Range | None, axis: Axis) -> InRange:
+def _asked(name: str, r: ElementRange | None, axis: Axis) -> InRange:
     of = (Argument(name), axis)
     if r is None:
         return in_range_for(*of)

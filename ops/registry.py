@@ -11,7 +11,7 @@ from typing import Any
 
 from ..lang.codes import Code
 from ..lang.node import replace
-from .model import Param, Primitive, Trait
+from .model import Primitive, PrimitiveParam, Trait
 from .signature import row_from_signature
 
 _ROWS: dict[str, Primitive] = {}
@@ -19,13 +19,13 @@ _ROWS: dict[str, Primitive] = {}
 _LITERALS: dict[str, Any] = {"none": None, "true": True, "false": False}
 
 
-def parse_params(text: str) -> tuple[Param, ...]:
+def parse_params(text: str) -> tuple[PrimitiveParam, ...]:
     """`"x: tensor, axis: ints = none, keepdims: bool = false"` as a tuple of Params."""
     params = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         head, _, default = (p.strip() for p in part.partition("="))
         name, _, kind = (p.strip() for p in head.partition(":"))
-        params.append(Param(name, kind, not default, _literal(default) if default else None))
+        params.append(PrimitiveParam(name, kind, not default, _literal(default) if default else None))
     return tuple(params)
 
 

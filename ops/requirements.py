@@ -26,7 +26,7 @@ class Axis(Node):
     noun: str = ""
 
 
-class Entry(Node):
+class SizeEntry(Node):
     """One of the sizes that a parameter takes; `noun` is what it is called: "entry", "size"."""
 
     param: str
@@ -66,7 +66,7 @@ class Total(Node):
     size: Any
 
 
-class Written(Node):
+class WrittenSize(Node):
     """A size of a signature in Rx, as it is written there."""
 
     text: str
@@ -93,10 +93,10 @@ class Plus(Node):
         return self.left.size + self.right.size
 
 
-Quantity = Axis | Entry | Argument | Pad | Number | Total | Written | Times | Plus
+Quantity = Axis | SizeEntry | Argument | Pad | Number | Total | WrittenSize | Times | Plus
 
 
-def parts(quantity: Quantity) -> Iterator[Axis | Entry | Argument | Pad | Number | Total | Written]:
+def parts(quantity: Quantity) -> Iterator[Axis | SizeEntry | Argument | Pad | Number | Total | WrittenSize]:
     """The simple quantities that one is made of."""
     match quantity:
         case Times(count=count, of=of):
@@ -112,7 +112,7 @@ def _places(quantity: Quantity) -> Iterator[tuple[str, int | None]]:
     match quantity:
         case Times(of=of):
             yield from _places(of)
-        case Axis(param=param, axis=axis) | Entry(param=param, axis=axis) | Pad(axis=axis, param=param):
+        case Axis(param=param, axis=axis) | SizeEntry(param=param, axis=axis) | Pad(axis=axis, param=param):
             yield param, axis
         case Argument(param=param):
             yield param, None
@@ -165,8 +165,8 @@ class NotZero(Node):
 class Broadcast(Node):
     """Two sizes are equal, or one of them is 1."""
 
-    left: Axis | Entry
-    right: Axis | Entry
+    left: Axis | SizeEntry
+    right: Axis | SizeEntry
 
 
 class BroadcastTo(Node):
@@ -224,7 +224,7 @@ class AttributeAtLeast(Node):
     found: int
 
 
-class Choice(Node):
+class OneOfWords(Node):
     """The attribute `name` is one of some words."""
 
     name: str
@@ -324,7 +324,7 @@ Spoken = Other | OfRank
 # What has to hold of a call.
 Requirement = (
     Equal | Is | Multiple | AtLeast | AtMost | NotZero | Broadcast | BroadcastTo | SameElements | ElementsDivide
-    | RankIs | RankAtLeast | AxisInRange | AttributeAtLeast | Choice | Spoken | DTypeRequirement
+    | RankIs | RankAtLeast | AxisInRange | AttributeAtLeast | OneOfWords | Spoken | DTypeRequirement
 )  # fmt: skip
 
 
@@ -334,9 +334,9 @@ def quantities(asked: Requirement) -> tuple[Quantity, ...]:
     return tuple(q for q in own if isinstance(q, Quantity))
 
 
-def entry_at(asked: Requirement, param: str, axis: int) -> Entry | None:
+def entry_at(asked: Requirement, param: str, axis: int) -> SizeEntry | None:
     """The entry of a parameter that is spoken of."""
-    found = (part for quantity in quantities(asked) for part in parts(quantity) if isinstance(part, Entry))
+    found = (part for quantity in quantities(asked) for part in parts(quantity) if isinstance(part, SizeEntry))
     return next((entry for entry in found if (entry.param, entry.axis) == (param, axis)), None)
 
 

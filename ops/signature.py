@@ -14,8 +14,8 @@ from ..lang import sweet
 from ..lang.dtypes import DTYPES
 from ..lang.parser import parse_beside
 from ..lang.source import Source
-from .model import Ctx, Dim, Param, Primitive, RankUnknown, Segment, TensorInfo
-from .requirements import Argument, Axis, Equal, Is, Other, RankAtLeast, RankIs, Written
+from .model import Ctx, Dim, Primitive, PrimitiveParam, RankUnknown, Segment, TensorInfo
+from .requirements import Argument, Axis, Equal, Is, Other, RankAtLeast, RankIs, WrittenSize
 
 _KINDS = {"Size": "size", "Shape": "shape", "DType": "dtype", "Bool": "bool", "float64": "float", "int64": "int"}
 
@@ -36,11 +36,11 @@ def row_from_signature(text: str, doc: str, onnx: tuple[str, ...] = ()) -> Primi
     )  # fmt: skip
 
 
-def _param(param: sweet.Param) -> Param:
+def _param(param: sweet.Param) -> PrimitiveParam:
     if isinstance(param.type, sweet.TensorType):
-        return Param(param.name.name, "tensor")
+        return PrimitiveParam(param.name.name, "tensor")
     if isinstance(param.type, sweet.NamedType) and param.type.name in _KINDS:
-        return Param(param.name.name, _KINDS[param.type.name], param.default is None, _literal(param.default))
+        return PrimitiveParam(param.name.name, _KINDS[param.type.name], param.default is None, _literal(param.default))
     raise BadSignature(f"parameter {param.name.name}")
 
 
@@ -157,7 +157,7 @@ class _Scope:
             first = self.places.get(item.name)
             if first is not None:
                 return [lambda: self.ctx.require(Equal(first, own))]
-        return [lambda: self.ctx.require(Is(own, Written(item.span.text, self.size(item))))]
+        return [lambda: self.ctx.require(Is(own, WrittenSize(item.span.text, self.size(item))))]
 
     def _splice(self, param: str, name: str, rest: tuple[object, ...]) -> list[Callable[[], None]]:
         if name not in self.splices:
@@ -212,7 +212,7 @@ class _Scope:
             left, right = right, left
         compare = {"==": self.ctx.eq, "<=": self.ctx.le, ">=": self.ctx.le, "<": self.ctx.lt, ">": self.ctx.lt}
         made = compare[cond.op](left, right)
-        self.ctx.require(Other("{0}", (Written(f"`{cond.span.text}`", None),)), made)
+        self.ctx.require(Other("{0}", (WrittenSize(f"`{cond.span.text}`", None),)), made)
 
 
 def _around(

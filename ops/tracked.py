@@ -18,7 +18,7 @@ from typing import Any
 
 from ..lang.dtypes import DIGITS, DType, exact_integers
 from ..lang.node import Node
-from .held import Held, sizes_held
+from .held import HeldElements, sizes_held
 from .model import TRACKED, Dim, Element, Elements, TensorInfo, Truth
 
 
@@ -88,7 +88,7 @@ def sizes_in(data: Elements) -> list[Any]:
     """The sizes and conditions that elements speak of."""
     found: list[Any] = []
     for e in data or ():
-        if isinstance(e, Held):
+        if isinstance(e, HeldElements):
             found += sizes_held(e)
         elif isinstance(e, Ratio):
             found += (e.num, e.den, *(size for size, _ in e.limits))

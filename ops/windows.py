@@ -10,7 +10,7 @@ from ..sizes.partial import applied
 from .axes import Shape, larger, not_negative, smaller
 from .model import Ctx, Dim, TensorInfo, Trait
 from .operands import attribute_at_least, choice, is_one, rank_at_least
-from .requirements import At, AtLeast, AtMost, Axis, Entry, Other, Pad, Plus, Requirement, Written
+from .requirements import At, AtLeast, AtMost, Axis, Other, Pad, Plus, Requirement, SizeEntry, WrittenSize
 
 LAYOUTS = ("channels_first", "channels_last")
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
@@ -79,7 +79,7 @@ def with_sizes(ctx: Ctx, dims: Shape, axes: Ints, name: str, given: Shape) -> Sh
     """The dimensions with the spatial ones as `given` says: none where there is nothing to take elements from."""
     result = list(dims)
     for i, (axis, size) in enumerate(zip(axes, per_axis(ctx, name, given, len(axes)), strict=True)):
-        not_negative(ctx, Entry(name, i, size))
+        not_negative(ctx, SizeEntry(name, i, size))
         some = ctx.any_of(ctx.le(1, dims[axis]), ctx.eq(size, 0))
         ctx.require(AtLeast(Axis("x", axis, dims[axis]), 1, also=((name, i),)), some)
         result[axis] = size
@@ -169,7 +169,9 @@ def _room(size: Dim, need: Dim, windows: Windows, axis: int, at: At) -> Requirem
     if not isinstance(need, int) or not isinstance(windows.extent, int) or not isinstance(pads, int):
         if isinstance(pads, int) and pads == 0:
             return Other("{0} to be at least the extent of the kernel", (own,), blamed=at)
-        return AtMost(Written("the extent of the kernel", windows.extent), Plus(own, Written("its padding", pads)))
+        return AtMost(
+            WrittenSize("the extent of the kernel", windows.extent), Plus(own, WrittenSize("its padding", pads))
+        )
     padding = f" with {pads} of padding" if pads else ""
     return AtLeast(own, need, f"for a kernel of extent {windows.extent}{padding}")
 

@@ -80,7 +80,7 @@ def _words(quantity: r.Quantity, operands: Operands, behind: Mapping[str, str]) 
         case r.Axis(param=param, axis=int(axis), noun=noun):
             rank = operands.rank(param) if axis < 0 else None
             return f"axis {axis + rank if rank is not None and axis >= -rank else axis} of {named(param, noun)}"
-        case r.Entry(param=param, axis=axis, noun=noun):
+        case r.SizeEntry(param=param, axis=axis, noun=noun):
             return f"{noun} {axis} of {named(param)}"
         case r.Argument(param=param):
             return named(param)
@@ -90,7 +90,7 @@ def _words(quantity: r.Quantity, operands: Operands, behind: Mapping[str, str]) 
             return f"{size} ({named(param)})" if param else operands.text(size) or str(size)
         case r.Total(param=param):
             return f"the sum of {named(param)}"
-        case r.Written(text=text):
+        case r.WrittenSize(text=text):
             return text
         case r.Times(count=count, of=of):
             return f"{_words(count, operands, behind)} times {_words(of, operands, behind)}"
@@ -156,7 +156,7 @@ def _of_attributes(asked: r.Requirement, words: Callable[[r.Quantity], str], ope
             return f"{name} to be {place}between {-rank} and {rank - 1}", f"it is {axis}"
         case r.AttributeAtLeast(name=name, least=least, found=found):
             return f"{name} to be at least {least}", f"it is {found}"
-        case r.Choice(name=name, value=value, choices=choices):
+        case r.OneOfWords(name=name, value=value, choices=choices):
             *others, last = (f'"{c}"' for c in choices)
             return f"{name} to be {', '.join(others)} or {last}", f'it is "{value}"'
         case r.DTypeIn(left=left, dtype=dtype, classes=classes, attribute=True):
@@ -233,7 +233,7 @@ def _sizes_behind(asked: r.Requirement, operands: Operands) -> dict[str, str]:
     """The sizes that can be said right behind their parameters: all short, each parameter named once, and not just the one
     that the sentence is about."""
     named = [part for quantity in r.quantities(asked) for part in r.parts(quantity)]
-    mentioned = [part.param for part in named if isinstance(part, r.Axis | r.Entry | r.Argument | r.Total)]
+    mentioned = [part.param for part in named if isinstance(part, r.Axis | r.SizeEntry | r.Argument | r.Total)]
     scalars = {param: operands.scalar(param) for param in mentioned}
     scalars |= {part.param: operands.text(part.size) for part in named if isinstance(part, r.Total)}
     found: list[tuple[str, str | None]] = [(param, size) for param, size in scalars.items() if size is not None]
@@ -252,6 +252,6 @@ def _is_about_place(asked: r.Requirement) -> bool:
     return (
         isinstance(subject, r.Axis)
         and subject.axis is not None
-        or isinstance(subject, r.Entry)
+        or isinstance(subject, r.SizeEntry)
         and subject.noun == "entry"
     )

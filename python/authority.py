@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .. import pipeline
-from ..interp.arguments import Asked, asked_on_entry, convert, shown
+from ..interp.arguments import TensorChecks, asked_on_entry, convert, shown
 from ..interp.dtypes import numpy_dtype
 from ..interp.failure_words import evaluate
 from ..interp.guards import dtype_name, foreign
@@ -50,7 +50,7 @@ class Authority:
         self.name = f"@{function.name}"
 
     @cached_property
-    def _asked(self) -> Asked:
+    def _asked(self) -> TensorChecks:
         return asked_on_entry(self.function)
 
     @property

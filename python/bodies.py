@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..frontends.torch.arguments import Declared as Input
+from ..frontends.torch.arguments import DeclaredInput as Input
 from ..lang import codes, sweet
 from ..lang.diagnostics import Diagnostic, error
 from ..lang.dtypes import DTYPES
@@ -18,7 +18,7 @@ from ..lang.given import Given, read_given
 from ..lang.node import replace
 from ..lang.source import Source, Span
 from .api import CheckError
-from .declared import Declared, Unfit
+from .declared import DeclaredFunction, Unfit
 
 if TYPE_CHECKING:
     from ..model.contract import Clause
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Of a class of dtypes the one that PyTorch makes unless told otherwise.
 _USUAL = {"float": "float32", "int": "int64", "uint": "uint8", "complex": "complex64"}
 _OF_AN_OBJECT = ("self", "cls")
-BODIES: list[Body] = []
+BODIES: list[CheckedBody] = []
 """The functions whose bodies are to be proved, in the order of decoration."""
 
 
@@ -38,12 +38,12 @@ class Later:
     is_asked = False
 
 
-class Body:
+class CheckedBody:
     """A function whose signature is proved of its body: as it is decorated, if all is there by then that it needs, else by
     the first call."""
 
     def __init__(self, function: Callable[..., Any], said: object, entry_check: Callable[..., Any]) -> None:
-        if not isinstance(said, Declared):
+        if not isinstance(said, DeclaredFunction):
             raise Unfit("body=True needs one signature: sizes and dtypes of tensors, each a parameter of its own")
         self.function, self.said, self.entry_check = function, said, entry_check
         self.parameters = inspect.signature(function)
@@ -171,7 +171,7 @@ def _line(place: str) -> Span:
     return Span(source, start + len(text) - len(text.lstrip()), start + len(text))
 
 
-def _left(found: Answered, said: Declared) -> Iterator[str]:
+def _left(found: Answered, said: DeclaredFunction) -> Iterator[str]:
     """What is not proved, though nothing is wrong with it."""
     contract = found.found.contract
     assert contract is not None
@@ -188,7 +188,7 @@ def _choices(optional: tuple[str, ...]) -> Iterator[frozenset[str]]:
 # What the signature says
 
 
-def _inputs(said: Declared) -> Iterator[tuple[str, Any]]:
+def _inputs(said: DeclaredFunction) -> Iterator[tuple[str, Any]]:
     for param in said.fn.params:
         match param.type:
             case sweet.TensorType(shape=sweet.ListExpr(items=items), dtype=dtype):
@@ -212,7 +212,7 @@ def _dim(dim: Any, name: str) -> int | str:
             return str(dim.span.text)
 
 
-def _dtype(said: Declared, dtype: Any) -> str:
+def _dtype(said: DeclaredFunction, dtype: Any) -> str:
     name = dtype.name if isinstance(dtype, sweet.Name) else "float32"
     if name in DTYPES:
         return name
@@ -223,7 +223,7 @@ def _dtype(said: Declared, dtype: Any) -> str:
     return "float32"
 
 
-def _promise(said: Declared) -> Iterator[str]:
+def _promise(said: DeclaredFunction) -> Iterator[str]:
     """The types of the results."""
     result = said.fn.result
     if said.maybe or result is None:
@@ -233,11 +233,11 @@ def _promise(said: Declared) -> Iterator[str]:
             yield f"Tensor({' '.join(one.shape.span.text.split())}, {_dtype(said, one.dtype)})"
 
 
-def _own_conditions(said: Declared) -> set[str]:
+def _own_conditions(said: DeclaredFunction) -> set[str]:
     return {" ".join(e.span.text.split()) for e in said.fn.where}
 
 
-def _given(said: Declared, sizes: tuple[str, ...]) -> Iterator[Given]:
+def _given(said: DeclaredFunction, sizes: tuple[str, ...]) -> Iterator[Given]:
     """The conditions on sizes that stand behind `where`."""
     for item in said.fn.where:
         text = " ".join(item.span.text.split())

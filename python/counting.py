@@ -21,7 +21,7 @@ from .residual import Check, check_of
 from .text import Counted
 
 
-class Row(NamedTuple):
+class CountedCheck(NamedTuple):
     """A check: where it stands, the function, its text and what it means; `entry check` is where the entry check is that makes
     it, and empty for a check inside a program."""
 
@@ -39,7 +39,7 @@ class Row(NamedTuple):
         return self.place.partition(":")[0]
 
 
-Numbers = dict[Row, tuple[int, int]]
+Numbers = dict[CountedCheck, tuple[int, int]]
 """Of each check how often it was reached, and how often it failed."""
 
 
@@ -54,11 +54,11 @@ class _Of(NamedTuple):
 class _Program(NamedTuple):
     """The checks that are left inside a program, with what counts them."""
 
-    rows: dict[object, Row]
+    rows: dict[object, CountedCheck]
     tally: Tally
 
 
-class Counts:
+class ReachedCounts:
     """How often the checks of each entry check, and those left in each program, were reached and failed: of what lies below a
     root."""
 
@@ -95,7 +95,7 @@ class Counts:
     def _count_inside(self, module: Module) -> None:
         """Replaces the code of a program with something left to check, in a file that tests are about."""
         left = [(function, check) for function, check in module._checks() if self._is_file(check.span.source.name)]
-        rows = {_place(check): Row(_line(check.span), name, check.text, check.message) for name, check in left}
+        rows = {_place(check): CountedCheck(_line(check.span), name, check.text, check.message) for name, check in left}
         if rows:
             self._programs.append(_Program(rows, Tally()))
             self._modules.add(module)
@@ -123,7 +123,7 @@ class Counts:
         return found
 
 
-def add(found: Numbers, row: Row, reached: int, failed: int) -> None:
+def add(found: Numbers, row: CountedCheck, reached: int, failed: int) -> None:
     before = found.get(row, (0, 0))
     found[row] = before[0] + reached, before[1] + failed
 
@@ -139,9 +139,9 @@ def _place(check: Check) -> object:
     return check.span.source.name, check.span.start, check.span.end, check.text, check.message
 
 
-def _row(entry_check: EntryCheck, check: core.Assert | core.MatchShape) -> Row:
+def _row(entry_check: EntryCheck, check: core.Assert | core.MatchShape) -> CountedCheck:
     told = check_of(check)
-    return Row(
+    return CountedCheck(
         _line(told.span), entry_check.name, told.text, told.message, _line(entry_check.variants[0].function.span)
     )
 
@@ -168,6 +168,6 @@ def lines(counts: Numbers) -> Iterator[str]:
             yield from (f"  {row}" for row in rows)
 
 
-def _by_place(row: Row) -> tuple[str, int, str]:
+def _by_place(row: CountedCheck) -> tuple[str, int, str]:
     file, _, line = row.place.rpartition(":")
     return file, int(line) if line.isdigit() else 0, line

@@ -17,9 +17,9 @@ from ..lang.parser import parse
 from ..lang.source import Placed, Span
 from . import notation, reading
 from .libraries import PREFIX
-from .notation import Unread
+from .notation import UnreadAnnotation
 from .places import Derived, Excerpt, Places, Said, Spot, blank, dimensions, file_of, places
-from .reading import Item, Maybe, Parts, Read, Tensor, Whole
+from .reading import Item, Maybe, Read, Tensor, TupleParts, Whole
 
 OPTIONAL = 4
 """So many parameters may be None: there is an entry check for each choice of those that are."""
@@ -29,7 +29,7 @@ class Unfit(TypeError):
     """What cannot be checked on entry; the message says why."""
 
 
-class Declared(Node):
+class DeclaredFunction(Node):
     """What is said of a function: `fn` is the declaration as it was parsed, from `source`; `optional` are the parameters that
     may be None, `maybe` says that of the result. `derived` is there where the text was written of annotations."""
 
@@ -83,12 +83,12 @@ def named(function: Callable[..., Any]) -> str:
     return name if name[:1].isalpha() else f"f{name}"
 
 
-def declared(function: Callable[..., Any], signature: str | None) -> Declared | Asked:
+def declared(function: Callable[..., Any], signature: str | None) -> DeclaredFunction | AnnotationChecks:
     """What the signature says, or the annotations; `Asked` where the arguments of a call decide which sizes are asked of what.
     Raises Unfit, and RxError for a signature with something wrong in its syntax."""
     params = _parameters(function)
     found = _of_annotations(function, params) if signature is None else _of_text(function, signature)
-    if isinstance(found, Asked):
+    if isinstance(found, AnnotationChecks):
         return found
     known = list(found.params)
     for name in known:
@@ -153,7 +153,7 @@ def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
 # A signature in Rx
 
 
-def _of_text(function: Callable[..., Any], signature: str) -> Declared:
+def _of_text(function: Callable[..., Any], signature: str) -> DeclaredFunction:
     if not isinstance(signature, str):
         raise Unfit(
             f"a signature is text like 'fn(x : Tensor([n], float32)) : Tensor([n], float32)', not {signature!r}"
@@ -169,7 +169,7 @@ def _of_text(function: Callable[..., Any], signature: str) -> Declared:
 _WRITTEN = "a signature is written `fn(x : Tensor([n, m], float32)) : Tensor([n], float32)`"
 
 
-def parsed(name: str, source: Excerpt) -> Declared:
+def parsed(name: str, source: Excerpt) -> DeclaredFunction:
     """A declaration from its text; raises RxError."""
     module, problems = parse(source)
     if any(d.severity == "error" for d in problems):
@@ -177,7 +177,7 @@ def parsed(name: str, source: Excerpt) -> Declared:
         raise RxError(*(replace(d, help=d.help or _WRITTEN) for d in problems))
     match module.items:
         case (sweet.FnDecl(fn=sweet.Fn(body=None) as fn, target=None),):
-            return Declared(name, fn, source)
+            return DeclaredFunction(name, fn, source)
     start = len(source.text) - len(source.text.lstrip())
     whole = Span(source, start, len(source.text.rstrip()))
     source.show()
@@ -203,7 +203,7 @@ def _source(function: Callable[..., Any], head: str, signature: str) -> Excerpt:
 # Annotations
 
 
-class Asked(NamedTuple):
+class AnnotationChecks(NamedTuple):
     """What the annotations of a function ask: of each parameter, and of the result (`return`); the names of sizes in them, and
     where they stand."""
 
@@ -227,14 +227,16 @@ class Asked(NamedTuple):
 
 def _is_plain(item: Item) -> bool:
     match item:
-        case Parts(items=items):
+        case TupleParts(items=items):
             return all(i is not None and _is_plain(i) for i in items)
         case Tensor():
             return item.is_plain
     return isinstance(item, Whole)
 
 
-def _of_annotations(function: Callable[..., Any], params: Mapping[str, inspect.Parameter]) -> Declared | Asked:
+def _of_annotations(
+    function: Callable[..., Any], params: Mapping[str, inspect.Parameter]
+) -> DeclaredFunction | AnnotationChecks:
     name, said = named(function), {n: p.annotation for n, p in params.items()}
     said = {
         n: a for n, a in {**said, "return": inspect.signature(function).return_annotation}.items() if a is not _EMPTY
@@ -252,16 +254,16 @@ def _of_annotations(function: Callable[..., Any], params: Mapping[str, inspect.P
         raise Unfit(
             f"`{both}` is a parameter of @{name} and a size in its annotations: in a signature a name is one of them"
         )
-    asked = Asked(name, items, sizes, places(function, name, said))
+    asked = AnnotationChecks(name, items, sizes, places(function, name, said))
     return _in_one(asked, params) if asked.is_plain(params) else asked
 
 
 _EMPTY = inspect.Parameter.empty
 
 
-def _in_one(asked: Asked, params: Mapping[str, inspect.Parameter]) -> Declared:
+def _in_one(asked: AnnotationChecks, params: Mapping[str, inspect.Parameter]) -> DeclaredFunction:
     """The one signature that the annotations are."""
-    text = Text(asked, {*params, *asked.sizes})
+    text = DeclaredText(asked, {*params, *asked.sizes})
     plain = {n: i.inner if isinstance(i, Maybe) else i for n, i in asked.items.items()}
     for n, item in plain.items():
         if n != "return":
@@ -272,10 +274,10 @@ def _in_one(asked: Asked, params: Mapping[str, inspect.Parameter]) -> Declared:
     return text.declared(optional=optional, maybe=isinstance(asked.items.get("return"), Maybe))
 
 
-class Text:
+class DeclaredText:
     """A signature that is written of annotations, part by part."""
 
-    def __init__(self, asked: Asked, taken: set[str]) -> None:
+    def __init__(self, asked: AnnotationChecks, taken: set[str]) -> None:
         self.asked, self.taken = asked, taken
         self.text = f"extern @{asked.name} = fn("
         self.spots: list[Spot] = []
@@ -306,7 +308,7 @@ class Text:
     def _type(self, item: Item, of: str, sizes: tuple[int, ...] | None) -> None:
         start, place = len(self.text), self._place(of).annotation
         match item:
-            case Parts(items=items):
+            case TupleParts(items=items):
                 for i, part in enumerate(items):
                     self.text += "(" if i == 0 else ", "
                     assert part is not None
@@ -342,7 +344,7 @@ class Text:
         self.where.append((f"{name} in {choices}", place))
         return name
 
-    def declared(self, **said: Any) -> Declared:
+    def declared(self, **said: Any) -> DeclaredFunction:
         """What was written."""
         self.text += "" if ") : " in self.text else ")"
         for i, (condition, place) in enumerate(self.where):
@@ -359,7 +361,7 @@ class Text:
 def _read(name: str, param: str, annotation: Any, names: Mapping[str, Any]) -> Read:
     try:
         return reading.read(annotation, names)
-    except Unread as why:
+    except UnreadAnnotation as why:
         what = "the result" if param == "return" else f"`{param}`"
         raise Unfit(f"the annotation of {what} of @{name} cannot be checked: {why}") from None
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from ..lang.diagnostics import RxError
 from .api import CheckError
-from .declared import Declared, Unfit, declared
+from .declared import DeclaredFunction, Unfit, declared
 from .entry_check import EntryCheck
 from .forms import Forms
 
@@ -71,15 +71,15 @@ def _entry_check(function: Any, signature: str | None, body: bool) -> Any:
         return type(function)(_entry_check(function.__func__, signature, body))
     try:
         said = declared(function, signature)
-        made = (EntryCheck(function, said) if isinstance(said, Declared) else Forms(function, said)).function
+        made = (EntryCheck(function, said) if isinstance(said, DeclaredFunction) else Forms(function, said)).function
         return _proved(function, said, made) if body else made
     except RxError as problem:
         raise CheckError(problem.diagnostics) from None
 
 
 def _proved(function: Any, said: object, made: Any) -> Any:
-    from .bodies import Body  # few functions ask for it
+    from .bodies import CheckedBody  # few functions ask for it
 
-    found = Body(function, said, made)
+    found = CheckedBody(function, said, made)
     found.begin()
     return found.entered

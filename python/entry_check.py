@@ -24,20 +24,20 @@ from ..lang.node import replace
 from ..lang.walk import walk
 from .api import CheckError
 from .authority import Authority
-from .declared import Declared, Unfit
+from .declared import DeclaredFunction, Unfit
 from .libraries import PREFIX, SHARED, take_up
 from .module import Registry
 from .residual import Check
-from .text import Counted, Variant, Written, listing, variant_lines
+from .text import CheckLine, Counted, Variant, listing, variant_lines
 
 ENTRIES: Registry[EntryCheck] = Registry()
-Lines = Sequence[Sequence[Written]]
+Lines = Sequence[Sequence[CheckLine]]
 
 
 class EntryCheck:
     """What there is of a function with an entry check: its declaration, the programs that say it, the lines of its checks."""
 
-    def __init__(self, function: Callable[..., Any], declared: Declared) -> None:
+    def __init__(self, function: Callable[..., Any], declared: DeclaredFunction) -> None:
         self.target = function
         self.declared = declared
         self.optional = declared.optional
@@ -213,7 +213,7 @@ def _choices(optional: Sequence[str]) -> Iterator[frozenset[str]]:
         yield from map(frozenset, combinations(optional, count))
 
 
-def _program(declared: Declared, absent: frozenset[str]) -> Checked:
+def _program(declared: DeclaredFunction, absent: frozenset[str]) -> Checked:
     """The declaration as a program; raises CheckError where something is wrong with it."""
     source = declared.program(absent)
     report = pipeline.check_source(source, Path())
@@ -228,14 +228,14 @@ def _program(declared: Declared, absent: frozenset[str]) -> Checked:
     return report.checked
 
 
-def _in_user_s_words(checked: Checked, declared: Declared) -> Checked:
+def _in_user_s_words(checked: Checked, declared: DeclaredFunction) -> Checked:
     if declared.derived is None:
         return checked
     program = declared.derived.moved(checked.program, _function(checked, declared))
     return replace(checked, program=program)
 
 
-def _function(checked: Checked, declared: Declared) -> core.Function:
+def _function(checked: Checked, declared: DeclaredFunction) -> core.Function:
     found = next(f for f in checked.program.functions if f.name == declared.name and f.kind == "extern")
     asked = (n.dtype.name for n in walk(found.checks, found.promises) if isinstance(n, core.DTypeLit))
     for name in asked:
@@ -247,7 +247,7 @@ def _function(checked: Checked, declared: Declared) -> core.Function:
 # Parameters and arguments as text
 
 
-def _parameters(function: Callable[..., Any], declared: Declared) -> inspect.Signature:
+def _parameters(function: Callable[..., Any], declared: DeclaredFunction) -> inspect.Signature:
     """The parameters of the entry check: the function's own. What is not written in Python (a ufunc) may take a default that
     is given for something else than one that is not: what the signature leaves out is handed on where it is given."""
     found = inspect.signature(function)

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from ..interp.shape_error import ShapeError
 from ..lang import core
 from . import reading
-from .declared import Asked, Text, Unfit, names_of
+from .declared import AnnotationChecks, DeclaredText, Unfit, names_of
 from .entry_check import EntryCheck, call_of, compiled, finished, refusing, tell, written
-from .layout import MOST, Layout, Leaf, ways
+from .layout import MOST, ArgumentLeaf, Layout, ways
 from .libraries import PREFIX
 from .reading import Each, Tensor
-from .text import RESULT, Written, listing, told
+from .text import RESULT, CheckLine, listing, told
 
 # See written.py.
 __tracebackhide__ = True
@@ -30,15 +30,15 @@ class Entered(NamedTuple):
     fits, with its entry check, and the other ways."""
 
     names: Mapping[str, Any]
-    fit: Sequence[Leaf]
+    fit: Sequence[ArgumentLeaf]
     entry_check: EntryCheck | None
-    others: Sequence[Sequence[Leaf]]
+    others: Sequence[Sequence[ArgumentLeaf]]
 
 
 class Forms:
     """What there is of a function that is checked against several signatures."""
 
-    def __init__(self, function: Callable[..., Any], asked: Asked) -> None:
+    def __init__(self, function: Callable[..., Any], asked: AnnotationChecks) -> None:
         self.target, self.asked = function, asked
         self.parameters = inspect.signature(function)
         self._entry_checks: dict[object, EntryCheck] = {}
@@ -66,10 +66,10 @@ class Forms:
     def _text(self) -> str:
         given = ", ".join(self.parameters.parameters)
         lines = [
-            Written(0, f"{PREFIX}entered = {PREFIX}enter(({given}{',' * bool(given)}))"),
-            Written(0, f"{RESULT} = {call_of(self.parameters)}"),
-            Written(0, f"{PREFIX}leave({PREFIX}entered, {RESULT})"),
-            Written(0, f"return {RESULT}"),
+            CheckLine(0, f"{PREFIX}entered = {PREFIX}enter(({given}{',' * bool(given)}))"),
+            CheckLine(0, f"{RESULT} = {call_of(self.parameters)}"),
+            CheckLine(0, f"{PREFIX}leave({PREFIX}entered, {RESULT})"),
+            CheckLine(0, f"return {RESULT}"),
         ]
         return written(self.parameters, ("enter", "leave", "tell"), list(listing(told(lines, 0), 2)))
 
@@ -78,7 +78,7 @@ class Forms:
         result = core.Called("", core.Called(f"@{self.name}"))
         called = {n: core.Called(n) if n != "return" else result for n in self.asked.items}
         leaves = [
-            Leaf(called[n], n, item, None, size="" if isinstance(item, Tensor) else field or n)
+            ArgumentLeaf(called[n], n, item, None, size="" if isinstance(item, Tensor) else field or n)
             for n, of in self.asked.items.items()
             for field, item in reading.asked(of)
             if isinstance(item, Tensor) or (field or n) in self.asked.sizes
@@ -110,7 +110,7 @@ class Forms:
                 known = self._sizes(entered) if any(leaf.size for out in found for leaf in out) else {}
                 self._first(layout, pairs, entered.names, known)
 
-    def _ways(self, layout: Layout) -> Iterator[list[Leaf]]:
+    def _ways(self, layout: Layout) -> Iterator[list[ArgumentLeaf]]:
         for i, way in enumerate(ways(layout.found)):
             if i == MOST:
                 raise Unfit(f"the unions in a call of @{self.name} can be read in more than {MOST} ways")
@@ -119,7 +119,7 @@ class Forms:
     def _first(
         self,
         layout: Layout,
-        pairs: Iterator[tuple[Sequence[Leaf], Sequence[Leaf]]],
+        pairs: Iterator[tuple[Sequence[ArgumentLeaf], Sequence[ArgumentLeaf]]],
         names: Mapping[str, Any],
         known: Mapping[str, Any],
     ) -> Entered:
@@ -137,7 +137,7 @@ class Forms:
         assert wrong is not None
         raise wrong
 
-    def _passed(self, way: Sequence[Leaf], out: Sequence[Leaf]) -> EntryCheck | None:
+    def _passed(self, way: Sequence[ArgumentLeaf], out: Sequence[ArgumentLeaf]) -> EntryCheck | None:
         """The entry check that the tensors pass; an integer of the result that is a size is given to it."""
         args = _distinct([*way, *(leaf for leaf in out if leaf.size)])
         results = _distinct([leaf for leaf in out if not leaf.size])
@@ -164,7 +164,7 @@ class Forms:
 
     # The entry checks
 
-    def _entry_check(self, args: Sequence[Leaf], results: Sequence[Leaf]) -> EntryCheck:
+    def _entry_check(self, args: Sequence[ArgumentLeaf], results: Sequence[ArgumentLeaf]) -> EntryCheck:
         key = tuple((x.called, x.param, x.size, x.said, x.form) for x in (*args, *results))
         if key not in self._entry_checks:
             if len(self._entry_checks) >= KEPT:
@@ -172,8 +172,8 @@ class Forms:
             self._entry_checks[key] = self._made(args, results)
         return self._entry_checks[key]
 
-    def _made(self, args: Sequence[Leaf], results: Sequence[Leaf]) -> EntryCheck:
-        text = Text(self.asked, {*self.asked.sizes})
+    def _made(self, args: Sequence[ArgumentLeaf], results: Sequence[ArgumentLeaf]) -> EntryCheck:
+        text = DeclaredText(self.asked, {*self.asked.sizes})
         names = _names(args)
         for name, leaf in zip(names, args, strict=True):
             text.param(name, leaf.param, leaf.said, leaf.shape)
@@ -185,9 +185,9 @@ class Forms:
         return EntryCheck(_target(self.target, [*names, *[RESULT][: len(results)]]), text.declared())
 
 
-def _distinct(leaves: Sequence[Leaf]) -> list[Leaf]:
+def _distinct(leaves: Sequence[ArgumentLeaf]) -> list[ArgumentLeaf]:
     """One of those of which the same is asked and the same is there."""
-    found: dict[object, Leaf] = {}
+    found: dict[object, ArgumentLeaf] = {}
     for leaf in leaves:
         found.setdefault(leaf.asked, leaf)
     return list(found.values())
@@ -199,7 +199,7 @@ def _given(entered: Entered) -> dict[str, Any]:
     return {name: leaf.value for name, leaf in zip(_names(leaves), leaves, strict=True)}
 
 
-def _names(leaves: Sequence[Leaf]) -> list[str]:
+def _names(leaves: Sequence[ArgumentLeaf]) -> list[str]:
     """What the parameters of a signature are called: a size as it is, the others as nobody calls anything."""
     return [f"{PREFIX}a{i}" if isinstance(leaf.said, Tensor) else leaf.size for i, leaf in enumerate(leaves)]
 

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..frontends.torch.arguments import DTYPES, Declared
+from ..frontends.torch.arguments import DTYPES, DeclaredInput
 from . import reading
 from .declared import names_of
-from .notation import Unread
+from .notation import UnreadAnnotation
 
 # Of a class of dtypes the one that PyTorch makes unless told otherwise.
 _USUAL = {"float": "float32", "int": "int64", "uint": "uint8", "complex": "complex64", "bool": "bool", "?": "float32"}
@@ -29,7 +29,7 @@ def annotated(function: Callable[..., Any]) -> dict[str, Any]:
             continue
         try:
             value = _value(name, reading.read(param.annotation, names))
-        except Unread:
+        except UnreadAnnotation:
             continue
         if value is not None:
             found[name] = value
@@ -42,10 +42,10 @@ def _value(name: str, item: reading.Read) -> Any:
             dims = tuple(_dims(name, item.shape()))
             dtype = item.dtype if item.dtype in DTYPES else _USUAL.get(item.dtype, "float32")
             known = tuple(d for d in dims if d is not None)
-            return Declared(dtype, known) if len(known) == len(dims) else None
+            return DeclaredInput(dtype, known) if len(known) == len(dims) else None
         case reading.Maybe():
             return _value(name, item.inner)
-        case reading.Parts():
+        case reading.TupleParts():
             parts = tuple(_value(f"{name}_{n}", one) for n, one in enumerate(item.items))
             return None if None in parts else parts
     return None

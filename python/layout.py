@@ -18,10 +18,10 @@ from ..lang import codes, core
 from ..lang.diagnostics import error
 from ..lang.dtypes import CLASSES, DTYPES, members
 from . import notation
-from .declared import Asked
+from .declared import AnnotationChecks
 from .libraries import NoArray, Weak, integers, name_of, outside, read, size_of
-from .notation import Unread
-from .reading import Each, Fields, Item, Maybe, OneOf, Parts, Plain, Read, Tensor, Whole
+from .notation import UnreadAnnotation
+from .reading import Each, Fields, Item, Maybe, OneOf, Plain, Read, Tensor, TupleParts, Whole
 
 # See written.py.
 __tracebackhide__ = True
@@ -30,7 +30,7 @@ MOST = 256
 """So many ways to read the unions of a call are tried."""
 
 
-class Leaf(NamedTuple):
+class ArgumentLeaf(NamedTuple):
     """A tensor, or an integer that is a `size`: what it is called, the parameter that it is of, what is asked of it, and what
     stands for it: its shape and its dtype with nothing in it, or the value itself where it has none."""
 
@@ -89,39 +89,39 @@ def _dtypes(text: str) -> tuple[str, ...]:
     return tuple(d.name for d in members(text)) if text in CLASSES else (text,) if text in DTYPES else ()
 
 
-class Choice(NamedTuple):
+class UnionLeaf(NamedTuple):
     """A value that is of several types of a union: the tensors as each of them has them."""
 
-    options: tuple[tuple[Leaf | Choice, ...], ...]
+    options: tuple[tuple[ArgumentLeaf | UnionLeaf, ...], ...]
 
     @property
     def asked(self) -> object:
         return tuple(tuple(leaf.asked for leaf in option) for option in self.options)
 
 
-Found = Sequence[Leaf | Choice]
+Found = Sequence[ArgumentLeaf | UnionLeaf]
 
 
-def ways(found: Found) -> Iterator[list[Leaf]]:
+def ways(found: Found) -> Iterator[list[ArgumentLeaf]]:
     """The tensors for each way to read the unions; what is alike is read alike."""
-    choices = list({leaf.asked: leaf for leaf in found if isinstance(leaf, Choice)})
-    options = [next(c.options for c in found if isinstance(c, Choice) and c.asked == asked) for asked in choices]
+    choices = list({leaf.asked: leaf for leaf in found if isinstance(leaf, UnionLeaf)})
+    options = [next(c.options for c in found if isinstance(c, UnionLeaf) and c.asked == asked) for asked in choices]
     for taken in product(*(range(len(o)) for o in options)):
         way = dict(zip(choices, taken, strict=True))
-        parts = [leaf.options[way[leaf.asked]] if isinstance(leaf, Choice) else (leaf,) for leaf in found]
+        parts = [leaf.options[way[leaf.asked]] if isinstance(leaf, UnionLeaf) else (leaf,) for leaf in found]
         flat = [leaf for part in parts for leaf in part]
-        if any(isinstance(leaf, Choice) for leaf in flat):
+        if any(isinstance(leaf, UnionLeaf) for leaf in flat):
             yield from ways(flat)
         else:
-            yield [leaf for leaf in flat if isinstance(leaf, Leaf)]
+            yield [leaf for leaf in flat if isinstance(leaf, ArgumentLeaf)]
 
 
 class Layout:
     """What is found in the arguments of a call, or in its result; `names` are what an expression in braces speaks of."""
 
-    def __init__(self, asked: Asked, names: Mapping[str, Any]) -> None:
+    def __init__(self, asked: AnnotationChecks, names: Mapping[str, Any]) -> None:
         self.asked, self.names = asked, names
-        self.found: list[Leaf | Choice] = []
+        self.found: list[ArgumentLeaf | UnionLeaf] = []
         self._met: set[tuple[int, int]] = set()
 
     def lay(self, item: Item | Plain | None, value: Any, called: core.Called, param: str, size: str = "") -> None:
@@ -133,7 +133,7 @@ class Layout:
                 self._size(value, called, param, size)
             case Maybe(inner=inner) if value is not None:
                 self.lay(inner, value, called, param, size)
-            case Parts(items=items):
+            case TupleParts(items=items):
                 self._kind(value, (tuple, list), called, param)
                 if len(value) != len(items):
                     self.refuse(called, param, f"a tuple of {len(items)}", f"it has {len(value)}")
@@ -166,16 +166,16 @@ class Layout:
                 else said
             )
             said.shape()
-        except Unread as why:
+        except UnreadAnnotation as why:
             self._raise(param, f"cannot tell what {called.as_its_own} has to be: {why}", why)
-        self.found.append(Leaf(called, param, said, *_stand_in(value)))
+        self.found.append(ArgumentLeaf(called, param, said, *_stand_in(value)))
 
     def _size(self, value: Any, called: core.Called, param: str, size: str) -> None:
         try:
             number = size_of(value)
         except NoArray:
             self.refuse(called, param, "an integer", f"it is {shown(value)}")
-        self.found.append(Leaf(called, param, Whole(), number, size=size))
+        self.found.append(ArgumentLeaf(called, param, Whole(), number, size=size))
 
     def _fields(self, item: Fields, value: Any, called: core.Called, param: str) -> None:
         if (id(item), id(value)) in self._met:
@@ -196,7 +196,7 @@ class Layout:
                 self.refuse(called, param, f"given with the {what} `{name}`", "it has none")
 
     def _one_of(self, item: OneOf, value: Any, called: core.Called, param: str) -> None:
-        options: list[tuple[Leaf | Choice, ...]] = []
+        options: list[tuple[ArgumentLeaf | UnionLeaf, ...]] = []
         for option in item.options:
             inner = Layout(self.asked, self.names)
             try:
@@ -208,20 +208,20 @@ class Layout:
                 options.append(tuple(inner.found))
         if not options:
             self.refuse(called, param, f"`{item.shown}`", f"it is {self._described(value)}")
-        self.found += options[0] if len(options) == 1 else [Choice(tuple(options))]
+        self.found += options[0] if len(options) == 1 else [UnionLeaf(tuple(options))]
 
     def _described(self, value: Any) -> str:
         stand_in, shape, _ = _stand_in(value)
         return shown(value) if shape is None or stand_in is value else describe(stand_in)
 
-    def agree(self, leaves: Sequence[Leaf], known: Mapping[str, Any]) -> None:
+    def agree(self, leaves: Sequence[ArgumentLeaf], known: Mapping[str, Any]) -> None:
         """Raises ShapeError where an integer is not the size that is known by its name."""
         found = dict(known)
         for leaf in leaves:
             if leaf.size and found.setdefault(leaf.size, leaf.value) != leaf.value:
                 self.refuse(leaf.called, leaf.param, f"{found[leaf.size]} (`{leaf.size}`)", f"it is {leaf.value}")
 
-    def broadcast(self, leaves: Sequence[Leaf]) -> None:
+    def broadcast(self, leaves: Sequence[ArgumentLeaf]) -> None:
         """Raises ShapeError where a part of any number of axes that is broadcast (`*#b`) does not go with the others."""
         parts = [
             (leaf, found)

@@ -27,7 +27,7 @@ PREFIX = "_rx_"
 """What every name of an entry check begins with that is not the user's."""
 
 
-class Absent:
+class AbsentLibrary:
     """The class of a library that is not loaded: nothing is of it."""
 
 
@@ -232,12 +232,12 @@ def _class(library: Library, path: str) -> type:
     try:
         found = attrgetter(path)(sys.modules[library.module])
     except AttributeError:  # another version of it; its arrays are known by their base, or by the protocol
-        return Absent
-    return found if isinstance(found, type) else Absent
+        return AbsentLibrary
+    return found if isinstance(found, type) else AbsentLibrary
 
 
 for _library in LIBRARIES:
-    SHARED[f"{PREFIX}exact_{_library.module}"] = Absent
+    SHARED[f"{PREFIX}exact_{_library.module}"] = AbsentLibrary
 
 
 # Names of constants in the shared namespace
@@ -254,7 +254,7 @@ def dtype_names(name: str) -> list[str]:
 def _put_dtype(dtype: DType) -> None:
     for library in _WITH_DTYPES:
         found = library.dtype(dtype) if library.dtype is not None and library.module in _loaded else None
-        SHARED[f"{PREFIX}{library.module}_{dtype.name}"] = Absent if found is None else found
+        SHARED[f"{PREFIX}{library.module}_{dtype.name}"] = AbsentLibrary if found is None else found
 
 
 def set_names(names: tuple[str, ...]) -> list[str]:
@@ -270,7 +270,7 @@ def _put_sets() -> None:
     for library in _WITH_DTYPES:
         for at, names in enumerate(_sets):
             found = [SHARED[text] for n in names for text in dtype_names(n) if text.startswith(PREFIX + library.module)]
-            SHARED[f"{PREFIX}{library.module}_set_{at}"] = frozenset(found) - {Absent}
+            SHARED[f"{PREFIX}{library.module}_set_{at}"] = frozenset(found) - {AbsentLibrary}
 
 
 take_up()

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from .notation import CLASSES, Unread
+from .notation import CLASSES, UnreadAnnotation
 
 # A tensor's type in Rx; a text in quotes is passed over.
 RX = re.compile(r"""\bTensor\s*\(\s*(\[[^\]]*\]|\?|[^\W\d]\w*)\s*(?:,\s*([^(),\]]+?)\s*)?\)|"[^"]*"|'[^']*'""")
@@ -23,10 +23,10 @@ def evaluated(text: str, known: Mapping[str, Any]) -> Any:
         tree = ast.fix_missing_locations(_Unquoted(names).visit(tree))
         return eval(compile(tree, "<annotation>", "eval"), {}, names)
     except (SyntaxError, RecursionError):
-        raise Unread(f"`{text}` is no annotation of Python's") from None
+        raise UnreadAnnotation(f"`{text}` is no annotation of Python's") from None
     except (NameError, AttributeError, TypeError, ValueError, LookupError) as problem:
         if CLASSES.keys() & set(re.findall(r"\w+", text)) - _COMMON:
-            raise Unread(f"`{text}` cannot be looked up: {problem}") from None
+            raise UnreadAnnotation(f"`{text}` cannot be looked up: {problem}") from None
         return None
 
 
@@ -69,7 +69,7 @@ class _Names(dict[str, Any]):
         return name
 
 
-class Unknown(type):
+class UnknownName(type):
     """The class of what stands for a name that nobody knows."""
 
     held: tuple[Any, ...]
@@ -85,7 +85,7 @@ class Unknown(type):
         if len(parts) == 2 and isinstance(parts[1], str) and not hasattr(parts[0], "dim_str"):
             return unknown(text, dim_str=parts[1], dtype=cls)
         if cls.__name__ in CLASSES:
-            raise Unread(f'`{text}` is not like `{cls.__name__}[Array, "n m"]`')
+            raise UnreadAnnotation(f'`{text}` is not like `{cls.__name__}[Array, "n m"]`')
         return unknown(text, held=parts)
 
     def __repr__(cls) -> str:
@@ -93,4 +93,4 @@ class Unknown(type):
 
 
 def unknown(name: str, **said: Any) -> Any:
-    return Unknown(name, (), {"held": (), "__module__": "builtins", **said})
+    return UnknownName(name, (), {"held": (), "__module__": "builtins", **said})

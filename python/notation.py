@@ -59,7 +59,7 @@ REFUSED = (
 )
 
 
-class Unread(Exception):
+class UnreadAnnotation(Exception):
     """An annotation that cannot be read; the message says why."""
 
 
@@ -83,7 +83,7 @@ def shape(dims: str, sizes: tuple[int, ...] | None = None) -> tuple[str, ...]:
     found = [_dim(dim) for dim in words]
     parts = [i for i, d in enumerate(found) if d.startswith(("*", "..."))]
     if len(parts) > 1:
-        raise Unread(f'"{dims}" has two parts of any number of axes: nothing says where one ends')
+        raise UnreadAnnotation(f'"{dims}" has two parts of any number of axes: nothing says where one ends')
     for i, dim in enumerate(words):
         at = i - len(words) if parts and i > parts[0] else i
         if sizes is not None and dim.startswith("#") and sizes[at : at + 1 or None] == (1,):
@@ -116,7 +116,7 @@ def evaluated(dims: str, names: Mapping[str, Any], sizes: frozenset[str]) -> str
                 raise TypeError(f"{size!r} is no size")
             return size if isinstance(size, str) else str(operator.index(size))
         except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError) as problem:
-            raise Unread(f"`{found[0]}` cannot be computed: {type(problem).__name__}: {problem}") from problem
+            raise UnreadAnnotation(f"`{found[0]}` cannot be computed: {type(problem).__name__}: {problem}") from problem
 
     return re.sub(r"\{([^{}]*)\}", value, dims)
 
@@ -129,7 +129,7 @@ def _dim(dim: str) -> str:
     dim = _starred(dim)
     for pattern, why in REFUSED:
         if re.fullmatch(pattern, dim):
-            raise Unread(f'"{dim}" cannot be read: {why}')
+            raise UnreadAnnotation(f'"{dim}" cannot be read: {why}')
     for code in re.findall(r"\{([^{}]*)\}", dim):
         _expression(code.strip())
     if dim.startswith("#"):
@@ -140,14 +140,16 @@ def _dim(dim: str) -> str:
     try:
         return _size(_expression(dim))
     except ValueError:
-        raise Unread(f'"{dim}" is no size: it is a name, a number, or made of them by + - * // % min max') from None
+        raise UnreadAnnotation(
+            f'"{dim}" is no size: it is a name, a number, or made of them by + - * // % min max'
+        ) from None
 
 
 def _expression(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError):
-        raise Unread(f'"{text}" is no size: it cannot be read as Python') from None
+        raise UnreadAnnotation(f'"{text}" is no size: it cannot be read as Python') from None
 
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
@@ -176,7 +178,9 @@ def dtype(kind: Any) -> str:
         return CLASSES[name]
     if isinstance(own, list | tuple) and own and all(isinstance(d, str) and d in dtypes.DTYPES for d in own):
         return f"{{{', '.join(own)}}}"
-    raise Unread(f"`{name}` is a class of dtypes that no signature has: {', '.join(list(CLASSES)[:9])}, Float32, ...")
+    raise UnreadAnnotation(
+        f"`{name}` is a class of dtypes that no signature has: {', '.join(list(CLASSES)[:9])}, Float32, ..."
+    )
 
 
 def is_dtype(text: str) -> bool:

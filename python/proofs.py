@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .api import CheckError
-from .bodies import BODIES, Body, Later
+from .bodies import BODIES, CheckedBody, Later
 
 
 def begin() -> None:
@@ -41,7 +41,7 @@ def merged(known: dict[str, str], found: dict[str, str]) -> dict[str, str]:
 _OPEN = "not proved: no test calls it"
 
 
-def _said(body: Body) -> str:
+def _said(body: CheckedBody) -> str:
     if body.wrong is not None:
         return f"wrong\n{body.wrong}"
     if not body.proved:

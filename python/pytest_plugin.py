@@ -28,9 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--rx-checks") or config.getini("rx_checks"):
-        from .counting import Counts
+        from .counting import ReachedCounts
 
-        config.stash[_counts] = Counts(config.rootpath)
+        config.stash[_counts] = ReachedCounts(config.rootpath)
         config.stash[_rows] = {}
 
     if config.getoption("--rx-trace") or config.getini("rx_trace"):
@@ -79,14 +79,14 @@ def _tell_bodies(session: pytest.Session, sent: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    from .counting import Row, add
+    from .counting import CountedCheck, add
 
     if _bodies in node.config.stash:
         from .proofs import merged
 
         merged(node.config.stash[_bodies], getattr(node, "workeroutput", {}).get(_PROVED, {}))
     for *row, reached, failed in getattr(node, "workeroutput", {}).get(_SENT, ()):
-        add(node.config.stash[_rows], Row(*row), reached, failed)
+        add(node.config.stash[_rows], CountedCheck(*row), reached, failed)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args
 
 from ..lang.dtypes import DTYPES
 from . import notation
-from .lookup import RX, InRx, Unknown, evaluated
-from .notation import Unread
+from .lookup import RX, InRx, UnknownName, evaluated
+from .notation import UnreadAnnotation
 
 
 class Tensor(NamedTuple):
@@ -56,7 +56,7 @@ class Plain(NamedTuple):
         return isinstance(value, self.kinds) or any(value is v or value == v for v in self.values)
 
 
-class Parts(NamedTuple):
+class TupleParts(NamedTuple):
     """A tuple of annotations; None for those that say nothing of arrays."""
 
     items: tuple[Read, ...]
@@ -92,12 +92,12 @@ class Fields:
         self.optional: set[str] = set()
 
 
-Item = Tensor | Whole | Parts | Maybe | Each | OneOf | Fields
+Item = Tensor | Whole | TupleParts | Maybe | Each | OneOf | Fields
 Read = Item | None
 """What was read of an annotation; None for one that says nothing of arrays."""
 
 
-class Scope(NamedTuple):
+class AnnotationScope(NamedTuple):
     """What an annotation may speak of: names, what stands for type variables, the classes that were met; the strings that are
     read, with an empty one where one of them is met `within` itself."""
 
@@ -109,14 +109,14 @@ class Scope(NamedTuple):
 
 def read(annotation: Any, names: Mapping[str, Any]) -> Read:
     """Raises Unread for what speaks of arrays and cannot be read. `names` are those that an annotation in a string may use."""
-    scope = Scope(names, {}, {}, [])
+    scope = AnnotationScope(names, {}, {}, [])
     found = _read(annotation, scope)
     if "" in scope.within and any(tensors(found)):
-        raise Unread(f"`{shown(annotation)}` is a type inside itself, and no class with fields")
+        raise UnreadAnnotation(f"`{shown(annotation)}` is a type inside itself, and no class with fields")
     return found
 
 
-def _read(annotation: Any, scope: Scope) -> Read:
+def _read(annotation: Any, scope: AnnotationScope) -> Read:
     said = _looked_up(annotation, scope)
     kind = get_origin(said) or said
     if _has_fields(kind):
@@ -131,7 +131,7 @@ def _read(annotation: Any, scope: Scope) -> Read:
     return found
 
 
-def _meant(said: Any, scope: Scope) -> Read:
+def _meant(said: Any, scope: AnnotationScope) -> Read:
     if is_array(said):
         return _tensor(said)
     origin, items = get_origin(said), get_args(said)
@@ -141,7 +141,7 @@ def _meant(said: Any, scope: Scope) -> Read:
         return _union(items, said, scope)
     if origin is tuple and Ellipsis not in items and not any(getattr(i, "__unpacked__", False) for i in items):
         found = tuple(of_arrays(_read(i, scope)) for i in items)
-        return Parts(found) if any(found) else None
+        return TupleParts(found) if any(found) else None
     if said is int:
         return Whole()
     if isinstance(origin, type) and issubclass(origin, collections.abc.Collection) and items:
@@ -150,9 +150,9 @@ def _meant(said: Any, scope: Scope) -> Read:
             return Each(inner, origin)
     if any(of_arrays(_read(i, scope)) is not None for i in _inside(said)):
         why = next((why for names, why in _WHY.items() if shown(said).partition("[")[0] in names.split()), "")
-        raise Unread(f"`{shown(said)}` holds arrays in a way that a signature has no words for{why}")
+        raise UnreadAnnotation(f"`{shown(said)}` holds arrays in a way that a signature has no words for{why}")
     if type(said).__name__ == "_MetaAbstractDtype":
-        raise Unread(f'`{shown(said)}` is not like `{said.__name__}[Array, "n m"]`')
+        raise UnreadAnnotation(f'`{shown(said)}` is not like `{said.__name__}[Array, "n m"]`')
     return None
 
 
@@ -185,7 +185,7 @@ def _numpy(said: Any, axes: Any, kind: Any = None) -> Tensor | None:
     name = "generic" if of is Any or isinstance(of, TypeVar) else getattr(get_origin(of) or of, "__name__", "")
     dtype = notation.NUMPY.get(name, name)
     if dtype not in notation.NUMPY.values() and dtype not in DTYPES or not is_open and {*items} - {int, Any}:
-        raise Unread(f"`{shown(said)}` has a dtype or axes that no signature has")
+        raise UnreadAnnotation(f"`{shown(said)}` has a dtype or axes that no signature has")
     return None if is_open and dtype == "?" else Tensor("..." if is_open else "_ " * len(items), dtype, shown(said))
 
 
@@ -194,7 +194,7 @@ def of_arrays(item: Read) -> Read:
     return None if isinstance(item, Whole) or isinstance(item, Maybe) and isinstance(item.inner, Whole) else item
 
 
-def _union(items: tuple[Any, ...], said: Any, scope: Scope) -> Read:
+def _union(items: tuple[Any, ...], said: Any, scope: AnnotationScope) -> Read:
     found = {i: _read(i, scope) for i in items if i is not NoneType}
     arrays = list({_plainly(r): r for r in found.values() if r is not None}.values())
     if len(arrays) == 1 and None not in found.values():
@@ -211,7 +211,7 @@ def _plainly(item: Item) -> Item:
     return item._replace(shown="") if isinstance(item, Tensor) else item
 
 
-def _plain(annotation: Any, scope: Scope) -> tuple[tuple[type, ...], tuple[Any, ...]]:
+def _plain(annotation: Any, scope: AnnotationScope) -> tuple[tuple[type, ...], tuple[Any, ...]]:
     """The classes, or the values, by which what is no array is known."""
     said = _looked_up(annotation, scope)
     if said is Any:
@@ -223,8 +223,8 @@ def _plain(annotation: Any, scope: Scope) -> tuple[tuple[type, ...], tuple[Any, 
         isinstance(None, kind)
     except TypeError:
         kind = None
-    if not isinstance(kind, type) or isinstance(kind, Unknown):
-        raise Unread(f"`{shown(said)}` is no class by which a value is told from an array")
+    if not isinstance(kind, type) or isinstance(kind, UnknownName):
+        raise UnreadAnnotation(f"`{shown(said)}` is no class by which a value is told from an array")
     return {float: (float, int), complex: (complex, float, int)}.get(kind, (kind,)), ()
 
 
@@ -258,7 +258,7 @@ def _has_fields(kind: Any) -> bool:
     )
 
 
-def _fields(said: Any, kind: type, scope: Scope) -> Fields | None:
+def _fields(said: Any, kind: type, scope: AnnotationScope) -> Fields | None:
     """None for a class of which no field speaks of arrays. Its integers are sizes where it has arrays."""
     key = (said, tuple(scope.types.items()))
     if key in scope.met:
@@ -280,14 +280,14 @@ def _fields(said: Any, kind: type, scope: Scope) -> Fields | None:
     return scope.met[key]
 
 
-def _annotated(said: Any, scope: Scope) -> Iterator[tuple[str, Any, Scope]]:
+def _annotated(said: Any, scope: AnnotationScope) -> Iterator[tuple[str, Any, AnnotationScope]]:
     """The annotations of a class, its bases' first, each with what it may speak of."""
     kind = get_origin(said) or said
     given = [scope.types.get(a, a) for a in get_args(said)]
     types = dict(zip(getattr(kind, "__parameters__", ()), given, strict=False))
     module = getattr(sys.modules.get(kind.__module__), "__dict__", {})
     names = {**module, **scope.names} if "<locals>" in kind.__qualname__ else {**scope.names, **module}
-    inner = Scope(names, types, scope.met, scope.within)
+    inner = AnnotationScope(names, types, scope.met, scope.within)
     for base in vars(kind).get("__orig_bases__", kind.__bases__):
         if isinstance(get_origin(base) or base, type):
             yield from _annotated(base, inner)
@@ -309,7 +309,7 @@ def asked(item: Any, name: str = "", met: set[int] | None = None) -> Iterator[tu
             inside += item.items.items()
         case Maybe(inner=inner) | Each(inner=inner):
             inside.append((name, inner))
-        case Parts(items=items) | OneOf(options=items):
+        case TupleParts(items=items) | OneOf(options=items):
             inside += [("", i) for i in items]
     for of, each in inside:
         yield from asked(each, of, met)
@@ -320,7 +320,7 @@ def tensors(item: Any) -> list[Tensor]:
     return [found for _, found in asked(item) if isinstance(found, Tensor)]
 
 
-def _looked_up(annotation: Any, scope: Scope, *, keep: bool = False) -> Any:
+def _looked_up(annotation: Any, scope: AnnotationScope, *, keep: bool = False) -> Any:
     """What an annotation means, without what stands around it; with `keep` what says whether a key is required stays."""
     while True:
         origin, items = get_origin(annotation), get_args(annotation)

@@ -38,7 +38,7 @@ class Shapes(Displayed, tuple[Any, ...]):
         return [line for text in (_text(self), *(f"  if {c}" for c in self.conditions)) for line in said(text)]
 
 
-class Cases(Displayed, tuple[Shapes, ...]):
+class ShapeCases(Displayed, tuple[Shapes, ...]):
     """The possible shapes of a result whose rank depends on sizes: each has the condition of its case as the first of its
     `conditions`."""
 
@@ -105,7 +105,7 @@ def _told(cases: Any, state: State, conditions: Sequence[Any]) -> Any:
     shapes = [tuple(_shown(size, state) for size in case.sizes) for case in cases]
     if len(shapes) < 2:
         return Shapes(shapes[0], conditions) if shapes else None
-    return Cases(Shapes(s, (_condition(c.when, state), *conditions)) for s, c in zip(shapes, cases, strict=True))
+    return ShapeCases(Shapes(s, (_condition(c.when, state), *conditions)) for s, c in zip(shapes, cases, strict=True))
 
 
 def _given(param: core.Param, value: Any) -> Any:

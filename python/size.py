@@ -11,7 +11,7 @@ from ..lang.styled import Line, said
 from ..simplify.solver import conditions, rendering, terms
 from ..simplify.solver.alone import HIGHEST_POWER, power, variable
 from ..simplify.solver.conditions import Cond
-from ..simplify.solver.exprs import ExpressionError, Scope, read_size
+from ..simplify.solver.exprs import ExpressionError, QuestionScope, read_size
 from ..simplify.solver.terms import Floor, Max
 from .condition import Condition
 
@@ -231,7 +231,7 @@ def _divisors(term: terms.Size) -> Iterator[terms.Size]:
 
 
 def _read(text: str) -> terms.Size:
-    scope = Scope()
+    scope = QuestionScope()
     try:
         size = read_size(text, scope)
     except ExpressionError as problem:

@@ -25,7 +25,7 @@ _EXACT = [f"{PREFIX}exact_{library.module}" for library in LIBRARIES]
 Check = core.Assert | core.MatchShape
 
 
-class Written(NamedTuple):
+class CheckLine(NamedTuple):
     """A line of an entry check: its text, how deep it stands, and the check that is made there: where it is `reached`, and
     where what follows says that it `failed`."""
 
@@ -44,23 +44,28 @@ class Checks(ShapeTexts):
         self.refused = refused
         # Whether it is known that they hold: then the lines only name sizes.
         self.decided = False
-        self.lines: list[Written] = []
+        self.lines: list[CheckLine] = []
         # The tuples that no statement took apart yet, with how many parts they have.
         self.whole: dict[str, int] = {}
         # Whether a line may meet a size expression without a value.
         self.may_fail = False
 
-    def taken(self) -> list[Written]:
+    def taken(self) -> list[CheckLine]:
         """The lines so far, in a `try` where one of them may meet a divisor that is 0; what follows begins anew."""
         lines, self.lines = self.lines, []
         if self.may_fail:
             self.may_fail = False
             inside = [line._replace(depth=line.depth + 1) for line in lines]
-            lines = [Written(0, "try:"), *inside, Written(0, f"except {PREFIX}Undefined:"), Written(1, self.refused)]
+            lines = [
+                CheckLine(0, "try:"),
+                *inside,
+                CheckLine(0, f"except {PREFIX}Undefined:"),
+                CheckLine(1, self.refused),
+            ]
         return lines
 
     def write(self, text: str, depth: int = 0, *, reached: Check | None = None, failed: Check | None = None) -> None:
-        self.lines.append(Written(depth, text, reached, failed))
+        self.lines.append(CheckLine(depth, text, reached, failed))
 
     # Values
 
@@ -272,7 +277,7 @@ class Variant(NamedTuple):
     place: int
 
 
-def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, decided: bool = False) -> list[Written]:
+def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, decided: bool = False) -> list[CheckLine]:
     """Checks of the arguments (unless it is `decided` that they hold), the call, checks of its result."""
     function = variant.function
     names = [p.name for p in function.params]
@@ -285,28 +290,28 @@ def variant_lines(variant: Variant, call: str, *, result_may_be_none: bool, deci
     text.decided = False
     text.whole.clear()
     lines = text.taken()
-    lines.append(Written(0, f"{RESULT} = {call}"))
+    lines.append(CheckLine(0, f"{RESULT} = {call}"))
     if function.result is not None:
         if result_may_be_none:
-            lines += [Written(0, f"if {RESULT} is None:"), Written(1, f"return {RESULT}")]
+            lines += [CheckLine(0, f"if {RESULT} is None:"), CheckLine(1, f"return {RESULT}")]
         [out] = _out(function)
         text.refused = f"return {PREFIX}reject({variant.place}, {given}, {RESULT})"
         text.locals[out] = RESULT
         text.value(out, function.result)
         text.statements(function.promises, {out: function.result})
         lines += text.taken()
-    return told([*lines, Written(0, f"return {RESULT}")], variant.place)
+    return told([*lines, CheckLine(0, f"return {RESULT}")], variant.place)
 
 
-def told(lines: Iterable[Written], place: object) -> list[Written]:
+def told(lines: Iterable[CheckLine], place: object) -> list[CheckLine]:
     """The lines in a `try`: of what is raised there the entry check is told, with what is in its variables."""
     problem = f"{PREFIX}problem"
     return [
-        Written(0, "try:"),
+        CheckLine(0, "try:"),
         *(line._replace(depth=line.depth + 1) for line in lines),
-        Written(0, f"except {PREFIX}BaseException as {problem}:"),
-        Written(1, f"{PREFIX}tell({problem}, {place}, {PREFIX}locals())"),
-        Written(1, "raise"),
+        CheckLine(0, f"except {PREFIX}BaseException as {problem}:"),
+        CheckLine(1, f"{PREFIX}tell({problem}, {place}, {PREFIX}locals())"),
+        CheckLine(1, "raise"),
     ]
 
 
@@ -323,7 +328,7 @@ class Counted(NamedTuple):
     places: Mapping[int, int]
 
 
-def listing(lines: Iterable[Written], depth: int, counted: Counted | None = None) -> Iterator[str]:
+def listing(lines: Iterable[CheckLine], depth: int, counted: Counted | None = None) -> Iterator[str]:
     """The lines as Python has them."""
     for line in lines:
         indent = "    " * (depth + line.depth)

@@ -9,7 +9,7 @@ from typing import Any
 from ..frontends.torch.rules import RULES, Rule
 from ..lang.diagnostics import RxError
 from .api import CheckError
-from .declared import Declared, Unfit, declared, named, parsed
+from .declared import DeclaredFunction, Unfit, declared, named, parsed
 from .places import Excerpt
 
 
@@ -56,7 +56,7 @@ def _parsed(target: Any, signature: str) -> Rule:
     return _of(target, found, signature)
 
 
-def _of(target: Any, found: Declared, text: str) -> Rule:
+def _of(target: Any, found: DeclaredFunction, text: str) -> Rule:
     return Rule(_name(target), target, _names(target, found.params), text.strip(), found.fn)
 
 
@@ -82,7 +82,7 @@ def _annotated(target: Any) -> Rule | None:
         found = declared(target, None)
     except (Unfit, RxError):
         return None
-    if not isinstance(found, Declared) or found.fn.result is None:
+    if not isinstance(found, DeclaredFunction) or found.fn.result is None:
         return None
     return _of(target, found, found.source.text.partition("=")[2])
 

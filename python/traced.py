@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..frontends.torch.arguments import DTYPES, Unread, written
+from ..frontends.torch.arguments import DTYPES, UnreadInput, written
 from ..lang.expressions import renamed
 from ..lang.listing import shape_text
 from ..model.block import block
@@ -113,7 +113,7 @@ def trace(code: Callable[..., Any], /, **inputs: Any) -> Traced:
     name = getattr(code, "__name__", type(code).__name__).strip("<>")
     try:
         target = targets.targeted(name, code, {n: _value(n, v) for n, v in inputs.items()}, annotated)
-    except (targets.Unloadable, Unread) as wrong:
+    except (targets.Unloadable, UnreadInput) as wrong:
         raise ValueError(str(wrong)) from None
     return Traced(name, target.args, answer(target, AskedOfPython(), Path.cwd()))
 

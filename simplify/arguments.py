@@ -7,7 +7,7 @@ from typing import Any
 
 from ..lang.dtypes import WEAK
 from ..lang.node import Node, replace
-from ..ops.model import AnyDType, Param, RankUnknown, TensorInfo
+from ..ops.model import AnyDType, PrimitiveParam, RankUnknown, TensorInfo
 from ..ops.requirements import Argument, Other
 from ..ops.tracked import of_literal
 from .known.state import State
@@ -20,7 +20,7 @@ from .known.values import (
     SizeValue,
     TextValue,
     TupleValue,
-    Unknown,
+    UnknownValue,
     Value,
     plain,
 )
@@ -31,7 +31,7 @@ from .solver.terms import Size, over
 class BadArgument(Exception):
     """An argument of the wrong kind: `wanted` says what it has to be."""
 
-    def __init__(self, wanted: str, param: Param) -> None:
+    def __init__(self, wanted: str, param: PrimitiveParam) -> None:
         super().__init__(wanted)
         self.asked = Other(f"{{0}} to be {wanted}", (Argument(param.name),))
 
@@ -44,12 +44,12 @@ class NotLiteral(BadArgument):
 _MOST_SIZES = 2**16
 
 
-def argument(param: Param, value: Value, state: State) -> Any:
+def argument(param: PrimitiveParam, value: Value, state: State) -> Any:
     """An argument as the rule wants it."""
     return _READERS[param.kind](param, value, state)
 
 
-def _tensor(param: Param, value: Value, state: State) -> TensorInfo:
+def _tensor(param: PrimitiveParam, value: Value, state: State) -> TensorInfo:
     if isinstance(value, NumberValue):
         return TensorInfo((), None, of_literal((value.value,), WEAK[type(value.value)]))
     if isinstance(value, TensorInfo):
@@ -65,15 +65,15 @@ def _tensor(param: Param, value: Value, state: State) -> TensorInfo:
     raise BadArgument("a tensor", param)
 
 
-def _tensors(param: Param, value: Value, state: State) -> tuple[TensorInfo, ...]:
+def _tensors(param: PrimitiveParam, value: Value, state: State) -> tuple[TensorInfo, ...]:
     if isinstance(value, ListValue | TupleValue):
         return tuple(_tensor(param, v, state) for v in value.items)
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         raise RankUnknown
     raise BadArgument("a list of tensors", param)
 
 
-def _index(param: Param, value: Value, state: State) -> Any:
+def _index(param: PrimitiveParam, value: Value, state: State) -> Any:
     if isinstance(value, SizeValue):
         return state.settled(value.size)
     if isinstance(value, NumberValue) and isinstance(value.value, int):
@@ -81,7 +81,7 @@ def _index(param: Param, value: Value, state: State) -> Any:
     return _tensor(param, value, state)
 
 
-def _size(param: Param, value: Value, state: State) -> Size:
+def _size(param: PrimitiveParam, value: Value, state: State) -> Size:
     if isinstance(value, SizeValue):
         return state.settled(value.size)
     if isinstance(value, NumberValue) and isinstance(value.value, int):
@@ -93,7 +93,7 @@ def _size(param: Param, value: Value, state: State) -> Size:
     raise BadArgument("a size", param)
 
 
-def _sizes(param: Param, value: Value, state: State) -> tuple[Any, ...]:
+def _sizes(param: PrimitiveParam, value: Value, state: State) -> tuple[Any, ...]:
     if isinstance(value, ShapeValue):
         shape = state.resolve(value.dims)
         if not plain(shape) and param.kind not in ("shape", "target"):
@@ -106,7 +106,7 @@ def _sizes(param: Param, value: Value, state: State) -> tuple[Any, ...]:
     return (_size(param, value, state),)
 
 
-def _from_tensor(param: Param, value: TensorInfo, state: State) -> tuple[Any, ...]:
+def _from_tensor(param: PrimitiveParam, value: TensorInfo, state: State) -> tuple[Any, ...]:
     """Sizes given as an integer tensor of rank 1, or one of rank 0 where one size may stand for all: its tracked elements,
     else sizes that only the run decides."""
     shape = state.resolve(value.shape)
@@ -125,7 +125,7 @@ def _unknown(state: State) -> Size:
     return size
 
 
-def _pairs(param: Param, value: Value, state: State) -> tuple[Any, ...]:
+def _pairs(param: PrimitiveParam, value: Value, state: State) -> tuple[Any, ...]:
     if isinstance(value, ListValue | TupleValue):
         pairs = tuple(_sizes(param, v, state) for v in value.items)
         if all(len(p) == 2 for p in pairs):
@@ -133,21 +133,21 @@ def _pairs(param: Param, value: Value, state: State) -> tuple[Any, ...]:
     raise BadArgument("a list of pairs of sizes, like [(0, 1), (2, 2)]", param)
 
 
-def _int(param: Param, value: Value, state: State) -> int:
+def _int(param: PrimitiveParam, value: Value, state: State) -> int:
     size = _size(param, value, state)
     if isinstance(size, int):
         return size
     raise NotLiteral("a literal integer", param)
 
 
-def _ints(param: Param, value: Value, state: State) -> tuple[int, ...]:
+def _ints(param: PrimitiveParam, value: Value, state: State) -> tuple[int, ...]:
     sizes = _sizes(param, value, state)
     if all(isinstance(s, int) for s in sizes):
         return sizes
     raise NotLiteral("literal integers", param)
 
 
-def _float(param: Param, value: Value, state: State) -> float:
+def _float(param: PrimitiveParam, value: Value, state: State) -> float:
     number = value.value if isinstance(value, NumberValue) else value.size if isinstance(value, SizeValue) else None
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise BadArgument("a literal number", param)
@@ -157,7 +157,7 @@ def _float(param: Param, value: Value, state: State) -> float:
         raise BadArgument("a number that float64 can hold", param) from None
 
 
-def _bool(param: Param, value: Value, state: State) -> bool:
+def _bool(param: PrimitiveParam, value: Value, state: State) -> bool:
     if isinstance(value, NumberValue) and isinstance(value.value, bool):
         return value.value
     if isinstance(value, BoolValue) and isinstance(value.cond, bool):
@@ -165,19 +165,19 @@ def _bool(param: Param, value: Value, state: State) -> bool:
     raise BadArgument("true or false", param)
 
 
-def _str(param: Param, value: Value, state: State) -> str:
+def _str(param: PrimitiveParam, value: Value, state: State) -> str:
     if isinstance(value, TextValue):
         return value.value
     raise BadArgument("a string", param)
 
 
-def _dtype(param: Param, value: Value, state: State) -> AnyDType:
+def _dtype(param: PrimitiveParam, value: Value, state: State) -> AnyDType:
     if isinstance(value, DTypeValue):
         return state.dtype(value.dtype)
     raise BadArgument("a dtype", param)
 
 
-_READERS: dict[str, Callable[[Param, Value, State], Any]] = {
+_READERS: dict[str, Callable[[PrimitiveParam, Value, State], Any]] = {
     "tensor": _tensor,
     "tensors": _tensors,
     "index": _index,

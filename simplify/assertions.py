@@ -24,7 +24,7 @@ from .messages.claims import Claim, Valued
 from .messages.origins import is_open, place_of, rank_of
 from .solver.conditions import AnyOf, Cond
 from .solver.terms import A_FACT, over, stride
-from .visitor import Part
+from .visitor import VisitorPart
 
 
 def contradictory(state: State) -> bool:
@@ -37,7 +37,7 @@ def contradictory(state: State) -> bool:
     return any(facts.decide(cond).kind == "vacuous" for cond, _ in facts.conditions())
 
 
-class Assertions(Part):
+class Assertions(VisitorPart):
     """Decides what the code asserts, and assumes what others have promised."""
 
     def check(self, frame: Frame, stmt: core.Assert, env: Env) -> None:

@@ -12,16 +12,16 @@ from .known.naming import Names
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import Entry, Env, TupleValue, Undecided
 from .messages.claims import endless
-from .opaque import Carried
+from .opaque import CarriedSequences
 from .solver.conditions import any_of, eq, ge, le, negate
 from .solver.sizes import only_var
 from .solver.terms import Size, over, smax
 from .stacks import Shared, Stacks
 from .turns import assertion, at
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 
 
-def left_open(part: Part, frame: Frame, loop: core.Loop) -> Entry:
+def left_open(part: VisitorPart, frame: Frame, loop: core.Loop) -> Entry:
     """What a loop gives that there are no steps for."""
     part.prover.hinder(frame)
     values = [unknown(part.state, c.sort, "?") for c in loop.carries]
@@ -29,7 +29,7 @@ def left_open(part: Part, frame: Frame, loop: core.Loop) -> Entry:
     return Entry(values[0] if len(values) == 1 else TupleValue(tuple(values)), loop.span)
 
 
-class BehindLoop(Part):
+class BehindLoop(VisitorPart):
     """Gives what is known once a loop has ended."""
 
     def __init__(self, visitor: Visitor, stacks: Stacks) -> None:
@@ -43,7 +43,7 @@ class BehindLoop(Part):
         turns: Turns,
         env: Env,
         shared: tuple[Shared, ...],
-        carried: Carried,
+        carried: CarriedSequences,
         *,
         begins: bool,
         never_ends: bool,

@@ -29,13 +29,13 @@ from .known.values import (
     SizeValue,
     TextValue,
     TupleValue,
-    Unknown,
+    UnknownValue,
     Value,
     plain,
 )
 from .messages.describe import binding
 from .messages.explain import explain
-from .program import Program
+from .program import ProgramContext
 from .solver.terms import Size, variables
 
 _WHOLE = ("bool", "int", "uint")
@@ -52,7 +52,7 @@ class Recorded(NamedTuple):
 class Bindings:
     """The record of what one function binds; what is bound in a body that is inlined into it is not its own."""
 
-    def __init__(self, program: Program, state: State, function: str, *, written: bool = True) -> None:
+    def __init__(self, program: ProgramContext, state: State, function: str, *, written: bool = True) -> None:
         self.program = program
         self.state = state
         self.function = function
@@ -75,7 +75,7 @@ class Bindings:
 
     def known_as(self, frame: Frame, env: Env, entry: Entry, value: core.Value, sort: core.Sort) -> Entry:
         """A value whose sort follows from where it is used."""
-        if not isinstance(entry.value, Unknown):
+        if not isinstance(entry.value, UnknownValue):
             return entry
         name = value.name if isinstance(value, core.Var) else "?"
         entry = replace(entry, value=unknown(self.state, sort, name))

@@ -19,14 +19,14 @@ from .known.values import Entry, Env, FnValue, SizeValue, TupleValue, Value
 from .program import left_open
 from .solver.conditions import Condition, cond_variables
 from .solver.terms import Term, over, stride, variables
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 
 # So many bodies are inlined in one another, and so deep may be what is nested in them all.
 _MAX_INLINED, _DEEPEST = 64, 320
 _ROOM = 20_000
 
 
-class Bodies(Part):
+class Bodies(VisitorPart):
     """Looks into what is called, as deep as there is fuel."""
 
     def __init__(self, visitor: Visitor) -> None:

@@ -12,7 +12,7 @@ from ..lang.source import Span
 from ..ops.model import TensorInfo
 from ..ops.model import Truth as TruthElement
 from .arms import JOIN
-from .frame import Choice, Frame, Side
+from .frame import DataChoice, Frame, Side
 from .known import joining
 from .known.fresh import settle
 from .known.shape_level import Poisoned, ShapeLevel, Truth
@@ -23,12 +23,12 @@ from .messages.claims import Decides
 from .solver.conditions import Cond, Condition, all_of, any_of, cond_variables, eq, negate
 from .solver.sizes import only_var
 from .solver.terms import AN_IF, Size, Term, Var, over, smax, stride, variables
-from .visitor import Part
+from .visitor import VisitorPart
 
 Promises = tuple[tuple[Condition, frozenset[Var]], ...]
 
 
-class Branches(Part):
+class Branches(VisitorPart):
     """Walks both arms, or the one that is taken."""
 
     def choose(self, frame: Frame, expr: core.If, env: Env) -> tuple[Entry, core.Value]:
@@ -113,7 +113,7 @@ class Branches(Part):
         stride(AN_IF)
         if over():
             return self._unread(frame, expr, cond, sizes is not None, env)
-        if (first := self.prover.side(Choice(expr.span, frame.calls))) is not None:
+        if (first := self.prover.side(DataChoice(expr.span, frame.calls))) is not None:
             return self._on_side(frame, expr, cond, expr.then if first else expr.orelse, env)
         newest = self.state.serial()
         base = self.state.facts.count
@@ -132,7 +132,7 @@ class Branches(Part):
         else:
             taken = self._taken_where(sizes, env, True) if decided is None else decided
             if _differ_in_rank(self.state, then_settled.value, else_settled.value):
-                self.prover.rank_rests_on(frame, Choice(expr.span, frame.calls) if taken is None else taken)
+                self.prover.rank_rests_on(frame, DataChoice(expr.span, frame.calls) if taken is None else taken)
             promised = (_about_new(then_facts, newest), _about_new(else_facts, newest))
             guards = (arms[0][4], arms[1][4])
             joined = self.join(frame, then_settled, else_settled, expr.span, guards, taken, promised, newest=newest)

@@ -17,15 +17,15 @@ from .bodies import Bodies
 from .entry_checks import EntryChecks, as_function
 from .frame import Frame
 from .known.fresh import unknown
-from .known.values import POISON, UNKNOWN, Entry, Env, FnValue, Made, NumberValue, Unknown, Value, is_wrong
+from .known.values import POISON, UNKNOWN, Entry, Env, FnValue, Made, NumberValue, UnknownValue, Value, is_wrong
 from .messages.entry_checks import Site
 from .primitives import call_primitive
 from .program import Check, bound_below
 from .solver.terms import over, spent
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 
 
-class Calls(Part):
+class CallVisitor(VisitorPart):
     """What a call means: of a function of the program, of a function value, of a primitive."""
 
     def __init__(self, visitor: Visitor) -> None:
@@ -43,7 +43,7 @@ class Calls(Part):
     def call(self, frame: Frame, expr: core.Call, target: Value, env: Env) -> tuple[Entry, core.Value]:
         """The call's result, and the call as it stays."""
         if not isinstance(target, FnValue):
-            nothing = UNKNOWN if isinstance(target, Unknown) else POISON
+            nothing = UNKNOWN if isinstance(target, UnknownValue) else POISON
             return Entry(nothing, expr.span), self._walked(frame, expr, env)
         if target.closure is not None:
             return self._call_lambda(frame, target, expr, env)

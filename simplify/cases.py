@@ -16,8 +16,8 @@ from ..lang.walk import rewrite
 from ..lang.walk import walk as nodes
 from .bindings import Recorded
 from .contract import sizes_of
-from .findings import Remark
-from .frame import Choice, Frame, Side
+from .findings import FindingRemark
+from .frame import DataChoice, Frame, Side
 from .known.finding import Finding
 from .known.fresh import settle
 from .known.state import State
@@ -46,7 +46,7 @@ class Begun(NamedTuple):
     body: Body
 
 
-class Leaf(NamedTuple):
+class CaseLeaf(NamedTuple):
     """One case: its conditions, what is bound there, the code that is left of it, and whether a run ever gets to its end."""
 
     when: tuple[Cond, ...]
@@ -65,9 +65,9 @@ class ShapeCase(NamedTuple):
 def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | None:
     """The function in the cases that its first walk asked for, and those that these ask for; None where there are none, or the
     steps do not last for them."""
-    wanted: dict[Path, Cond | Choice] = {}
+    wanted: dict[Path, Cond | DataChoice] = {}
     asked = _asked(first, _inputs(first.state, opened), ())
-    more: dict[Path, Cond | Choice] = {} if asked is None else {(): asked}
+    more: dict[Path, Cond | DataChoice] = {} if asked is None else {(): asked}
     found = None
     while more and not over():
         wanted |= more
@@ -78,15 +78,15 @@ def by_cases(first: Walk, opened: Env, begin: Callable[[], Begun]) -> Cases | No
     return found
 
 
-def _asked(walk: Walk, inputs: Inputs, when: tuple[Cond, ...], since: int = 0) -> Cond | Choice | None:
+def _asked(walk: Walk, inputs: Inputs, when: tuple[Cond, ...], since: int = 0) -> Cond | DataChoice | None:
     """The first condition on the sizes that come in that decides a rank, and is not decided yet; else the first `if` that other
     data decides."""
     asked = walk.prover.open_ranks[since:]
-    for one in (one for one in asked if not isinstance(one, Choice)):
+    for one in (one for one in asked if not isinstance(one, DataChoice)):
         cond = over_inputs(walk.state, inputs, one, None)
         if cond is not None and not isinstance(cond, bool) and cond not in when and negate(cond) not in when:
             return cond
-    return next((one for one in asked if isinstance(one, Choice)), None)
+    return next((one for one in asked if isinstance(one, DataChoice)), None)
 
 
 def _inputs(state: State, opened: Env) -> Inputs:
@@ -98,12 +98,12 @@ def _inputs(state: State, opened: Env) -> Inputs:
 class Cases:
     """A walk by cases. `wanted` has the conditions to tell by, each with the way to it: whether those before it hold."""
 
-    def __init__(self, begun: Begun, wanted: Mapping[Path, Cond | Choice]) -> None:
+    def __init__(self, begun: Begun, wanted: Mapping[Path, Cond | DataChoice]) -> None:
         self.walk, self.opened, self._body = begun
         self._wanted = wanted
-        self.leaves: list[Leaf] = []
-        self.more: dict[Path, Cond | Choice] = {}
-        self.are_of_sizes = not any(isinstance(one, Choice) for one in wanted.values())
+        self.leaves: list[CaseLeaf] = []
+        self.more: dict[Path, Cond | DataChoice] = {}
+        self.are_of_sizes = not any(isinstance(one, DataChoice) for one in wanted.values())
         self._inputs = _inputs(self.walk.state, self.opened)
         self.entry_check = self._inputs.entry_check
         self._shorts: dict[Cond, Cond] = {}
@@ -114,7 +114,7 @@ class Cases:
         cond = self._wanted.get(path)
         if cond is None:
             return self._leaf(frame, path, when)
-        if isinstance(cond, Choice):
+        if isinstance(cond, DataChoice):
             return self._by_data(frame, path, when, cond)
         state, newest = self.walk.state, self.walk.state.serial()
         since, base, arms = len(self.walk.prover.demands), state.facts.count, []
@@ -130,7 +130,7 @@ class Cases:
         (a, guard_a), (b, guard_b) = arms
         return self.walk.branches.join(frame, a, b, a.span, (guard_a, guard_b), cond, newest=newest)
 
-    def _by_data(self, frame: Frame, path: Path, when: tuple[Cond, ...], choice: Choice) -> Entry:
+    def _by_data(self, frame: Frame, path: Path, when: tuple[Cond, ...], choice: DataChoice) -> Entry:
         """Both arms of an `if` that data decides, each with all that is around it."""
         prover, state, newest = self.walk.prover, self.walk.state, self.walk.state.serial()
         prover.choices += 1
@@ -153,7 +153,7 @@ class Cases:
         demanded = len(self.walk.prover.demands)
         result, left = self._body(frame)
         bound = self.walk.bindings.taken(since, result)
-        self.leaves.append(Leaf(when, bound, left, not self.walk.prover.never_passes(frame, demanded)))
+        self.leaves.append(CaseLeaf(when, bound, left, not self.walk.prover.never_passes(frame, demanded)))
         self.walk.prover.sort_by_sides(demanded)
         more = _asked(self.walk, self._inputs, when, asked)
         self.more |= {} if more is None else {path: more}
@@ -186,12 +186,12 @@ class Cases:
     def told(self, general: Iterable[Finding], found: Iterable[Finding]) -> Iterator[Finding]:
         """What the first walk found where some case finds something too, and what cases find where it knew no rank; it has the
         words for what fails in one arm of an `if` that data decides."""
-        kept = [f for f in general if not isinstance(f.asked, Remark)]
+        kept = [f for f in general if not isinstance(f.asked, FindingRemark)]
         of_cases: dict[Span, list[Finding]] = {}
         for finding in found:
-            if not isinstance(finding.asked, Remark):
+            if not isinstance(finding.asked, FindingRemark):
                 of_cases.setdefault(finding.span, []).append(finding)
-        yield from (f for f in general if isinstance(f.asked, Remark))
+        yield from (f for f in general if isinstance(f.asked, FindingRemark))
         some = {s for s, findings in of_cases.items() if not self.are_of_sizes and len(findings) < len(self.leaves)}
         said = {f.span for f in kept if f.span in of_cases and (f.span in some or self._is_of_inputs(f.outcome.cond))}
         yield from (f for f in kept if f.span in said)

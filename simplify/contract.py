@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from ..lang.checked import Asked, Condition, Conditions
+from ..lang.checked import Conditions, EntryCondition, UndecidedCheck
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.gists import gist
@@ -102,9 +102,9 @@ def _strongest(conds: Iterable[Cond]) -> list[Cond]:
     return kept
 
 
-def _once(checks: Iterable[OpenCheck], state: State) -> Iterator[Asked]:
+def _once(checks: Iterable[OpenCheck], state: State) -> Iterator[UndecidedCheck]:
     """One for each place, and each arm before it: one that has words, where there is such."""
-    found: dict[tuple[Span, str], Asked] = {}
+    found: dict[tuple[Span, str], UndecidedCheck] = {}
     for check in checks:
         one = _asked(check, state)
         at = one.place, one.needs if check.in_arm else ""
@@ -167,13 +167,13 @@ def _condition(
     inputs: Inputs,
     dims: tuple[Size, ...],
     state: State,
-) -> Condition:
+) -> EntryCondition:
     names = tuple(dict.fromkeys(v.name for v in cond_variables(cond)))
     others = (*inputs.entry_check, *(c for c in found if c is not cond))
     witness = _witness(cond, others, inputs, dims)
     point = {} if witness is None else {v: witness[v.name] for v in inputs.sizes}
     checks = _sources(cond, asked, inputs.entry_check, point, many=len(found) * len(asked) > _MOST_ASKED)
-    return Condition(_text(cond), names, tuple(_once(checks, state)), witness)
+    return EntryCondition(_text(cond), names, tuple(_once(checks, state)), witness)
 
 
 def _text(cond: Cond) -> str:
@@ -205,19 +205,21 @@ def _fails(cond: Cond, point: Point) -> bool:
     return set(cond_variables(cond)) <= point.keys() and not evaluate_cond(cond, point)
 
 
-def _asked(check: OpenCheck, state: State) -> Asked:
+def _asked(check: OpenCheck, state: State) -> UndecidedCheck:
     asked = _asked_anywhere(check, state)
     return replace(asked, needs=asked.needs + _IN_ARM) if check.in_arm and asked.needs else asked
 
 
-def _asked_anywhere(check: OpenCheck, state: State) -> Asked:
+def _asked_anywhere(check: OpenCheck, state: State) -> UndecidedCheck:
     if check.finding is None:
         inside = () if check.cond is None else cond_variables(check.cond)
         of_ranks = check.cond if inside and all(map(is_rank, inside)) else None
         needs = "" if of_ranks is None else f"it needs {_text(shorter(facts_of(()), of_ranks))}"
-        return Asked(check.needs or needs, check.span, _gist(check, state))
+        return UndecidedCheck(check.needs or needs, check.span, _gist(check, state))
     said = told(check.finding)
-    return Asked(said.sentence.claim if said.sentence is not None else said.message, check.span, _gist(check, state))
+    return UndecidedCheck(
+        said.sentence.claim if said.sentence is not None else said.message, check.span, _gist(check, state)
+    )
 
 
 def _gist(check: OpenCheck, state: State) -> str:

@@ -20,10 +20,10 @@ from .messages.entry_checks import Entrance, Site, parameter
 from .opaque import lost, no_holder, unsaid
 from .program import Check
 from .solver.terms import A_CALL, stride
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 
 
-class EntryChecks(Part):
+class EntryChecks(VisitorPart):
     """Decides what a function asks of its arguments, functions among them included."""
 
     def __init__(self, visitor: Visitor, bodies: Bodies) -> None:

@@ -35,7 +35,7 @@ _ORDINARY = (Multiple, AtLeast, AtMost, AxisInRange, DTypeRequirement, OfRank, R
 _COUNTED = {Status.PROVED: "proved", Status.REFUTED: "refuted", Status.RESIDUAL: "residual", Status.ENTRY: "entry"}
 
 
-class Remark(Asked):
+class FindingRemark(Asked):
     """What is told in any case."""
 
     remark: Diagnostic
@@ -78,7 +78,7 @@ class Log:
         """Notes, and what is wrong with a function as a whole."""
         for one in said:
             status = Status.REFUTED if one.severity == "error" else Status.PROVED
-            self.add(Finding(Remark(one), Outcome(status), State()))
+            self.add(Finding(FindingRemark(one), Outcome(status), State()))
 
     def mark(self) -> Mark:
         """How much was found so far, to go back to."""

@@ -54,7 +54,7 @@ class Side(NamedTuple):
     first: bool
 
 
-class Choice(NamedTuple):
+class DataChoice(NamedTuple):
     """An `if` that something other than sizes decides, by its place and the calls that lead there."""
 
     place: Span

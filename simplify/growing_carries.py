@@ -9,10 +9,10 @@ from .known.values import Env, Shape, plain
 from .solver.rendering import render, render_factor
 from .solver.sizes import is_older
 from .solver.terms import Size, over
-from .visitor import Part
+from .visitor import VisitorPart
 
 
-class Growth(Part):
+class Growth(VisitorPart):
     """Looks at a condition of the invariant before and after a turn."""
 
     def grown(self, loop: core.Loop, turns: Turns, condition: core.Invariant, env: Env, at_end: Env, older: int) -> str:

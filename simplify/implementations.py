@@ -9,7 +9,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..ops.model import Primitive
 from .branches import Branches, is_older
-from .calls import Calls
+from .calls import CallVisitor
 from .frame import Frame
 from .known.finding import Finding
 from .known.fresh import settle
@@ -18,7 +18,7 @@ from .messages.entry_checks import Chosen, Site
 from .primitives import apply_primitive
 from .solver.conditions import Cond, all_of
 from .solver.terms import over
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 
 Member = core.Function | Primitive
 Found = list[tuple[Entry, core.Value]]
@@ -26,10 +26,10 @@ Found = list[tuple[Entry, core.Value]]
 _MOST_LOOKED_AT = 1_000
 
 
-class Lists(Part):
+class Lists(VisitorPart):
     """Which member of a list a call means."""
 
-    def __init__(self, visitor: Visitor, calls: Calls, branches: Branches) -> None:
+    def __init__(self, visitor: Visitor, calls: CallVisitor, branches: Branches) -> None:
         super().__init__(visitor)
         self.calls, self.branches = calls, branches
         self.room = _MOST_LOOKED_AT

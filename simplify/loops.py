@@ -34,14 +34,14 @@ from .known.values import (
     is_wrong,
 )
 from .messages.claims import AFTER, BEFORE, Claim, never_run
-from .opaque import Carried
+from .opaque import CarriedSequences
 from .solver.conditions import ge, lt
 from .solver.sizes import is_older, single_var
 from .solver.terms import A_FACT, A_TURN, Size, Var, over, stride, variables
 from .stacks import Shared, Stacks
 from .turns import AnyTurn, assertion, at
 from .unread import UnreadLoop
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 from .wildcards import Sayable
 
 # So often a set of conditions that a turn may keep is made smaller.
@@ -50,7 +50,7 @@ _MOST_TRIES = 4
 Walked = tuple[core.Loop, tuple[Shared, ...], bool]
 
 
-class Loops(Part):
+class Loops(VisitorPart):
     """Walks a loop's first values, one turn for all of them, and gives what is known behind it."""
 
     def __init__(self, visitor: Visitor, branches: Branches) -> None:
@@ -60,7 +60,7 @@ class Loops(Part):
         self.behind = BehindLoop(visitor, self.stacks)
         self.unread = UnreadLoop(visitor, self.any_turn)
         # By the loop's place, what its sequences hold, and what a turn ended with when it was walked last.
-        self.carried: dict[Span, Carried] = {}
+        self.carried: dict[Span, CarriedSequences] = {}
         self.ends: dict[Span, dict[str, Value]] = {}
         # The places of loops whose turns give nothing, which was told.
         self.wrong: set[Span] = set()
@@ -79,7 +79,7 @@ class Loops(Part):
         if over():
             return self.unread.entry(frame, loop, firsts, env)
         at_entry = at(loop, {**env, **firsts}, turns.start)
-        self.carried[loop.span] = Carried(self.state, {n: e.value for n, e in firsts.items()})
+        self.carried[loop.span] = CarriedSequences(self.state, {n: e.value for n, e in firsts.items()})
         kept, walked = self._kept(frame, loop, turns, env, at_entry)
         loop = replace(loop, invariant=(*loop.invariant, *kept))
         self._fill(frame, loop, turns, env, at_entry)

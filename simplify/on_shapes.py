@@ -25,7 +25,7 @@ from .messages.telling import told, told_inside
 from .opaque import pinned
 from .propagate import Checker
 from .solver.conditions import Cond, any_of, ge, negate, substitute_cond
-from .solver.exprs import Scope, read_size
+from .solver.exprs import QuestionScope, read_size
 from .solver.sizes import only_var
 from .solver.terms import Size, substitute
 from .walk import Walk
@@ -144,7 +144,7 @@ def _given_size(state: State, given: int | str, names: dict[str, Size]) -> Size:
     """A size of the caller's; the names in it are sizes of at least 0, one for each name."""
     if isinstance(given, int):
         return given
-    scope = Scope()
+    scope = QuestionScope()
     size = read_size(given, scope)
     for name in scope.names:
         if name not in names:

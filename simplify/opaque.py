@@ -11,7 +11,7 @@ from ..lang import core
 from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.source import Span
-from ..ops.held import NOTHING, Held, Inside, common, held, how_many
+from ..ops.held import NOTHING, HeldElements, Inside, common, held, how_many
 from ..ops.model import AnyDType, TensorInfo
 from .known.state import State
 from .known.values import Value, leaves
@@ -45,7 +45,7 @@ def unsaid(
     return (no_holder(name, span) for name in held if name not in said)
 
 
-class Carried:
+class CarriedSequences:
     """What the sequences that a loop carries hold, in any turn: each carry's elements as far as they are known, from what the
     first values have on until a turn changes nothing more; and their number, where each turn adds as many."""
 
@@ -66,7 +66,9 @@ class Carried:
             return replace(value, data=(self.firsts[name],))
         each, count = self.each[name], self._count(name, passed)
         self.now[name] = count
-        return replace(value, data=(Held((), None) if isinstance(each, Nothing) else Held(None, each, count),))
+        return replace(
+            value, data=(HeldElements((), None) if isinstance(each, Nothing) else HeldElements(None, each, count),)
+        )
 
     def _count(self, name: str, passed: Any) -> Any:
         """How many values a carry holds; where that is not known, a size of its own."""
@@ -114,8 +116,8 @@ NO_ELEMENT = GROWS = Nothing()
 
 
 def _outer(value: Inside, is_outer: Callable[[Any], bool]) -> Inside:
-    if isinstance(value, Held):
-        return Held(None, _outer(value.each, is_outer))
+    if isinstance(value, HeldElements):
+        return HeldElements(None, _outer(value.each, is_outer))
     return value and tuple(size if size is not None and is_outer(size) else None for size in value)
 
 

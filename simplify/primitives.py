@@ -14,7 +14,7 @@ from ..ops.axes import among, axis_of
 from ..ops.binding import BindError, bind
 from ..ops.dtypes_column import Column, parse_dtypes
 from ..ops.elements import count
-from ..ops.model import WILDCARD, AnyDType, Out, Param, Primitive, RankUnknown, ResultOpen, TensorInfo, Trait
+from ..ops.model import WILDCARD, AnyDType, Out, Primitive, PrimitiveParam, RankUnknown, ResultOpen, TensorInfo, Trait
 from ..ops.ranges import in_range, moved, sizes_of, some_of
 from ..ops.requirements import Argument, DTypeIn, Intricate, OfRank, Other, Requirement, Spoken, of_some_rank
 from ..ops.tracked import kept
@@ -38,7 +38,7 @@ from .known.values import (
     Poison,
     SizeValue,
     TupleValue,
-    Unknown,
+    UnknownValue,
     Value,
     least_rank,
     plain,
@@ -97,7 +97,7 @@ def apply_primitive(
 
 def _bound(
     visitor: Visitor, frame: Frame, row: Primitive, call: core.Call
-) -> tuple[tuple[Param, core.Value | None], ...] | None:
+) -> tuple[tuple[PrimitiveParam, core.Value | None], ...] | None:
     """The call's arguments by the row's parameters; None where they do not fit."""
     try:
         return bind(row, call)
@@ -111,7 +111,7 @@ def _applied(
     frame: Frame,
     row: Primitive,
     call: core.Call,
-    given: list[tuple[Param, core.Value]],
+    given: list[tuple[PrimitiveParam, core.Value]],
     found: list[tuple[Entry, core.Value]],
     env: Env,
 ) -> tuple[Entry, core.Value]:
@@ -241,9 +241,11 @@ def _counted(row: Primitive, entries: Mapping[str, Entry], number: int | None) -
 _SORTS = {"size": core.SIZE, "sizes": core.SHAPE, "shape": core.SHAPE, "target": core.SHAPE, "dtype": core.DTYPE}
 
 
-def _in_its_sort(bindings: Bindings, frame: Frame, param: Param, entry: Entry, value: core.Value, env: Env) -> Entry:
+def _in_its_sort(
+    bindings: Bindings, frame: Frame, param: PrimitiveParam, entry: Entry, value: core.Value, env: Env
+) -> Entry:
     """Of an unknown value at least the sort is known by its parameter; a list may have any number of tensors."""
-    if param.kind == "tensors" or type(entry.value) is not Unknown:
+    if param.kind == "tensors" or type(entry.value) is not UnknownValue:
         return entry
     return bindings.known_as(frame, env, entry, value, _SORTS.get(param.kind, core.TENSOR))
 
@@ -261,7 +263,7 @@ def _has_poison(value: Value) -> bool:
     return isinstance(value, Poison) or isinstance(value, ListValue | TupleValue) and any(map(_has_poison, value.items))
 
 
-def _rebuilt(call: core.Call, row: Primitive, params: list[Param], values: list[core.Value]) -> core.Call:
+def _rebuilt(call: core.Call, row: Primitive, params: list[PrimitiveParam], values: list[core.Value]) -> core.Call:
     """The call with the simplified values of its arguments, as the user wrote them: positional or by name, in the user's
     order."""
     if all(map(is_, (arg.value for arg in call.args), values)):  # in the row's order, as they were
@@ -355,7 +357,7 @@ def _of_some_rank(ctx: SymbolicCtx, value: Value) -> Value:
     return value
 
 
-def _unread(param: Param) -> Requirement:
+def _unread(param: PrimitiveParam) -> Requirement:
     phrases = {"size": "{0} to be one size", "tensors": "to know how many tensors {0} has"}
     return Other(phrases.get(param.kind, "to know how many sizes {0} has"), (Argument(param.name),), blamed=())
 
@@ -413,7 +415,7 @@ def _refuted_in_an_arm(row: Primitive, ctx: SymbolicCtx, arguments: list[object]
     return False
 
 
-def _with_one_arm(ctx: SymbolicCtx, param: Param, given: Entry) -> Iterator[tuple[Entry, Entry, Entry]]:
+def _with_one_arm(ctx: SymbolicCtx, param: PrimitiveParam, given: Entry) -> Iterator[tuple[Entry, Entry, Entry]]:
     """What came from an `if`, one of its arms, and the operand as it is where that arm is taken."""
     if param.kind == "tensor":
         yield from ((given, arm, arm) for arm in arms(ctx.state, ctx.frame.path, given))
@@ -446,7 +448,7 @@ def _fails_with(
     return None
 
 
-def _read(param: Param, entries: dict[str, Entry], state: State) -> Any:
+def _read(param: PrimitiveParam, entries: dict[str, Entry], state: State) -> Any:
     """One argument as the rule wants it; _UNREADABLE for sizes of which nobody knows how many they are."""
     if param.name not in entries:
         return param.default
@@ -486,7 +488,7 @@ def _unknown_result(state: State, row: Primitive, column: Column, dtypes: list[A
     if row.results == "size":
         return SizeValue(state.size("?", nonneg=False))
     if row.results == "tuple" and len(column.results) == 1:
-        return Unknown(dtypes[0] if dtypes and not column.results[0].is_of_rule else None)
+        return UnknownValue(dtypes[0] if dtypes and not column.results[0].is_of_rule else None)
     known = dtypes or [state.dtype_symbol("?") for _ in column.results]
     values = tuple(TensorInfo(() if holds(state, d) else (state.segment("?"),), d) for d in known)
     return TupleValue(values) if row.results == "tuple" else values[0]

@@ -32,7 +32,7 @@ class Uses(NamedTuple):
     consts: frozenset[str]
 
 
-class Program:
+class ProgramContext:
     """The program's functions by name, its primitives, its consts; what the walks over all functions share."""
 
     def __init__(
@@ -40,7 +40,7 @@ class Program:
         core_program: core.Program,
         lookup: Callable[[str], Primitive | None],
         header: Callable[[core.Load], TensorInfo | None],
-        like: Program | None = None,
+        like: ProgramContext | None = None,
     ) -> None:
         """`like` is the same program, which was measured before."""
         self.functions = {f.name: f for f in core_program.functions}
@@ -304,7 +304,7 @@ def is_total(body: core.Block, promises: Iterable[core.Stmt]) -> bool:
     return all(_cannot_fail(node) for node in walk(body, *promises, fields=_BESIDE) if type(node) in _MAY_FAIL)
 
 
-def left_open(program: Program, *parts: object) -> int:
+def left_open(program: ProgramContext, *parts: object) -> int:
     """How much of a simplified piece of a program is left to the run: checks, arms, and those of what it calls."""
     return sum(_left_open(program, node) for node in walk(*parts, fields=_BESIDE) if type(node) in _MAY_BE_OPEN)
 
@@ -313,7 +313,7 @@ _ASKING = frozenset({core.Call, core.Assert, core.MatchShape, core.Stacked})
 _MAY_FAIL, _MAY_BE_OPEN = _ASKING | {core.Invariant, core.Loop}, _ASKING | {core.If}
 
 
-def _left_open(program: Program, node: Node) -> int:
+def _left_open(program: ProgramContext, node: Node) -> int:
     if isinstance(node, core.Call):
         callee = program.functions.get(node.callee.name)
         own = callee is not None and not program.is_opaque(callee)

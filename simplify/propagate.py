@@ -36,7 +36,7 @@ from .messages import entry_checks
 from .messages.describe import binding
 from .messages.explain import explain
 from .messages.telling import in_short, told, unread, without_z3
-from .program import Program, Uses, is_total
+from .program import ProgramContext, Uses, is_total
 from .solver.search import no_z3
 from .solver.terms import Share, StepBudget
 from .walk import Walk
@@ -90,14 +90,14 @@ class Checker:
         options: Options,
         header: Header,
         known: KnownConsts | None = None,
-        like: Program | None = None,
+        like: ProgramContext | None = None,
     ) -> None:
         self.before = program
         self.known = known
         self.reused: set[str] = set()
         self.options = options
         self.log = Log()
-        self.program = Program(program, lookup, header, like)
+        self.program = ProgramContext(program, lookup, header, like)
         # Whether what is known of each function is kept for who asks later: of very many it would take too much memory.
         self.keeps = len(program.functions) <= _MOST_KEPT
         self.closed = 0

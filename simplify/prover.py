@@ -12,7 +12,7 @@ from ..lang.node import replace
 from ..lang.source import Span
 from .arms import with_the_wrong_size
 from .findings import Log
-from .frame import Choice, Frame, Side
+from .frame import DataChoice, Frame, Side
 from .known.finding import Asked, Finding
 from .known.outcome import IN_FULL, Options, Outcome
 from .known.shape_level import Truth
@@ -75,21 +75,23 @@ class Prover:
         # How many times an `if` was met that no sizes decide.
         self.choices = 0
         # What decides a rank: conditions on sizes, and what data decides.
-        self.open_ranks: list[Cond | Choice] = []
+        self.open_ranks: list[Cond | DataChoice] = []
         # Of what data decides, the sides of the case at hand, and how many checks were open where each was met first.
-        self.sides: dict[Choice, bool] = {}
-        self.met: dict[Choice, int] = {}
+        self.sides: dict[DataChoice, bool] = {}
+        self.met: dict[DataChoice, int] = {}
         # Whether anything in the function may fail while it runs, be it in what it calls.
         self.may_fail = False
 
     def rank_rests_on(self, frame: Frame, cond: object) -> None:
         """Whether a condition holds decides the rank of something; None is one that is not known."""
-        if isinstance(cond, Choice) and (frame.turn is not None or (self.thorough and not self.options.errors_only)):
+        if isinstance(cond, DataChoice) and (
+            frame.turn is not None or (self.thorough and not self.options.errors_only)
+        ):
             return
-        if not frame.trial and isinstance(cond, Eq0 | Ne0 | Ge0 | AllOf | AnyOf | Choice):
+        if not frame.trial and isinstance(cond, Eq0 | Ne0 | Ge0 | AllOf | AnyOf | DataChoice):
             self.open_ranks.append(cond)
 
-    def side(self, choice: Choice) -> bool | None:
+    def side(self, choice: DataChoice) -> bool | None:
         """Which arm an `if` takes in the case at hand, whether the first; None where that is left open."""
         if choice in self.sides:
             self.met.setdefault(choice, len(self.demands))

@@ -14,7 +14,7 @@ from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.holds import condition
-from ..ops.model import AnyDType, Out, Primitive, Range, RankUnknown, Segment, TensorInfo
+from ..ops.model import AnyDType, ElementRange, Out, Primitive, RankUnknown, Segment, TensorInfo
 from ..ops.model import Truth as TruthElement
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken
 from .frame import Frame
@@ -143,7 +143,7 @@ class SymbolicCtx:
     def passed(self, cond: Cond) -> None:
         self.state.assume(cond, self.info)
 
-    def ranges(self, told: Callable[[], tuple[Range, ...]]) -> tuple[Range, ...]:
+    def ranges(self, told: Callable[[], tuple[ElementRange, ...]]) -> tuple[ElementRange, ...]:
         try:
             return told()
         except TooLarge:
@@ -424,7 +424,7 @@ class _Outline(SymbolicCtx):
     def needs_literal(self, asked: Requirement) -> NoReturn:
         raise RankUnknown
 
-    def ranges(self, told: Callable[[], tuple[Range, ...]]) -> tuple[Range, ...]:
+    def ranges(self, told: Callable[[], tuple[ElementRange, ...]]) -> tuple[ElementRange, ...]:
         return ()
 
     def elements_fit(self, asked: Requirement, empty: list[Cond], surely: Cond, needed: Cond) -> None:

@@ -16,7 +16,7 @@ from .messages.claims import NoArray, SharedBy, ToldBy, Valued
 from .solver.conditions import Cond, all_of, any_of, eq, ge, negate
 from .solver.sizes import is_older, only_var
 from .solver.terms import Size, Var, over, smax, substitute, variables
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 from .wildcards import Sayable
 
 
@@ -28,7 +28,7 @@ class Shared(Node):
     last: Entry | None = None
 
 
-class Stacks(Part):
+class Stacks(VisitorPart):
     """Tensors of every turn along a new first axis."""
 
     def __init__(self, visitor: Visitor) -> None:

@@ -11,21 +11,23 @@ from .known.fresh import unknown
 from .known.shape_level import Poisoned, ShapeLevel
 from .known.values import Entry, Env, NumberValue, Shape, SizeValue, TupleValue, Undecided, plain
 from .messages.claims import Claim
-from .opaque import Carried, may_hold, no_holder
+from .opaque import CarriedSequences, may_hold, no_holder
 from .solver.conditions import Cond, all_of, eq, ge, lt
 from .solver.rendering import render
 from .solver.terms import Size, mod, over
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 
 
-class AnyTurn(Part):
+class AnyTurn(VisitorPart):
     """Begins a turn that stands for all of them."""
 
     def __init__(self, visitor: Visitor, branches: Branches) -> None:
         super().__init__(visitor)
         self.branches = branches
 
-    def begin(self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, carried: Carried) -> tuple[Turns, Env]:
+    def begin(
+        self, frame: Frame, loop: core.Loop, turns: Turns, env: Env, carried: CarriedSequences
+    ) -> tuple[Turns, Env]:
         """What is known at the begin of a turn: the invariant, and that there is one."""
         inner = dict(env)
         if loop.index is not None:

@@ -13,10 +13,10 @@ from .messages.claims import AFTER, BEFORE, Claim, SharedBy, ToldBy
 from .opaque import pinned, typed
 from .solver.terms import A_TURN, stride
 from .turns import AnyTurn, assertion, at
-from .visitor import Part, Visitor
+from .visitor import Visitor, VisitorPart
 
 
-class UnreadLoop(Part):
+class UnreadLoop(VisitorPart):
     """Looks after a loop that there are no steps for."""
 
     def __init__(self, visitor: Visitor, any_turn: AnyTurn) -> None:

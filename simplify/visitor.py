@@ -10,14 +10,14 @@ from .bindings import Bindings
 from .frame import Frame
 from .known.state import State
 from .known.values import Entry, Env
-from .program import Program
+from .program import ProgramContext
 from .prover import Prover
 
 
 class Visitor(Protocol):
     """The walk over one function: what is known and proved there, and how it visits a piece of the program."""
 
-    program: Program
+    program: ProgramContext
     state: State
     prover: Prover
     bindings: Bindings
@@ -45,7 +45,7 @@ class Visitor(Protocol):
         """Take assertions as facts."""
 
 
-class Part:
+class VisitorPart:
     """What looks after some of a walk: it sees the others through the visitor."""
 
     def __init__(self, visitor: Visitor) -> None:

@@ -16,7 +16,7 @@ from ..ops.tracked import of_literal
 from .assertions import Assertions, with_needs
 from .bindings import Bindings
 from .branches import Branches
-from .calls import Calls
+from .calls import CallVisitor
 from .findings import Log
 from .frame import Emitter, Frame, Temporaries
 from .implementations import Lists
@@ -39,13 +39,13 @@ from .known.values import (
     TextValue,
     TupleValue,
     Undecided,
-    Unknown,
+    UnknownValue,
     Value,
 )
 from .loops import Loops
 from .messages.claims import Claim, Fits, Valued
 from .opaque import lost, no_holder
-from .program import Program
+from .program import ProgramContext
 from .prover import Prover
 from .solver.conditions import eq
 from .solver.sizes import single_var
@@ -56,7 +56,7 @@ class Walk:
     """The walk over one function, and what is inlined into it: a Visitor with its parts. `pieces` is what it is made of."""
 
     def __init__(
-        self, program: Program, log: Log, options: Options, function: str, pieces: tuple[Node, ...] = ()
+        self, program: ProgramContext, log: Log, options: Options, function: str, pieces: tuple[Node, ...] = ()
     ) -> None:
         self.program = program
         self._pieces = pieces
@@ -66,7 +66,7 @@ class Walk:
         self.bindings = Bindings(program, self.state, function, written=not options.errors_only)
         self.assertions = Assertions(self)
         self.branches = Branches(self)
-        self.calls = Calls(self)
+        self.calls = CallVisitor(self)
         self.loops = Loops(self, self.branches)
         self.lists = Lists(self, self.calls, self.branches)
         self.frame = Frame(Emitter(Temporaries(program.taken)), self.bindings.names)
@@ -156,7 +156,7 @@ class Walk:
 
     def _let(self, frame: Frame, stmt: core.Let, env: Env) -> None:
         entry, value = self.value(frame, stmt.value, env)
-        if stmt.is_tuple and isinstance(entry.value, Unknown) and isinstance(value, core.Call):
+        if stmt.is_tuple and isinstance(entry.value, UnknownValue) and isinstance(value, core.Call):
             value = replace(value, sure=False)  # whether it has so many parts, the run finds
             self.prover.hinder(frame)
         parts = entry.value.items if stmt.is_tuple and isinstance(entry.value, TupleValue) else (entry.value,)
@@ -178,7 +178,7 @@ class Walk:
                         part = replace(part, value=SizeValue(self._name_size(stmt, name, part.value)))
                     self.bindings.bind(frame, env, name, part, stmt.span)
             case _:
-                if isinstance(entry.value, Unknown):
+                if isinstance(entry.value, UnknownValue):
                     return self._let_parts(frame, stmt, entry, entry.value, env)
                 if isinstance(entry.value, TupleValue):
                     message = core.other_number(len(parts), len(stmt.names))
@@ -187,7 +187,7 @@ class Walk:
                     env[name] = Entry(POISON, entry.span)
         return None
 
-    def _let_parts(self, frame: Frame, stmt: core.Let, entry: Entry, value: Unknown, env: Env) -> None:
+    def _let_parts(self, frame: Frame, stmt: core.Let, entry: Entry, value: UnknownValue, env: Env) -> None:
         """The parts of a tuple of which nothing more is known; that it has so many is found when it is taken apart."""
         for name in stmt.names:
             part: Value = value if value.dtype is None else TensorInfo((self.state.segment("?"),), value.dtype)

@@ -15,18 +15,18 @@ class Open(Exception):
     """Nothing is known of it."""
 
 
-class Unknown:
+class UnknownSize:
     """A size that only the data decides: equal to itself, and to no other that can be told."""
 
-    def _made(self, *_: object) -> Unknown:
-        return Unknown()
+    def _made(self, *_: object) -> UnknownSize:
+        return UnknownSize()
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __neg__ = _made
     __rfloordiv__ = __rmod__ = _made
 
-    def of(self, function: Any, sizes: Sequence[Any]) -> Unknown:
+    def of(self, function: Any, sizes: Sequence[Any]) -> UnknownSize:
         """What a function gives of sizes, of which it is the first that is not known."""
-        return Unknown()
+        return UnknownSize()
 
     def _asked(self, *_: object) -> NoReturn:
         raise Open
@@ -37,7 +37,7 @@ class Unknown:
         return "?"
 
 
-Sizes = int | Unknown
+Sizes = int | UnknownSize
 
 
 def applied(function: Callable[..., Any], sizes: Sequence[Any]) -> Any:
@@ -66,7 +66,7 @@ def compare(op: str, a: Any, b: Any) -> bool | None:
     if isinstance(a, tuple) and isinstance(b, tuple):
         equal = all_of(len(a) == len(b), *(compare("==", x, y) for x, y in zip(a, b, strict=False)))
         return equal if op == "==" or equal is None else not equal
-    if isinstance(a, Unknown) or isinstance(b, Unknown):
+    if isinstance(a, UnknownSize) or isinstance(b, UnknownSize):
         return (op in ("==", "<=", ">=")) if a is b else None
     return bool(_COMPARISONS[op](a, b))
 

@@ -8,18 +8,18 @@ from itertools import combinations, islice
 
 from ...lang import sweet
 from ...lang.node import replace
-from ..case import Case, Fix, dims_text
+from ..case import Fix, FixCase, dims_text
 from ..numbers.screen import Screen
 from . import shapes
 from .operands import wrap
-from .shapes import Change
+from .shapes import TensorChange
 from .typos import later, suspects
 
 _MOST_NODES, _MOST_AXES = 8, 5
 _ADDED, _SWAPPED, _MERGED = 20, 21, 22
 
 
-def fixes(case: Case, screen: Screen) -> Iterator[Fix]:
+def fixes(case: FixCase, screen: Screen) -> Iterator[Fix]:
     operands = (s for s in suspects(case) if isinstance(s, sweet.Call | sweet.Name | sweet.Index))
     tensors = ((node, dims) for node in operands if (dims := screen.shape(node)) is not None)
     for position, (node, dims) in enumerate(islice(tensors, _MOST_NODES)):
@@ -28,7 +28,7 @@ def fixes(case: Case, screen: Screen) -> Iterator[Fix]:
             yield replace(fix, kind="typo", guess=True)
 
 
-def _changes(dims: tuple[int, ...], screen: Screen) -> Iterator[Change]:
+def _changes(dims: tuple[int, ...], screen: Screen) -> Iterator[TensorChange]:
     rank = len(dims)
     for axis in (*range(rank), -1):
         yield shapes.expanded(axis, _ADDED)

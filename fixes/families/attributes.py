@@ -12,8 +12,8 @@ from ...lang.source import Span
 from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.registry import lookup
-from ...ops.requirements import Argument, AtLeast, AttributeAtLeast, AxisInRange, Broadcast, Choice, Multiple
-from ..case import Case, Fix, appended, replaced
+from ...ops.requirements import Argument, AtLeast, AttributeAtLeast, AxisInRange, Broadcast, Multiple, OneOfWords
+from ..case import Fix, FixCase, appended, replaced
 from ..tree import callee, has, reduces
 from .conditions import FAR_FETCHED
 
@@ -29,7 +29,7 @@ _WORDS = {"nchw": "channels_first", "nhwc": "channels_last", "same": "same_upper
 _MOST_AXES = 3
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     yield from _pairs(case)
     if not isinstance(case.call, sweet.Call):
         yield from _keepdims(case)
@@ -47,7 +47,7 @@ def fixes(case: Case) -> Iterator[Fix]:
     yield from _joined(case, case.call)
 
 
-def _axis(case: Case, call: sweet.Call) -> Iterator[Fix]:
+def _axis(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
     row = lookup(case.callee)
     if row is None or not any(p.name == "axis" for p in row.params) or case.asks_for_entries:
         return
@@ -73,7 +73,7 @@ def _axis(case: Case, call: sweet.Call) -> Iterator[Fix]:
         yield case.fix(f"use axis {axis}", [edit], 10 if isinstance(case.asked, AxisInRange) else 13)
 
 
-def _sections(case: Case) -> Iterator[Fix]:
+def _sections(case: FixCase) -> Iterator[Fix]:
     """A split in as many parts as its `let` has names."""
     let, given = case.tree.enclosing(case.diagnostic.span, sweet.Let), case.arguments.get("sections")
     if let is not None and let.is_tuple and let.value is case.call and integer(given) not in (None, len(let.names)):
@@ -81,7 +81,7 @@ def _sections(case: Case) -> Iterator[Fix]:
         yield case.fix(f"split it in {len(let.names)}", [replaced(given, str(len(let.names)))], 12)
 
 
-def _two_axes(case: Case) -> Iterator[Fix]:
+def _two_axes(case: FixCase) -> Iterator[Fix]:
     """Two axes of which one is none of the operand's: the nearest that is, or both so far along."""
     shape = case.shape("x")
     if not isinstance(case.asked, AxisInRange) or not shape:
@@ -108,7 +108,7 @@ def _both(exprs: list[sweet.Expr], numbers: list[int]) -> Edit:
     return Edit(Span(source, first.span.start, last.span.end), f"{one}{between}{other}")
 
 
-def _pairs(case: Case) -> Iterator[Fix]:
+def _pairs(case: FixCase) -> Iterator[Fix]:
     """Pads as others write them: one number for all sides, one for each axis, or first all that come before (ONNX)."""
     span = case.diagnostic.span
     call = case.tree.enclosing(span, sweet.Call)
@@ -136,10 +136,10 @@ def _pairs(case: Case) -> Iterator[Fix]:
         yield Fix("a pair for each axis", (Edit(span, text),), 1 + rank, meaning, shown=f"`{text}`")
 
 
-def _choices(case: Case) -> Iterator[Fix]:
+def _choices(case: FixCase) -> Iterator[Fix]:
     """A word that is nearly one of those that the attribute can be."""
     asked = case.asked
-    if not isinstance(asked, Choice) or asked.name not in case.arguments:
+    if not isinstance(asked, OneOfWords) or asked.name not in case.arguments:
         return
     given, choices, word = case.arguments[asked.name], asked.choices, asked.value.lower()
     known = [c for c in choices if c == word] or [c for c in choices if c == _WORDS.get(word)]
@@ -148,7 +148,7 @@ def _choices(case: Case) -> Iterator[Fix]:
         yield case.fix(f'write "{choice}"', [replaced(given, f'"{choice}"')], 1 + rank)
 
 
-def _least(case: Case) -> Iterator[Fix]:
+def _least(case: FixCase) -> Iterator[Fix]:
     """A number that is too small for its attribute."""
     asked = case.asked
     if isinstance(asked, AttributeAtLeast):
@@ -162,7 +162,7 @@ def _least(case: Case) -> Iterator[Fix]:
         yield case.fix(f"write {asked.least} for {given}", [replaced(case.arguments[name], str(asked.least))], 22)
 
 
-def _keepdims(case: Case) -> Iterator[Fix]:
+def _keepdims(case: FixCase) -> Iterator[Fix]:
     """The reduction that dropped an axis, in an operand or in what it was made of."""
     rank = 12 if isinstance(case.asked, Broadcast) or not case.callee else 19
     for node in case.tree.upstream([expr for _, expr, _ in case.tensors()]):
@@ -171,7 +171,7 @@ def _keepdims(case: Case) -> Iterator[Fix]:
             yield case.fix("keep the reduced axis", [appended(node, "keepdims=true")], rank, show=node.span)
 
 
-def _ends(case: Case) -> Iterator[Fix]:
+def _ends(case: FixCase) -> Iterator[Fix]:
     """`start` and `end` the wrong way round."""
     start, end = case.arguments.get("start"), case.arguments.get("end")
     if start is not None and end is not None:
@@ -179,7 +179,7 @@ def _ends(case: Case) -> Iterator[Fix]:
         yield case.fix("exchange start and end", edits, 13)
 
 
-def _layout(case: Case) -> Iterator[Fix]:
+def _layout(case: FixCase) -> Iterator[Fix]:
     given = case.arguments.get("layout")
     row = lookup(case.callee)
     if row is None or not any(p.name == "layout" for p in row.params) or not isinstance(case.call, sweet.Call):
@@ -194,7 +194,7 @@ def _layout(case: Case) -> Iterator[Fix]:
         )
 
 
-def _groups(case: Case) -> Iterator[Fix]:
+def _groups(case: FixCase) -> Iterator[Fix]:
     """Channels that are a multiple of what the weight takes: a convolution in groups."""
     row = lookup(case.callee)
     x, weight = case.shape("x"), case.shape("weight")
@@ -219,7 +219,7 @@ def _groups(case: Case) -> Iterator[Fix]:
         yield case.fix(f"use {text} groups", [appended(case.call, f"groups={text}")], rank, guess=taken != 1)
 
 
-def _divisor(case: Case) -> Iterator[Fix]:
+def _divisor(case: FixCase) -> Iterator[Fix]:
     """A number of parts or groups that does not divide a size: the nearest one that does."""
     asked = case.asked.of if isinstance(case.asked, Multiple) else None
     sizes = [d for name, axis in case.subject.at if isinstance(d := case.size(name, axis), int)]
@@ -237,7 +237,7 @@ def _divisor(case: Case) -> Iterator[Fix]:
         yield case.fix("let the last part be smaller", [appended(case.call, "uneven=true")], 33)
 
 
-def _joined(case: Case, call: sweet.Call) -> Iterator[Fix]:
+def _joined(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
     """Tensors of several sizes along an axis are joined along it, and not along a new one."""
     if not has(case.callee, Trait.NEW_AXIS) or "xs" not in case.arguments or case.callee != callee(call):
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...lang import sweet
 from ...lang.dtypes import DTYPES
 from ...lang.walk import walk
-from ..case import GIVING_WAY, Case, Dims, Fix, dims_text, inserted, replaced
+from ..case import GIVING_WAY, Dims, Fix, FixCase, dims_text, inserted, replaced
 from . import shapes
 from .conditions import RANK, signature_names
 from .literals import named_literal, rewrite, sources_of_axis
@@ -15,7 +15,7 @@ from .operands import wrap
 from .shapes import Wanted, product
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     asked = case.subject.declared
     if asked is None or not case.subject.at or case.diagnostic.code.of_dtypes:
         return
@@ -39,13 +39,13 @@ def fixes(case: Case) -> Iterator[Fix]:
         yield from _declaration(case, dims)
 
 
-def _shape(case: Case) -> Dims | None:
+def _shape(case: FixCase) -> Dims | None:
     operands = case.subject.operands
     found = case.operand(case.subject.at[0][0]) or (operands[0] if len(operands) == 1 else None)
     return found.shape if found is not None else None
 
 
-def _wanted(case: Case, dims: sweet.ListExpr) -> Wanted | None:
+def _wanted(case: FixCase, dims: sweet.ListExpr) -> Wanted | None:
     """The sizes that an annotation asks for; those that it binds or computes are open."""
     if _is_open(dims):
         return None
@@ -67,7 +67,7 @@ def _is_open(dims: sweet.ListExpr) -> bool:
     return any(isinstance(i, sweet.Splice | sweet.Dots) for i in dims.items)
 
 
-def value_of(case: Case) -> sweet.Expr | None:
+def value_of(case: FixCase) -> sweet.Expr | None:
     """The expression whose value is too much or too little for the annotation."""
     declared = case.subject.declared
     assert declared is not None
@@ -85,7 +85,7 @@ def value_of(case: Case) -> sweet.Expr | None:
     return None
 
 
-def _next(case: Case, carry: sweet.Carry) -> sweet.Expr | None:
+def _next(case: FixCase, carry: sweet.Carry) -> sweet.Expr | None:
     """What a turn gives a carry for the next one, where that stands in its last line."""
     loop = case.tree.loop_of(carry)
     if loop is None:
@@ -95,7 +95,7 @@ def _next(case: Case, carry: sweet.Carry) -> sweet.Expr | None:
     return next((p for c, p in zip(loop.carries, parts, strict=False) if c is carry), None)
 
 
-def _matched(case: Case) -> tuple[sweet.ExprStmt, sweet.Name] | None:
+def _matched(case: FixCase) -> tuple[sweet.ExprStmt, sweet.Name] | None:
     """The statement `match_shape(x, ...)` that a pattern stands in, and its tensor."""
     assert case.subject.declared is not None
     statement = case.tree.enclosing(case.subject.declared, sweet.ExprStmt)
@@ -105,7 +105,7 @@ def _matched(case: Case) -> tuple[sweet.ExprStmt, sweet.Name] | None:
     return None
 
 
-def _adapted(case: Case, shape: Dims, wanted: Wanted) -> Iterator[Fix]:
+def _adapted(case: FixCase, shape: Dims, wanted: Wanted) -> Iterator[Fix]:
     value = value_of(case)
     for change in shapes.adaptations(shape, wanted):
         if value is not None:
@@ -114,7 +114,7 @@ def _adapted(case: Case, shape: Dims, wanted: Wanted) -> Iterator[Fix]:
             yield from _bound_again(case, change)
 
 
-def _bound_again(case: Case, change: shapes.Change) -> Iterator[Fix]:
+def _bound_again(case: FixCase, change: shapes.TensorChange) -> Iterator[Fix]:
     """`match_shape` takes a name: it is bound again before."""
     found = _matched(case)
     if found is None:
@@ -131,7 +131,7 @@ def _bound_again(case: Case, change: shapes.Change) -> Iterator[Fix]:
 # The annotation gives way
 
 
-def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fix]:
+def _annotation(case: FixCase, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fix]:
     axis = case.subject.at[0][1]
     elsewhere = dims.span.source is not case.tree.source
     if elsewhere or _is_open(dims) or (len(dims.items) != len(shape) and case.callee):
@@ -157,7 +157,7 @@ def _annotation(case: Case, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fix]:
             yield case.fix("declare the size that it has", [replaced(item, str(size))], rank, show=show, guess=True)
 
 
-def _declared_rank(case: Case, dims: sweet.ListExpr, shape: Dims, rank: int) -> Iterator[Fix]:
+def _declared_rank(case: FixCase, dims: sweet.ListExpr, shape: Dims, rank: int) -> Iterator[Fix]:
     for position, texts in enumerate(_of_rank(dims, shape)):
         if shape and set(texts) == {"?"}:
             continue  # nobody declares that nothing is known
@@ -182,7 +182,7 @@ def _speakable(size: int | str) -> bool:
     return isinstance(size, int) or not any(part in size for part in ("?", "'", "min(", "max(", "."))
 
 
-def _declaration(case: Case, dims: sweet.ListExpr) -> Iterator[Fix]:
+def _declaration(case: FixCase, dims: sweet.ListExpr) -> Iterator[Fix]:
     """The tensor itself was declared (or made) with the wrong size."""
     axis = case.subject.at[0][1]
     matched = _matched(case) if not case.callee else None
@@ -205,7 +205,7 @@ def _declaration(case: Case, dims: sweet.ListExpr) -> Iterator[Fix]:
 # Parameters that share their shape
 
 
-def _as_others(case: Case) -> Iterator[Fix]:
+def _as_others(case: FixCase) -> Iterator[Fix]:
     """`x : Tensor(s)` and `y : Tensor(s)`, or `[*s, c]` and `[*s]`: one argument is given the shape of the other."""
     decl = case.tree.function(case.callee)
     if decl is None:
@@ -249,7 +249,7 @@ def _parts(pattern: sweet.Expr | None) -> tuple[int, str, int] | None:
     return None
 
 
-def _like(case: Case, name: str, shape: Dims, wanted: Wanted) -> Iterator[Fix]:
+def _like(case: FixCase, name: str, shape: Dims, wanted: Wanted) -> Iterator[Fix]:
     expr = case.arguments[name]
     for change in shapes.adaptations(shape, wanted):
         yield wrap(case, expr, change)

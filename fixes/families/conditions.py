@@ -11,12 +11,12 @@ from ...lang.parser import parse_expr
 from ...lang.source import Span
 from ...lang.walk import walk
 from ...simplify.solver.conditions import Compare, Ge0, render_cond, substitute_cond
-from ...simplify.solver.exprs import ExpressionError, Scope, read_condition, read_size
+from ...simplify.solver.exprs import ExpressionError, QuestionScope, read_condition, read_size
 from ...simplify.solver.prove import prove
 from ...simplify.solver.sizes import only_var
 from ...simplify.solver.terms import TooLarge, substitute
 from ...sizes.operators import size_functions
-from ..case import Case, Fix, inserted, replaced
+from ..case import Fix, FixCase, inserted, replaced
 
 # From here on nothing is fixed: the program only says what it needs.
 RANK = 100
@@ -24,7 +24,7 @@ RANK = 100
 FAR_FETCHED = 40
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if case.diagnostic.code.only_empty:
         return
     stops = dict(_counted(case))
@@ -50,7 +50,7 @@ def fixes(case: Case) -> Iterator[Fix]:
 # What an author says
 
 
-def _also(case: Case, text: str) -> tuple[str, ...]:
+def _also(case: FixCase, text: str) -> tuple[str, ...]:
     """What else the same call needs, where the condition is not one way to have it."""
     return tuple(other for other in case.subject.also if text not in other.split(" || "))
 
@@ -67,7 +67,7 @@ def _unless_empty(text: str) -> str:
     return text
 
 
-def _counted(case: Case) -> Iterator[tuple[str, str]]:
+def _counted(case: FixCase) -> Iterator[tuple[str, str]]:
     """The indices that count from 0 by one, of the loops around, with what they count to."""
     for loop in case.tree.around(case.diagnostic.span, sweet.For):
         if isinstance(loop.iterable, sweet.Call) and len(loop.iterable.args) == 1:
@@ -77,7 +77,7 @@ def _counted(case: Case) -> Iterator[tuple[str, str]]:
 def _in_all_turns(text: str, stops: Mapping[str, str]) -> str:
     """`n >= 1` for `n + i >= 1`, and `n <= t` for `t > i`: a bound on what changes from turn to turn is one on what the first
     turn has, or the last."""
-    scope = Scope()
+    scope = QuestionScope()
     try:
         cond = read_condition(text, scope) if stops else True
         for name, stop in stops.items():
@@ -91,7 +91,7 @@ def _in_all_turns(text: str, stops: Mapping[str, str]) -> str:
     return render_cond(cond) if scope.names.keys() & stops.keys() and isinstance(cond, Compare) else text
 
 
-def _of_cut_sizes(case: Case, stops: Mapping[str, str]) -> Iterator[tuple[str]]:
+def _of_cut_sizes(case: FixCase, stops: Mapping[str, str]) -> Iterator[tuple[str]]:
     """A slice that moves with a loop's index is as long as it says where nothing is cut off: `t - i >= 1`."""
     for size in case.sizes() if stops else ():
         try:
@@ -104,11 +104,11 @@ def _of_cut_sizes(case: Case, stops: Mapping[str, str]) -> Iterator[tuple[str]]:
                 yield (" >= ".join(arg.value.span.text for arg in call.args),)
 
 
-def _is_sayable(case: Case, text: str) -> bool:
+def _is_sayable(case: FixCase, text: str) -> bool:
     return all(_an_author_says(case, said) for said in (text, *map(_unless_empty, _also(case, text))))
 
 
-def _an_author_says(case: Case, text: str) -> bool:
+def _an_author_says(case: FixCase, text: str) -> bool:
     """A divisibility, that a size is odd, a bound, or that two named sizes are one which the signature left apart; never
     what pins a size to a number, nor an equation of formulas that nobody wrote."""
     try:
@@ -124,7 +124,7 @@ def _conjuncts(expr: sweet.Expr) -> Iterator[sweet.Expr]:
         yield expr
 
 
-def _is_usual(case: Case, expr: sweet.Expr) -> bool:
+def _is_usual(case: FixCase, expr: sweet.Expr) -> bool:
     match expr:
         case sweet.Binary(op="==", left=sweet.Binary(op="%", right=by), right=sweet.IntLit(value=rest)):
             return rest == 0 or (rest == 1 and by.span.text == "2")
@@ -135,7 +135,7 @@ def _is_usual(case: Case, expr: sweet.Expr) -> bool:
     return False
 
 
-def _left_apart(case: Case, name: str) -> bool:
+def _left_apart(case: FixCase, name: str) -> bool:
     """Whether a size stands once only in a signature, so that it may be meant to be another one."""
     if case.function is None or any(p.name.name == name for p in case.function.fn.params):
         return False
@@ -148,7 +148,7 @@ def _times_said(fn: sweet.Fn, name: str, *more: sweet.Type | None) -> int:
     return sum(isinstance(n, sweet.Name) and n.name == name for n in walk(*roots))
 
 
-def _dimension(case: Case) -> Iterator[Fix]:
+def _dimension(case: FixCase) -> Iterator[Fix]:
     """A parameter is declared with the size of another axis: `b : Tensor([i])` for `[o]`. That asks less than for both sizes to
     be one wherever they stand."""
     fn = case.function.fn if case.function is not None else None
@@ -185,7 +185,7 @@ def _comparisons(text: str) -> list[sweet.Binary]:
     return [c for c in _conjuncts(parse_expr(text)) if isinstance(c, sweet.Binary)]
 
 
-def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Fix]:
+def _where(case: FixCase, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Fix]:
     fn, also = decl.fn, tuple(map(_unless_empty, _also(case, text)))
     if not all(_said_in(other, signature_names(fn)) for other in also):
         return
@@ -200,7 +200,7 @@ def _where(case: Case, decl: sweet.FnDecl, text: str, meaning: str, rank: int) -
         yield Fix(f"`where {text}` on @{decl.name.name} makes it hold", (edit,), rank, meaning, kind=kind)
 
 
-def _asked(case: Case, decl: sweet.FnDecl, wanted: Sequence[str]) -> list[str]:
+def _asked(case: FixCase, decl: sweet.FnDecl, wanted: Sequence[str]) -> list[str]:
     """What a function demands that some conditions are one way to have: `t == u || t == 1 || u == 1` for `t == u`."""
     return [demand for demand in case.demands.get(f"@{decl.name.name}", ()) if _follow(wanted, [demand])]
 
@@ -258,7 +258,7 @@ def _one_name(decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterato
             )  # fmt: skip
 
 
-def _assertion(case: Case) -> Iterator[Fix]:
+def _assertion(case: FixCase) -> Iterator[Fix]:
     """`!` for the `:` of a `let`."""
     place = case.subject.declared or case.diagnostic.span
     let = case.tree.enclosing(place, sweet.Let)
@@ -271,7 +271,7 @@ def _assertion(case: Case) -> Iterator[Fix]:
         yield Fix(f"`!` for `:` asserts the type of {name} at run time", (edit,), RANK + 40, "assert", kind="assert")
 
 
-def _assert_before(case: Case, text: str, meaning: str, rank: int) -> Iterator[Fix]:
+def _assert_before(case: FixCase, text: str, meaning: str, rank: int) -> Iterator[Fix]:
     """A condition on sizes that only the body knows."""
     statement = case.tree.statement(case.diagnostic.span)
     if case.function is not None and statement is None and case.function.fn.body is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate, islice, permutations
 from operator import mul
 
-from ...simplify.solver.exprs import ExpressionError, Scope, read_size
+from ...simplify.solver.exprs import ExpressionError, QuestionScope, read_size
 from ...simplify.solver.terms import Floor, Size, TooLarge, floordiv, of_atom
 from ..case import Dims
 
@@ -35,7 +35,7 @@ def order_for(dims: Dims, sizes: Sequence[int | str]) -> tuple[int, ...]:
 
 def _read(dims: Dims, sizes: Sequence[int | str]) -> tuple[list[Size], list[Size]]:
     """Both as sizes, `h * (d // h)` for `d` where the other shape has a `d // h`; empty where one is no size."""
-    scope = Scope()
+    scope = QuestionScope()
     try:
         have, want = ([read_size(str(size), scope) for size in shape] for shape in (dims, sizes))
     except (ExpressionError, TooLarge):

@@ -8,8 +8,8 @@ from ...lang import sweet
 from ...lang.node import replace
 from ...lang.walk import walk
 from ...ops.elsewhere_args import integer
-from ..case import Case, Fix, replaced
-from ..scope import Scope
+from ..case import Fix, FixCase, replaced
+from ..scope import FixScope
 
 # As likely as a transpose of each of them, which takes as many edits.
 _RANK = 19
@@ -19,7 +19,7 @@ _MOST_OTHERS = 4
 Places = dict[str, list[sweet.Name | sweet.Index]]
 
 
-def exchanged(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def exchanged(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Each stands in all places of the other."""
     if not isinstance(node, sweet.Name | sweet.Index) or case.function is None or not case.is_declared:
         return
@@ -36,7 +36,7 @@ def exchanged(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterato
         yield replace(case.fix(what, edits, _RANK + later + far), shown="", remote=True)
 
 
-def _places(case: Case, function: sweet.FnDecl, scope: Scope) -> Places:
+def _places(case: FixCase, function: sweet.FnDecl, scope: FixScope) -> Places:
     """Where the body reads tensors that the function is given, and parts of tuples, in the order in which they are declared. Of
     names that are bound again nothing is said."""
     params = {p.name.name: at for at, p in enumerate(function.fn.params)}
@@ -52,7 +52,7 @@ def _places(case: Case, function: sweet.FnDecl, scope: Scope) -> Places:
     return {text: found[text] for text in sorted(order, key=order.__getitem__)}
 
 
-def _param(node: object, scope: Scope) -> sweet.Name | None:
+def _param(node: object, scope: FixScope) -> sweet.Name | None:
     """The name that is read: of a tensor, or of a tuple of which this is a part."""
     match node:
         case sweet.Name(name=name) if name in scope.tensors:
@@ -62,12 +62,12 @@ def _param(node: object, scope: Scope) -> sweet.Name | None:
     return None
 
 
-def _is_given(case: Case, node: sweet.Name | sweet.Index, scope: Scope) -> bool:
+def _is_given(case: FixCase, node: sweet.Name | sweet.Index, scope: FixScope) -> bool:
     name = _param(node, scope)
     return name is not None and isinstance(case.tree.binding(name.name, name.span), sweet.Param)
 
 
-def _are_alike(scope: Scope, one: str, other: str) -> bool:
+def _are_alike(scope: FixScope, one: str, other: str) -> bool:
     """Whether they are parts of one tuple, or tensors that are declared with as many axes."""
     if one not in scope.tensors or other not in scope.tensors:
         return one.partition("[")[0] == other.partition("[")[0] and one not in scope.tensors

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from ...lang import sweet
 from ...ops.elsewhere import OF_TWO
 from ...ops.elsewhere_args import integer
-from ..case import Case, Fix
+from ..case import Fix, FixCase
 from .foreign import is_library, written
 
 _ALONG = {two: one for one, two in OF_TWO.items()}
 _TWO = 2
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     call = case.tree.enclosing(case.diagnostic.span, sweet.Call)
     if case.diagnostic.code.phase != "names" or call is None or "\n" in call.span.text:
         return
@@ -31,7 +31,7 @@ def fixes(case: Case) -> Iterator[Fix]:
         yield written(case, call, _call(along, [*operands, *flags]), 0, bool(flags))
 
 
-def _called(case: Case, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]]:
+def _called(case: FixCase, callee: sweet.Expr) -> tuple[str, tuple[sweet.Expr, ...]]:
     """What is called, and the tensor whose method it is."""
     match callee:
         case sweet.Attr(value=value, name=sweet.Ident(name=name)):

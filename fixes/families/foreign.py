@@ -13,9 +13,9 @@ from ...lang.region import OTHER_WORDS
 from ...lang.source import Span
 from ...ops import elsewhere
 from ...ops.elsewhere_args import LISTS, integer, is_spread, parameters
-from ...ops.model import Param
+from ...ops.model import PrimitiveParam
 from ...ops.registry import lookup
-from ..case import Case, Fix, replaced
+from ..case import Fix, FixCase, replaced
 
 _LONGEST = 70
 _MANY = 10
@@ -25,7 +25,7 @@ _TRUTHS = {"True": "true", "False": "false"}
 _ATTRIBUTES = {"T": ("@matrix_transpose({})", False), "mT": ("@matrix_transpose({})", True)}
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if case.diagnostic.code.phase != "names":
         return
     span = case.diagnostic.span
@@ -46,7 +46,7 @@ def fixes(case: Case) -> Iterator[Fix]:
         yield from _of_layer(case, layer)
 
 
-def _of_arguments(case: Case) -> Iterator[Fix]:
+def _of_arguments(case: FixCase) -> Iterator[Fix]:
     """Sizes or tensors one by one where a list is asked for, `@zeros(n, d)`; a dtype in another argument's place."""
     span = case.diagnostic.span
     call = case.tree.enclosing(span, sweet.Call)
@@ -62,7 +62,7 @@ def _of_arguments(case: Case) -> Iterator[Fix]:
         yield written(case, name, f"{dtype}={name.name}", 1, True)
 
 
-def _without(case: Case, call: sweet.Call, arg: sweet.Arg | None) -> Iterator[Fix]:
+def _without(case: FixCase, call: sweet.Call, arg: sweet.Arg | None) -> Iterator[Fix]:
     """A call without a flag that says nothing here."""
     if arg is None or arg.name is None or not elsewhere.is_left_out(arg.name.name) or call.args[0] is arg:
         return
@@ -71,7 +71,7 @@ def _without(case: Case, call: sweet.Call, arg: sweet.Arg | None) -> Iterator[Fi
     yield case.fix(f"leave out `{arg.name.name}`", [edit], 1, show=call.span)
 
 
-def _of_attribute(case: Case, attr: sweet.Attr) -> Iterator[Fix]:
+def _of_attribute(case: FixCase, attr: sweet.Attr) -> Iterator[Fix]:
     name, above = attr.name.name, case.tree.parent(attr)
     foreign = is_library(case, attr.value)
     if isinstance(above, sweet.Call) and above.callee is attr:
@@ -84,7 +84,7 @@ def _of_attribute(case: Case, attr: sweet.Attr) -> Iterator[Fix]:
         yield written(case, attr, name, 1, True)
 
 
-def _of_name(case: Case, name: sweet.Name | sweet.FnName) -> Iterator[Fix]:
+def _of_name(case: FixCase, name: sweet.Name | sweet.FnName) -> Iterator[Fix]:
     call = case.tree.parent(name)
     if isinstance(call, sweet.Index) and call.value is name:
         items = ", ".join(item.span.text for item in call.items)
@@ -96,7 +96,7 @@ def _of_name(case: Case, name: sweet.Name | sweet.FnName) -> Iterator[Fix]:
             yield from _calls(case, call, called, (), call.args)
 
 
-def is_called_otherwise(case: Case, name: Node) -> bool:
+def is_called_otherwise(case: FixCase, name: Node) -> bool:
     """Whether a call on one line is of a function that has its name elsewhere: `@cat([x, y], dim=0)`."""
     call = case.tree.parent(name)
     if not isinstance(name, sweet.FnName) or not isinstance(call, sweet.Call) or "\n" in call.span.text:
@@ -104,7 +104,7 @@ def is_called_otherwise(case: Case, name: Node) -> bool:
     return call.callee is name and lookup(name.name) is None and bool(elsewhere.primitives(name.name))
 
 
-def _of_layer(case: Case, layer: sweet.Call) -> Iterator[Fix]:
+def _of_layer(case: FixCase, layer: sweet.Call) -> Iterator[Fix]:
     """`nn.ReLU()(x)`: what a layer without weights computes."""
     call, made = case.tree.parent(layer), layer.callee
     name = made.name.name if isinstance(made, sweet.Attr) else getattr(made, "name", "")
@@ -112,7 +112,7 @@ def _of_layer(case: Case, layer: sweet.Call) -> Iterator[Fix]:
         yield from _calls(case, call, name, (), call.args)
 
 
-def is_library(case: Case, value: sweet.Expr) -> bool:
+def is_library(case: FixCase, value: sweet.Expr) -> bool:
     """Whether it stands where a module of another language would: `torch.nn.functional`, and no tensor is called so."""
     while isinstance(value, sweet.Attr):
         value = value.value
@@ -127,7 +127,7 @@ def is_library(case: Case, value: sweet.Expr) -> bool:
 
 
 def _calls(
-    case: Case, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
+    case: FixCase, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> Iterator[Fix]:
     """The call of each function that may be meant, with the arguments in its words."""
     if "\n" in call.span.text or (name in OTHER_WORDS and lookup(name) is None):
@@ -140,7 +140,7 @@ def _calls(
 
 
 def _with_places(
-    case: Case, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
+    case: FixCase, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> Iterator[Fix]:
     """`let (v, i) = x.max(1)` and `x.max(1)[0]`: PyTorch's extremum along an axis comes with its place."""
     above = case.tree.parent(call)
@@ -155,7 +155,7 @@ def _with_places(
             yield written(case, above, values if part == 0 else places, 0, False)
 
 
-def _meant(case: Case, name: str) -> tuple[str, ...]:
+def _meant(case: FixCase, name: str) -> tuple[str, ...]:
     """The functions that a name may stand for."""
     if case.tree.function(name) is not None or lookup(name) is not None:
         return (name,)
@@ -163,7 +163,7 @@ def _meant(case: Case, name: str) -> tuple[str, ...]:
 
 
 def _call(
-    case: Case, meant: str, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
+    case: FixCase, meant: str, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> tuple[str, bool, bool]:
     """A call, whether it surely means the same, and whether some of its arguments became a list."""
     own = case.tree.function(meant) is not None
@@ -186,13 +186,13 @@ def _call(
     return text, sure and all(s for *_, s in (*first, *given, *named)), listed
 
 
-def _keyword(arg: sweet.Arg, params: Sequence[Param]) -> str:
+def _keyword(arg: sweet.Arg, params: Sequence[PrimitiveParam]) -> str:
     assert arg.name is not None
     found = parameters(arg.name.name, arg.value, params)
     return arg.name.name if not found or arg.name.name in [p.name for p in params] else found[0]
 
 
-def _said(case: Case, expr: sweet.Expr) -> tuple[str, bool]:
+def _said(case: FixCase, expr: sweet.Expr) -> tuple[str, bool]:
     """An expression in Rx's words: `True`, dtypes as texts or of a library, and other foreign calls inside; and whether it
     surely means the same."""
     text = expr.span.text
@@ -212,7 +212,7 @@ def _said(case: Case, expr: sweet.Expr) -> tuple[str, bool]:
 
 
 def _said_call(
-    case: Case, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
+    case: FixCase, call: sweet.Call, name: str, of: Sequence[sweet.Expr], args: Sequence[sweet.Arg]
 ) -> tuple[str, bool]:
     meant = _meant(case, name)
     if len(meant) != 1 or (of and elsewhere.another(name, "x") is not None) or name in ("min", "max", "tensor", "load"):
@@ -221,6 +221,6 @@ def _said_call(
     return text, sure
 
 
-def written(case: Case, expr: sweet.Expr, text: str, rank: int, sure: bool) -> Fix:
+def written(case: FixCase, expr: sweet.Expr, text: str, rank: int, sure: bool) -> Fix:
     what = f"write `{text}`" if len(text) <= _LONGEST else "call it as it is written here"
     return replace(case.fix(what, [replaced(expr, text)], rank, guess=not sure), shown="", meaning=text)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...ops.registry import lookup
-from ..case import Case, Fix, appended, inserted
+from ..case import Fix, FixCase, appended, inserted
 from ..tree import callee
 from .claims import value_of
 
 _FIRST = '"batch_first"'
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     """`layout="batch_first"` for a layer that takes the time first, without the axis of its directions."""
     declared = case.subject.declared
     if declared is None or case.callee or case.subject.what != "rank" or declared.source is not case.tree.source:
@@ -33,7 +33,7 @@ def fixes(case: Case) -> Iterator[Fix]:
             yield Fix(what + shown * (len(shown) <= 72), (edit, before, after), 21 + axis, f"layout {axis}", guess=True)
 
 
-def _batch_first(case: Case, node: sweet.Call) -> Edit | None:
+def _batch_first(case: FixCase, node: sweet.Call) -> Edit | None:
     row = lookup(callee(node))
     takes = row is not None and any(p.name == "layout" and p.default == "time_first" for p in row.params)
     return appended(node, f"layout={_FIRST}") if takes and "layout" not in case.tree.arguments(node) else None

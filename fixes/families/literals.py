@@ -14,8 +14,8 @@ from ...ops.model import Trait
 from ...ops.registry import lookup
 from ...simplify.known.values import SizeValue
 from ...simplify.messages.subject import Held
-from ..case import GIVING_WAY, Case, Fix, replaced
-from ..tree import Tree, callee, has, is_reshape, keeps_shape
+from ..case import GIVING_WAY, Fix, FixCase, replaced
+from ..tree import TextTree, callee, has, is_reshape, keeps_shape
 
 _DEPTH = 12
 _FARTHEST = 1000
@@ -23,7 +23,7 @@ _FARTHEST = 1000
 SHAPES = ("shape", "target")
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if not is_reshape(case.callee):
         yield from _conflicting(case)
     yield from _passed(case)
@@ -32,7 +32,7 @@ def fixes(case: Case) -> Iterator[Fix]:
 # A size that is passed to a function
 
 
-def _passed(case: Case) -> Iterator[Fix]:
+def _passed(case: FixCase) -> Iterator[Fix]:
     """A number that a condition of the function called does not allow: those nearest to it that it does."""
     asked = case.asked
     if not isinstance(asked, Held):
@@ -50,7 +50,7 @@ def _passed(case: Case) -> Iterator[Fix]:
 # A size is traced to the literal that it was written as
 
 
-def _conflicting(case: Case) -> Iterator[Fix]:
+def _conflicting(case: FixCase) -> Iterator[Fix]:
     """Of two sizes that should be one, the literal of one becomes the other."""
     places = [(name, axis) for name, axis in case.subject.at if axis is not None]
     sizes: list[tuple[str, int, int | str]] = []
@@ -79,14 +79,14 @@ def open_rows(given: dict[str, sweet.Expr]) -> tuple[sweet.Expr, sweet.Expr] | N
     return None
 
 
-def _first_is_open(case: Case, name: str, axis: int) -> bool:
+def _first_is_open(case: FixCase, name: str, axis: int) -> bool:
     """Whether it is the first axis, and a reshape before made another number of rows: `[-1, 3136]`."""
     expr, dims = case.arguments.get(name), case.shape(name)
     found = case.tree.upstream([expr]) if expr is not None and dims and axis in (0, -len(dims)) else ()
     return any(is_reshape(callee(n)) and open_rows(case.tree.arguments(n)) is not None for n in found)
 
 
-def _rewritten(case: Case, name: str, axis: int, wanted: int | str, rank: int, several: bool) -> Iterator[Fix]:
+def _rewritten(case: FixCase, name: str, axis: int, wanted: int | str, rank: int, several: bool) -> Iterator[Fix]:
     expr = case.arguments.get(name)
     if expr is not None:
         yield from rewrite(case, sources_of_axis(case.tree, expr, axis), wanted, rank, legal=several)
@@ -97,7 +97,7 @@ def _rewritten(case: Case, name: str, axis: int, wanted: int | str, rank: int, s
             yield from rewrite(case, (literal,), size, rank + 1)
 
 
-def _alike(case: Case, sizes: list[tuple[str, int, int | str]]) -> Iterator[Fix]:
+def _alike(case: FixCase, sizes: list[tuple[str, int, int | str]]) -> Iterator[Fix]:
     """Several operands have the same wrong size, as the scale, bias, mean and variance of a normalisation."""
     if len(sizes) != 2 or len(case.shape(sizes[0][0]) or ()) != 1:
         return
@@ -114,7 +114,7 @@ def _alike(case: Case, sizes: list[tuple[str, int, int | str]]) -> Iterator[Fix]
 
 
 def scaled(
-    tree: Tree, expr: sweet.Expr, axis: int, wanted: int, depth: int = _DEPTH
+    tree: TextTree, expr: sweet.Expr, axis: int, wanted: int, depth: int = _DEPTH
 ) -> Iterator[tuple[sweet.Expr, int]]:
     """The literals that an axis (from the end) is a multiple or a part of, each with what it is to be for `wanted`: before
     a split, and before axes were laid end to end."""
@@ -137,7 +137,7 @@ def scaled(
             yield from _laid_out(tree, given, wanted)
 
 
-def _laid_out(tree: Tree, given: dict[str, sweet.Expr], wanted: int) -> Iterator[tuple[sweet.Expr, int]]:
+def _laid_out(tree: TextTree, given: dict[str, sweet.Expr], wanted: int) -> Iterator[tuple[sweet.Expr, int]]:
     """All axes of a tensor whose declared sizes are numbers were made one."""
     x, shape = given.get("x"), given.get("shape")
     bound = tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
@@ -152,7 +152,7 @@ def _laid_out(tree: Tree, given: dict[str, sweet.Expr], wanted: int) -> Iterator
 
 
 def rewrite(
-    case: Case, literals: tuple[sweet.Expr, ...], wanted: int | str, rank: int, *, legal: bool = False
+    case: FixCase, literals: tuple[sweet.Expr, ...], wanted: int | str, rank: int, *, legal: bool = False
 ) -> Iterator[Fix]:
     """A size wherever it was written, or with it all of the same list that say the same."""
     if not literals or literals[0].span.text == str(wanted):
@@ -178,7 +178,7 @@ def rewrite(
             yield replace(fix, lines=(line,))
 
 
-def sources_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> tuple[sweet.Expr, ...]:
+def sources_of_axis(tree: TextTree, expr: sweet.Expr, axis: int, depth: int = _DEPTH) -> tuple[sweet.Expr, ...]:
     """The literals that an axis of a tensor has its size from, if it can be followed to some: in the annotation of a `let`
     and in what made the value."""
     if depth == 0:
@@ -201,7 +201,7 @@ def sources_of_axis(tree: Tree, expr: sweet.Expr, axis: int, depth: int = _DEPTH
     return ()
 
 
-def _of_call(tree: Tree, call: sweet.Call, axis: int, depth: int) -> tuple[sweet.Expr, ...]:
+def _of_call(tree: TextTree, call: sweet.Call, axis: int, depth: int) -> tuple[sweet.Expr, ...]:
     name, given = callee(call), tree.arguments(call)
     row = lookup(name)
     if row is not None and "shape" in given and any(p.name == "shape" and p.kind in SHAPES for p in row.params):
@@ -218,7 +218,7 @@ def _of_call(tree: Tree, call: sweet.Call, axis: int, depth: int) -> tuple[sweet
 
 
 def _of_function(
-    tree: Tree, fn: sweet.Fn, given: dict[str, sweet.Expr], axis: int, depth: int
+    tree: TextTree, fn: sweet.Fn, given: dict[str, sweet.Expr], axis: int, depth: int
 ) -> tuple[sweet.Expr, ...]:
     """Through the annotations of a function: a parameter of sort Size, or an axis of a tensor's."""
     dim = _item(fn.result, axis)
@@ -250,20 +250,20 @@ def _item(type_: sweet.Type | None, axis: int) -> sweet.Expr | None:
     return items[axis] if -len(items) <= axis < len(items) else None
 
 
-def _of_type(tree: Tree, type_: sweet.Type | None, axis: int, place: Span) -> tuple[sweet.Expr, ...]:
+def _of_type(tree: TextTree, type_: sweet.Type | None, axis: int, place: Span) -> tuple[sweet.Expr, ...]:
     found = _item(type_, axis)
     literal = None if found is None else named_literal(tree, found, place)
     return () if literal is None else (literal,)
 
 
-def _of_list(tree: Tree, shape: sweet.Expr, axis: int, place: Span) -> tuple[sweet.Expr, ...]:
+def _of_list(tree: TextTree, shape: sweet.Expr, axis: int, place: Span) -> tuple[sweet.Expr, ...]:
     if isinstance(shape, sweet.ListExpr) and -len(shape.items) <= axis < len(shape.items):
         literal = named_literal(tree, shape.items[axis], place)
         return () if literal is None else (literal,)
     return ()
 
 
-def named_literal(tree: Tree, expr: sweet.Expr, place: Span) -> sweet.Expr | None:
+def named_literal(tree: TextTree, expr: sweet.Expr, place: Span) -> sweet.Expr | None:
     """A literal, or the one that a name of a size was given; arithmetic of literals counts as one."""
     if isinstance(expr, sweet.Name):
         bound = tree.binding(expr.name, place)

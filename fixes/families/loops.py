@@ -13,8 +13,8 @@ from ...lang.node import Node
 from ...lang.walk import walk
 from ...ops.elsewhere_args import integer
 from ...simplify.solver.numbers import shifted
-from ..case import GIVING_WAY, Case, Dims, Fix, dims_text, inserted, replaced
-from ..tree import Tree
+from ..case import GIVING_WAY, Dims, Fix, FixCase, dims_text, inserted, replaced
+from ..tree import TextTree
 from .conditions import RANK
 
 _RANK = 4
@@ -27,7 +27,7 @@ _NAMES = "pqrkmnuvw"
 Loop = sweet.For | sweet.While
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     """Where a turn ends with another size than the annotation of its carry keeps, or begins with another than what stands
     beside it has."""
     yield from _beside(case)
@@ -61,7 +61,7 @@ def fixes(case: Case) -> Iterator[Fix]:
     yield from _existential(case, loop, item, axis)
 
 
-def _beside(case: Case) -> Iterator[Fix]:
+def _beside(case: FixCase) -> Iterator[Fix]:
     """Two sizes in a turn differ by the loop's index, and a carry is said to keep the one that it is not in."""
     loop = case.tree.enclosing(case.diagnostic.span, sweet.For)
     if loop is None or not case.callee:
@@ -76,7 +76,7 @@ def _beside(case: Case) -> Iterator[Fix]:
                 yield case.fix(what, [replaced(dim, grown)], _RANK, show=carry.type.span)
 
 
-def _backwards(case: Case) -> Iterator[Fix]:
+def _backwards(case: FixCase) -> Iterator[Fix]:
     """`range(n - 1, -1, -1)` is `range(n)`, with `n - 1 - i` where the turns say `i`."""
     loop = case.tree.enclosing(case.diagnostic.span, sweet.For)
     given = [a.value for a in loop.iterable.args] if loop is not None and isinstance(loop.iterable, sweet.Call) else []
@@ -95,7 +95,7 @@ def _backwards(case: Case) -> Iterator[Fix]:
         yield Fix(what, tuple(edits), _RANK, what)
 
 
-def _ahead(case: Case) -> Iterator[Fix]:
+def _ahead(case: FixCase) -> Iterator[Fix]:
     """`xs[i + 1] - xs[i]` in `range(t)`: the range ends before, and with it the result."""
     loop, index = case.tree.enclosing(case.diagnostic.span, sweet.For), case.call
     by = steps_ahead(case.tree, loop, index) if loop is not None else 0
@@ -111,7 +111,7 @@ def _ahead(case: Case) -> Iterator[Fix]:
         yield Fix(what, (edit, *(replaced(dim, edit.text) for dim in dims)), _RANK + 1, what, guess=True)
 
 
-def is_of_turns(case: Case, index: Node) -> bool:
+def is_of_turns(case: FixCase, index: Node) -> bool:
     """Whether an index may be right and the number of turns wrong: a turn reads another entry of the same tensor too, or the
     result has an entry for each turn."""
     loop = case.tree.enclosing(case.diagnostic.span, sweet.For) if isinstance(index, sweet.Index) else None
@@ -127,12 +127,12 @@ def _stop(loop: sweet.For) -> sweet.Expr | None:
     return args[-1].value if 1 <= len(args) <= _ENDS else None
 
 
-def _counted(case: Case, stop: sweet.Expr) -> list[sweet.Expr]:
+def _counted(case: FixCase, stop: sweet.Expr) -> list[sweet.Expr]:
     """Where the function's result has as many entries as there are turns."""
     return _dims(stop.span.text, case.function.fn.result if case.function is not None else None)
 
 
-def steps_ahead(tree: Tree, loop: sweet.For, index: Node | None) -> int:
+def steps_ahead(tree: TextTree, loop: sweet.For, index: Node | None) -> int:
     """How many entries a turn reads ahead of another one that it reads of the same tensor; 0 where it does not."""
     for item in index.items if isinstance(index, sweet.Index) and _reads_beside(loop, index) else ():
         bound = tree.binding(item.name, item.span) if isinstance(item, sweet.Name) else None
@@ -149,7 +149,7 @@ def _reads_beside(loop: Loop, index: sweet.Index) -> bool:
     return any(other.span.text != index.span.text for other in others)
 
 
-def _annotated(case: Case, carry: sweet.Carry) -> Iterator[Fix]:
+def _annotated(case: FixCase, carry: sweet.Carry) -> Iterator[Fix]:
     """A carry without annotation keeps the shape of its first value: one that says how it grows, or that it changes."""
     loop, kept = case.tree.loop_of(carry), case.subject.wanted
     made = next((o for o in case.subject.operands if o.shape is not None and len(o.shape) == len(kept)), None)
@@ -179,13 +179,13 @@ def _as_begun(index: str, after: Dims) -> str:
     return dims_text(sizes) if any(own is not None for own in begun) else ""
 
 
-def _free(case: Case) -> Iterator[str]:
+def _free(case: FixCase) -> Iterator[str]:
     """Names for sizes that the file has no use for."""
     taken = {n.name for n in walk(case.tree.module) if isinstance(n, sweet.Ident | sweet.Name)}
     return (n for n in (*_NAMES, *(f"{n}{k}" for k in range(2, 9) for n in _NAMES)) if n not in taken)
 
 
-def _with_result(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, axis: int) -> Iterator[Fix]:
+def _with_result(case: FixCase, loop: Loop, carry: sweet.Carry, item: sweet.Expr, axis: int) -> Iterator[Fix]:
     """The carry grows, and with it the function's result, which says the same size there."""
     behind = _behind(loop, case.subject.grown)
     for declared in _declared(case, item, axis) if behind else ():
@@ -194,7 +194,7 @@ def _with_result(case: Case, loop: Loop, carry: sweet.Carry, item: sweet.Expr, a
         yield Fix(what, both, _RANK, what, guess=True)
 
 
-def _all_together(case: Case, loop: Loop, item: sweet.Expr) -> Iterator[Fix]:
+def _all_together(case: FixCase, loop: Loop, item: sweet.Expr) -> Iterator[Fix]:
     """All that the loop carries with that size grows, and the function's result with it."""
     carried, grown = _dims(item.span.text, *(c.type for c in loop.carries)), case.subject.grown
     if len(carried) < 2:
@@ -228,7 +228,7 @@ def _behind(loop: Loop, grown: str) -> str:
     return renamed(grown, {loop.index.name: end})
 
 
-def _declared(case: Case, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr]:
+def _declared(case: FixCase, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr]:
     """Where a type of the function's result says the same size of that axis."""
     result = case.function.fn.result if case.function is not None else None
     for type_ in result.items if isinstance(result, sweet.TupleType) else (result,):
@@ -239,7 +239,7 @@ def _declared(case: Case, item: sweet.Expr, axis: int) -> Iterator[sweet.Expr]:
             yield dims[axis]
 
 
-def _existential(case: Case, loop: Loop, item: sweet.Expr, axis: int) -> Iterator[Fix]:
+def _existential(case: FixCase, loop: Loop, item: sweet.Expr, axis: int) -> Iterator[Fix]:
     """The size has a name of its own, which may change, and stays at least (or at most) what it was."""
     free = _free(case)
     name, other = next(free), next(free)

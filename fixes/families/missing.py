@@ -16,7 +16,7 @@ from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.registry import lookup
 from ...ops.requirements import Equal
-from ..case import Case, Dims, Fix, dims_text, replaced
+from ..case import Dims, Fix, FixCase, dims_text, replaced
 from ..tree import callee, factors, has, is_reshape, summed
 from . import claims, elements, operands, shapes
 from .operands import wrap
@@ -24,7 +24,7 @@ from .operands import wrap
 _MOST_SHAPES = 3
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if not case.diagnostic.code.of_shapes:
         return
     yield from _repeated(case)
@@ -42,7 +42,7 @@ def fixes(case: Case) -> Iterator[Fix]:
 # A repeat
 
 
-def _repeated(case: Case) -> Iterator[Fix]:
+def _repeated(case: FixCase) -> Iterator[Fix]:
     """One size is the other times something: heads of keys that several heads of queries share."""
     for expr, axis, size, wanted in _conflicts(case):
         times = (_quotient(wanted, size) or _told(case, wanted, size)) if not isinstance(wanted, int) else None
@@ -52,7 +52,7 @@ def _repeated(case: Case) -> Iterator[Fix]:
             yield wrap(case, expr, shapes.repeated(axis, str(int(wanted) // int(size)), 18))
 
 
-def _pooled(case: Case) -> Iterator[Fix]:
+def _pooled(case: FixCase) -> Iterator[Fix]:
     """`@flatten(y, start=1)` before a product that wants the channels alone: what is left of an image is its mean."""
     for name, _ in case.subject.at if summed(case.callee) else ():
         flat = case.tree.upstream([case.arguments[name]]) if name in case.arguments else ()
@@ -65,13 +65,13 @@ def _pooled(case: Case) -> Iterator[Fix]:
             yield replace(fix, shown=f"`{mean}`")
 
 
-def is_laid_out(case: Case, call: sweet.Call) -> bool:
+def is_laid_out(case: FixCase, call: sweet.Call) -> bool:
     """Whether a call lays axes end to end and is told no sizes: a flattening."""
     row = lookup(callee(call))
     return row is not None and Trait.REGROUPS in row.traits and "x" in case.tree.arguments(call)
 
 
-def _is_shared(case: Case, size: int | str, wanted: int | str) -> bool:
+def _is_shared(case: FixCase, size: int | str, wanted: int | str) -> bool:
     """Whether it is a label of an equation that its result keeps: heads of keys that several heads of queries share."""
     label = case.asked.label if isinstance(case.asked, Equal) else ""
     if not label or not isinstance(size, int) or not isinstance(wanted, int) or size < 2:
@@ -81,7 +81,7 @@ def _is_shared(case: Case, size: int | str, wanted: int | str) -> bool:
     return any(label in term.head + term.tail for term in kept) and wanted % size == 0
 
 
-def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
+def _conflicts(case: FixCase) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
     """Tensors with an axis whose size is not the one that is wanted there."""
     places = [(n, a) for n, a in case.subject.at if a is not None]
     sizes = {place: case.size(*place) for place in places}
@@ -98,17 +98,17 @@ def _conflicts(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | s
                 yield expr, axis % len(dims), size, other
 
 
-def _is_summed(case: Case, name: str, axis: int, rank: int) -> bool:
+def _is_summed(case: FixCase, name: str, axis: int, rank: int) -> bool:
     return (name, axis if axis < 0 else axis - rank) in summed(case.callee)
 
 
-def _own(case: Case) -> Dims | None:
+def _own(case: FixCase) -> Dims | None:
     """The shape of the value that an annotation is about."""
     found = case.subject.operands
     return found[0].shape if not case.callee and len(found) == 1 else None
 
 
-def _annotated(case: Case) -> sweet.Expr | None:
+def _annotated(case: FixCase) -> sweet.Expr | None:
     return claims.value_of(case) if case.subject.declared is not None and not case.callee else None
 
 
@@ -125,7 +125,7 @@ def _quotient(whole: int | str, part: int | str) -> str | None:
     return " * ".join([*([str(factor)] if factor != 1 or not rest else []), *rest])
 
 
-def _told(case: Case, whole: str, part: int | str) -> str | None:
+def _told(case: FixCase, whole: str, part: int | str) -> str | None:
     """`h // g` where the function says `h % g == 0`; None where it does not."""
     for cond in case.function.fn.where if case.function is not None else ():
         match cond:
@@ -135,12 +135,12 @@ def _told(case: Case, whole: str, part: int | str) -> str | None:
     return None
 
 
-def _is_said(case: Case, text: str) -> bool:
+def _is_said(case: FixCase, text: str) -> bool:
     """Whether all names of a size are names of the program."""
     return case.tree.names().issuperset(names_in(text))
 
 
-def _enlarged(case: Case) -> Iterator[Fix]:
+def _enlarged(case: FixCase) -> Iterator[Fix]:
     """All spatial axes of one operand are those of another times a number."""
     tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None and len(dims) > 2]
     for expr, dims in tensors:
@@ -154,7 +154,7 @@ def _enlarged(case: Case) -> Iterator[Fix]:
 # A broadcast
 
 
-def _declared(case: Case) -> Iterator[Fix]:
+def _declared(case: FixCase) -> Iterator[Fix]:
     """What a value is declared as is what it is to be broadcast or reshaped to."""
     dims, value, asked = _own(case), _annotated(case), case.subject.declared
     if dims is None or value is None or asked is None:
@@ -190,7 +190,7 @@ def _times(sizes: Iterable[int | str]) -> str:
     return " * ".join(map(str, sizes)) or "1"
 
 
-def _spread_out(case: Case) -> Iterator[Fix]:
+def _spread_out(case: FixCase) -> Iterator[Fix]:
     """Tensors that are joined have one rank: what lacks the first axes gets them from the others."""
     axis = case.arguments.get("axis")
     if not has(case.callee, Trait.JOINS) or not isinstance(axis, sweet.IntLit):
@@ -204,14 +204,14 @@ def _spread_out(case: Case) -> Iterator[Fix]:
                 yield replace(wrap(case, expr, shapes.broadcast(text)), guess=True)
 
 
-def _is_sayable(case: Case, dims: Dims) -> bool:
+def _is_sayable(case: FixCase, dims: Dims) -> bool:
     return all(isinstance(d, int) or shapes.product(d) is not None and _is_said(case, d) for d in dims)
 
 
 # A reshape
 
 
-def _merged(case: Case) -> Iterator[Fix]:
+def _merged(case: FixCase) -> Iterator[Fix]:
     """Axes beside each other whose product is the size that is wanted at the last of them."""
     for expr, axis, _, wanted in [*_conflicts(case), *_of_products(case)]:
         name = next((n for n, e in case.arguments.items() if e is expr), "")
@@ -226,7 +226,7 @@ def _merged(case: Case) -> Iterator[Fix]:
                 yield wrap(case, expr, shapes.reshaped(text, 19))
 
 
-def _of_products(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
+def _of_products(case: FixCase) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
     """The axes that a product sums over, which `_conflicts` leaves out."""
     places = [(n, a, case.size(n, a)) for n, a in case.subject.at if a is not None]
     for name, axis, size in places if summed(case.callee) else ():
@@ -236,7 +236,7 @@ def _of_products(case: Case) -> Iterator[tuple[sweet.Expr, int, int | str, int |
                 yield expr, axis % len(dims), size, wanted
 
 
-def _split(case: Case) -> Iterator[Fix]:
+def _split(case: FixCase) -> Iterator[Fix]:
     """An axis that is declared as a product becomes two, where one more is asked for."""
     x = case.arguments.get("x")
     bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
@@ -252,7 +252,7 @@ def _split(case: Case) -> Iterator[Fix]:
             yield wrap(case, x, shapes.reshaped(text, 22))
 
 
-def _before_permutation(case: Case) -> Iterator[Fix]:
+def _before_permutation(case: FixCase) -> Iterator[Fix]:
     """What has too few or too many axes for an order of axes, whose result is declared: the shape that it had before."""
     x, axes = case.arguments.get("x"), case.arguments.get("axes")
     asked = _declared_shape(case)
@@ -268,7 +268,7 @@ def _before_permutation(case: Case) -> Iterator[Fix]:
         yield wrap(case, x, shapes.reshaped(text, shapes.MIXED if is_mixed else 20, guess=is_mixed or is_idle))
 
 
-def _as_elsewhere(case: Case) -> Iterator[Fix]:
+def _as_elsewhere(case: FixCase) -> Iterator[Fix]:
     """What has too few axes for an order of them: the parts that the function makes of something else, or puts together."""
     x, dims, rank = case.arguments.get("x"), case.shape("x"), _rank_of_order(case)
     if x is None or dims is None or rank is None or rank <= len(dims) or case.function is None:
@@ -278,7 +278,7 @@ def _as_elsewhere(case: Case) -> Iterator[Fix]:
         yield wrap(case, x, shapes.reshaped(text, 14))
 
 
-def _shapes_written(case: Case) -> Iterator[tuple[str, ...]]:
+def _shapes_written(case: FixCase) -> Iterator[tuple[str, ...]]:
     """The targets of all reshapes, and those of which the axes are ordered at once also in that order."""
     for node in walk(case.function):
         shape = case.tree.arguments(node).get("shape") if is_reshape(callee(node)) else None
@@ -294,7 +294,7 @@ def _shapes_written(case: Case) -> Iterator[tuple[str, ...]]:
             yield tuple(parts[i] for i in order if i is not None)
 
 
-def _rank_of_order(case: Case) -> int | None:
+def _rank_of_order(case: FixCase) -> int | None:
     """The rank that an order of axes asks for."""
     axes = case.arguments.get("axes") if has(case.callee, Trait.MOVES_AXES) else None
     return len(axes.items) if isinstance(axes, sweet.ListExpr) else None
@@ -313,7 +313,7 @@ def _are_parts(parts: tuple[str, ...], dims: Dims) -> bool:
     return not left
 
 
-def _declared_shape(case: Case) -> sweet.ListExpr | None:
+def _declared_shape(case: FixCase) -> sweet.ListExpr | None:
     """What the value that the call gives is declared as, where it is all of a `let` or of a result."""
     above = case.tree.parent(case.call) if case.call is not None else None
     fn = case.function.fn if case.function is not None else None
@@ -328,7 +328,7 @@ def _declared_shape(case: Case) -> sweet.ListExpr | None:
 # Where a name is bound
 
 
-def _where_bound(case: Case) -> Iterator[Fix]:
+def _where_bound(case: FixCase) -> Iterator[Fix]:
     """What would be put around a name is put around its value, if it is used more than once."""
     for family in (operands.fixes, _repeated):
         for fix in family(case):
@@ -341,7 +341,7 @@ def _where_bound(case: Case) -> Iterator[Fix]:
                 yield case.fix(what, [edit], fix.rank + 2, show=let.span, guess=fix.guess)
 
 
-def _wrapped(case: Case, fix: Fix) -> tuple[sweet.Name | None, sweet.Let | None]:
+def _wrapped(case: FixCase, fix: Fix) -> tuple[sweet.Name | None, sweet.Let | None]:
     """The name that a fix puts something around, with the `let` that binds it."""
     edit = fix.edits[0]
     name = case.tree.find(edit.span, sweet.Name)

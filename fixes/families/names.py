@@ -11,10 +11,10 @@ from ...ops import elsewhere
 from ...ops.model import Primitive
 from ...ops.registry import lookup
 from ...ops.requirements import DTypeIn, NumbersFit
-from ..case import Case, Fix
+from ..case import Fix, FixCase
 from .foreign import is_called_otherwise
 from .operands import wrap
-from .shapes import Change
+from .shapes import TensorChange
 
 # The dtype of a kind that is usual.
 _USUAL = (
@@ -28,13 +28,13 @@ _USUAL = (
 _KINDS = ("bool", "uint", "int", "float", "complex")
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     yield from _nearest(case)
     yield from _told(case)
     yield from _casts(case)
 
 
-def _told(case: Case) -> Iterator[Fix]:
+def _told(case: FixCase) -> Iterator[Fix]:
     """The change that the diagnostic comes with: the function that checks its arguments, for its implementation; the sort of a
     name."""
     if case.diagnostic.edits:
@@ -42,7 +42,7 @@ def _told(case: Case) -> Iterator[Fix]:
         yield Fix(what, case.diagnostic.edits, 1, case.diagnostic.edits[0].text)
 
 
-def _nearest(case: Case) -> Iterator[Fix]:
+def _nearest(case: FixCase) -> Iterator[Fix]:
     """What is known already of the name that was meant."""
     span = case.diagnostic.span
     node = case.tree.find(span, sweet.Name, sweet.FnName, sweet.Ident, sweet.NamedType)
@@ -53,7 +53,7 @@ def _nearest(case: Case) -> Iterator[Fix]:
         yield Fix(f"`{name}`", (Edit(span, text),), 1 + rank, text, guess=not sure, asks=True)
 
 
-def _casts(case: Case) -> Iterator[Fix]:
+def _casts(case: FixCase) -> Iterator[Fix]:
     if not case.diagnostic.code.of_dtypes:
         return
     tensors = case.tensors()
@@ -71,11 +71,13 @@ def _casts(case: Case) -> Iterator[Fix]:
         own = case.operand(name)
         is_mask = row is not None and own is not None and own.dtype == "bool" and row.refuses == name
         if is_mask:  # its truths are no places
-            yield wrap(case, expr, Change("take the places where {} is true", "@nonzero(", ")[0]", 8))
+            yield wrap(case, expr, TensorChange("take the places where {} is true", "@nonzero(", ")[0]", 8))
         for dtype in dict.fromkeys([*wanted, *dtypes]):
             loses = own is not None and _loses(own.dtype, dtype)
             if own is not None and own.dtype != dtype and (not loses or is_asked and _looks_up(row, name)):
-                yield wrap(case, expr, Change("cast", "@cast(", f", {dtype})", 18 + rank + 4 * loses, is_mask or loses))
+                yield wrap(
+                    case, expr, TensorChange("cast", "@cast(", f", {dtype})", 18 + rank + 4 * loses, is_mask or loses)
+                )
 
 
 def _looks_up(row: Primitive | None, name: str) -> bool:

@@ -12,10 +12,10 @@ from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.registry import lookup
 from ...ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
-from ..case import Case, Dims, Fix, dims_text, inserted, replaced
+from ..case import Dims, Fix, FixCase, dims_text, inserted, replaced
 from ..tree import callee, has, is_reshape, keeps_shape, summed, turns
 from . import shapes
-from .shapes import Change
+from .shapes import TensorChange
 
 # The other of the last two axes.
 _BESIDE = {-1: -2, -2: -1}
@@ -25,7 +25,7 @@ _UNLIKE = 4
 _MOVING = (Trait.MOVES_AXES, Trait.UNIT_AXES)
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if case.call is None:
         return
     if case.diagnostic.code.of_dtypes:
@@ -50,7 +50,7 @@ def fixes(case: Case) -> Iterator[Fix]:
     yield from _swap(case)
 
 
-def _all_turned(case: Case) -> Iterator[Fix]:
+def _all_turned(case: FixCase) -> Iterator[Fix]:
     """Batches that come first, for a function that takes the time first: all its tensors, and its result, turned."""
     decl, call = case.tree.function(case.callee), case.call
     given = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None and len(dims) > 2]
@@ -63,7 +63,7 @@ def _all_turned(case: Case) -> Iterator[Fix]:
     yield case.fix(f"swap axes 0 and 1 of all that @{case.callee} takes and gives", edits, 18, guess=True)
 
 
-def _left_out(case: Case) -> Iterator[Fix]:
+def _left_out(case: FixCase) -> Iterator[Fix]:
     """The call itself, or one that made an operand, only moves axes, and there was no need to."""
     assert case.call is not None
     certain = not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty)
@@ -76,7 +76,7 @@ def _left_out(case: Case) -> Iterator[Fix]:
         yield from _without(case, made, 11 + _UNLIKE * (not fits))
 
 
-def _meets_turned(case: Case, turned: str) -> bool:
+def _meets_turned(case: FixCase, turned: str) -> bool:
     """Whether a product's operand has, before its last axis, the size that it is to sum over."""
     axes = dict(summed(case.callee))
     other = next((name for name in axes if name != turned), None)
@@ -85,7 +85,7 @@ def _meets_turned(case: Case, turned: str) -> bool:
     return case.size(turned, _BESIDE[axes[turned]]) == case.size(other, axes[other])
 
 
-def _meets_without(case: Case, name: str, made: sweet.Expr) -> bool:
+def _meets_without(case: FixCase, name: str, made: sweet.Expr) -> bool:
     """Whether an operand broadcasts against the others without the axis of one element that it was given."""
     now, dims = integer(case.tree.arguments(made).get("axis")), case.shape(name)
     if not has(case.callee, Trait.BROADCASTS) or now is None or not dims or not -len(dims) <= now < len(dims):
@@ -95,14 +95,14 @@ def _meets_without(case: Case, name: str, made: sweet.Expr) -> bool:
     return all(_broadcasts((*dims[:now], *dims[now + 1 :]), other) for other in others)
 
 
-def _fit_swapped(case: Case) -> bool:
+def _fit_swapped(case: FixCase) -> bool:
     """Whether the operands of a product fit the other way round."""
     axes = summed(case.callee)
     sizes = [case.size(name, axis) for name, (_, axis) in zip((n for n, _ in axes), reversed(axes), strict=True)]
     return len(sizes) == 2 and sizes[0] is not None and sizes[0] == sizes[1]
 
 
-def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Fix]:
+def _without(case: FixCase, expr: sweet.Expr, rank: int) -> Iterator[Fix]:
     name, operand = callee(expr), case.tree.arguments(expr).get("x")
     if has(name, *_MOVING) and operand is not None:
         rank += 7 * ("axes" in case.tree.arguments(expr))  # seldom written for nothing
@@ -111,7 +111,7 @@ def _without(case: Case, expr: sweet.Expr, rank: int) -> Iterator[Fix]:
         yield replace(fix, drops=True)
 
 
-def _inlined(case: Case) -> Iterator[Fix]:
+def _inlined(case: FixCase) -> Iterator[Fix]:
     """It fails in the body of a function that a call was seen through: what the call was given may be of the wrong rank."""
     call = case.tree.call(case.diagnostic.span)
     if call is None or call is case.call or not case.is_of_rank:
@@ -132,7 +132,7 @@ def _line(span: Span) -> Span:
     return Span(span.source, start + len(line) - len(line.lstrip()), start + len(line.rstrip()))
 
 
-def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) -> Fix:
+def wrap(case: FixCase, expr: sweet.Expr, change: TensorChange, rank: int | None = None) -> Fix:
     """The change made to an expression, in place; an order of axes that is there already is written anew."""
     axes = _axes_as_moved(case, expr, change)
     if axes is not None:
@@ -153,7 +153,7 @@ def wrap(case: Case, expr: sweet.Expr, change: Change, rank: int | None = None) 
     return replace(made, around=(change.before, change.after))
 
 
-def _axes_as_moved(case: Case, expr: sweet.Expr, change: Change) -> tuple[int, ...] | None:
+def _axes_as_moved(case: FixCase, expr: sweet.Expr, change: TensorChange) -> tuple[int, ...] | None:
     """The axes of a @permute_dims whose result is to have its axes moved once more."""
     given = case.tree.arguments(expr).get("axes") if has(callee(expr), Trait.MOVES_AXES) else None
     items = given.items if isinstance(given, sweet.ListExpr) else ()
@@ -165,7 +165,7 @@ def _axes_as_moved(case: Case, expr: sweet.Expr, change: Change) -> tuple[int, .
     return axes if axes != tuple(range(len(axes))) else None
 
 
-def _swap(case: Case) -> Iterator[Fix]:
+def _swap(case: FixCase) -> Iterator[Fix]:
     """Two operands next to each other, which is what gets mixed up."""
     tensors = sorted(case.tensors(), key=lambda t: t[1].span.start)
     if isinstance(case.call, sweet.Binary) or isinstance(case.asked, AtLeast):
@@ -190,7 +190,7 @@ def _swap(case: Case) -> Iterator[Fix]:
         yield case.fix(f"swap {case.named(a)} and {case.named(b)}", [edit], rank)
 
 
-def _one_size(case: Case) -> Iterator[Fix]:
+def _one_size(case: FixCase) -> Iterator[Fix]:
     """Of two sizes that should be one, the smaller is repeated."""
     found = [(name, axis) for name, axis in case.subject.at if case.size(name, axis) is not None]
     if len(found) != 2 or not (case.diagnostic.code.of_sizes or case.diagnostic.code.is_doubt):
@@ -204,7 +204,7 @@ def _one_size(case: Case) -> Iterator[Fix]:
                 yield wrap(case, expr, change)
 
 
-def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[Change]:
+def _to_size(case: FixCase, dims: Dims, axis: int, wanted: int | str) -> Iterator[TensorChange]:
     size = dims[axis]
     if size == wanted or (summed(case.callee) and axis >= len(dims) - 2) or len(dims) < 3:
         return
@@ -225,7 +225,7 @@ def _to_size(case: Case, dims: Dims, axis: int, wanted: int | str) -> Iterator[C
 # Products
 
 
-def _product(case: Case, one: tuple[str, int], another: tuple[str, int]) -> Iterator[Fix]:
+def _product(case: FixCase, one: tuple[str, int], another: tuple[str, int]) -> Iterator[Fix]:
     (first, first_axis), (second, second_axis) = one, another
     x, y = case.arguments.get(first), case.arguments.get(second)
     xs, ys = case.shape(first), case.shape(second)
@@ -245,7 +245,7 @@ def _product(case: Case, one: tuple[str, int], another: tuple[str, int]) -> Iter
     yield from _axis_brought(case, x, xs, first_axis, ys[second_axis] if len(ys) > 1 else None)
 
 
-def _of_unlike_ranks(case: Case, one: tuple[sweet.Expr, Dims], another: tuple[sweet.Expr, Dims]) -> Iterator[Fix]:
+def _of_unlike_ranks(case: FixCase, one: tuple[sweet.Expr, Dims], another: tuple[sweet.Expr, Dims]) -> Iterator[Fix]:
     """A vector beside a matrix is a matrix of one row or column; what has more axes than a matrix is flattened."""
     (x, xs), (y, ys) = one, another
     if len(xs) == 1 and len(ys) == 2:
@@ -257,7 +257,7 @@ def _of_unlike_ranks(case: Case, one: tuple[sweet.Expr, Dims], another: tuple[sw
 
 
 def _axis_brought(
-    case: Case, expr: sweet.Expr, dims: Dims, axis: int | None, wanted: int | str | None
+    case: FixCase, expr: sweet.Expr, dims: Dims, axis: int | None, wanted: int | str | None
 ) -> Iterator[Fix]:
     """Another axis has the size that this one should have: swap the two."""
     if axis is None or wanted is None or not -len(dims) <= axis < len(dims) or len(dims) < 3:
@@ -273,7 +273,7 @@ def _axis_brought(
 # Elementwise
 
 
-def _broadcast(case: Case) -> Iterator[Fix]:
+def _broadcast(case: FixCase) -> Iterator[Fix]:
     tensors = [(name, expr, dims) for name, expr, dims in case.tensors() if dims is not None]
     for name, expr, dims in tensors:
         for other_name, _, other in tensors:
@@ -281,7 +281,7 @@ def _broadcast(case: Case) -> Iterator[Fix]:
                 yield from _made_broadcast(case, expr, dims, other)
 
 
-def _made_broadcast(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
+def _made_broadcast(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
     """One operand changed so that it broadcasts with another, its axes with those of the same size if there are."""
     alike = list(shapes.spreadings(dims, other))
     # The last axis most likely stays the last.
@@ -304,7 +304,7 @@ def _made_broadcast(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> It
             yield wrap(case, expr, shapes.squeezed(axis))
 
 
-def _axis_elsewhere(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
+def _axis_elsewhere(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
     """The new axis of an operand is another one, where that makes it broadcast."""
     axis = case.tree.arguments(expr).get("axis") if has(callee(expr), Trait.NEW_AXIS) else None
     now = integer(axis)
@@ -317,7 +317,7 @@ def _axis_elsewhere(case: Case, expr: sweet.Expr, dims: Dims, other: Dims) -> It
             yield case.fix(f"use axis {new}", [replaced(axis, str(new))], 11, show=expr.span)
 
 
-def _paired(case: Case) -> Iterator[Fix]:
+def _paired(case: FixCase) -> Iterator[Fix]:
     """Both operands are repeated: one is given the shape of the other, so that each element meets one."""
     tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
     if len(tensors) != 2:
@@ -345,7 +345,7 @@ def _broadcasts(a: Dims, b: Dims) -> bool:
 # Any other primitive
 
 
-def _others(case: Case) -> Iterator[Fix]:
+def _others(case: FixCase) -> Iterator[Fix]:
     if case.is_of_rank:
         involved = {name for name, _ in case.subject.at if case.operand(name) is not None}
         for name, expr, dims in case.tensors():
@@ -355,7 +355,7 @@ def _others(case: Case) -> Iterator[Fix]:
         yield from _reordered(case)
 
 
-def _of_other_rank(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
+def _of_other_rank(case: FixCase, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
     missing = _asked_rank(case) - len(dims)
     if missing > 1:
         for axes in _consecutive(len(dims), missing):
@@ -378,7 +378,7 @@ def _of_other_rank(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
         yield from _labels(case, expr, dims)
 
 
-def _asked_rank(case: Case) -> int:
+def _asked_rank(case: FixCase) -> int:
     """The rank that is asked for, or the largest of the operands', or one more where all have the same."""
     ranks = [len(shape) for _, _, shape in case.tensors() if shape is not None]
     wanted = case.asked.rank if isinstance(case.asked, RankIs | OfRank) else None
@@ -392,7 +392,7 @@ def _consecutive(rank: int, number: int) -> Iterator[tuple[int, ...]]:
         yield tuple(range(start, start + number))
 
 
-def _labels(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
+def _labels(case: FixCase, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
     """One-hot labels where probabilities are wanted, or the labels of rows that were laid end to end."""
     if len(dims) > 1 and dims[-1:] != (case.shape("x") or ())[-1:]:  # which has a probability for each class
         yield wrap(case, expr, shapes.flattened(26, start=0))
@@ -400,17 +400,17 @@ def _labels(case: Case, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
         yield from _one_hot(case)
 
 
-def _one_hot(case: Case) -> Iterator[Fix]:
+def _one_hot(case: FixCase) -> Iterator[Fix]:
     """Labels that are indices, for a loss that takes a probability for each class."""
     expr, target, classes = case.arguments.get("target"), case.operand("target"), (case.shape("x") or ())[-1:]
     if not has(case.callee, Trait.LOSS) or expr is None or target is None or not classes:
         return
     if target.shape is None or len(target.shape) != len(case.shape("x") or ()) - 1 or "int" not in target.dtype:
         return
-    yield wrap(case, expr, shapes.Change("make one-hot rows of", "@one_hot(", f", {classes[0]})", 10))
+    yield wrap(case, expr, shapes.TensorChange("make one-hot rows of", "@one_hot(", f", {classes[0]})", 10))
 
 
-def _reordered(case: Case) -> Iterator[Fix]:
+def _reordered(case: FixCase) -> Iterator[Fix]:
     """An operand has the wanted size on another axis: the usual orders of axes, or two axes swapped."""
     sizes: dict[tuple[str, int], int | str] = {}
     for name, axis in case.subject.at:
@@ -433,7 +433,7 @@ def _reordered(case: Case) -> Iterator[Fix]:
 # What went wrong earlier
 
 
-def _missing_flatten(case: Case) -> Iterator[Fix]:
+def _missing_flatten(case: FixCase) -> Iterator[Fix]:
     """A tensor still has its spatial axes: flatten it before the first layer that takes rows."""
     ranks = [len(o.shape) for o in case.subject.operands if o.shape is not None and o.dtype]
     if not ranks or max(ranks) < 3 or _keeps_rank(case.callee) or (len(ranks) > 1 and min(ranks) > 2):

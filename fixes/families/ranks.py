@@ -7,13 +7,13 @@ from ...lang.node import Node
 from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.registry import lookup
-from ..tree import Tree, callee, has, keeps_shape, summed
+from ..tree import TextTree, callee, has, keeps_shape, summed
 from .literals import SHAPES
 
 _DEPTH = 8
 
 
-def rank_of(tree: Tree, expr: Node | None, depth: int = _DEPTH) -> int | None:
+def rank_of(tree: TextTree, expr: Node | None, depth: int = _DEPTH) -> int | None:
     """None where that takes more than a look."""
     match expr:
         case sweet.Name(name=name) if depth > 0:
@@ -58,7 +58,7 @@ def _drops(item: Node) -> bool:
     return isinstance(item, sweet.IntLit | sweet.Binary) or integer(item) is not None
 
 
-def _of_call(tree: Tree, call: sweet.Call, depth: int) -> int | None:
+def _of_call(tree: TextTree, call: sweet.Call, depth: int) -> int | None:
     name, given = callee(call), tree.arguments(call)
     row, own = lookup(name), tree.function(name)
     if own is not None:

@@ -13,7 +13,7 @@ from ...lang.source import Span
 from ...lang.walk import walk
 from ...ops.model import Trait
 from ...ops.requirements import Reordered
-from ..case import Case, Dims, Fix, count, dims_text, replaced
+from ..case import Dims, Fix, FixCase, count, dims_text, replaced
 from ..edits import applied
 from ..tree import callee, factors, has, is_reshape
 from . import shapes
@@ -25,7 +25,7 @@ _MOST_PARTS = 6
 _MOST_SIZES = 4
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if is_reshape(case.callee):
         yield from _target(case)
     else:
@@ -34,7 +34,7 @@ def fixes(case: Case) -> Iterator[Fix]:
         yield from _exchanged(case)
 
 
-def reordered(case: Case) -> Iterator[Fix]:
+def reordered(case: FixCase) -> Iterator[Fix]:
     """What a reshape stands for: axes that are moved, between the reshapes that split and join them."""
     asked, x, target = case.asked, case.arguments.get("x"), case.arguments.get("shape")
     items = target.items if isinstance(target, sweet.ListExpr | sweet.TupleExpr) else ()
@@ -53,7 +53,7 @@ def reordered(case: Case) -> Iterator[Fix]:
     yield replace(fix, shown=f"`{made}`")
 
 
-def _target(case: Case) -> Iterator[Fix]:
+def _target(case: FixCase) -> Iterator[Fix]:
     target, dims, asked = case.arguments.get("shape"), case.shape("x"), case.shape("shape")
     if not isinstance(target, sweet.ListExpr) or dims is None or asked is None or len(asked) != len(target.items):
         return
@@ -77,7 +77,7 @@ def _target(case: Case) -> Iterator[Fix]:
             yield case.fix("keep the first axis", [edit], 30)
 
 
-def _side(case: Case, target: sweet.ListExpr, dims: Dims, asked: Dims, position: int) -> Iterator[Fix]:
+def _side(case: FixCase, target: sweet.ListExpr, dims: Dims, asked: Dims, position: int) -> Iterator[Fix]:
     """Height and width of one size: the number that is right for both."""
     size = asked[position]
     same = [item for item, d in zip(target.items, asked, strict=True) if d == size]
@@ -100,7 +100,7 @@ def _as_one(node: sweet.Expr, edits: list[Edit]) -> Edit:
     return replaced(node, applied(node.span.text, inner))
 
 
-def _operand(case: Case, dims: Dims, asked: Dims) -> Iterator[Fix]:
+def _operand(case: FixCase, dims: Dims, asked: Dims) -> Iterator[Fix]:
     """The tensor could have another size instead."""
     target = case.arguments["shape"]
     if any(isinstance(n, sweet.Binary) and n.op == "//" for n in walk(target)):
@@ -112,7 +112,7 @@ def _operand(case: Case, dims: Dims, asked: Dims) -> Iterator[Fix]:
                 yield from rewrite(case, literals, wanted, 34)
 
 
-def _earlier_reshape(case: Case) -> Iterator[Fix]:
+def _earlier_reshape(case: FixCase) -> Iterator[Fix]:
     """`[-1, 3136]` took elements of other rows: the first axis is to be what it should be, and the -1 comes last."""
     wanted = [*case.subject.wanted, *(s for o in case.subject.operands if o.shape for s in o.shape[:1])]
     named = [w for w in dict.fromkeys(wanted) if isinstance(w, int) or w.isidentifier()]
@@ -124,7 +124,7 @@ def _earlier_reshape(case: Case) -> Iterator[Fix]:
             yield case.fix(f"keep {name} rows", [edit], 29, show=node.span)
 
 
-def _grouped(case: Case) -> Iterator[Fix]:
+def _grouped(case: FixCase) -> Iterator[Fix]:
     """`[b, t * v]` merged other axes than it should: `[b * t, v]`."""
     for node in _reshapes(case):
         target = case.tree.arguments(node).get("shape")
@@ -138,7 +138,7 @@ def _grouped(case: Case) -> Iterator[Fix]:
             yield case.fix("merge other axes", [Edit(target.span, dims_text(groups))], 17, show=node.span)
 
 
-def _exchanged(case: Case) -> Iterator[Fix]:
+def _exchanged(case: FixCase) -> Iterator[Fix]:
     """Two sizes of `@reshape(x, [b, d, t])` changed places: what fits then fits with its axes moved too, and only the author
     knows which of the two is meant. Where axes are moved already it is these, but for the parts of an axis that is taken apart,
     which are neighbours."""
@@ -153,7 +153,7 @@ def _exchanged(case: Case) -> Iterator[Fix]:
                 yield case.fix("order the sizes otherwise", [Edit(target.span, dims_text(order))], 18, show=node.span)
 
 
-def _reshaped(case: Case) -> Iterator[tuple[sweet.Expr, bool]]:
+def _reshaped(case: FixCase) -> Iterator[tuple[sweet.Expr, bool]]:
     """The reshapes that the diagnostic is about, and whether their axes are moved behind them."""
     moved = case.callee is not None and has(case.callee, Trait.MOVES_AXES)
     for node in (*case.arguments.values(), *_result(case)):
@@ -164,13 +164,13 @@ def _reshaped(case: Case) -> Iterator[tuple[sweet.Expr, bool]]:
             yield from ((n, True) for n in case.tree.arguments(node).values() if is_reshape(callee(n)))
 
 
-def _reshapes(case: Case) -> Iterator[sweet.Call]:
+def _reshapes(case: FixCase) -> Iterator[sweet.Call]:
     for node in case.tree.upstream([*case.arguments.values(), *_result(case)]):
         if is_reshape(callee(node)):
             yield node
 
 
-def _result(case: Case) -> Iterator[sweet.Expr]:
+def _result(case: FixCase) -> Iterator[sweet.Expr]:
     """The result of the function around, if it is what the diagnostic is about."""
     declared, decl = case.subject.declared, case.function
     if not case.callee and declared is not None and decl is not None and decl.fn.body is not None:
@@ -179,7 +179,7 @@ def _result(case: Case) -> Iterator[sweet.Expr]:
             yield result
 
 
-def _heads(case: Case, target: sweet.ListExpr) -> Iterator[Fix]:
+def _heads(case: FixCase, target: sweet.ListExpr) -> Iterator[Fix]:
     """`[b, t, 8, 60 // 8]`: another number that divides, wherever it stands."""
     for item in target.items:
         match item:
@@ -195,7 +195,7 @@ def _heads(case: Case, target: sweet.ListExpr) -> Iterator[Fix]:
                     yield replace(fix, legal_for=f"for the {now}") if declared else fix
 
 
-def _declared_as(case: Case, number: int) -> list[sweet.Expr]:
+def _declared_as(case: FixCase, number: int) -> list[sweet.Expr]:
     """Where the result of the function is declared with the same number."""
     result = case.function.fn.result if case.function is not None else None
     shape = result.shape if isinstance(result, sweet.TensorType) else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...lang import sweet
 from ...ops.elsewhere_args import integer
-from ..scope import Scope
+from ..scope import FixScope
 
 # What is set, its new text, where the old one stands, and a rank.
 Setting = tuple[str, str, sweet.Expr | None, int]
@@ -18,7 +18,7 @@ def common(strides: sweet.Expr | None) -> int | None:
     return known.pop() if len(known) == 1 else None
 
 
-def pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
+def pads(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
     """Those that keep the size, then one more or one less on each side, then on one of them where they differ."""
     written, extents = given.get("pads"), _extents(given, scope)
     if "auto_pad" in given:
@@ -43,7 +43,7 @@ def pads(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
             yield "pads", _pairs([*known[:position], pair, *known[position + 1 :]]), written, 17
 
 
-def strides(given: dict[str, sweet.Expr], scope: Scope) -> Iterator[Setting]:
+def strides(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
     """Strides: where none were written two, half a window or a whole one; else one more or one less, and those of one axis
     as of the other."""
     written, extents = given.get("strides"), _extents(given, scope)
@@ -80,7 +80,7 @@ def _by_one(known: list[int]) -> Iterator[tuple[int, ...]]:
             yield tuple(n + by for n in known)
 
 
-def _extents(given: dict[str, sweet.Expr], scope: Scope) -> list[int]:
+def _extents(given: dict[str, sweet.Expr], scope: FixScope) -> list[int]:
     """How far a window reaches along each axis, where its weight or its kernel says so in numbers."""
     weight, kernel = given.get("weight"), given.get("kernel_shape")
     shape = scope.tensors.get(weight.name) if isinstance(weight, sweet.Name) else kernel

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from ...simplify.solver.exprs import ExpressionError, Scope, read_size
+from ...simplify.solver.exprs import ExpressionError, QuestionScope, read_size
 from ...simplify.solver.terms import TooLarge, Var
 from ..case import Dims, count, dims_text
 from . import elements
@@ -20,7 +20,7 @@ MIXED = 46
 _LAYOUTS = {3: ((0, 2, 1),), 4: ((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 3, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
-class Change(NamedTuple):
+class TensorChange(NamedTuple):
     """`before` and `after` go around the tensor's text; `what` completes "... `x`", or has `{}` where that goes. Of one that
     moves axes, `order` is where each comes from, or `exchanged` the two that change places."""
 
@@ -43,7 +43,7 @@ def without(dims: Iterable[int | str], others: Iterable[int | str]) -> Dims:
     return tuple((Counter(dims) - Counter(others)).elements())
 
 
-def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
+def adaptations(shape: Dims, wanted: Wanted) -> Iterator[TensorChange]:
     """What makes `shape` fit `wanted` as far as can be told without asking the checker."""
     missing = len(wanted) - len(shape)
     if missing > 0:
@@ -58,39 +58,41 @@ def adaptations(shape: Dims, wanted: Wanted) -> Iterator[Change]:
     yield from _reshaped(shape, wanted)
 
 
-def expanded(axis: int, rank: int = 20) -> Change:
+def expanded(axis: int, rank: int = 20) -> TensorChange:
     which = {0: "a first axis", -1: "a last axis"}.get(axis, f"axis {axis}")
-    return Change(f"add {which} to", "@expand_dims(", f", axis={axis})", rank)
+    return TensorChange(f"add {which} to", "@expand_dims(", f", axis={axis})", rank)
 
 
-def spread(axes: tuple[int, ...], rank: int = 21) -> Change:
+def spread(axes: tuple[int, ...], rank: int = 21) -> TensorChange:
     """Several axes of size 1 at once."""
     which = f"{', '.join(map(str, axes[:-1]))} and {axes[-1]}"
-    return Change(f"add axes {which} to", "@expand_dims(", f", axis={dims_text(axes)})", rank)
+    return TensorChange(f"add axes {which} to", "@expand_dims(", f", axis={dims_text(axes)})", rank)
 
 
-def squeezed(axis: int) -> Change:
-    return Change(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", 19)
+def squeezed(axis: int) -> TensorChange:
+    return TensorChange(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", 19)
 
 
-def enlarged(times: int, layout: str, rank: int) -> Change:
+def enlarged(times: int, layout: str, rank: int) -> TensorChange:
     kept = f', layout="{layout}"' if layout != "channels_first" else ""
-    return Change(f"make {{}} {times} times as large", "@upsample(", f", {times}{kept})", rank, True, enlarges=True)
+    return TensorChange(
+        f"make {{}} {times} times as large", "@upsample(", f", {times}{kept})", rank, True, enlarges=True
+    )
 
 
-def transposed(rank: int = 12) -> Change:
-    return Change("transpose", "@matrix_transpose(", ")", rank, exchanged=(-2, -1))
+def transposed(rank: int = 12) -> TensorChange:
+    return TensorChange("transpose", "@matrix_transpose(", ")", rank, exchanged=(-2, -1))
 
 
-def permuted(axes: tuple[int, ...], rank: int = 16) -> Change:
-    return Change("move the axes of", "@permute_dims(", f", {dims_text(axes)})", rank, order=axes)
+def permuted(axes: tuple[int, ...], rank: int = 16) -> TensorChange:
+    return TensorChange("move the axes of", "@permute_dims(", f", {dims_text(axes)})", rank, order=axes)
 
 
-def swapped(a: int, b: int, rank: int = 17) -> Change:
-    return Change(f"swap axes {a} and {b} of", "@swapaxes(", f", {a}, {b})", rank, exchanged=(a, b))
+def swapped(a: int, b: int, rank: int = 17) -> TensorChange:
+    return TensorChange(f"swap axes {a} and {b} of", "@swapaxes(", f", {a}, {b})", rank, exchanged=(a, b))
 
 
-def order_of(change: Change, rank: int) -> tuple[int, ...] | None:
+def order_of(change: TensorChange, rank: int) -> tuple[int, ...] | None:
     """The order of axes that a change of that many makes; None where it does something else."""
     order = list(range(rank))
     if not change.exchanged:
@@ -102,16 +104,16 @@ def order_of(change: Change, rank: int) -> tuple[int, ...] | None:
     return tuple(order)
 
 
-def flattened(rank: int = 24, *, start: int = 1) -> Change:
+def flattened(rank: int = 24, *, start: int = 1) -> TensorChange:
     """From an axis on; the rows are kept."""
-    return Change("flatten", "@flatten(", f", start={start})" if start else ")", rank)
+    return TensorChange("flatten", "@flatten(", f", start={start})" if start else ")", rank)
 
 
-def reshaped(target: str, rank: int, *, guess: bool = False) -> Change:
-    return Change("reshape", "@reshape(", f", {target})", rank, guess)
+def reshaped(target: str, rank: int, *, guess: bool = False) -> TensorChange:
+    return TensorChange("reshape", "@reshape(", f", {target})", rank, guess)
 
 
-def laid_out(dims: Dims, sizes: list[str], factors: list[str], rank: int) -> Iterator[Change]:
+def laid_out(dims: Dims, sizes: list[str], factors: list[str], rank: int) -> Iterator[TensorChange]:
     """A reshape to sizes with these factors, as they are written; before one that lays elements of one axis across others, what
     moves the axes too."""
     target = dims_text(sizes)
@@ -122,19 +124,19 @@ def laid_out(dims: Dims, sizes: list[str], factors: list[str], rank: int) -> Ite
     if order and len(dims) < len(sizes):
         apart, back = dims_text(sizes[axis] for axis in order), tuple(order.index(axis) for axis in range(len(order)))
         after = f", {apart}), {dims_text(back)})"
-        yield Change("reshape {} and move its axes", "@permute_dims(@reshape(", after, rank, guess=True)
+        yield TensorChange("reshape {} and move its axes", "@permute_dims(@reshape(", after, rank, guess=True)
     elif order:
         after = f", {dims_text(order)}), {target})"
-        yield Change("move the axes of {} and reshape it", "@reshape(@permute_dims(", after, rank, guess=True)
+        yield TensorChange("move the axes of {} and reshape it", "@reshape(@permute_dims(", after, rank, guess=True)
     yield reshaped(target, MIXED, guess=True)
 
 
-def broadcast(target: str) -> Change:
-    return Change(f"broadcast {{}} to {target}", "@broadcast_to(", f", {target})", 19, enlarges=True)
+def broadcast(target: str) -> TensorChange:
+    return TensorChange(f"broadcast {{}} to {target}", "@broadcast_to(", f", {target})", 19, enlarges=True)
 
 
-def repeated(axis: int, times: int | str, rank: int) -> Change:
-    return Change(
+def repeated(axis: int, times: int | str, rank: int) -> TensorChange:
+    return TensorChange(
         f"repeat {{}} {times} times along axis {axis}",
         "@repeat(",
         f", {times}, axis={axis})",
@@ -144,7 +146,7 @@ def repeated(axis: int, times: int | str, rank: int) -> Change:
     )
 
 
-def spreadings(shape: Dims, other: Dims) -> Iterator[Change]:
+def spreadings(shape: Dims, other: Dims) -> Iterator[TensorChange]:
     """Two or more new axes that make `shape` broadcast against `other`, whose sizes it has in the same order."""
     if not 0 < len(shape) < len(other) - 1 or len(other) > _MOST_AXES:
         return
@@ -156,7 +158,7 @@ def spreadings(shape: Dims, other: Dims) -> Iterator[Change]:
             yield spread(new)
 
 
-def orders(length: int, rank: int = 15) -> Iterator[tuple[tuple[int, ...], Change]]:
+def orders(length: int, rank: int = 15) -> Iterator[tuple[tuple[int, ...], TensorChange]]:
     """The usual other orders of that many axes."""
     if length == 2:
         yield (1, 0), transposed(rank)
@@ -167,7 +169,7 @@ def orders(length: int, rank: int = 15) -> Iterator[tuple[tuple[int, ...], Chang
 def product(size: int | str) -> tuple[int, Counter[str]] | None:
     """A number and names whose product a size is."""
     try:
-        found = read_size(str(size), Scope())
+        found = read_size(str(size), QuestionScope())
     except (ExpressionError, TooLarge):
         return None
     if isinstance(found, int):
@@ -194,11 +196,11 @@ def _all_fit(shape: Dims, wanted: Wanted, broadcast: bool = False) -> bool:
     )
 
 
-def _more_axes(shape: Dims, wanted: Wanted, missing: int) -> Iterator[Change]:
+def _more_axes(shape: Dims, wanted: Wanted, missing: int) -> Iterator[TensorChange]:
     if missing > 1:
         ones = tuple(range(missing))
         if _all_fit((1,) * missing + shape, wanted):
-            yield Change(f"add {missing} axes to", "@expand_dims(", f", axis={dims_text(ones)})", 21)
+            yield TensorChange(f"add {missing} axes to", "@expand_dims(", f", axis={dims_text(ones)})", 21)
         return
     for axis in range(len(wanted)):
         if _all_fit((*shape[:axis], 1, *shape[axis:]), wanted):
@@ -206,7 +208,7 @@ def _more_axes(shape: Dims, wanted: Wanted, missing: int) -> Iterator[Change]:
             yield expanded(axis if axis < len(shape) or axis == 0 else -1, 20 if certain else 21)
 
 
-def moved(shape: Dims, wanted: Wanted, *, broadcast: bool = False) -> Iterator[Change]:
+def moved(shape: Dims, wanted: Wanted, *, broadcast: bool = False) -> Iterator[TensorChange]:
     if len(shape) == 2 and _all_fit((shape[1], shape[0]), wanted, broadcast):
         yield transposed()
     for position, axes in enumerate(_LAYOUTS.get(len(shape), ())):
@@ -221,7 +223,7 @@ def moved(shape: Dims, wanted: Wanted, *, broadcast: bool = False) -> Iterator[C
                     yield swapped(a, b)
 
 
-def _fewer_axes(shape: Dims, wanted: Wanted) -> Iterator[Change]:
+def _fewer_axes(shape: Dims, wanted: Wanted) -> Iterator[TensorChange]:
     if len(shape) - len(wanted) == 1:
         for axis, size in enumerate(shape):
             if not _all_fit((*shape[:axis], *shape[axis + 1 :]), wanted):
@@ -234,7 +236,7 @@ def _fewer_axes(shape: Dims, wanted: Wanted) -> Iterator[Change]:
             yield flattened()
 
 
-def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[Change]:
+def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[TensorChange]:
     """To the wanted sizes where these are known, one of them perhaps open."""
     numbers = [w for w in wanted if isinstance(w, int)]
     open_ones = len(wanted) - len(numbers)

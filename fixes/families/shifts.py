@@ -15,7 +15,7 @@ from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...simplify.solver.term_sizes import written_size
 from ...simplify.solver.terms import Size, var
-from ..case import Case, Fix, replaced
+from ..case import Fix, FixCase, replaced
 from ..tree import has
 
 _MOST_NODES = 40
@@ -27,7 +27,7 @@ _MISSING, _OF_ONE_USE, _OF_ALL = 19, 35, 21
 _SHIFTED = 9
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     places = [(name, axis, case.size(name, axis)) for name, axis in case.subject.at if axis is not None]
     if len(places) == 2:
         yield from _not_shifted(case, places[0][0], places[1][0])
@@ -67,7 +67,7 @@ def _size(text: str) -> Size | None:
     return written_size(size_of(expr), {name: var(name, 0) for name in names})
 
 
-def _sliced(case: Case, one: str, other: str, by: int) -> Iterator[Fix]:
+def _sliced(case: FixCase, one: str, other: str, by: int) -> Iterator[Fix]:
     """A number of a slice that either operand is made of; what cuts off less is likelier meant."""
     for name, more in ((one, -by), (other, by)):
         expr = case.arguments.get(name)
@@ -79,7 +79,7 @@ def _sliced(case: Case, one: str, other: str, by: int) -> Iterator[Fix]:
                 yield case.fix(what, [replaced(literal, str(number))], rank, show=node.span, guess=True)
 
 
-def _unsliced(case: Case, places: list[Place], by: int) -> Iterator[Fix]:
+def _unsliced(case: FixCase, places: list[Place], by: int) -> Iterator[Fix]:
     """What the first operand has more of is cut off the tensor that it is made of, and not as the other is cut."""
     (operand, axis, size), (other, _, wanted) = places
     if not (isinstance(size, str) and isinstance(wanted, str) and has(case.callee, Trait.BROADCASTS, Trait.LOSS)):
@@ -98,7 +98,7 @@ def _unsliced(case: Case, places: list[Place], by: int) -> Iterator[Fix]:
             yield case.fix(what, [replaced(name, text)], likely + position, guess=True)
 
 
-def _not_shifted(case: Case, whole: str, part: str) -> Iterator[Fix]:
+def _not_shifted(case: FixCase, whole: str, part: str) -> Iterator[Fix]:
     """`logits[:, :-1]` beside `tokens`: the targets are `tokens[:, 1:]`, and sizes that are written of them are as large."""
     leaves = [n for n in _made_of(case, case.arguments.get(whole)) if isinstance(n, sweet.Name)]
     slices = [n for n in _indexed(case, case.arguments.get(part)) if isinstance(n.value, sweet.Name)]
@@ -112,7 +112,7 @@ def _not_shifted(case: Case, whole: str, part: str) -> Iterator[Fix]:
                 yield from _shifted(case, leaf, size.name, cut)
 
 
-def _shifted(case: Case, leaf: sweet.Name, size: str, cut: sweet.SliceItem) -> Iterator[Fix]:
+def _shifted(case: FixCase, leaf: sweet.Name, size: str, cut: sweet.SliceItem) -> Iterator[Fix]:
     """A parameter is cut at the other end along the axis of that size, where it has it."""
     axis = next((i for i, item in enumerate(_items(case, leaf)) if item.span.text == size), None)
     if axis is None:
@@ -138,7 +138,7 @@ def _cut_off(cut: sweet.SliceItem, size: str) -> int:
     return 0
 
 
-def _written_sizes(case: Case, leaf: sweet.Name) -> Iterator[sweet.Expr]:
+def _written_sizes(case: FixCase, leaf: sweet.Name) -> Iterator[sweet.Expr]:
     """The shapes that are written of what is made of a name: in the calls around it, and where it has a name of its own."""
     for node in case.tree.above(leaf):
         if isinstance(node, sweet.Call):
@@ -148,19 +148,19 @@ def _written_sizes(case: Case, leaf: sweet.Name) -> Iterator[sweet.Expr]:
             return
 
 
-def _items(case: Case, expr: sweet.Expr) -> tuple[sweet.Expr, ...]:
+def _items(case: FixCase, expr: sweet.Expr) -> tuple[sweet.Expr, ...]:
     """What the annotation of a parameter says of its axes."""
     bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
     shape = bound.type.shape if isinstance(bound, sweet.Param) and isinstance(bound.type, sweet.TensorType) else None
     return shape.items if isinstance(shape, sweet.ListExpr) else ()
 
 
-def _indexed(case: Case, expr: sweet.Expr | None) -> Iterator[sweet.Index]:
+def _indexed(case: FixCase, expr: sweet.Expr | None) -> Iterator[sweet.Index]:
     """The slices that an operand is made of, the nearest first."""
     return (node for node in _made_of(case, expr) if isinstance(node, sweet.Index))
 
 
-def _made_of(case: Case, expr: sweet.Expr | None) -> Iterator[Node]:
+def _made_of(case: FixCase, expr: sweet.Expr | None) -> Iterator[Node]:
     """What an operand is made of, through the names of the function, the nearest first."""
     queue: list[Node] = [expr] if expr is not None else []
     seen: set[int] = set()
@@ -190,7 +190,7 @@ def _bounds(node: sweet.Index, more: int) -> Iterator[tuple[sweet.IntLit, int]]:
                             yield literal, value - more
 
 
-def _declared(case: Case, name: str, axis: int, size: int | str | None, wanted: int | str | None) -> Iterator[Fix]:
+def _declared(case: FixCase, name: str, axis: int, size: int | str | None, wanted: int | str | None) -> Iterator[Fix]:
     """The annotation of a parameter says `t + 1` where the other operand has `t`."""
     expr = case.arguments.get(name)
     item = _item(case, expr, axis)
@@ -202,7 +202,7 @@ def _declared(case: Case, name: str, axis: int, size: int | str | None, wanted: 
         yield case.fix(what, [replaced(item, wanted)], 34, show=show, guess=True)
 
 
-def _item(case: Case, expr: sweet.Expr | None, axis: int) -> sweet.Expr | None:
+def _item(case: FixCase, expr: sweet.Expr | None, axis: int) -> sweet.Expr | None:
     """What the annotation of a parameter says of an axis."""
     items = _items(case, expr) if expr is not None else ()
     return items[axis] if -len(items) <= axis < len(items) else None

@@ -15,10 +15,10 @@ from ...lang.node import Node, replace
 from ...lang.walk import walk
 from ...ops.model import TENSORS
 from ...ops.registry import lookup
-from ..case import Case, Fix, appended, dims_text, replaced
+from ..case import Fix, FixCase, appended, dims_text, replaced
 from ..tree import callee, is_reshape, keeps_shape
 from .operands import wrap
-from .shapes import Change
+from .shapes import TensorChange
 from .typos import later, suspects
 
 _MOST_NODES, _MOST_DONE = 24, 3
@@ -27,7 +27,7 @@ _MOST_ALIKE = 40
 _ARGUMENT, _ADDED, _DONE, _LEAF = 10, 19, 14, 17
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if case.function is None or not case.diagnostic.code.of_shapes:
         return
     nodes = list(walk(case.function.fn.body))
@@ -46,7 +46,7 @@ def fixes(case: Case) -> Iterator[Fix]:
             yield replace(fix, kind="typo", rank=fix.rank + later(position) // 4)
 
 
-def _weights(case: Case, nodes: list[Node]) -> Counter[int]:
+def _weights(case: FixCase, nodes: list[Node]) -> Counter[int]:
     """How many nodes each has below it and is, by identity."""
     found: Counter[int] = Counter()
     for node in reversed(nodes):
@@ -61,7 +61,7 @@ def _distance(node: sweet.Expr, other: sweet.Expr) -> int:
     return abs(node.span.start - other.span.start)
 
 
-def _arguments(case: Case, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Fix]:
+def _arguments(case: FixCase, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Fix]:
     """The one argument, other than tensors, that another call of the same primitive has otherwise."""
     row, own = lookup(callee(node)), case.tree.arguments(node)
     names = [p.name for p in row.params if p.kind not in TENSORS] if row is not None else []
@@ -77,11 +77,11 @@ def _arguments(case: Case, node: sweet.Expr, alike: list[sweet.Call]) -> Iterato
             yield case.fix(f"use {name}={text} as elsewhere", [edit], rank, show=node.span, guess=True)
 
 
-def _done(case: Case, node: sweet.Expr, calls: list[sweet.Call]) -> Iterator[Fix]:
+def _done(case: FixCase, node: sweet.Expr, calls: list[sweet.Call]) -> Iterator[Fix]:
     """What is done with the result of the same primitive elsewhere, and not here."""
     above = case.tree.parent(node)
     above = case.tree.parent(above) if isinstance(above, sweet.Arg) else above
-    found: dict[str, Change] = {}
+    found: dict[str, TensorChange] = {}
     for call in calls:
         first = call.args[0].value if call.args and call.args[0].name is None else None
         if first is None or first is node or not isinstance(node, sweet.Call) or callee(first) != callee(node):
@@ -89,12 +89,14 @@ def _done(case: Case, node: sweet.Expr, calls: list[sweet.Call]) -> Iterator[Fix
         name = callee(call)
         if not keeps_shape(name) and (above is None or callee(above) != name):
             rest = call.span.source.text[first.span.end : call.span.end]
-            found.setdefault(f"{name}{rest}", Change(f"call @{name} as elsewhere with", f"@{name}(", rest, _DONE, True))
+            found.setdefault(
+                f"{name}{rest}", TensorChange(f"call @{name} as elsewhere with", f"@{name}(", rest, _DONE, True)
+            )
     for change in islice(found.values(), _MOST_DONE):
         yield wrap(case, node, change)
 
 
-def _leaves(case: Case, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Fix]:
+def _leaves(case: FixCase, node: sweet.Expr, alike: list[sweet.Call]) -> Iterator[Fix]:
     """The one name or number that another call has otherwise."""
     own = list(walk(node))
     for call in alike:

@@ -10,7 +10,7 @@ from ...lang import sweet
 from ...lang.dtypes import DTYPES
 from ...lang.node import replace
 from ...lang.walk import walk
-from ..case import Case, Fix, replaced
+from ..case import Fix, FixCase, replaced
 
 _MOST_DTYPES = 4
 # What `@size_to_tensor` makes where no dtype is said, and what is usual otherwise.
@@ -19,7 +19,7 @@ _INTEGERS, _USUAL = "int64", "float32"
 _WIDE = 32
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if case.diagnostic.code.of_sorts:
         yield from _as_tensor(case)
     if case.diagnostic.code.of_dtypes and isinstance(case.call, sweet.Index):
@@ -30,7 +30,7 @@ def fixes(case: Case) -> Iterator[Fix]:
 # A size where a tensor is needed
 
 
-def _as_tensor(case: Case) -> Iterator[Fix]:
+def _as_tensor(case: FixCase) -> Iterator[Fix]:
     """The size as a tensor, of each dtype that the function speaks of."""
     span = case.diagnostic.span
     expr = case.tree.find(span, sweet.Name, sweet.Binary, sweet.Unary, sweet.Call, sweet.Attr)
@@ -44,7 +44,7 @@ def _as_tensor(case: Case) -> Iterator[Fix]:
         yield replace(fix, of_dtype=True, guess=DTYPES[dtype].bits < _WIDE)
 
 
-def _dtypes(case: Case) -> list[str]:
+def _dtypes(case: FixCase) -> list[str]:
     """Those that stand in the function, the most frequent first, and the usual ones."""
     found = [n.name for n in walk(case.function or case.tree.module) if isinstance(n, sweet.Name) and n.name in DTYPES]
     common = [
@@ -56,7 +56,7 @@ def _dtypes(case: Case) -> list[str]:
 # A mask where an index is needed
 
 
-def _selected(case: Case, index: sweet.Index) -> Iterator[Fix]:
+def _selected(case: FixCase, index: sweet.Index) -> Iterator[Fix]:
     """`x[m]` where `m` is a mask: its rows, or the elements or the places along its axis where it is true."""
     if "\n" in index.span.text:
         return
@@ -76,7 +76,7 @@ def _selected(case: Case, index: sweet.Index) -> Iterator[Fix]:
 # Many truths where one is needed
 
 
-def _decided(case: Case) -> Iterator[Fix]:
+def _decided(case: FixCase) -> Iterator[Fix]:
     """A condition with a truth for each element: each chooses for itself, or all of them decide, or any one does."""
     found = _condition(case)
     if found is None or "\n" in case.diagnostic.span.text:
@@ -89,7 +89,7 @@ def _decided(case: Case) -> Iterator[Fix]:
     yield Fix("let one element decide", (replaced(cond, any_),), 13, any_, True, f"`{any_}`")
 
 
-def _condition(case: Case) -> tuple[sweet.If | sweet.For | sweet.While, sweet.Expr] | None:
+def _condition(case: FixCase) -> tuple[sweet.If | sweet.For | sweet.While, sweet.Expr] | None:
     """The `if` or the loop whose condition the diagnostic is about, and that condition."""
     for kind in (sweet.If, sweet.For, sweet.While):
         around = case.tree.enclosing(case.diagnostic.span, kind)
@@ -100,7 +100,7 @@ def _condition(case: Case) -> tuple[sweet.If | sweet.For | sweet.While, sweet.Ex
     return None
 
 
-def _chosen(case: Case, expr: sweet.If) -> Iterator[Fix]:
+def _chosen(case: FixCase, expr: sweet.If) -> Iterator[Fix]:
     arms = [block.result for block in (expr.then, expr.orelse) if block is not None and not block.stmts]
     texts = [e.span.text for e in (expr.cond, *arms) if e is not None]
     if len(texts) == 3 and not any("\n" in text for text in texts):

@@ -15,8 +15,8 @@ from ...lang.walk import children, walk
 from ...ops.elsewhere_args import integer
 from ...ops.model import Trait
 from ...ops.requirements import InRange
-from ..case import Case, Fix, appended, inserted, replaced
-from ..scope import Scope, scope_at
+from ..case import Fix, FixCase, appended, inserted, replaced
+from ..scope import FixScope, scope_at
 from ..tree import callee, has, is_reshape, keeps_shape, reduces, summed, turns
 from . import loops, settings, windows
 from .exchanged import exchanged
@@ -47,7 +47,7 @@ _UNSURE = 26
 _ASIDE, _TAKEN = 5, 6
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if case.function is None or windows.may_be_too_small(case):
         return
     if case.diagnostic.code.of_dtypes:
@@ -81,7 +81,7 @@ def later(position: int) -> int:
     return min(position // 2, _MOST_LATER)
 
 
-def _of_other_dtype(case: Case) -> Iterator[Fix]:
+def _of_other_dtype(case: FixCase) -> Iterator[Fix]:
     """What has the wrong dtype was meant to be another tensor."""
     assert case.function is not None
     scope = scope_at(case.function, case.diagnostic.span, case.tree.uses(case.function))
@@ -90,13 +90,13 @@ def _of_other_dtype(case: Case) -> Iterator[Fix]:
             yield replace(fix, kind="typo")
 
 
-def _differ_by_a_number(case: Case) -> bool:
+def _differ_by_a_number(case: FixCase) -> bool:
     """Whether the sizes that are spoken of have the same names in them: no other name was meant, nor another axis."""
     sizes = _names_of_sizes(case)
     return len(sizes) > 1 and bool(sizes[0]) and all(s == sizes[0] for s in sizes)
 
 
-def suspects(case: Case) -> Iterator[sweet.Expr]:
+def suspects(case: FixCase) -> Iterator[sweet.Expr]:
     """The expressions that the size may come from, the nearest first; an annotation counts as the nearest."""
     tree, seen, blamed = case.tree, set[int](), _blamed(case)
     queue: list[Node] = list(_roots(case))
@@ -118,7 +118,7 @@ def suspects(case: Case) -> Iterator[sweet.Expr]:
             queue += sorted(below, key=lambda n: not _holds_blamed(n, blamed))
 
 
-def _blamed(case: Case) -> list[sweet.Expr]:
+def _blamed(case: FixCase) -> list[sweet.Expr]:
     """What the call that is blamed was given for the parameters that are spoken of."""
     return [case.arguments[name] for name, _ in case.subject.at if name in case.arguments]
 
@@ -127,7 +127,7 @@ def _holds_blamed(node: Node, blamed: list[sweet.Expr]) -> bool:
     return any(node is expr or isinstance(node, sweet.Arg) and node.value is expr for expr in blamed)
 
 
-def _roots(case: Case) -> Iterator[sweet.Expr]:
+def _roots(case: FixCase) -> Iterator[sweet.Expr]:
     """The call that is blamed, or the value that an annotation is about."""
     declared = case.subject.declared
     let = case.tree.enclosing(case.diagnostic.span, sweet.Let)
@@ -144,7 +144,7 @@ def _roots(case: Case) -> Iterator[sweet.Expr]:
 # Kinds of slips
 
 
-def _axes(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _axes(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """An axis, or one of a list of them, is another one."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     if keeps_shape(callee(node)) and node is not case.call:
@@ -172,7 +172,7 @@ def _other_axes(now: int, rank: int | None) -> list[int]:
     return sorted((n for n in ends if n != now), key=lambda n: (abs(n - now), n > now))[:_MOST_AXES]
 
 
-def _kept(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _kept(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """A reduction is to keep its axis, or not to."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     if isinstance(node, sweet.Call) and reduces(callee(node)) and "axis" in given and "keepdims" not in given:
@@ -189,7 +189,7 @@ def _kept(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fi
         yield case.fix("drop the reduced axis", [edit], 14 + later, show=node.span)
 
 
-def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _swapped(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Two arguments changed places."""
     if not isinstance(node, sweet.Call) or len(node.args) > 8:
         return
@@ -211,13 +211,13 @@ def _swapped(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
             yield Fix(what, (edit,), 15 + later + far, f"swap {edits}", shown=shown)
 
 
-def _of_other_ranks(case: Case, first: sweet.Expr, second: sweet.Expr) -> bool:
+def _of_other_ranks(case: FixCase, first: sweet.Expr, second: sweet.Expr) -> bool:
     """Whether both have the ranks that a function asks for, and these differ."""
     ranks = [len(dims) for _, expr, dims in case.tensors() if dims is not None and expr in (first, second)]
     return case.tree.function(case.callee) is not None and not case.is_of_rank and len(set(ranks)) == 2
 
 
-def _turned(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _turned(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """A product's operand is to be transposed."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     for name, _ in summed(callee(node)):
@@ -227,7 +227,7 @@ def _turned(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[
             yield _written(case, node, expr, text, f"transpose {case.named(expr)}", 17 + later)
 
 
-def _outer(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _outer(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Each element of one operand was to meet each of the other, which takes one more axis."""
     if not isinstance(node, sweet.Binary) or not case.is_of_rank:
         return
@@ -237,13 +237,13 @@ def _outer(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[F
             yield _written(case, node, expr, text, f"add a last axis to {case.named(expr)}", 20 + later)
 
 
-def _untransposed(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _untransposed(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     operand = case.tree.arguments(node).get("x")
     if (turns(node) or has(callee(node), Trait.UNIT_AXES)) and operand is not None:
         yield _written(case, node, node, operand.span.text, f"leave out `@{callee(node)}`", 16 + later)
 
 
-def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _permuted(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Two entries of a permutation changed places."""
     axes = case.tree.arguments(node).get("axes") if has(callee(node), Trait.MOVES_AXES) else None
     rank = len(axes.items) if isinstance(axes, sweet.ListExpr) else 0
@@ -257,7 +257,7 @@ def _permuted(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterato
             yield _written(case, node, axes, f"[{', '.join(order)}]", "order the axes otherwise", 13 + later // 4)
 
 
-def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _windows(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Pads, strides and dilations of a window."""
     if not isinstance(node, sweet.Call) or not has(callee(node), Trait.WINDOWS) or not case.is_declared:
         return
@@ -273,7 +273,7 @@ def _windows(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
             yield case.fix(f"use {what}={text}", [edit], rank + later, show=node.span, guess=guess)
 
 
-def _indices(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _indices(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """An index is of the axis before, or of the one behind."""
     if not isinstance(node, sweet.Index) or not _is_tensor(node.value, scope):
         return
@@ -293,7 +293,7 @@ def _indices(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator
             yield case.fix(f"index another axis of {case.named(node.value)}", [edit], 16 + later, show=node.span)
 
 
-def _numbers(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _numbers(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """A number of an argument, a shape or an index is one too large or too small, or a size lacks its `- 1`."""
     for expr in _numbered(case, node):
         if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
@@ -324,7 +324,7 @@ def _is_range(node: sweet.Expr) -> bool:
     return isinstance(node, sweet.Call) and isinstance(node.callee, sweet.Name)
 
 
-def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
+def _numbered(case: FixCase, node: sweet.Expr) -> Iterator[sweet.Expr]:
     """The sizes that a call or an index says itself; not those of the calls in it."""
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     stack: list[object] = [e for name, e in given.items() if name not in _OTHERWISE and "[" not in name]
@@ -345,7 +345,7 @@ def _numbered(case: Case, node: sweet.Expr) -> Iterator[sweet.Expr]:
             stack[:0] = children(found)
 
 
-def _size_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _size_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Another size was meant: first those of which the body says nothing, then those of the operand."""
     named = [n for n in _numbered(case, node) if isinstance(n, sweet.Name) and n.name in scope.sizes]
     said = {n.name for n in named}
@@ -360,14 +360,14 @@ def _size_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Itera
             yield _written(case, node, name, other, what, rank, guess=True)
 
 
-def _mixed_up(case: Case) -> set[tuple[str, str]]:
+def _mixed_up(case: FixCase) -> set[tuple[str, str]]:
     """Two names that are all that tells one size that is spoken of from another: `t + k` and `t + s`."""
     sizes = _names_of_sizes(case) if not isinstance(case.call, sweet.Index) else []
     pairs = [(one - other, other - one) for one, other in permutations(sizes, 2)]
     return {(x, y) for a, b in pairs if len(a) == len(b) == 1 for x in a for y in b}
 
 
-def _names_of_sizes(case: Case) -> list[set[str]]:
+def _names_of_sizes(case: FixCase) -> list[set[str]]:
     """The names in each of the sizes that are spoken of, or in all that one shape has and another should."""
     if is_reshape(case.callee):
         return [_names(case.shape(name) or ()) for name in ("x", "shape")]
@@ -378,7 +378,7 @@ def _names(dims: tuple[int | str, ...]) -> set[str]:
     return set(names_in(*dims))
 
 
-def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _tensor_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """Another tensor was meant, first one that is not used at all, or is declared alike. What is used here alone is meant."""
     if not isinstance(node, sweet.Name) or node.name not in scope.tensors or scope.used[node.name] == 1:
         return
@@ -398,7 +398,7 @@ def _tensor_names(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Ite
         yield replace(fix, recalls=recalls)
 
 
-def _recalled(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterator[Fix]:
+def _recalled(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     """A tensor that nothing uses was meant for `x[i]`, perhaps as the first operand: `@matmul(u, s)` for `@matmul(s, x[i])`."""
     if not isinstance(node, sweet.Index) or case.call is None or not _is_blamed(case, node):
         return
@@ -414,17 +414,17 @@ def _recalled(case: Case, node: sweet.Expr, scope: Scope, later: int) -> Iterato
         yield from (replace(fix, recalls=True) for fix in fixes)
 
 
-def _is_blamed(case: Case, node: Node) -> bool:
+def _is_blamed(case: FixCase, node: Node) -> bool:
     """Whether the call that is blamed is given it."""
     return any(node is expr for expr in _blamed(case))
 
 
-def _result(case: Case) -> sweet.Expr | None:
+def _result(case: FixCase) -> sweet.Expr | None:
     body = case.function.fn.body if case.function is not None else None
     return body.result if body is not None else None
 
 
-def _is_before(case: Case, name: str, node: sweet.Expr) -> bool:
+def _is_before(case: FixCase, name: str, node: sweet.Expr) -> bool:
     return case.tree.binding(name, node.span) is not None
 
 
@@ -432,7 +432,7 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
     return one is not None and other is not None and len(one.items) == len(other.items)
 
 
-TYPOS: tuple[Callable[[Case, sweet.Expr, Scope, int], Iterator[Fix]], ...] = (
+TYPOS: tuple[Callable[[FixCase, sweet.Expr, FixScope, int], Iterator[Fix]], ...] = (
     _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _indices, _numbers, _size_names, _tensor_names,
     _recalled, exchanged,
 )  # fmt: skip
@@ -448,7 +448,7 @@ _OF_VALUES = (_axes, _windows, *_OF_NAMES, _tensor_names)
 
 
 def _written(
-    case: Case, node: sweet.Expr, expr: sweet.Expr, text: str, what: str, rank: int, *, guess: bool = False
+    case: FixCase, node: sweet.Expr, expr: sweet.Expr, text: str, what: str, rank: int, *, guess: bool = False
 ) -> Fix:
     around = case.tree.parent(node) if node is expr else node
     around = case.tree.parent(around) if isinstance(around, sweet.Arg) else around
@@ -456,7 +456,7 @@ def _written(
     return case.fix(what, [replaced(expr, text)], rank, show=show, guess=guess)
 
 
-def _beside(case: Case, node: sweet.Name) -> set[str]:
+def _beside(case: FixCase, node: sweet.Name) -> set[str]:
     """The names that operators combine with it: what is combined with itself was seldom meant."""
     around: Node = node
     while isinstance(parent := case.tree.parent(around), sweet.Binary):
@@ -467,7 +467,7 @@ def _beside(case: Case, node: sweet.Name) -> set[str]:
     return {operand.name for operand in operands if isinstance(operand, sweet.Name)}
 
 
-def _is_tensor(expr: sweet.Expr, scope: Scope) -> bool:
+def _is_tensor(expr: sweet.Expr, scope: FixScope) -> bool:
     if isinstance(expr, sweet.Name):
         return expr.name in scope.tensors
     return isinstance(expr, sweet.Call | sweet.Index) or (

@@ -8,13 +8,13 @@ from ...lang import sweet
 from ...lang.diagnostics import Edit
 from ...ops.model import Trait
 from ...ops.requirements import AtLeast, AtMost
-from ..case import Case, Fix, dims_text, replaced
+from ..case import Fix, FixCase, dims_text, replaced
 from ..tree import has
 from . import shapes
 from .operands import wrap
 
 
-def fixes(case: Case) -> Iterator[Fix]:
+def fixes(case: FixCase) -> Iterator[Fix]:
     if case.call is None or may_be_too_small(case):
         return
     yield from _resized(case)
@@ -24,20 +24,20 @@ def fixes(case: Case) -> Iterator[Fix]:
     yield from _output_shape(case)
 
 
-def may_be_too_small(case: Case) -> bool:
+def may_be_too_small(case: FixCase) -> bool:
     """Whether some inputs are too small for a window: how small they get the author says, and the operation is right."""
     return (
         case.diagnostic.code.is_doubt and has(case.callee, Trait.WINDOWS) and isinstance(case.asked, AtLeast | AtMost)
     )
 
 
-def _is_of_sizes(case: Case) -> bool:
+def _is_of_sizes(case: FixCase) -> bool:
     """Sizes disagree, or there is too little for a window."""
     code = case.diagnostic.code
     return code.of_sizes or code.of_elements or code.only_empty or code.is_doubt
 
 
-def _resized(case: Case) -> Iterator[Fix]:
+def _resized(case: FixCase) -> Iterator[Fix]:
     """What was made larger by a whole number is made as large as the tensor that it meets."""
     if not _is_of_sizes(case):
         return
@@ -59,7 +59,7 @@ def _resized(case: Case) -> Iterator[Fix]:
                 )
 
 
-def _layout_of_input(case: Case) -> Iterator[Fix]:
+def _layout_of_input(case: FixCase) -> Iterator[Fix]:
     """Channels stand first in what comes in and last in what the layers take, or the other way round."""
     assert case.call is not None
     inputs: dict[str, sweet.Name] = {}
@@ -79,7 +79,7 @@ def _layout_of_input(case: Case) -> Iterator[Fix]:
             yield wrap(case, expr, change, 18)
 
 
-def _output_shape(case: Case) -> Iterator[Fix]:
+def _output_shape(case: FixCase) -> Iterator[Fix]:
     """A transposed convolution makes of each size one that is `strides` times as large."""
     given, strides = case.arguments.get("output_shape"), case.arguments.get("strides")
     dims = case.shape("x")
@@ -96,7 +96,7 @@ def _output_shape(case: Case) -> Iterator[Fix]:
     yield from _input_of(case, given, first_axis, factor)
 
 
-def _input_of(case: Case, given: sweet.ListExpr, first_axis: int, factor: int) -> Iterator[Fix]:
+def _input_of(case: FixCase, given: sweet.ListExpr, first_axis: int, factor: int) -> Iterator[Fix]:
     """The input that would give the output that is asked for."""
     x = case.arguments.get("x")
     bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None

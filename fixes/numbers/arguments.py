@@ -7,17 +7,17 @@ from typing import Any
 
 from ...lang import sweet
 from ...lang.dtypes import DTYPES, DType
-from ...ops.model import WILDCARD, Param, Primitive, TensorInfo
+from ...ops.model import WILDCARD, Primitive, PrimitiveParam, TensorInfo
 from .values import Misfit, Untold, Value, size_of, tensor_of
 
 _ATTRIBUTES: dict[str, Any] = {"float": int | float, "bool": bool, "str": str, "dtype": DType}
 
 
-def is_for(arg: sweet.Arg, position: int, param: Param, index: int) -> bool:
+def is_for(arg: sweet.Arg, position: int, param: PrimitiveParam, index: int) -> bool:
     return arg.name.name == param.name if arg.name is not None else position == index
 
 
-def argument(param: Param, value: Value) -> Value:
+def argument(param: PrimitiveParam, value: Value) -> Value:
     """An argument as the rule takes it."""
     match param.kind:
         case "tensor" | "index":

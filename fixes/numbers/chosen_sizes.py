@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import islice, permutations
 
 from ...lang import sweet
-from ..tree import Tree
+from ..tree import TextTree
 from .evaluator import Evaluator
 from .values import Env, Misfit, Untold, size_of
 
@@ -16,7 +16,7 @@ _NUMBERS = (71, 149, 331, 733, 1601, 3491, 97, 211, 467, 1009, 2203, 83, 181, 39
 _MOST_ASSIGNMENTS = 60
 
 
-def assignments(tree: Tree, fn: sweet.Fn, factor: int = 1) -> Iterator[Env]:
+def assignments(tree: TextTree, fn: sweet.Fn, factor: int = 1) -> Iterator[Env]:
     """Numbers for the sizes of a function that its signature allows, each a multiple of the factor."""
     evaluator = Evaluator(tree)
     try:

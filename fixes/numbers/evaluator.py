@@ -20,9 +20,9 @@ from ...ops.ground import GroundCtx, NeedsData, Violation, outcomes
 from ...ops.model import Primitive, RankUnknown, TensorInfo
 from ...ops.registry import lookup
 from ...sizes.operators import is_called, size_functions
-from ..tree import Tree
+from ..tree import TextTree
 from .arguments import argument, is_for, parts_of
-from .values import Env, Function, Misfit, Untold, Value, arithmetic, bearable, size_of, tensor_of, told
+from .values import Env, Misfit, NumberFunction, Untold, Value, arithmetic, bearable, size_of, tensor_of, told
 
 _DEEPEST = 4
 _MOST_PARTS = 64
@@ -46,7 +46,7 @@ class _Ctx(GroundCtx):
 class Evaluator:
     """Expressions over numbers. `calls` counts the calls of primitives, `done` all expressions."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: TextTree) -> None:
         self.tree = tree
         self.calls = self.done = self.depth = 0
         self._room = _ROOM
@@ -135,10 +135,10 @@ class Evaluator:
             case sweet.For():
                 return self._loop(expr, env)
             case sweet.Lambda(fn=fn):
-                return Function(fn, env)
+                return NumberFunction(fn, env)
             case sweet.FnName(name=name):
                 own = self.tree.function(name)
-                return Function(own.fn, {}) if own is not None else lookup(name)
+                return NumberFunction(own.fn, {}) if own is not None else lookup(name)
         raise Untold
 
     def _items(self, item: sweet.Expr, env: Env) -> tuple[Value, ...]:
@@ -188,7 +188,7 @@ class Evaluator:
         return self._applied(function, self._arguments(call, env))
 
     def _is_function(self, args: Sequence[sweet.Arg], env: Env) -> bool:
-        return any(isinstance(self.value(arg.value, env), Function | Primitive) for arg in args)
+        return any(isinstance(self.value(arg.value, env), NumberFunction | Primitive) for arg in args)
 
     def _arguments(self, call: sweet.Call, env: Env) -> tuple[Value, ...]:
         if any(arg.name is not None for arg in call.args):
@@ -197,7 +197,7 @@ class Evaluator:
 
     def _applied(self, function: Value, args: Sequence[Value]) -> Value:
         """What a function value gives."""
-        if isinstance(function, Function):
+        if isinstance(function, NumberFunction):
             return self._function(function.fn, args, dict(function.env))
         if not isinstance(function, Primitive) or len(args) > len(function.params):
             raise Untold

@@ -12,7 +12,7 @@ from ...lang.parser import parse_beside
 from ...lang.source import Source, Span
 from ...ops.model import TensorInfo
 from ..edits import applied
-from ..tree import Tree
+from ..tree import TextTree
 from .chosen_sizes import assignments
 from .evaluator import Evaluator
 from .values import Env, Misfit, Untold, Value
@@ -30,7 +30,7 @@ _A_LETTER, _A_CALL, _OF_A_STEP = 1, 5, 16
 class Screen:
     """A function that something is wrong with, at sizes where that shows; `sizes` is None where it need not."""
 
-    def __init__(self, tree: Tree, decl: sweet.FnDecl) -> None:
+    def __init__(self, tree: TextTree, decl: sweet.FnDecl) -> None:
         self.decl = decl
         self.evaluator = Evaluator(tree)
         body = decl.fn.body

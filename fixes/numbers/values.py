@@ -20,7 +20,7 @@ Env = dict[str, Value]
 _ONE = TensorInfo[int]((), None)
 
 
-class Function(Node):
+class NumberFunction(Node):
     """A function of the text, and what it sees where it stands."""
 
     fn: sweet.Fn

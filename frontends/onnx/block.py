@@ -9,10 +9,10 @@ from typing import Any
 
 from ...lang import no_rule
 from ...lang.dtypes import DTYPES
-from ...lang.source import Made
-from .functions import Given, filled_in
+from ...lang.source import MadeSource
+from .functions import GivenAttributes, filled_in
 from .literals import Unwritten, listed, literal, quoted
-from .model import DECODED, Function, Graph, Listed, Operation, Tensor, TensorType, ValueType
+from .model import DECODED, Graph, Listed, ModelFunction, Operation, StoredInitializer, TensorType, ValueType
 from .operators.demands import ask
 from .operators.registry import Reader, Untranslatable, find, own_rule
 from .prelude import called
@@ -36,14 +36,14 @@ class _Unknown(Exception):
 
 
 # What writes a node whose attributes are graphs.
-Control = Callable[["Block", Operation], list[Line]]
+Control = Callable[["GraphBlock", Operation], list[Line]]
 
 
-class Block:
+class GraphBlock:
     """The statements of one graph: what is bound in it, and what the graphs around it have."""
 
     def __init__(
-        self, writer: Writer, outer: Block | None, opsets: Mapping[str, int], control: Mapping[str, Control]
+        self, writer: Writer, outer: GraphBlock | None, opsets: Mapping[str, int], control: Mapping[str, Control]
     ) -> None:
         self.writer = writer
         # What writes the operators whose attributes are graphs.
@@ -54,19 +54,19 @@ class Block:
         # The Rx names of a function's values, "" of an operand that is absent; those of graphs are the model's.
         self.bound: dict[str, str] = {}
         self.types: dict[str, ValueType] = {}
-        self.constants: dict[str, Tensor] = {}
+        self.constants: dict[str, StoredInitializer] = {}
         # Values whose types are what callers have to give: the model's inputs.
         self.given: set[str] = set()
         self.given_by: dict[str, Operation] = {}
         # What the values of a function's body are called after, and the node that all of its lines are for.
         self.prefix: str | None = None
-        self.only: Made | None = None
-        self.made: Made | None = None
+        self.only: MadeSource | None = None
+        self.made: MadeSource | None = None
 
     # What a row asks
 
     def name(self, value: str) -> str:
-        block: Block | None = self
+        block: GraphBlock | None = self
         while block is not None:
             if value in block.bound:
                 return block.bound[value]
@@ -86,7 +86,7 @@ class Block:
 
     def type(self, value: str) -> ValueType | None:
         """What is declared of a value."""
-        block: Block | None = self
+        block: GraphBlock | None = self
         while block is not None:
             if value in block.types:
                 return block.types[value]
@@ -99,8 +99,8 @@ class Block:
             self.outer is not None and value not in self.given_by and self.outer.is_given(value)
         )
 
-    def constant(self, value: str) -> Tensor | None:
-        block: Block | None = self
+    def constant(self, value: str) -> StoredInitializer | None:
+        block: GraphBlock | None = self
         while block is not None:
             if value in block.constants:
                 return block.constants[value]
@@ -139,11 +139,11 @@ class Block:
 
     # Statements
 
-    def initializers(self, tensors: Iterable[Tensor]) -> None:
+    def initializers(self, tensors: Iterable[StoredInitializer]) -> None:
         for tensor in tensors:
             self.tensor(tensor.name, tensor)
 
-    def tensor(self, value: str, tensor: Tensor) -> None:
+    def tensor(self, value: str, tensor: StoredInitializer) -> None:
         """Bind a constant: a literal where it is small, else what the file holds."""
         name = self.defined(value)
         self.constants[value] = tensor
@@ -157,7 +157,7 @@ class Block:
         else:
             self.lines.append((f"let {name} = {written}", self.made))
 
-    def literal(self, tensor: Tensor) -> str:
+    def literal(self, tensor: StoredInitializer) -> str:
         written = self.written_out(tensor)
         if written is not None:
             return written
@@ -165,7 +165,7 @@ class Block:
         self.writer.const(name, tensor)
         return name
 
-    def written_out(self, tensor: Tensor) -> str | None:
+    def written_out(self, tensor: StoredInitializer) -> str | None:
         """A tensor in the program itself: a small one, and one that no file holds so that it can be loaded."""
         kind = DTYPES[tensor.dtype].kind
         held = tensor.key is not None and not (kind == "string" and self.writer.holds_no_texts)
@@ -180,7 +180,7 @@ class Block:
     def operation(self, operation: Operation) -> None:
         self.given_by |= dict.fromkeys(operation.outputs, operation)
         inputs = tuple(self.name(i) if i else "" for i in operation.inputs)
-        self.made = self.only or Made(str(operation), inputs, operation.trace, operation.op_type)
+        self.made = self.only or MadeSource(str(operation), inputs, operation.trace, operation.op_type)
         begun = len(self.lines)
         try:
             lines = self.written(operation)
@@ -228,7 +228,7 @@ class Block:
         self.expand(made, operation)
         return None
 
-    def _defined(self, operation: Operation, version: int) -> Function | None:
+    def _defined(self, operation: Operation, version: int) -> ModelFunction | None:
         """What ONNX itself defines the operator by."""
         from .bodies import body  # it loads onnx, which is there where a model was read
 
@@ -272,13 +272,13 @@ class Block:
         known = self.writer.has_tensors_only or all(self.type(i) is not None for i in operation.inputs if i)
         return self.writer.keeps_functions and known
 
-    def call(self, function: Function, operation: Operation) -> list[Line]:
+    def call(self, function: ModelFunction, operation: Operation) -> list[Line]:
         """A call of a function, which is written once for all calls that differ in nothing but their operands."""
         typed, pairs = (
             self.writer.asking.asks(function, self.opsets),
             zip(function.inputs, operation.inputs, strict=False),
         )
-        given = [Given(formal, actual, self, typed=typed) for formal, actual in pairs]
+        given = [GivenAttributes(formal, actual, self, typed=typed) for formal, actual in pairs]
         count = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
         opsets = {**self.opsets, **function.opsets}
         key = (
@@ -290,10 +290,12 @@ class Block:
         inputs = [self.name(one.actual) for one in given if one.actual]
         return [(f"@{self.writer.called[key]}({', '.join(inputs)})", self.made)]
 
-    def function(self, function: Function, operation: Operation, given: Sequence[Given], count: int) -> str:
+    def function(
+        self, function: ModelFunction, operation: Operation, given: Sequence[GivenAttributes], count: int
+    ) -> str:
         """Write a function for calls of one kind, and give its name. It sees nothing of what is around the call."""
         name = self.writer.function_name(function.name)
-        block = Block(self.writer, None, {**self.opsets, **function.opsets}, self.control)
+        block = GraphBlock(self.writer, None, {**self.opsets, **function.opsets}, self.control)
         block.prefix = ""
         block.bound = dict.fromkeys(function.inputs, "")
         params = []
@@ -311,16 +313,16 @@ class Block:
             self.writer.line(text, made)
         return name
 
-    def expand(self, function: Function, operation: Operation) -> None:
+    def expand(self, function: ModelFunction, operation: Operation) -> None:
         """What a function's body says, for the operands and attributes of a call. It sees nothing around it."""
         made = self.made
         self.writer.expanded += len(function.operations)
         if self.writer.expanded > _MOST_EXPANDED:
             self.writer.give_up(
                 f"{operation}: makes more than {_MOST_EXPANDED} nodes of the model's functions",
-                made or Made(str(operation)),
+                made or MadeSource(str(operation)),
             )
-        block = Block(self.writer, None, {**self.opsets, **function.opsets}, self.control)
+        block = GraphBlock(self.writer, None, {**self.opsets, **function.opsets}, self.control)
         block.lines, block.prefix = self.lines, operation.outputs[0]
         for formal, actual in zip_longest(function.inputs, operation.inputs, fillvalue=""):
             block.bound[formal] = actual and self.name(actual)
@@ -341,12 +343,12 @@ class Block:
 
     # Graphs inside
 
-    def nested(self) -> Block:
-        block = Block(self.writer, self, self.opsets, self.control)
+    def nested(self) -> GraphBlock:
+        block = GraphBlock(self.writer, self, self.opsets, self.control)
         block.only = self.only
         return block
 
-    def inner(self, graph: Graph) -> Block:
+    def inner(self, graph: Graph) -> GraphBlock:
         """The statements of a graph inside this one, which sees all that this one has."""
         block = self.nested()
         block.graph(graph)
@@ -358,7 +360,7 @@ class Block:
         self.initializers(graph.initializers)
         self.operations(graph.operations)
 
-    def braced(self, head: str, block: Block, result: str) -> list[Line]:
+    def braced(self, head: str, block: GraphBlock, result: str) -> list[Line]:
         """A block in braces behind what it belongs to."""
         inside = [(f"  {text}", made) for text, made in block.lines]
         return [(f"{head} {{", self.made), *inside, (f"  {result}", self.made), ("}", self.made)]
@@ -374,11 +376,11 @@ class Block:
         return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def constant_of(operation: Operation) -> Tensor:
+def constant_of(operation: Operation) -> StoredInitializer:
     """The tensor that a Constant gives."""
     for name, value in operation.attributes.items():
         match name:
-            case "value" | "sparse_value" if isinstance(value, Tensor):
+            case "value" | "sparse_value" if isinstance(value, StoredInitializer):
                 return value
             case "value_int" | "value_float" | "value_string":
                 return _made(name, name, (), (value,))
@@ -392,9 +394,9 @@ _CONSTANTS: dict[str, tuple[type, str]] = {
 }  # fmt: skip
 
 
-def _made(attribute: str, kind: str, shape: tuple[int, ...], values: tuple[Any, ...]) -> Tensor:
+def _made(attribute: str, kind: str, shape: tuple[int, ...], values: tuple[Any, ...]) -> StoredInitializer:
     wanted, dtype = _CONSTANTS[kind]
     if not {wanted}.issuperset(map(type, values)):
         raise Untranslatable(f"has the attribute `{attribute}` of another kind")
     key = values.held if isinstance(values, Listed) and dtype != "string" else None
-    return Tensor("", dtype, shape, None, None if key is not None and len(values) > DECODED else values, key)
+    return StoredInitializer("", dtype, shape, None, None if key is not None and len(values) > DECODED else values, key)

@@ -10,14 +10,14 @@ from onnx import FunctionProto, NodeProto, TensorProto, TypeProto, defs, helper
 from onnx.defs import SchemaError
 
 from ...lang.node import replace
-from ...lang.onnx_weights import ELEMENTS, Index
-from .model import Function, Graph, Operation, Tensor, TensorType, ValueType
+from ...lang.onnx_weights import ELEMENTS, WeightIndex
+from .model import Graph, ModelFunction, Operation, StoredInitializer, TensorType, ValueType
 from .reading import Reader
 
 _NUMBERS = {name: number for number, name in ELEMENTS.items()}
 
 
-def body(operation: Operation, version: int, types: Sequence[ValueType | None]) -> Function | None:
+def body(operation: Operation, version: int, types: Sequence[ValueType | None]) -> ModelFunction | None:
     """The function that an operator is, for inputs of given types; None where ONNX gives none."""
     try:
         schema: Any = defs.get_schema(operation.op_type, version, operation.domain)
@@ -36,10 +36,10 @@ def body(operation: Operation, version: int, types: Sequence[ValueType | None]) 
         proto = FunctionProto.FromString(made) if made else None
     if proto is None or not proto.node:
         return None
-    return _with_defaults(Reader(Path("<ONNX>"), Index({}, frozenset(), b"")), schema, proto)
+    return _with_defaults(Reader(Path("<ONNX>"), WeightIndex({}, frozenset(), b"")), schema, proto)
 
 
-def _with_defaults(reader: Reader, schema: Any, proto: FunctionProto) -> Function:
+def _with_defaults(reader: Reader, schema: Any, proto: FunctionProto) -> ModelFunction:
     """The function, with the values that attributes have in its operator if nobody gives them."""
     found = reader.function(proto, "")
     usual = {
@@ -59,14 +59,14 @@ def _node(operation: Operation) -> NodeProto:
 
 
 def _value(value: Any) -> Any:
-    return _tensor(value) if isinstance(value, Tensor) else value
+    return _tensor(value) if isinstance(value, StoredInitializer) else value
 
 
-def _tensor(tensor: Tensor) -> TensorProto:
+def _tensor(tensor: StoredInitializer) -> TensorProto:
     return helper.make_tensor(tensor.name, _NUMBERS[tensor.dtype], tensor.shape, _elements(tensor))
 
 
-def _elements(tensor: Tensor) -> Any:
+def _elements(tensor: StoredInitializer) -> Any:
     return tensor.values or ()
 
 

@@ -10,7 +10,7 @@ from ...lang import codes
 from ...lang.cells import shown
 from ...lang.diagnostics import RxError, error
 from ...lang.source import Source, Span
-from .model import Attribute, AttributeRef, Function, Graph, Model, Operation
+from .model import Attribute, AttributeRef, Graph, Model, ModelFunction, Operation
 
 _LONGEST = 400
 # The names that are known where something stands: of its own graph, then of those around it.
@@ -31,7 +31,7 @@ def fail(
 def check(model: Model) -> None:
     """Raises RxError where a model contradicts itself."""
     _Names(model.path, model.opsets, is_function=False).graph(model.graph, (), "the model's graph")
-    functions: dict[Key, Function] = {}
+    functions: dict[Key, ModelFunction] = {}
     for function in model.functions:
         key = (function.domain, function.name, function.overload)
         if key in functions:
@@ -61,7 +61,7 @@ class _Names:
             if not any(value.name in names for names in (known, *around)):
                 fail(self.path, f"output `{value.name}` of {whose} is given by no node, input or initializer")
 
-    def function(self, function: Function) -> None:
+    def function(self, function: ModelFunction) -> None:
         known: set[str] = set()
         whose = f"function {function.name}"
         for name in function.inputs:
@@ -150,7 +150,7 @@ def graphs(value: Attribute) -> tuple[Graph, ...]:
 # Functions
 
 
-def _check_calls(path: Path, functions: Mapping[Key, Function]) -> None:
+def _check_calls(path: Path, functions: Mapping[Key, ModelFunction]) -> None:
     """No function calls itself, by whatever way."""
     calls = {key: [c for c in _calls(function.operations) if c in functions] for key, function in functions.items()}
     done: set[Key] = set()

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from ...lang.node import Node, replace
 from ...lang.onnx_weights import ELEMENTS
-from .block import Block, Control, constant_of
-from .counting import Counted, counted, holds, is_endless
-from .model import Graph, Operation, OptionalType, SequenceType, TensorType, Value
+from .block import Control, GraphBlock, constant_of
+from .counting import CountedModel, counted, holds, is_endless
+from .model import Graph, ModelValue, Operation, OptionalType, SequenceType, TensorType
 from .operators.registry import Reader, Untranslatable
 from .types import opaque_text
 from .writer import Line
@@ -24,7 +24,7 @@ def _graph(operation: Operation, name: str) -> Graph:
     return found
 
 
-def branch(block: Block, operation: Operation) -> list[Line]:
+def branch(block: GraphBlock, operation: Operation) -> list[Line]:
     """ONNX If."""
     arms = []
     made, condition = block.made, Reader(operation, block).x(0)
@@ -52,16 +52,16 @@ class _Parts(Node):
     cond: str
     turn: str
     go: str
-    carries: tuple[tuple[Value, str], ...]
-    ends: tuple[Value, ...]
-    stacked: tuple[Value, ...]
+    carries: tuple[tuple[ModelValue, str], ...]
+    ends: tuple[ModelValue, ...]
+    stacked: tuple[ModelValue, ...]
     # Whether the condition never ends it.
     stays: bool
     # What it counts, where its condition ends it after so many turns and nothing else does.
-    counted: Counted | None = None
+    counted: CountedModel | None = None
 
 
-def _parts(block: Block, operation: Operation) -> _Parts:
+def _parts(block: GraphBlock, operation: Operation) -> _Parts:
     graph = _graph(operation, "body")
     count, cond, *firsts = (*operation.inputs, "", "")[: max(len(operation.inputs), 2)]
     if len(graph.inputs) != len(firsts) + 2 or len(graph.outputs) <= len(firsts):
@@ -79,7 +79,7 @@ def _parts(block: Block, operation: Operation) -> _Parts:
     )  # fmt: skip
 
 
-def loop(block: Block, operation: Operation) -> list[Line]:
+def loop(block: GraphBlock, operation: Operation) -> list[Line]:
     """ONNX Loop: a trip count, a condition, values that are carried, and results that are stacked."""
     parts, inner = _parts(block, operation), block.nested()
     index = block.writer.values.fresh("turn")
@@ -106,7 +106,7 @@ def loop(block: Block, operation: Operation) -> list[Line]:
     return _results(block, operation, parts, lines)
 
 
-def _turns(block: Block, parts: _Parts) -> str:
+def _turns(block: GraphBlock, parts: _Parts) -> str:
     """How many turns there are at most, as a size."""
     if parts.counted is None:
         return block.item(parts.count) if parts.count else str(_ENDLESS)
@@ -114,7 +114,7 @@ def _turns(block: Block, parts: _Parts) -> str:
     return f"max({block.item(end)} - {block.item(first)}{f' + {more}' if more else ''}, {parts.counted.least})"
 
 
-def _keeps_on(block: Block, graph: Graph) -> bool:
+def _keeps_on(block: GraphBlock, graph: Graph) -> bool:
     """Whether a loop's body never ends it: its condition is the one that it got, or a constant."""
     made = {name: o for o in graph.operations for name in o.outputs}
     name = graph.outputs[0].name
@@ -140,13 +140,18 @@ def _is_used(graph: Graph, name: str) -> bool:
     return name in read or any(_is_used(g, name) for g in inside)
 
 
-def _pairs(parts: _Parts) -> list[tuple[tuple[Value, str], Value]]:
+def _pairs(parts: _Parts) -> list[tuple[tuple[ModelValue, str], ModelValue]]:
     """Each carry and its first value, with what a turn ends with."""
     return list(zip(parts.carries, parts.ends, strict=True))
 
 
 def _head(
-    block: Block, first: str, carries: Sequence[str], until: str, stacked: Sequence[Value], kept: Sequence[str] = ()
+    block: GraphBlock,
+    first: str,
+    carries: Sequence[str],
+    until: str,
+    stacked: Sequence[ModelValue],
+    kept: Sequence[str] = (),
 ) -> str:
     clauses = [
         first,
@@ -162,7 +167,7 @@ def _tuple(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _results(block: Block, operation: Operation, parts: _Parts, lines: list[Line]) -> list[Line]:
+def _results(block: GraphBlock, operation: Operation, parts: _Parts, lines: list[Line]) -> list[Line]:
     """A loop's results without the condition, which is the first thing it carries, and with values where optional ones are
     carried for them."""
     opened = [at for at, ((v, _), e) in enumerate(_pairs(parts)) if _becomes_optional(v, e)]
@@ -176,7 +181,7 @@ def _results(block: Block, operation: Operation, parts: _Parts, lines: list[Line
     return [(_tuple(results[:used]), block.made)]
 
 
-def _carry(block: Block, value: Value, first: str) -> str:
+def _carry(block: GraphBlock, value: ModelValue, first: str) -> str:
     """A value that a loop carries: of any shape, which the checker narrows. What is no tensor keeps its type."""
     name = block.defined(value.name)
     if value.type is not None and not isinstance(value.type, TensorType):
@@ -189,17 +194,17 @@ def _kept(name: str, first: str) -> str:
     return f"{name}.dtype == {first}.dtype"
 
 
-def _becomes_optional(value: Value, end: Value) -> bool:
+def _becomes_optional(value: ModelValue, end: ModelValue) -> bool:
     """Whether what a turn ends with is the value that is carried as an optional one."""
     return isinstance(value.type, OptionalType) and end.type is not None and not isinstance(end.type, OptionalType)
 
 
-def _end(block: Block, value: Value, end: Value) -> str:
+def _end(block: GraphBlock, value: ModelValue, end: ModelValue) -> str:
     name = block.name(end.name)
     return f"@onnx.optional({name})" if _becomes_optional(value, end) else name
 
 
-def _stacked(block: Block, value: Value) -> str:
+def _stacked(block: GraphBlock, value: ModelValue) -> str:
     """What is stacked, whose type the turns tell: what a model declares of it may be false."""
     return f"{block.writer.values.fresh(value.name)} : Tensor(?, ?)"
 
@@ -207,12 +212,12 @@ def _stacked(block: Block, value: Value) -> str:
 # Scan
 
 
-def scan(block: Block, operation: Operation) -> list[Line]:
+def scan(block: GraphBlock, operation: Operation) -> list[Line]:
     """ONNX Scan: state variables, and tensors that are read and written an entry in each turn."""
     return _batched(block, operation) if block.version("") < 9 else _scanned(block, operation)
 
 
-def _scanned(block: Block, operation: Operation) -> list[Line]:
+def _scanned(block: GraphBlock, operation: Operation) -> list[Line]:
     graph, node = _graph(operation, "body"), Reader(operation, block)
     count = node.integer("num_scan_inputs")
     states = len(operation.inputs) - count
@@ -248,7 +253,7 @@ def _listed_for_each(node: Reader, side: str, count: int) -> None:
             raise Untranslatable(f"has {len(found)} {name}, and there are {count}")
 
 
-def _moved(block: Block, operation: Operation, states: int, lines: list[Line]) -> list[Line]:
+def _moved(block: GraphBlock, operation: Operation, states: int, lines: list[Line]) -> list[Line]:
     """The results, with what is stacked along another axis or backwards put there."""
     node, count = Reader(operation, block), len(operation.outputs) - states
     axes = node.integers("scan_output_axes") or (0,) * count
@@ -263,7 +268,7 @@ def _moved(block: Block, operation: Operation, states: int, lines: list[Line]) -
     return [(_tuple(names), block.made)]
 
 
-def _batched(block: Block, operation: Operation) -> list[Line]:
+def _batched(block: GraphBlock, operation: Operation) -> list[Line]:
     """Version 8: a scan for each entry of the first axis of all that it is given."""
     lengths, *inputs = operation.inputs or ("",)
     if not inputs:
@@ -291,7 +296,7 @@ def _batched(block: Block, operation: Operation) -> list[Line]:
 # Sequences
 
 
-def sequence_map(block: Block, operation: Operation) -> list[Line]:
+def sequence_map(block: GraphBlock, operation: Operation) -> list[Line]:
     """ONNX SequenceMap: what the body makes of the elements of sequences, in sequences; tensors beside them are the same
     in each turn."""
     graph = _graph(operation, "body")

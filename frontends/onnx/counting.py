@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ...lang.node import Node
-from .block import Block, constant_of
-from .model import Graph, Operation, Tensor, TensorType, Value
+from .block import GraphBlock, constant_of
+from .model import Graph, ModelValue, Operation, StoredInitializer, TensorType
 
 # What a loop's condition compares: whether its number stands first, and how many turns there are beside the distance.
 _COMPARED = {"Less": (True, 0), "Greater": (False, 0), "LessOrEqual": (True, 1), "GreaterOrEqual": (False, 1)}
@@ -15,7 +15,7 @@ _CASTS = {"Cast", "CastLike"}
 _ENDLESS = 2**63 - 1
 
 
-class Counted(Node):
+class CountedModel(Node):
     """A loop has a turn for each number from the value `first` on that is below the value `end`, `more` beyond it, and `least`
     turns at least; its body calls the number `number`, which has the same rank in each turn if it `keeps_rank`."""
 
@@ -26,7 +26,7 @@ class Counted(Node):
     least: int
     keeps_rank: bool
 
-    def is_plain(self, block: Block) -> bool:
+    def is_plain(self, block: GraphBlock) -> bool:
         """Whether the number is an int64 of rank 0, in each turn."""
         held = block.constant(self.first)
         kind = block.type(self.first)
@@ -38,7 +38,9 @@ class Counted(Node):
         return self.keeps_rank and known == ("int64", ())
 
 
-def counted(block: Block, graph: Graph, cond: str, carries: Sequence[tuple[Value, str]]) -> Counted | None:
+def counted(
+    block: GraphBlock, graph: Graph, cond: str, carries: Sequence[tuple[ModelValue, str]]
+) -> CountedModel | None:
     """What a loop counts whose body is a graph, whose first condition is `cond`, and that carries values, each with its first
     one; None where its condition is another one than that a number, which grows by 1, has not reached what stays the same."""
     before, inside = _made(block), {name: o for o in graph.operations for name in o.outputs}
@@ -50,12 +52,14 @@ def counted(block: Block, graph: Graph, cond: str, carries: Sequence[tuple[Value
         one = _added(block, graph, inside, again[0], value.name) if grows and _is_whole(block, value, given) else None
         if one is not None:
             least = _first_turns(block, before, cond, given, again)
-            return None if least is None else Counted(value.name, given, again[1], again[2], least, one.shape == ())
+            return (
+                None if least is None else CountedModel(value.name, given, again[1], again[2], least, one.shape == ())
+            )
     return None
 
 
 def _first_turns(
-    block: Block, before: Mapping[str, Operation], cond: str, given: str, again: tuple[str, str, int]
+    block: GraphBlock, before: Mapping[str, Operation], cond: str, given: str, again: tuple[str, str, int]
 ) -> int | None:
     """How many turns there are at least: none where the first number is compared as all others are, one where there is a turn
     anyhow; None where something else decides it."""
@@ -68,7 +72,7 @@ def _first_turns(
     return 0 if all(_same(before, one) == _same(before, other) for one, other in same) else None
 
 
-def _made(block: Block | None) -> dict[str, Operation]:
+def _made(block: GraphBlock | None) -> dict[str, Operation]:
     """The nodes that give the values that are known in a block."""
     found: dict[str, Operation] = {}
     while block is not None:
@@ -104,7 +108,9 @@ def _comparison(operation: Operation | None) -> tuple[str, str, int] | None:
     return number, end, more
 
 
-def _added(block: Block, graph: Graph, inside: Mapping[str, Operation], name: str, number: str) -> Tensor | None:
+def _added(
+    block: GraphBlock, graph: Graph, inside: Mapping[str, Operation], name: str, number: str
+) -> StoredInitializer | None:
     """The 1 that is added, where a value of a body is the number of this turn and 1."""
     added = inside.get(_same(inside, name))
     if added is None or added.domain or added.op_type != "Add" or len(added.inputs) != 2:
@@ -116,29 +122,31 @@ def _added(block: Block, graph: Graph, inside: Mapping[str, Operation], name: st
     return None
 
 
-def _one(block: Block, graph: Graph, inside: Mapping[str, Operation], name: str) -> Tensor | None:
+def _one(block: GraphBlock, graph: Graph, inside: Mapping[str, Operation], name: str) -> StoredInitializer | None:
     made = inside.get(name)
-    held: Tensor | None = next((t for t in graph.initializers if t.name == name), None) or block.constant(name)
+    held: StoredInitializer | None = next((t for t in graph.initializers if t.name == name), None) or block.constant(
+        name
+    )
     if made is not None:
         held = constant_of(made) if _is(made, {"Constant"}) else None
     is_one = held is not None and held.dtype.startswith("int") and tuple(held.values or ()) == (1,)
     return held if is_one else None
 
 
-def _is_whole(block: Block, value: Value, first: str) -> bool:
+def _is_whole(block: GraphBlock, value: ModelValue, first: str) -> bool:
     """Whether a number is an integer."""
     held = block.constant(first)
     dtype = held.dtype if held is not None else value.type.dtype if isinstance(value.type, TensorType) else None
     return dtype is not None and dtype.startswith("int")
 
 
-def holds(constant: Tensor | None) -> bool:
+def holds(constant: StoredInitializer | None) -> bool:
     """Whether a constant is one that is true."""
     values = None if constant is None else constant.values
     return values is not None and len(values) == 1 and values[0] is True
 
 
-def is_endless(count: Tensor | None) -> bool:
+def is_endless(count: StoredInitializer | None) -> bool:
     """Whether a trip count is none."""
     return count is not None and tuple(count.values or ()) == (_ENDLESS,)
 

@@ -14,7 +14,7 @@ from ...lang.source import NOWHERE
 from .consistency import graphs
 from .dims import Size, declared, evaluate, names, number, read_dim
 from .inference import Inference, Inferred
-from .model import Graph, Model, TensorType, Value
+from .model import Graph, Model, ModelValue, TensorType
 
 Sizes = Mapping[str, int]
 Holds = Callable[[str, Sizes], bool | None]
@@ -66,7 +66,7 @@ def _inside(graph: Graph) -> Iterator[Graph]:
             yield from _inside(inner)
 
 
-def _fixed(value: Value) -> Value:
+def _fixed(value: ModelValue) -> ModelValue:
     """An input that need not be given: what it declares as a symbol is what others may give."""
     kind = value.type
     if not isinstance(kind, TensorType) or kind.shape is None:
@@ -75,7 +75,7 @@ def _fixed(value: Value) -> Value:
     return replace(value, type=replace(kind, shape=sizes))
 
 
-def _wrong(value: Value, inferred: Inferred, witnesses: _Witnesses | None) -> Iterator[str]:
+def _wrong(value: ModelValue, inferred: Inferred, witnesses: _Witnesses | None) -> Iterator[str]:
     """What is wrong with a declaration; without `witnesses` sizes are compared where they are numbers."""
     kind = value.type
     if not isinstance(kind, TensorType):

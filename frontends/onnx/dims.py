@@ -28,7 +28,7 @@ from .model import Graph, TensorType
 Size = core.SizeExpr
 
 
-class Reading(Node):
+class ReadDimension(Node):
     """What a dimension's name means, and what to say where it looks like more than was understood."""
 
     size: Size
@@ -50,7 +50,7 @@ class _Unread(Exception):
     """The text is no expression that is understood; the message says why."""
 
 
-def read_dim(text: str, plain: Collection[str] = ()) -> Reading:
+def read_dim(text: str, plain: Collection[str] = ()) -> ReadDimension:
     """What a dimension called `text` is; `plain` are the names that stand for themselves elsewhere: without them `batch-size`
     is one name, and no difference."""
     hyphened = text.split("-") if _HYPHENS.fullmatch(text) else ()
@@ -59,13 +59,13 @@ def read_dim(text: str, plain: Collection[str] = ()) -> Reading:
         or text != text.strip()
         or any(part not in plain and not part.isdecimal() for part in hyphened)
     ):
-        return Reading(_named(text))
+        return ReadDimension(_named(text))
     try:
         size = _read(text)
     except _Unread as problem:
         said = f"`{_short(text)}` is read as a name: {problem}" if _LOOKS.search(text) else None
-        return Reading(_named(text), said)
-    return Reading(size if next(names(size), None) else _named(text))
+        return ReadDimension(_named(text), said)
+    return ReadDimension(size if next(names(size), None) else _named(text))
 
 
 def _short(text: str) -> str:

@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from ...lang.node import replace
-from .model import Graph, Model, Operation, TensorType, Value
+from .model import Graph, Model, ModelValue, Operation, TensorType
 
 _ASKED = re.compile(r"(?P<input>.+)\.(?P<axis>\d+|\*)(?:=(?P<name>[A-Za-z_]\w*))?", re.ASCII)
 
 
-class Asked(NamedTuple):
+class SymbolicAxes(NamedTuple):
     """Axes of inputs that are to be symbols; without a name each has one of its own."""
 
     input: str
@@ -38,14 +38,14 @@ def with_symbols(model: Model, asked: Sequence[str]) -> Model:
     return replace(model, graph=_undeclared(model.graph, changed))
 
 
-def read_asked(text: str) -> Asked:
+def read_asked(text: str) -> SymbolicAxes:
     found = _ASKED.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is not like 'images.0=b', 'images.0' or '*.0'")
-    return Asked(found["input"], None if found["axis"] == "*" else int(found["axis"]), found["name"])
+    return SymbolicAxes(found["input"], None if found["axis"] == "*" else int(found["axis"]), found["name"])
 
 
-def _axes(value: Value, asked: Asked) -> range:
+def _axes(value: ModelValue, asked: SymbolicAxes) -> range:
     kind = value.type
     rank = len(kind.shape) if isinstance(kind, TensorType) and kind.shape is not None else 0
     if asked.axis is None:
@@ -53,7 +53,7 @@ def _axes(value: Value, asked: Asked) -> range:
     return range(asked.axis, asked.axis + 1) if asked.axis < rank else range(0)
 
 
-def _symbolic(value: Value, asked: Asked) -> Value:
+def _symbolic(value: ModelValue, asked: SymbolicAxes) -> ModelValue:
     """With a symbol for each constant size that is asked for; a size that has a name keeps it, unless it gets another."""
     kind = value.type
     assert isinstance(kind, TensorType) and kind.shape is not None
@@ -69,8 +69,8 @@ def _name(value: str, axis: int) -> str:
     return f"{legal if legal[:1].isalpha() else f'v{legal}'}_{axis}"
 
 
-def _undeclared(graph: Graph, inputs: Mapping[str, Value]) -> Graph:
-    def of(value: Value) -> Value:
+def _undeclared(graph: Graph, inputs: Mapping[str, ModelValue]) -> Graph:
+    def of(value: ModelValue) -> ModelValue:
         kind = value.type
         if not isinstance(kind, TensorType) or kind.shape is None:
             return value

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ...lang.node import Node, replace
 from .consistency import read_by
-from .model import Function, Graph, Model, Operation, Tensor, TensorType
+from .model import Graph, Model, ModelFunction, Operation, StoredInitializer, TensorType
 
 # Where a node is: its number in the model's graph, or, in a graph inside of a node, that node's place, the attribute's name
 # and the number there; in a function the function's key and the number.
@@ -26,7 +26,7 @@ class NewNode(Node):
     before: Place = 0
 
 
-class Edit(Node):
+class ModelEdit(Node):
     """New constants of int64 (a number is one without axes), new nodes, inputs of nodes that become another value, by the
     node's place and their number, and attributes of integers, by the node's place and their name, None where one goes. Of two
     edits the second one counts where both make something of the same name."""
@@ -36,9 +36,9 @@ class Edit(Node):
     inputs: Mapping[tuple[Place, int], str] = {}
     attributes: Mapping[tuple[Place, str], int | tuple[int, ...] | None] = {}
 
-    def __or__(self, other: Edit) -> Edit:
+    def __or__(self, other: ModelEdit) -> ModelEdit:
         nodes = {n.output: n for n in (*self.nodes, *other.nodes)}
-        return Edit(
+        return ModelEdit(
             {**self.constants, **other.constants}, tuple(nodes.values()), {**self.inputs, **other.inputs},
             {**self.attributes, **other.attributes},
         )  # fmt: skip
@@ -70,7 +70,7 @@ def all_names(graph: Graph) -> Iterator[str]:
                 yield from all_names(inner)
 
 
-def edited(model: Model, edit: Edit) -> Model:
+def edited(model: Model, edit: ModelEdit) -> Model:
     """The model with the change; what it declares of its own values does not hold any more."""
 
     def operations(old: Sequence[Operation], prefix: tuple[Any, ...]) -> tuple[Operation, ...]:
@@ -92,11 +92,11 @@ def edited(model: Model, edit: Edit) -> Model:
     def graph(old: Graph, prefix: tuple[Any, ...]) -> Graph:
         return replace(old, operations=operations(old.operations, prefix), values=())
 
-    def function(old: Function) -> Function:
+    def function(old: ModelFunction) -> ModelFunction:
         return replace(old, operations=operations(old.operations, (key_of(old),)))
 
     made = graph(model.graph, ())
-    tensors = (Tensor(n, "int64", _shape(v), None, _listed(v), None) for n, v in edit.constants.items())
+    tensors = (StoredInitializer(n, "int64", _shape(v), None, _listed(v), None) for n, v in edit.constants.items())
     made = replace(made, initializers=(*made.initializers, *tensors))
     return replace(model, graph=made, functions=tuple(map(function, model.functions)))
 
@@ -109,7 +109,7 @@ def _listed(value: int | tuple[int, ...]) -> tuple[int, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _placed(edit: Edit, new: Sequence[N], old: Sequence[N], places: Sequence[Place]) -> Iterator[N]:
+def _placed(edit: ModelEdit, new: Sequence[N], old: Sequence[N], places: Sequence[Place]) -> Iterator[N]:
     """The old nodes, each behind the new ones that come before it."""
     before: dict[Place, list[N]] = {}
     for made, n in zip(new, edit.nodes, strict=True):
@@ -137,7 +137,7 @@ def _ordered(nodes: Iterable[N], names: Callable[[N], tuple[Iterable[str], Itera
     return list(found.values())
 
 
-def edit_proto(proto: Any, edit: Edit) -> None:
+def edit_proto(proto: Any, edit: ModelEdit) -> None:
     """Makes the change in an onnx.ModelProto."""
     from onnx import helper  # few edits are written
 
@@ -164,7 +164,7 @@ def edit_proto(proto: Any, edit: Edit) -> None:
         change(function.node, (key_of(function),))
 
 
-def _change(node: Any, place: Place, edit: Edit) -> None:
+def _change(node: Any, place: Place, edit: ModelEdit) -> None:
     from onnx import helper  # few edits are written
 
     for (where, at), name in edit.inputs.items():

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from ...lang.entry_contract import KEY, EntryContract, read_entry
 from ...lang.expressions import renamed
-from ...lang.source import Made
+from ...lang.source import MadeSource
 from .model import Model, TensorType
-from .names import Names
+from .names import ScopeNames
 
-_MADE = Made("the contract in its metadata")
+_MADE = MadeSource("the contract in its metadata")
 
 
 def promised(model: Model) -> EntryContract | None:
@@ -31,7 +31,7 @@ def promised(model: Model) -> EntryContract | None:
     return found
 
 
-def entry_lines(found: EntryContract, names: Names) -> Iterator[tuple[str, Made]]:
+def entry_lines(found: EntryContract, names: ScopeNames) -> Iterator[tuple[str, MadeSource]]:
     """The conditions as assertions, after what reads the inputs that stand for a Size."""
     asked = found.names()
     called = {name: names.fresh(f"{name}_size") if name in found.sizes else names.size(name) for name in asked}

@@ -6,26 +6,26 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ...lang.node import replace
-from .model import Attribute, AttributeRef, Function, Graph, Operation, Tensor, TensorType, ValueType
+from .model import Attribute, AttributeRef, Graph, ModelFunction, Operation, StoredInitializer, TensorType, ValueType
 from .operators.registry import find
 
 # A function is written for the elements of constants of whole numbers that have at most so many, and for single numbers.
 _SPECIAL = 16
-Functions = Mapping[tuple[str, str, str], Function]
+Functions = Mapping[tuple[str, str, str], ModelFunction]
 
 
-class Scope(Protocol):
+class CallScope(Protocol):
     """What is known where a call stands."""
 
-    def constant(self, value: str) -> Tensor | None: ...
+    def constant(self, value: str) -> StoredInitializer | None: ...
     def type(self, value: str) -> ValueType | None: ...
 
 
-class Given:
+class GivenAttributes:
     """What a call gives for an input of a function, as far as the function is written for it: its dtype and rank if it is
     `typed`, and its elements where they may be a shape or an axis."""
 
-    def __init__(self, formal: str, actual: str, scope: Scope, *, typed: bool) -> None:
+    def __init__(self, formal: str, actual: str, scope: CallScope, *, typed: bool) -> None:
         self.formal = formal
         self.actual = actual
         found = scope.constant(actual) if actual else None
@@ -42,7 +42,7 @@ class Given:
         return bool(self.actual), repr(self.kind), constant
 
 
-def _is_special(tensor: Tensor) -> bool:
+def _is_special(tensor: StoredInitializer) -> bool:
     """Whether a function is written for a constant's elements."""
     if tensor.values is None:
         return False
@@ -57,7 +57,7 @@ class Asking:
         self.functions = functions
         self._known: dict[tuple[str, str, str], bool] = {}
 
-    def asks(self, function: Function, opsets: Mapping[str, int]) -> bool:
+    def asks(self, function: ModelFunction, opsets: Mapping[str, int]) -> bool:
         key = (function.domain, function.name, function.overload)
         if key not in self._known:
             own = {**opsets, **function.opsets}

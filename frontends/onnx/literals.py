@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from math import copysign, isfinite, isnan, prod
 
-from .model import Element, Tensor
+from .model import Element, StoredInitializer
 
 
 class Unwritten(Exception):
     """A number that Rx has no literal for; the message is the end of a sentence about what has it."""
 
 
-def literal(tensor: Tensor) -> str | None:
+def literal(tensor: StoredInitializer) -> str | None:
     """`tensor([[1, 2]], int64)`; None where Rx has no such literal."""
     if 0 in tensor.shape:
         return f"@zeros({listed(tensor.shape)}, {tensor.dtype})"
@@ -26,12 +26,12 @@ def literal(tensor: Tensor) -> str | None:
 
 def of_values(values: Sequence[Element], dtype: str) -> str:
     """A row of numbers or texts, which may be infinite or no numbers."""
-    return str(literal(Tensor("", dtype, (len(values),), None, tuple(values), None)))
+    return str(literal(StoredInitializer("", dtype, (len(values),), None, tuple(values), None)))
 
 
 def of_value(value: Element, dtype: str) -> str:
     """One number or text as a tensor of rank 0."""
-    return str(literal(Tensor("", dtype, (), None, (value,), None)))
+    return str(literal(StoredInitializer("", dtype, (), None, (value,), None)))
 
 
 def _quotient(value: Element) -> tuple[Element, float]:
@@ -41,7 +41,7 @@ def _quotient(value: Element) -> tuple[Element, float]:
     return value, 1.0
 
 
-def _tensor(values: Sequence[Element], tensor: Tensor) -> str | None:
+def _tensor(values: Sequence[Element], tensor: StoredInitializer) -> str | None:
     texts = [_text(v, tensor.dtype) for v in values]
     return None if not texts or None in texts else f"tensor({_nested(texts, tensor.shape)}, {tensor.dtype})"
 

@@ -10,9 +10,9 @@ import numpy as np
 from onnx import SparseTensorProto, TensorProto, helper, numpy_helper
 
 from ...lang.dtypes import DType
-from ...lang.onnx_weights import Index, byte_count, dtype_of, located, place_of
+from ...lang.onnx_weights import WeightIndex, byte_count, dtype_of, located, place_of
 from ...lang.stored import BadWeights
-from .model import DECODED, DECODED_OTHERS, Element, Location, Tensor
+from .model import DECODED, DECODED_OTHERS, Element, Location, StoredInitializer
 
 # How many elements a sparse tensor may have with its zeros.
 _MAX_DENSE = 2**20
@@ -20,7 +20,7 @@ _WHOLE = ("int", "uint", "bool")
 _WIDEST = {"int": np.int64, "uint": np.uint64, "float": np.float64, "complex": np.complex128, "bool": np.bool_}
 
 
-def tensor_of(path: Path, index: Index, key: str, proto: TensorProto) -> Tensor:
+def tensor_of(path: Path, index: WeightIndex, key: str, proto: TensorProto) -> StoredInitializer:
     """A tensor of the model at `path`; raises BadWeights."""
     if key in index.twice:
         raise BadWeights(f"is not the only tensor that is found by {key!r}")
@@ -32,7 +32,7 @@ def tensor_of(path: Path, index: Index, key: str, proto: TensorProto) -> Tensor:
     values, most = None, DECODED if dtype.kind in _WHOLE else DECODED_OTHERS
     if prod(said.shape) <= most or place is None and (known is None or dtype.kind == "string"):
         values = _values(proto, dtype, said.shape, byte_count(said), place)
-    return Tensor(proto.name, dtype.name, said.shape, place, values, key if known else None)
+    return StoredInitializer(proto.name, dtype.name, said.shape, place, values, key if known else None)
 
 
 def _values(
@@ -70,9 +70,9 @@ def _bytes(place: Location) -> bytes:
         return file.read(place.length)
 
 
-def dense(path: Path, proto: SparseTensorProto) -> Tensor:
+def dense(path: Path, proto: SparseTensorProto) -> StoredInitializer:
     """A sparse tensor with its zeros; raises BadWeights."""
-    nothing = Index({}, frozenset(), b"")
+    nothing = WeightIndex({}, frozenset(), b"")
     values, indices = (tensor_of(path, nothing, "", part) for part in (proto.values, proto.indices))
     shape = tuple(proto.dims)
     if any(n < 0 for n in shape) or prod(shape) > _MAX_DENSE or values.values is None or indices.values is None:
@@ -80,10 +80,10 @@ def dense(path: Path, proto: SparseTensorProto) -> Tensor:
     flat: list[Element] = ["" if values.dtype == "string" else 0] * prod(shape)
     for value, at in zip(values.values, _positions(indices, shape, len(values.values)), strict=True):
         flat[at] = value
-    return Tensor(proto.values.name, values.dtype, shape, None, tuple(flat), None)
+    return StoredInitializer(proto.values.name, values.dtype, shape, None, tuple(flat), None)
 
 
-def _positions(indices: Tensor, shape: tuple[int, ...], count: int) -> list[int]:
+def _positions(indices: StoredInitializer, shape: tuple[int, ...], count: int) -> list[int]:
     """Where the elements of a sparse tensor stand, row by row, of indices into its rows or one per axis."""
     given = np.array(indices.values, dtype=object)
     if indices.shape == (count,):

@@ -38,7 +38,7 @@ class MapType(Node):
 ValueType = TensorType | SequenceType | OptionalType | MapType
 
 
-class Value(Node):
+class ModelValue(Node):
     """A named value and what is declared of it."""
 
     name: str
@@ -53,7 +53,7 @@ class Location(Node):
     length: int
 
 
-class Tensor(Node):
+class StoredInitializer(Node):
     """A tensor with its data: `values` are its elements row by row, there where they are few, for texts, and where nothing else
     finds them: neither a `place` in the file nor the key. `key` is what `load("model.onnx", key)` finds it
     by; what has none has its values."""
@@ -120,14 +120,14 @@ def named(index: int, name: str, outputs: tuple[str, ...], op_type: str) -> str:
 
 class Graph(Node):
     name: str
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
-    initializers: tuple[Tensor, ...]
+    inputs: tuple[ModelValue, ...]
+    outputs: tuple[ModelValue, ...]
+    initializers: tuple[StoredInitializer, ...]
     operations: tuple[Operation, ...]
-    values: tuple[Value, ...]
+    values: tuple[ModelValue, ...]
 
 
-class Function(Node):
+class ModelFunction(Node):
     """A model-local function; of an attribute its default, or None."""
 
     domain: str
@@ -147,6 +147,6 @@ class Model(Node):
     ir_version: int
     opsets: Mapping[str, int]
     graph: Graph
-    functions: tuple[Function, ...]
+    functions: tuple[ModelFunction, ...]
     metadata: Mapping[str, str]
     producer: str

@@ -20,7 +20,7 @@ RESERVED = frozenset(WORDS) | {*DTYPES, *CLASSES, *NO_NAMES} | {
 }  # fmt: skip
 
 
-class Names:
+class ScopeNames:
     """The names of one scope. Values, sizes and functions have originals of their own: a value `n` and a size `n` get two
     names. Whoever asks first gets the nearest name."""
 

@@ -8,7 +8,7 @@ from ...lang.node import Node, replace
 from ...lang.onnx_weights import ELEMENTS
 from .consistency import graphs
 from .inference import Inferred
-from .model import Element, Graph, Model, Operation, Tensor, TensorType
+from .model import Element, Graph, Model, Operation, StoredInitializer, TensorType
 
 Size = int | str
 Known = Mapping[str, Inferred]
@@ -43,7 +43,7 @@ _SOME = frozenset({*_SAME, "Expand", "Tile", "Slice", "Gather", "GatherElements"
 _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
 
 
-class Range(Node):
+class TableIndices(Node):
     """The elements of `input` are made into indices into the axis of a table, which has `size` entries. They are from
     `least` to `most`, both so many times the size and so much more, as integers of the dtype `cast` where that has fewer bits
     than they have. With `is_length` they are lengths along that axis instead."""
@@ -64,7 +64,7 @@ class Range(Node):
         ends = (((0, 0), (1, 0)),) if self.is_length else (((-1, 0), (1, -1)), ((0, 0), (1, -1)))
         return (self.least, self.most) in ends
 
-    def moved(self, source: str, by: int) -> Range:
+    def moved(self, source: str, by: int) -> TableIndices:
         """The same of what is made into these elements by adding a number."""
         (a, low), (b, high) = self.least, self.most
         return replace(self, input=source, least=(a, low - by), most=(b, high - by))
@@ -73,7 +73,7 @@ class Range(Node):
 class Spread(Node):
     """Indices from `first` to `last`, both among them."""
 
-    range: Range
+    range: TableIndices
     first: int
     last: int
 
@@ -89,7 +89,7 @@ class Indices:
         self.given = {name: dtype for name, dtype in types.items() if dtype is not None}
         self.givers = {output: o for o in self.graph.operations for output in o.outputs if output}
 
-    def inputs(self) -> Iterator[Range]:
+    def inputs(self) -> Iterator[TableIndices]:
         """The inputs all of whose elements are used as indices, by nodes that run whatever is given."""
         done = set()
         for used in self._used():
@@ -135,7 +135,7 @@ class Indices:
             if at < len(operation.inputs) and operation.inputs[at]:
                 yield at, table
 
-    def _used(self) -> Iterator[Range]:
+    def _used(self) -> Iterator[TableIndices]:
         """Each use of a value as indices into an axis of known size."""
         for operation in self.graph.operations:
             for at, of in self._places(operation):
@@ -143,12 +143,14 @@ class Indices:
                 shape = self.shape(table)
                 for name, axis in self._columns(operation, operation.inputs[at]):
                     if shape and axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != "?":
-                        used = Range(name, operation, table, axis % len(shape), shape[axis])
+                        used = TableIndices(name, operation, table, axis % len(shape), shape[axis])
                         yield replace(used, least=(0, 0)) if operation.op_type in _FORWARD else used
             for at, axis in self._lengths(operation):
                 shape = self.shape(operation.inputs[0])
                 if shape and -len(shape) <= axis < len(shape) and shape[axis] != "?":
-                    used = Range(operation.inputs[at], operation, operation.inputs[0], axis % len(shape), shape[axis])
+                    used = TableIndices(
+                        operation.inputs[at], operation, operation.inputs[0], axis % len(shape), shape[axis]
+                    )
                     yield replace(used, least=(0, 0), most=(1, 0), is_length=True)
 
     def _lengths(self, operation: Operation) -> Iterator[tuple[int, int]]:
@@ -168,7 +170,7 @@ class Indices:
             return [(name, start + at) for at, name in enumerate(maker.inputs)]
         return [(indices, start if shape[-1] == 1 else None)]
 
-    def _ends(self, used: Range) -> list[Range | None]:
+    def _ends(self, used: TableIndices) -> list[TableIndices | None]:
         """What is asked of the inputs whose elements are made into indices, all of them; None for other elements."""
         if used.input in self.given:
             return [self._of_input(used)]
@@ -178,7 +180,7 @@ class Indices:
             return [] if self.integers(used.input) is not None else [None]
         return [end for one in before for end in self._ends(one)]
 
-    def _before(self, used: Range, maker: Operation) -> Iterator[Range]:
+    def _before(self, used: TableIndices, maker: Operation) -> Iterator[TableIndices]:
         """What the elements of a value are made of, where each of them counts."""
         if maker.op_type in _SAME:
             yield used.moved(maker.inputs[0], 0)
@@ -197,7 +199,7 @@ class Indices:
             if isinstance(number, int):
                 yield used.moved(source, number if maker.op_type == "Add" else -number)
 
-    def _from_the_end(self, used: Range, maker: Operation) -> Iterator[Range]:
+    def _from_the_end(self, used: TableIndices, maker: Operation) -> Iterator[TableIndices]:
         """Negative indices, to which the size of the table is added: Where(x < 0, x + size, x)."""
         cond, moved, source = maker.inputs
         less, added = self.givers.get(cond), self.givers.get(moved)
@@ -213,7 +215,7 @@ class Indices:
         found = self._data(name)
         return found[0] if found is not None and len(found) == 1 else None
 
-    def _of_input(self, used: Range) -> Range | None:
+    def _of_input(self, used: TableIndices) -> TableIndices | None:
         """Of an input of integers; a cast to no fewer bits than these have changes none of them."""
         bits = _BITS.get(self.given[used.input])
         if used.cast is None:
@@ -222,7 +224,7 @@ class Indices:
             return None
         return used if _BITS[used.cast] < bits else replace(used, cast=None)
 
-    def _constant(self, used: Range) -> Spread | None:
+    def _constant(self, used: TableIndices) -> Spread | None:
         """More indices than are followed as sizes, where the model holds them."""
         held = self.held.get(used.input)
         shape = self.shape(used.input)
@@ -231,7 +233,7 @@ class Indices:
         numbers = [e for e in held.values if isinstance(e, int)]
         return Spread(used, min(numbers), max(numbers)) if len(numbers) == len(held.values) else None
 
-    def _is_held(self, used: Range) -> bool:
+    def _is_held(self, used: TableIndices) -> bool:
         """Whether the indices are some of those that the model holds, all of which are in the table."""
         name = used.input
         while name in self.givers and self.givers[name].domain == "" and self.givers[name].op_type in _SOME:
@@ -261,7 +263,7 @@ class Indices:
         """The elements of a constant, where they are decoded."""
         giver = self.givers.get(name)
         value = giver.attributes.get("value") if giver is not None and giver.op_type == "Constant" else None
-        tensor = value if isinstance(value, Tensor) else self.held.get(name)
+        tensor = value if isinstance(value, StoredInitializer) else self.held.get(name)
         return None if tensor is None else tensor.values
 
     def constant(self, name: str) -> Element | None:

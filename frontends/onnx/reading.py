@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...lang.onnx_weights import DEPTH, ELEMENTS, Index, index
+from ...lang.onnx_weights import DEPTH, ELEMENTS, WeightIndex, index
 from ...lang.protobuf import Damaged
 from ...lang.stored import MAX_RANK, BadWeights
 from .consistency import check, fail
 from .model import (
     Attribute,
     AttributeRef,
-    Function,
     Graph,
     Listed,
     MapType,
     Model,
+    ModelFunction,
+    ModelValue,
     Operation,
     OptionalType,
     SequenceType,
-    Tensor,
+    StoredInitializer,
     TensorType,
-    Value,
     ValueType,
     named,
 )  # fmt: skip
@@ -93,7 +93,7 @@ _KINDS_OF_FIELDS = _KindsOfFields()
 class Reader:
     """Turns messages of the package onnx into plain data. Keys of tensors are as in lang/onnx_weights.py."""
 
-    def __init__(self, path: Path, located: Index) -> None:
+    def __init__(self, path: Path, located: WeightIndex) -> None:
         self.path = path
         self.index = located
         # How many elements may be decoded that take no room in the file.
@@ -135,10 +135,10 @@ class Reader:
             tuple(self.value(v, f"value `{v.name}`") for v in proto.value_info),
         )
 
-    def function(self, proto: Any, way: str) -> Function:
+    def function(self, proto: Any, way: str) -> ModelFunction:
         whose = f"function {proto.name}"
         defaults = {a.name: self.attribute(a, way, whose) for a in proto.attribute_proto}
-        return Function(
+        return ModelFunction(
             _domain(proto.domain), proto.name, proto.overload, tuple(proto.input), tuple(proto.output),
             {**dict.fromkeys(proto.attribute), **defaults}, self.opsets(proto.opset_import, whose),
             self.operations(proto.node, way),
@@ -196,17 +196,17 @@ class Reader:
 
     # Tensors and types
 
-    def tensor(self, proto: Any, key: str, whose: str) -> Tensor:
+    def tensor(self, proto: Any, key: str, whose: str) -> StoredInitializer:
         from .located import tensor_of  # it loads NumPy and onnx
 
         return self.tried(whose, lambda: tensor_of(self.path, self.index, key, proto))
 
-    def sparse(self, proto: Any, whose: str) -> Tensor:
+    def sparse(self, proto: Any, whose: str) -> StoredInitializer:
         from .located import dense  # as the other
 
         return self.tried(whose, lambda: dense(self.path, proto))
 
-    def tried(self, whose: str, make: Callable[[], Tensor]) -> Tensor:
+    def tried(self, whose: str, make: Callable[[], StoredInitializer]) -> StoredInitializer:
         try:
             made = make()
         except BadWeights as problem:
@@ -217,8 +217,8 @@ class Reader:
             self.fail(f"{whose} is one of too many small tensors whose elements are in no or another file")
         return made
 
-    def value(self, proto: Any, whose: str) -> Value:
-        return Value(proto.name, self.type(proto.type, whose) if proto.HasField("type") else None)
+    def value(self, proto: Any, whose: str) -> ModelValue:
+        return ModelValue(proto.name, self.type(proto.type, whose) if proto.HasField("type") else None)
 
     def type(self, proto: Any, whose: str) -> ValueType | None:
         match proto.WhichOneof("value"):

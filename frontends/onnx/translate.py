@@ -10,8 +10,8 @@ from ...lang import codes
 from ...lang.cells import shown
 from ...lang.diagnostics import Diagnostic, RxError, error
 from ...lang.node import Node
-from ...lang.source import Made, Source, place_in
-from .block import Block
+from ...lang.source import MadeSource, Source, place_in
+from .block import GraphBlock
 from .consistency import graphs
 from .control import CONTROL
 from .entry import entry_lines, promised
@@ -43,7 +43,7 @@ def translate(
     try:
         _write(writer)
     except Unwritten as problem:
-        raise RxError(error(codes.E247, str(problem), place_in(writer.path, Made("its inputs")))) from None
+        raise RxError(error(codes.E247, str(problem), place_in(writer.path, MadeSource("its inputs")))) from None
     found = Counter(_values(model.graph))
     names = {writer.values.value(name): name for name, times in found.items() if times == 1}
     sizes = dict(writer.values.sizes())
@@ -67,7 +67,7 @@ def _write(writer: Writer) -> None:
     model, graph = writer.model, writer.model.graph
     given = {t.name for t in graph.initializers}
     inputs = [v for v in graph.inputs if v.name not in given]
-    block = Block(writer, None, model.opsets, CONTROL)
+    block = GraphBlock(writer, None, model.opsets, CONTROL)
     head = f"@main = fn({', '.join(writer.param(v) for v in inputs)}) {{"
     block.types = {v.name: v.type for v in (*graph.values, *graph.inputs, *graph.outputs) if v.type is not None}
     block.types |= {t.name: TensorType(t.dtype, t.shape) for t in graph.initializers}
@@ -89,12 +89,12 @@ def _write(writer: Writer) -> None:
     writer.line("}")
 
 
-def _promised(writer: Writer) -> list[tuple[str, Made]]:
+def _promised(writer: Writer) -> list[tuple[str, MadeSource]]:
     """What an exported model keeps of its function's contract."""
     try:
         found = promised(writer.model)
     except ValueError as problem:
-        writer.refuse(f"the contract in its metadata {problem}", Made("its metadata"))
+        writer.refuse(f"the contract in its metadata {problem}", MadeSource("its metadata"))
         return []
     return [] if found is None else list(entry_lines(found, writer.values))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...lang.onnx_weights import ELEMENTS, index, open_tensor
-from ...lang.stored import BadWeights, Place
+from ...lang.stored import BadWeights, StoredTensor
 from ...lang.weights import SAFETENSORS
 from .consistency import fail
 from .model import Model
@@ -34,19 +34,19 @@ def write_weights(model: Model, folder: Path) -> Path:
     return written
 
 
-def _places(path: Path) -> dict[str, Place]:
+def _places(path: Path) -> dict[str, StoredTensor]:
     """Each tensor that is no text, those of wide elements first, so that each begins where NumPy can map it."""
     tensors = index(path).tensors
     found = {key: _place(path, key) for key, tensor in tensors.items() if ELEMENTS.get(tensor.type) != "string"}
     return dict(sorted(found.items(), key=lambda item: -(item[1].width & -item[1].width)))
 
 
-def _place(path: Path, key: str) -> Place:
+def _place(path: Path, key: str) -> StoredTensor:
     with open_tensor(path, key) as (place, _):
         return place
 
 
-def _header(places: dict[str, Place]) -> dict[str, Any]:
+def _header(places: dict[str, StoredTensor]) -> dict[str, Any]:
     """What says where each tensor lies. A dtype that the format does not have is said beside, for bytes."""
     said = {f"rx:{key}": json.dumps(entry) for key, entry in _unnamed(places)}
     header: dict[str, Any] = {"__metadata__": said} if said else {}
@@ -59,13 +59,13 @@ def _header(places: dict[str, Place]) -> dict[str, Any]:
     return header
 
 
-def _unnamed(places: dict[str, Place]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _unnamed(places: dict[str, StoredTensor]) -> Iterator[tuple[str, dict[str, Any]]]:
     for key, place in places.items():
         if place.dtype.name not in _NAMES:
             yield key, {"dtype": place.dtype.name, "shape": list(place.shape)}
 
 
-def _copy(path: Path, key: str, believed: Place, file: IO[bytes]) -> None:
+def _copy(path: Path, key: str, believed: StoredTensor, file: IO[bytes]) -> None:
     begin = file.tell()
     with open_tensor(path, key) as (place, stream):
         for _ in range(0, place.length, _CHUNK):

@@ -7,17 +7,17 @@ from typing import NoReturn
 
 from ...lang import codes
 from ...lang.diagnostics import Diagnostic, RxError, error, note
-from ...lang.source import Made, place_in
+from ...lang.source import MadeSource, place_in
 from ...ops.registry import lookup
 from .dims import Size, declared, names, read_dim, size_text, slope
 from .functions import Asking
 from .literals import listed, quoted
-from .model import Model, Operation, Tensor, TensorType, Value, ValueType
-from .names import Names
+from .model import Model, ModelValue, Operation, StoredInitializer, TensorType, ValueType
+from .names import ScopeNames
 from .prelude import Prelude
 from .types import has_tensors_only, opaque_text
 
-Line = tuple[str, Made | None]
+Line = tuple[str, MadeSource | None]
 # Behind so many nodes that are wrong no further one is looked at.
 _MOST_WRONG = 100
 
@@ -43,9 +43,9 @@ class Writer:
         self.keeps_functions = keeps_functions
         self.has_tensors_only = has_tensors_only(model)
         self.lines: list[str] = []
-        self.made: dict[int, Made] = {}
+        self.made: dict[int, MadeSource] = {}
         self.notes: list[Diagnostic] = []
-        self.values = Names(prelude.words)
+        self.values = ScopeNames(prelude.words)
         self.declared = declared(model.graph)
         for size in sorted(self.declared):
             self.values.size(size)
@@ -59,13 +59,13 @@ class Writer:
         self.consts: set[str] = set()
         self.expanded = 0
 
-    def refuse(self, message: str, made: Made) -> None:
+    def refuse(self, message: str, made: MadeSource) -> None:
         """Say that a node has no meaning in Rx."""
         self.wrong.append(error(codes.E247, message, place_in(self.path, made)))
         if len(self.wrong) >= _MOST_WRONG:
             raise RxError(*self.wrong)
 
-    def give_up(self, message: str, made: Made) -> NoReturn:
+    def give_up(self, message: str, made: MadeSource) -> NoReturn:
         """Say that a node makes more than a program may have."""
         raise RxError(*self.wrong, error(codes.E247, message, place_in(self.path, made)))
 
@@ -79,7 +79,7 @@ class Writer:
                 note(
                     codes.N207,
                     said,
-                    place_in(self.path, Made(str(operation), trace=operation.trace)),
+                    place_in(self.path, MadeSource(str(operation), trace=operation.trace)),
                     help="write a rule for it with rx.onnx.rule, or as a function in a --prelude",
                 )
             )
@@ -92,17 +92,17 @@ class Writer:
             name = self.values.fresh(f"{name}_function")
         return name
 
-    def line(self, text: str, made: Made | None = None) -> None:
+    def line(self, text: str, made: MadeSource | None = None) -> None:
         self.lines.append(text)
         if made is not None:
             self.made[len(self.lines)] = made
 
-    def const(self, name: str, tensor: Tensor) -> None:
+    def const(self, name: str, tensor: StoredInitializer) -> None:
         """A weight; what the model's own file holds has its type from there."""
         self.consts.add(name)
         held = f"load({quoted(self.held)}, {quoted(tensor.key or tensor.name)})"
         kind = "" if not self.holds_no_texts else f" : Tensor({listed(tensor.shape)}, {tensor.dtype})"
-        self.line(f"const {name}{kind} = {held}", Made(f"weight `{tensor.name}`"))
+        self.line(f"const {name}{kind} = {held}", MadeSource(f"weight `{tensor.name}`"))
 
     def put_first(self, lines: list[str]) -> None:
         """Lines that belong to no node, above all that is there."""
@@ -113,7 +113,7 @@ class Writer:
         for text, made in lines:
             self.line(f"  {text}", made)
 
-    def param(self, value: Value) -> str:
+    def param(self, value: ModelValue) -> str:
         name = self.values.value(value.name)
         return f"{name} : {self.type(value.type, name)}"
 
@@ -135,7 +135,9 @@ class Writer:
             return self.values.unnamed_size(otherwise)
         reading = read_dim(declared, self.declared)
         if reading.note is not None:
-            self.notes.append(note(codes.N205, reading.note, place_in(self.path, Made(f"the size {quoted(declared)}"))))
+            self.notes.append(
+                note(codes.N205, reading.note, place_in(self.path, MadeSource(f"the size {quoted(declared)}")))
+            )
         if not _is_determined(reading.size, self.declared):
             return self.values.size(declared)
         return size_text(reading.size, self.values.size)

@@ -13,7 +13,7 @@ from ...lang.files import put
 from ...lang.onnx_weights import ELEMENTS
 from .consistency import graphs
 from .inference import Inference, Inferred, Policy
-from .model import Graph, Model, TensorType, Value
+from .model import Graph, Model, ModelValue, TensorType
 from .rewriting import rewriting
 
 # Where a model keeps its contract, among its metadata.
@@ -59,7 +59,7 @@ def _change(proto: Any, model: Model, found: Inference, policy: Policy, contract
         proto.metadata_props.add(key=CONTRACT, value=contract)
 
 
-def _declared(graph: Graph) -> Iterator[Value]:
+def _declared(graph: Graph) -> Iterator[ModelValue]:
     """The values of which the model declares something."""
     yield from (v for v in (*graph.inputs, *graph.values, *graph.outputs) if v.type is not None)
 

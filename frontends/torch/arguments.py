@@ -21,44 +21,44 @@ _LIKE = {"--arg": "x=float32[b, 3]", "--init": "dim=64, heads=4"}
 _INPUTS = "__rx_inputs__"
 
 
-class Unread(ValueError):
+class UnreadInput(ValueError):
     """What is no argument; the message says why."""
 
 
-class Declared(Node):
+class DeclaredInput(Node):
     """An input that is declared: `float32[b, 3, h, w]`; of a Size no dtype, and its name."""
 
     dtype: str | None
     shape: tuple[int | str, ...]
 
 
-class Written(Node):
+class WrittenArgument(Node):
     """An argument as it was written: its name, the option, and its expression with the inputs that are declared in it."""
 
     name: str
     option: str
     code: Any
-    inputs: tuple[Declared, ...]
+    inputs: tuple[DeclaredInput, ...]
 
     def value(self, scope: Mapping[str, Any]) -> Any:
         """What it is in a module's namespace; raises what the expression raises."""
         return eval(self.code, {**scope, _INPUTS: self.inputs})
 
 
-def written(option: str, text: str) -> Iterator[Written]:
+def written(option: str, text: str) -> Iterator[WrittenArgument]:
     """The arguments in a text, `x=float32[b, 3], n=Size`; raises Unread."""
     told = f"{option} {text!r}"
     for keyword in _keywords(text, told):
         assert keyword.arg is not None
         if isinstance(keyword.value, ast.Name) and keyword.value.id == "Size" and option == "--arg":
             _size(keyword.arg, told)
-            yield Written(
-                keyword.arg, told, compile(f"{_INPUTS}[0]", f"<{told}>", "eval"), (Declared(None, (keyword.arg,)),)
+            yield WrittenArgument(
+                keyword.arg, told, compile(f"{_INPUTS}[0]", f"<{told}>", "eval"), (DeclaredInput(None, (keyword.arg,)),)
             )
             continue
         found = _Inputs(told)
         tree = ast.fix_missing_locations(ast.Expression(found.visit(keyword.value)))
-        yield Written(keyword.arg, told, compile(tree, f"<{told}>", "eval"), tuple(found.inputs))
+        yield WrittenArgument(keyword.arg, told, compile(tree, f"<{told}>", "eval"), tuple(found.inputs))
 
 
 def _keywords(text: str, told: str) -> list[ast.keyword]:
@@ -70,7 +70,7 @@ def _keywords(text: str, told: str) -> list[ast.keyword]:
     is_plain_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args
     if isinstance(call, ast.Call) and is_plain_call and all(k.arg for k in call.keywords):
         return call.keywords
-    raise Unread(f"{told} is not like `{_LIKE.get(told.partition(' ')[0], 'float32[b, 3]')}`")
+    raise UnreadInput(f"{told} is not like `{_LIKE.get(told.partition(' ')[0], 'float32[b, 3]')}`")
 
 
 class _Inputs(ast.NodeTransformer):
@@ -78,15 +78,15 @@ class _Inputs(ast.NodeTransformer):
 
     def __init__(self, told: str) -> None:
         self.told = told
-        self.inputs: list[Declared] = []
+        self.inputs: list[DeclaredInput] = []
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not isinstance(node.value, ast.Name) or node.value.id not in DTYPES:
             if isinstance(node.value, ast.Name) and node.value.id in ("int", "float", "complex"):
-                raise Unread(f"{self.told}: `{node.value.id}` is not a dtype; the dtypes are {', '.join(DTYPES)}")
+                raise UnreadInput(f"{self.told}: `{node.value.id}` is not a dtype; the dtypes are {', '.join(DTYPES)}")
             return self.generic_visit(node)
         dims = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        self.inputs.append(Declared(node.value.id, tuple(self._dim(dim) for dim in dims)))
+        self.inputs.append(DeclaredInput(node.value.id, tuple(self._dim(dim) for dim in dims)))
         return ast.parse(f"{_INPUTS}[{len(self.inputs) - 1}]", mode="eval").body
 
     def _dim(self, dim: ast.expr) -> int | str:
@@ -97,7 +97,7 @@ class _Inputs(ast.NodeTransformer):
 
 def _size(text: str, told: str) -> str:
     if not is_size(text):
-        raise Unread(f"{told}: `{text}` is no size: a number or a name")
+        raise UnreadInput(f"{told}: `{text}` is no size: a number or a name")
     return text
 
 
@@ -106,9 +106,9 @@ def is_size(text: str) -> bool:
     return text.isidentifier() and text.isascii() and text not in RESERVED and not text.startswith("__")
 
 
-def declared_in(value: Any) -> Iterator[Declared]:
+def declared_in(value: Any) -> Iterator[DeclaredInput]:
     """The inputs in an argument, in order."""
-    if isinstance(value, Declared):
+    if isinstance(value, DeclaredInput):
         yield value
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
         yield from declared_in(one)
@@ -135,10 +135,12 @@ class _Resized:
 
     def of(self, name: str, value: Any) -> Any:
         match value:
-            case Declared() if value.dtype is not None and self.name in (name, "*") and self.axis < len(value.shape):
+            case DeclaredInput() if (
+                value.dtype is not None and self.name in (name, "*") and self.axis < len(value.shape)
+            ):
                 self.count += 1
                 shape = (*value.shape[: self.axis], self.size, *value.shape[self.axis + 1 :])
-                return Declared(value.dtype, shape)
+                return DeclaredInput(value.dtype, shape)
             case dict():
                 return {k: self.of(f"{name}_{k}", v) for k, v in value.items()}
             case list() | tuple():

@@ -25,7 +25,7 @@ _NAME = re.compile(r'"[^"]*"|(?<![@\w])[A-Za-z_]\w*(?!\w|=(?!=))')
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
-class Body(Node):
+class ModuleBody(Node):
     """The lines of one call of a module, `first` to `last`, counted from 1: the names from outside in their order, those that
     are read behind it, and what makes it equal to others (`key`)."""
 
@@ -37,14 +37,14 @@ class Body(Node):
     key: tuple[str, ...]
 
 
-class Function(Node):
+class SharedBody(Node):
     """Equal bodies, the first of which the function is made of."""
 
     name: str
-    bodies: tuple[Body, ...]
+    bodies: tuple[ModuleBody, ...]
 
 
-class Wanted(Node):
+class WantedBody(Node):
     """What a function is asked to take for granted beside the facts before it; where it stays in line the first time, its
     conditions are told there."""
 
@@ -52,10 +52,10 @@ class Wanted(Node):
     in_line: frozenset[str] = frozenset()
 
 
-def functions(trace: Trace) -> tuple[Function, ...]:
+def functions(trace: Trace) -> tuple[SharedBody, ...]:
     """The bodies that occur more than once, the outermost ones."""
     lines = _Lines(trace)
-    groups: dict[tuple[str, ...], list[Body]] = {}
+    groups: dict[tuple[str, ...], list[ModuleBody]] = {}
     for body in lines.bodies():
         groups.setdefault(body.key, []).append(body)
     taken: set[int] = set()
@@ -65,11 +65,11 @@ def functions(trace: Trace) -> tuple[Function, ...]:
         free = [b for b in bodies if b.first not in taken and b.last not in taken]
         if len(free) > 1 and (len(free) - 1) * (free[0].last - free[0].first) > _LEAST:
             taken |= {n for b in free for n in range(b.first, b.last + 1)}
-            found.append(Function(_function_name(free[0].call.kind, names), tuple(free)))
+            found.append(SharedBody(_function_name(free[0].call.kind, names), tuple(free)))
     return tuple(found)
 
 
-def folded(trace: Trace, found: Sequence[Function], wanted: Wanted) -> Trace:
+def folded(trace: Trace, found: Sequence[SharedBody], wanted: WantedBody) -> Trace:
     """The program in which these functions are called."""
     lines = _Lines(trace)
     made = [_Written(f, lines, wanted.where.get(f.name, ())) for f in found]
@@ -99,12 +99,12 @@ def first_calls(trace: Trace) -> Iterator[tuple[int, str]]:
                 yield n, name
 
 
-def shared(trace: Trace, found: Iterable[Function]) -> Trace:
+def shared(trace: Trace, found: Iterable[SharedBody]) -> Trace:
     """The trace, whose first bodies stand for the others: their lines have the modules of all."""
     return replace(trace, steps={**trace.steps, **dict(_shared(trace, found))})
 
 
-def _shared(trace: Trace, found: Iterable[Function]) -> Iterator[tuple[int, Step]]:
+def _shared(trace: Trace, found: Iterable[SharedBody]) -> Iterator[tuple[int, Step]]:
     for function in found:
         own = function.bodies[0].call.path
         for n in range(function.bodies[0].first, function.bodies[0].last + 1):
@@ -145,7 +145,7 @@ class _Lines:
     def last_read(self) -> dict[str, int]:
         return {name: n for n, names in enumerate(self.names, 1) for name in names}
 
-    def bodies(self) -> Iterator[Body]:
+    def bodies(self) -> Iterator[ModuleBody]:
         spans: dict[int, list[int]] = {}
         for n, step in self.trace.steps.items():
             for call in step.calls:
@@ -161,7 +161,7 @@ class _Lines:
                 if body is not None:
                     yield body
 
-    def _body(self, call: ModuleCall, first: int, last: int) -> Body | None:
+    def _body(self, call: ModuleCall, first: int, last: int) -> ModuleBody | None:
         own: dict[str, str] = {}
         free: list[str] = []
         key = [call.kind]
@@ -180,7 +180,7 @@ class _Lines:
         types = [self.trace.types.get(name) for name in results]
         if not results or any(t is None or not {*_NAME.findall(t)}.isdisjoint(made) for t in types):
             return None
-        return Body(call, first, last, tuple(free), results, (*key, *(own[r] for r in results), *map(str, types)))
+        return ModuleBody(call, first, last, tuple(free), results, (*key, *(own[r] for r in results), *map(str, types)))
 
     def replaced(self, instead: Mapping[int, tuple[int, str, Step]]) -> Iterator[tuple[str, Step | None]]:
         n = 1
@@ -211,7 +211,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 class _Written:
     """A function as Rx has it."""
 
-    def __init__(self, function: Function, lines: _Lines, where: Iterable[str]) -> None:
+    def __init__(self, function: SharedBody, lines: _Lines, where: Iterable[str]) -> None:
         self.function, self.trace, self.where = function, lines.trace, where
         self.body = body = function.bodies[0]
         span = range(body.first, body.last + 1)
@@ -249,10 +249,10 @@ class _Written:
         yield f"  {_joined(self.body.results)}", None
         yield "}", None
 
-    def call(self, body: Body) -> str:
+    def call(self, body: ModuleBody) -> str:
         return f"  let {_joined(body.results)} = @{self.function.name}({', '.join((*self.given, *body.free))})"
 
-    def step(self, body: Body) -> Step:
+    def step(self, body: ModuleBody) -> Step:
         """The call of the module; it is in those around it."""
         calls = self.trace.calls
         outer = tuple(c for c in self.trace.steps[body.first].calls if calls[c] is not body.call)

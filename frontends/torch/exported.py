@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...lang.node import Node
-from .arguments import DTYPES, Declared, declared_in, is_size, rebuilt, sizes_in
+from .arguments import DTYPES, DeclaredInput, declared_in, is_size, rebuilt, sizes_in
 
 # What a module calls them.
 SHAPES = ("dynamic_shapes", "DYNAMIC_SHAPES")
@@ -16,14 +16,14 @@ _ARGS = ("example_inputs", "EXAMPLE_INPUTS", "example_args", "EXAMPLE_ARGS", "ar
 _KWARGS = ("example_kwargs", "EXAMPLE_KWARGS", "kwargs", "KWARGS")
 
 
-class Exported(Node):
+class ExportInputs(Node):
     """Arguments by name, with Declared in the places of inputs, and what their dimensions say of sizes."""
 
     values: Mapping[str, Any]
     given: tuple[str, ...]
 
 
-def exported(scope: Mapping[str, Any], params: Sequence[str]) -> Exported | None:
+def exported(scope: Mapping[str, Any], params: Sequence[str]) -> ExportInputs | None:
     """What a module declares of a function with these parameters; None where it does not, or of another function."""
     shapes = _first(scope, SHAPES, (dict, list, tuple))
     args = _first(scope, _ARGS, (tuple, list, dict, torch.Tensor))
@@ -40,7 +40,7 @@ def exported(scope: Mapping[str, Any], params: Sequence[str]) -> Exported | None
     reader = _Reader()
     values = {name: reader.value(name, example, specs.get(name)) for name, example in examples.items()}
     given = tuple(reader.given(sizes_in(tuple(values.values()))))
-    return Exported(values, given) if next(declared_in(tuple(values.values())), None) is not None else None
+    return ExportInputs(values, given) if next(declared_in(tuple(values.values())), None) is not None else None
 
 
 def _first(scope: Mapping[str, Any], names: Sequence[str], kinds: tuple[type, ...]) -> Any:
@@ -58,12 +58,12 @@ class _Reader:
             case torch.Tensor():
                 dtype = str(example.dtype).removeprefix("torch.")
                 parts = [self._dim(f"{name}_{axis}", n, _at(spec, axis)) for axis, n in enumerate(example.shape)]
-                return Declared(dtype, tuple(parts)) if dtype in DTYPES else example
+                return DeclaredInput(dtype, tuple(parts)) if dtype in DTYPES else example
             case bool():
                 return example
             case int():
                 found = self._dim(name, example, spec)
-                return example if isinstance(found, int) else Declared(None, (found,))
+                return example if isinstance(found, int) else DeclaredInput(None, (found,))
             case dict():
                 return {k: self.value(f"{name}_{k}", v, _at(spec, k)) for k, v in example.items()}
             case list() | tuple():

@@ -10,7 +10,7 @@ import torch
 from torch.utils import _pytree as trees
 
 from ...lang.node import Node
-from .arguments import Declared, rebuilt
+from .arguments import DeclaredInput, rebuilt
 from .places import PythonPlace, of_traceback
 from .ruled import size_of
 from .run import brief
@@ -43,7 +43,7 @@ def ran(target: Target, sizes: Mapping[str, int]) -> tuple[dict[str, Any], list[
 
     def drawn(value: Any) -> Any:
         own = _data(value, sizes)
-        if isinstance(value, Declared) and isinstance(own, torch.Tensor) and not own.dtype.is_floating_point:
+        if isinstance(value, DeclaredInput) and isinstance(own, torch.Tensor) and not own.dtype.is_floating_point:
             return torch.randint(0, 2, own.shape, generator=generator).to(own.dtype)
         if isinstance(value, dict):
             return {k: drawn(v) for k, v in value.items()}
@@ -70,9 +70,9 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _data(value: Any, sizes: Mapping[str, int]) -> Any:
     match value:
-        case Declared(dtype=None):
+        case DeclaredInput(dtype=None):
             return sizes[str(value.shape[0])]
-        case Declared():
+        case DeclaredInput():
             return _tensor([size_of(str(d), sizes) for d in value.shape], getattr(torch, str(value.dtype)))
         case dict():
             return {k: _data(v, sizes) for k, v in value.items()}

@@ -13,7 +13,7 @@ from ...ops.axes import total
 from ...ops.model import TensorInfo
 from ...ops.slices import SENTINEL, slice_length
 from .sizes import Symbolic, difference, expr_of, is_same
-from .tensors import Traced
+from .tensors import TracedTensor
 from .trace import NoRow, Tracer
 from .values import Value, is_static
 
@@ -471,4 +471,4 @@ def setitem(tracer: Tracer, self: Value, index: Any, value: Any) -> Value:
 setitem.__dict__["in_place"] = True
 
 
-__all__ = ["FUNCTIONS", "Traced", "namespace", "total"]
+__all__ = ["FUNCTIONS", "TracedTensor", "namespace", "total"]

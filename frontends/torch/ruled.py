@@ -16,7 +16,7 @@ from ...sizes.operators import SIZE_OPERATORS, size_functions
 from ..onnx.literals import quoted
 from .rules import Rule, arguments
 from .sizes import Symbolic
-from .tensors import NotTraced, Traced, all_traced
+from .tensors import NotTraced, TracedTensor, all_traced
 from .values import RX_DTYPES, TORCH_DTYPES, Value
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _by_signature(tracer: Tracer, rule: Rule, given: Mapping[str, Any]) -> Any:
 
 def _bind(kind: Any, value: Any, bound: dict[str, Any]) -> None:
     """What the names of a type stand for; where it is not what is given, the checker says so."""
-    if isinstance(kind, sweet.TensorType) and isinstance(value, (torch.Tensor, Traced)):
+    if isinstance(kind, sweet.TensorType) and isinstance(value, (torch.Tensor, TracedTensor)):
         dims = list(kind.shape.items) if isinstance(kind.shape, sweet.ListExpr) else []
         sizes: list[Any] = list(value.shape)
         splice = next((n for n, d in enumerate(dims) if isinstance(d, sweet.Splice)), None)

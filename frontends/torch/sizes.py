@@ -25,7 +25,7 @@ Symbolic = (torch.SymInt, torch.SymFloat, torch.SymBool)
 HINTED: dict[str, Any] = getattr(sym_node, "alternate_impl_if_hinted_methods", {})
 
 
-class Question(Node):
+class SizeQuestion(Node):
     """What code asked of sizes: a truth (`is_truth`) or a number, and the answer that the hints gave."""
 
     expr: Any
@@ -40,14 +40,14 @@ class Unwritable(Exception):
 _TRUTHS = (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction, sympy.logic.boolalg.BooleanAtom)
 
 
-class Sizes:
+class TracedSizes:
     """What torch's symbolic numbers call their ShapeEnv: it answers from hints, tells of each question, and learns nothing."""
 
     _translation_validation_enabled = False
     _replacements_version_counter = 1  # `replace` is asked
     prefer_deferred_runtime_asserts_over_guards = False
 
-    def __init__(self, asked: Callable[[Question], Any]) -> None:
+    def __init__(self, asked: Callable[[SizeQuestion], Any]) -> None:
         self.asked = asked
         self.texts: dict[Any, str] = {}
         self._named: set[str] = set()
@@ -100,7 +100,7 @@ class Sizes:
         decided = _decided(orig_expr)
         if decided is not None:
             return decided
-        answer = self.asked(Question(orig_expr, hint, isinstance(orig_expr, _TRUTHS)))
+        answer = self.asked(SizeQuestion(orig_expr, hint, isinstance(orig_expr, _TRUTHS)))
         return sympy.sympify(hint if answer is None else answer)
 
     def guard_or_defer_runtime_assert(self, orig_expr: Any, *_: object, **__: object) -> bool:

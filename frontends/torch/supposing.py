@@ -17,8 +17,8 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from .ruled import opaque
 from .run import brief
-from .sizes import Question, Symbolic, expr_of, hint_of
-from .tensors import NotTraced, Traced
+from .sizes import SizeQuestion, Symbolic, expr_of, hint_of
+from .tensors import NotTraced, TracedTensor
 from .values import Value
 
 
@@ -78,7 +78,7 @@ def supposed(tracer: Any, func: Any, args: Any, kwargs: Any) -> Any:
     operands: list[Value] = []
 
     def fake(value: Any) -> Any:
-        if isinstance(value, Traced):
+        if isinstance(value, TracedTensor):
             operands.append(value.value)
             dims = tuple(sizes.size(s) for s in value.value.shape)
             return torch.empty(dims, dtype=value.value.dtype)
@@ -96,7 +96,7 @@ def supposed(tracer: Any, func: Any, args: Any, kwargs: Any) -> Any:
             return type(value)(found) if type(value) in (list, tuple) else tuple(found)
         return {k: fake(v) for k, v in value.items()} if isinstance(value, dict) else value
 
-    asked: list[Question] = []
+    asked: list[SizeQuestion] = []
     with _quiet(), mode, enable_python_dispatcher(), torch.no_grad(), patch.object(tracer.sizes, "asked", asked.append):
         found = _tried(func, fake(args), fake(kwargs))
     _crossed(tracer, func, (args, kwargs), [sizes.of(s, tracer) for s in _dims(found)], asked)
@@ -125,7 +125,7 @@ def _tried(func: Any, args: Any, kwargs: Any) -> Any:
         raise NotTraced(f"{name} has no rule, and torch has no shapes for it: {brief(problem)}") from None
 
 
-def _crossed(tracer: Any, func: Any, given: Any, dims: list[Any], asked: list[Question]) -> None:
+def _crossed(tracer: Any, func: Any, given: Any, dims: list[Any], asked: list[SizeQuestion]) -> None:
     """Asks again what decides the result: not what gives the same result with the other answer."""
     hints = {expr_of(s): hint_of(s) for s in tracer.symbols.values()}
     seen: dict[tuple[int, ...], bool] = {}
@@ -142,7 +142,7 @@ def _crossed(tracer: Any, func: Any, given: Any, dims: list[Any], asked: list[Qu
             tracer.sizes.asked(question)
 
 
-def _other_side(question: Question, hints: dict[Any, int]) -> Iterator[dict[Any, int]]:
+def _other_side(question: SizeQuestion, hints: dict[Any, int]) -> Iterator[dict[Any, int]]:
     """Small sizes, and those beside the hints, with which the answer is the other one; one size at a time."""
     for symbol in question.expr.free_symbols & set(hints):
         for size in sorted({*range(5), hints[symbol] - 1, hints[symbol] + 1, 2 * hints[symbol]}):
@@ -162,7 +162,7 @@ def _sizes_at(func: Any, given: Any, point: dict[Any, int]) -> list[int] | None:
     """The sizes of a call's results where the sizes are numbers; None where torch refuses them."""
 
     def put(value: Any) -> Any:
-        if isinstance(value, Traced):
+        if isinstance(value, TracedTensor):
             return torch.empty([_at(s, point) for s in value.value.shape], dtype=value.value.dtype, device="meta")
         if isinstance(value, torch.Tensor):
             return value.to("meta")
@@ -189,7 +189,7 @@ def _answer(tracer: Any, sizes: _Sizes, operands: list[Value], found: Any) -> An
     if isinstance(found, torch.Tensor):
         shape = tuple(sizes.of(s, tracer) for s in found.shape)
         value = opaque(tracer, [tracer.let(o) for o in operands], shape, found.dtype)
-        return Traced.made(tracer, value)
+        return TracedTensor.made(tracer, value)
     if isinstance(found, (list, tuple)):
         parts = [_answer(tracer, sizes, operands, f) for f in found]
         is_named = hasattr(type(found), "n_fields")  # `values` and `indices` of torch's results

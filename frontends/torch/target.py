@@ -20,8 +20,8 @@ from torch.overrides import TorchFunctionMode
 
 from ...lang.expressions import names_in
 from ...lang.node import Node, replace
-from .arguments import DTYPES, Declared, Unread, Written, declared_in, rebuilt, sizes_in, written
-from .exported import Exported, exported
+from .arguments import DTYPES, DeclaredInput, UnreadInput, WrittenArgument, declared_in, rebuilt, sizes_in, written
+from .exported import ExportInputs, exported
 from .places import PythonPlace, of_traceback
 from .run import brief
 from .table import rows
@@ -72,9 +72,9 @@ def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs:
         given = [one for text in args for one in written("--arg", text)]
         twice = next((one.name for n, one in enumerate(given) if one.name in {g.name for g in given[:n]}), None)
         if twice is not None:
-            raise Unread(f"`{twice}` is given twice")
+            raise UnreadInput(f"`{twice}` is given twice")
         built_with = list(written("--init", init)) if init is not None else []
-    except Unread as wrong:
+    except UnreadInput as wrong:
         raise Unloadable(str(wrong)) from None
     with own_output():
         module = _imported(place, folder)
@@ -87,12 +87,12 @@ def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs:
         return replace(target, given=tuple(t for t in found.given if set(names_in(t)) <= set(target.sizes)))
 
 
-def _exported(scope: Mapping[str, Any], code: Any, values: Mapping[str, Any]) -> Exported:
+def _exported(scope: Mapping[str, Any], code: Any, values: Mapping[str, Any]) -> ExportInputs:
     """What the module declares of the arguments, where some are still needed."""
     params = _parameters(code) if callable(code) else {}
     plain = [n for n, p in params.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     is_asked = not values or any(params[n].default is params[n].empty and n not in values for n in plain)
-    return (exported(scope, plain) if is_asked else None) or Exported({}, ())
+    return (exported(scope, plain) if is_asked else None) or ExportInputs({}, ())
 
 
 def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | None = None) -> Target:
@@ -164,9 +164,9 @@ def primes(run: int) -> Iterator[int]:
 def _taken(tracer: Tracer, name: str, value: Any) -> Any:
     """An argument with tensors of the trace where inputs are declared."""
     match value:
-        case Declared(dtype=None):
+        case DeclaredInput(dtype=None):
             return tracer.symbols[str(value.shape[0])]
-        case Declared():
+        case DeclaredInput():
             return tracer.input(name, str(value.dtype), value.shape)
         case dict():
             return {k: _taken(tracer, f"{name}_{k}", v) for k, v in value.items()}
@@ -232,7 +232,7 @@ def _named(module: ModuleType, place: str, attribute: str) -> Any:
     return found
 
 
-def _value(one: Written, scope: Mapping[str, Any]) -> Any:
+def _value(one: WrittenArgument, scope: Mapping[str, Any]) -> Any:
     try:
         return one.value(scope)
     except NameError as problem:

@@ -18,22 +18,22 @@ class NotTraced(Exception):
     """What reached torch's kernels, which have no data to work with."""
 
 
-class Traced(torch.Tensor):
+class TracedTensor(torch.Tensor):
     """A tensor of a trace. All calls of torch come to the tracer by `__torch_function__`."""
 
     value: Value
     tracer: Tracer
     # It and its views, and what it is a view of: what is written into one in place changes the elements of all.
-    family: list[Traced]
+    family: list[TracedTensor]
 
     @staticmethod
-    def made(tracer: Tracer, value: Value) -> Traced:
-        found = torch.Tensor._make_wrapper_subclass(Traced, (), dtype=value.dtype, device="cpu")
-        assert isinstance(found, Traced)
+    def made(tracer: Tracer, value: Value) -> TracedTensor:
+        found = torch.Tensor._make_wrapper_subclass(TracedTensor, (), dtype=value.dtype, device="cpu")
+        assert isinstance(found, TracedTensor)
         found.value, found.tracer, found.family = value, tracer, [found]
         return found
 
-    def joins(self, base: Traced) -> None:
+    def joins(self, base: TracedTensor) -> None:
         """Take note that this may be a view of another tensor."""
         base.family.append(self)
         self.family = base.family
@@ -106,7 +106,7 @@ def written_into(tracer: Tracer, out: Any, found: Any) -> Any:
         return type(found)([written_into(tracer, one, own) for one, own in zip(out, found, strict=True)])
     one, own = tracer.taken(out), tracer.taken(found)
     is_as_large = one.rank == own.rank and all(map(is_same, one.shape, own.shape))
-    if one.dtype != own.dtype or not is_as_large and not (isinstance(out, Traced) and len(out.family) == 1):
+    if one.dtype != own.dtype or not is_as_large and not (isinstance(out, TracedTensor) and len(out.family) == 1):
         raise NotTraced("writes into an `out=` of another dtype or shape are not followed")
     return tracer.put(out, own)
 
@@ -121,8 +121,8 @@ VIEWS = frozenset([
 ])  # fmt: skip
 
 
-def all_traced(value: Any) -> Iterator[Traced]:
-    if isinstance(value, Traced):
+def all_traced(value: Any) -> Iterator[TracedTensor]:
+    if isinstance(value, TracedTensor):
         yield value
     elif isinstance(value, (list, tuple)):
         for one in value:

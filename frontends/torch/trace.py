@@ -18,8 +18,8 @@ from ...lang.expressions import names_in
 from ...lang.node import replace
 from ...ops.model import TensorInfo
 from ..onnx.literals import literal
-from ..onnx.model import Tensor
-from ..onnx.names import Names
+from ..onnx.model import StoredInitializer
+from ..onnx.names import ScopeNames
 from . import places
 from .data import Decided
 from .impossible import instead
@@ -28,8 +28,8 @@ from .places import NO_PLACE, PythonPlace
 from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
-from .sizes import HINTED, PATCHES, Question, Sizes, Symbolic, Unwritable, hint_of, is_symbolic
-from .tensors import VIEWS, NotTraced, Traced, all_traced, paths, results, tensor_names, written_into
+from .sizes import HINTED, PATCHES, SizeQuestion, Symbolic, TracedSizes, Unwritable, hint_of, is_symbolic
+from .tensors import VIEWS, NotTraced, TracedTensor, all_traced, paths, results, tensor_names, written_into
 from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
 from .wholes import standing
 
@@ -37,7 +37,7 @@ _FEW = 64  # constants of so many elements stand in the program, since shapes ma
 
 
 @dataclass
-class Lines:
+class TracedLines:
     """The statements of one function of the program."""
 
     lines: list[tuple[str, Step]] = field(default_factory=list)
@@ -55,11 +55,11 @@ class Tracer(TorchFunctionMode):
         self.rules = {id(key): rule for rule in RULES.values() for key in keys(rule)}
         self.hints = dict(hints)
         self.decided = Decided(otherwise)
-        self.sizes = Sizes(self.asked)
+        self.sizes = TracedSizes(self.asked)
         self.symbols = {name: self.sizes.symbol(name, hint) for name, hint in hints.items()}
         self.calls = Calls(Reading(self.sizes, self.fresh))
-        self.names = Names(hints)
-        self.body = Lines()
+        self.names = ScopeNames(hints)
+        self.body = TracedLines()
         self.externs: dict[str, str] = {}
         self.inputs: list[Input] = []
         self.weights: dict[tuple[int, int], Value] = {}
@@ -86,14 +86,14 @@ class Tracer(TorchFunctionMode):
 
     # What comes in
 
-    def input(self, name: str, dtype: str, shape: Sequence[int | str]) -> Traced:
+    def input(self, name: str, dtype: str, shape: Sequence[int | str]) -> TracedTensor:
         """A tensor that is given, whose sizes are numbers or names."""
         made = self.names.value(name)
         self.variables[made] = name
         self.inputs.append(Input(made, dtype, tuple(shape)))
         self.types[made] = _type(map(str, shape), dtype)
         dims = tuple(size_of(d, self.symbols) if isinstance(d, str) else d for d in shape)
-        return Traced.made(self, Value(made, TensorInfo(dims, DTYPES[dtype]), is_name=True))
+        return TracedTensor.made(self, Value(made, TensorInfo(dims, DTYPES[dtype]), is_name=True))
 
     def constant(self, tensor: torch.Tensor) -> Value:
         """A tensor with data: a parameter, a buffer or a number of the model's."""
@@ -104,7 +104,7 @@ class Tracer(TorchFunctionMode):
         data = self._few(tensor)
         original = self.tensor_names.get(id(tensor), "")
         if data is not None and not original:
-            text = literal(Tensor("", dtype, shape, None, data, None))
+            text = literal(StoredInitializer("", dtype, shape, None, data, None))
             if text is not None:
                 info = TensorInfo(shape, DTYPES[dtype], data if DTYPES[dtype].kind == "int" else None)
                 return self._known(tensor, Value(text, info, is_weight=True))
@@ -171,7 +171,7 @@ class Tracer(TorchFunctionMode):
         if isinstance(value, Symbolic):
             self.externs["number"] = 'extern @number = fn() : Tensor([], float64) = "python:number"'
             return Value(f"@cast(@number(), {info.dtype})", info)
-        text = literal(Tensor("", str(info.dtype), (), None, (self._fitting(value, dtype),), None))
+        text = literal(StoredInitializer("", str(info.dtype), (), None, (self._fitting(value, dtype),), None))
         return Value(str(text), info, is_weight=True)
 
     def _fitting(self, value: Any, dtype: torch.dtype) -> Any:
@@ -189,13 +189,13 @@ class Tracer(TorchFunctionMode):
 
     # What the code asks
 
-    def asked(self, question: Question) -> Any:
+    def asked(self, question: SizeQuestion) -> Any:
         """A question that rests on a hint becomes a fact of this run; the answer."""
         place, frame = places.here()
         if question.is_truth and not {str(s) for s in question.expr.free_symbols} <= set(self.hints):
             self.open_data.append(place)
             way = self.decided.way(bool(question.answer), place, frame)
-            question = Question(question.expr, sympy.sympify(way), True)
+            question = SizeQuestion(question.expr, sympy.sympify(way), True)
         before, self.place = self.place, place if not self.inside else self.place
         for kind, text in self._facts(self._kind(question, place), question):
             step = replace(self.step(kind), op=self.op if self.inside else self._asking())
@@ -208,7 +208,7 @@ class Tracer(TorchFunctionMode):
         """The module of torch that asks, where one does."""
         return self.module_calls[self.within[-1]].kind if self.within and places.is_of_torch() else ""
 
-    def _facts(self, kind: str, question: Question) -> list[tuple[str, str]]:
+    def _facts(self, kind: str, question: SizeQuestion) -> list[tuple[str, str]]:
         """What a question says; where Rx has no words for it, which numbers its sizes are."""
         try:
             return [(kind, self._fact(question))]
@@ -219,7 +219,7 @@ class Tracer(TorchFunctionMode):
             self.open_data.append(self.place)
             return []
 
-    def _kind(self, question: Question, place: PythonPlace) -> str:
+    def _kind(self, question: SizeQuestion, place: PythonPlace) -> str:
         if not question.is_truth:
             return "number"
         if places.is_stating():
@@ -229,18 +229,18 @@ class Tracer(TorchFunctionMode):
         asked = (step.place for _, step in self.facts)
         return "stated" if places.is_stated(place, bool(question.answer), asked) else "branch"
 
-    def _fact(self, question: Question) -> str:
+    def _fact(self, question: SizeQuestion) -> str:
         if not question.is_truth:
             return f"{self.sizes.text(question.expr)} == {int(question.answer)}"
         return self.sizes.text(question.expr if question.answer else sympy.Not(question.expr))
 
-    def truth_of(self, x: Traced) -> bool:
+    def truth_of(self, x: TracedTensor) -> bool:
         """What only data decides: one way is taken, and that is told."""
         place, frame = places.here()
         self.open_data.append(place)
         return self.decided.way(places.wanted(place) is not False, place, frame)
 
-    def item_of(self, x: Traced) -> Any:
+    def item_of(self, x: TracedTensor) -> Any:
         dtype = x.value.dtype
         with self._call("item"):
             if dtype is torch.bool:
@@ -258,7 +258,7 @@ class Tracer(TorchFunctionMode):
         self.write(f"let {name} = @item(@reshape({value.text}, []))")
         return self.sizes.number(found, 3)
 
-    def rows_of(self, x: Traced) -> list[Any]:
+    def rows_of(self, x: TracedTensor) -> list[Any]:
         """What is iterated over: as many as the assignment takes apart, else as many as there are."""
         count = places.unpacked(places.here()[1])
         size = x.value.shape[0]
@@ -328,7 +328,7 @@ class Tracer(TorchFunctionMode):
 
     def put(self, target: Any, found: Value) -> Any:
         """A result that takes the place of what was in a tensor: of its views only the shapes are known from then on."""
-        if not isinstance(target, Traced):
+        if not isinstance(target, TracedTensor):
             self.weights[_identity(target)] = self.let(found)
             return target
         if found is target.value:
@@ -343,14 +343,14 @@ class Tracer(TorchFunctionMode):
         return target
 
     def _viewed(self, func: Any, base: Any, found: Any) -> Any:
-        if isinstance(base, Traced) and getattr(func, "__name__", "") in VIEWS:
+        if isinstance(base, TracedTensor) and getattr(func, "__name__", "") in VIEWS:
             for one in all_traced(found):
                 one.joins(base)
         return found
 
     def taken(self, value: Any) -> Any:
         """An argument as rows take it: tensors as Values."""
-        if isinstance(value, Traced):
+        if isinstance(value, TracedTensor):
             return value.value
         if isinstance(value, torch.Tensor):
             return self.constant(value)
@@ -365,11 +365,15 @@ class Tracer(TorchFunctionMode):
         hints = places.bound_names(self.frame)
         if isinstance(found, Value):
             made = self.let(found, hints)
-            return tuple(Traced.made(self, v) for v in made) if isinstance(made, tuple) else Traced.made(self, made)
+            return (
+                tuple(TracedTensor.made(self, v) for v in made)
+                if isinstance(made, tuple)
+                else TracedTensor.made(self, made)
+            )
         if isinstance(found, (list, tuple)):
             each = hints if len(hints) == len(found) else ("",) * len(found)
             made = tuple(
-                Traced.made(self, self.let(v, (h,) if h else ())) if isinstance(v, Value) else v
+                TracedTensor.made(self, self.let(v, (h,) if h else ())) if isinstance(v, Value) else v
                 for v, h in zip(found, each, strict=True)
             )
             return made if type(found) in (list, tuple) else type(found)(made)  # such as torch.return_types.max
@@ -382,7 +386,7 @@ class Tracer(TorchFunctionMode):
         self.supposed.append(Unruled(self.op, self.place))
         found = supposed(self, func, args, kwargs)
         name = getattr(func, "__name__", "")
-        if name.endswith("_") and not name.endswith("__") and isinstance(found, Traced):
+        if name.endswith("_") and not name.endswith("__") and isinstance(found, TracedTensor):
             return self.put(args[0], found.value)
         return self._viewed(func, args[0] if args else None, found)
 

@@ -15,7 +15,7 @@ from ...ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from ...ops.model import WILDCARD, Primitive, RankUnknown, TensorInfo
 from ...ops.requirements import Requirement
 from ..onnx.literals import number, quoted
-from .sizes import Sizes, difference, expr_of, hint_of, is_at_most, is_cut, is_same
+from .sizes import TracedSizes, difference, expr_of, hint_of, is_at_most, is_cut, is_same
 
 TORCH_DTYPES: dict[torch.dtype, str] = {
     found: name for name in DTYPES if isinstance(found := getattr(torch, name, None), torch.dtype)
@@ -60,7 +60,7 @@ class Impossible(Exception):
 class Reading(GroundCtx):
     """A rule's context over the sizes of a trace: a condition is True, False, or None where that is not known."""
 
-    def __init__(self, sizes: Sizes, fresh: Callable[[int], Any]) -> None:
+    def __init__(self, sizes: TracedSizes, fresh: Callable[[int], Any]) -> None:
         self.sizes = sizes
         self.made = fresh
         self.nonnegative: set[Any] = set()  # on the way that is taken

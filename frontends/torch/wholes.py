@@ -17,7 +17,7 @@ import torch
 from torch.utils._sympy import functions
 
 from .places import is_library, parsed
-from .tensors import Traced
+from .tensors import TracedTensor
 
 _PACKAGE = str(Path(__file__).parents[2])
 # A float by which a size is multiplied, as a fraction with so large a divisor at most: it is exact then.
@@ -34,7 +34,7 @@ class _Kind(type):
         return isinstance(one, _INSTANCES[cls.__name__])
 
 
-class Whole(int, metaclass=_Kind):
+class WholeModule(int, metaclass=_Kind):
     """What stands for `int`."""
 
     def __new__(cls, value: Any = 0, *more: Any) -> Any:
@@ -42,7 +42,7 @@ class Whole(int, metaclass=_Kind):
             return value
         if isinstance(value, torch.SymFloat):
             return _cut(value)
-        is_whole = isinstance(value, Traced) and not (value.dtype.is_floating_point or value.dtype is torch.bool)
+        is_whole = isinstance(value, TracedTensor) and not (value.dtype.is_floating_point or value.dtype is torch.bool)
         return value.item() if is_whole else int(value, *more)
 
 
@@ -71,14 +71,14 @@ def _cut(value: torch.SymFloat) -> Any:
 
 def length(value: Any) -> Any:
     """What stands for `len`."""
-    return value.shape[0] if isinstance(value, Traced) and value.value.rank else len(value)
+    return value.shape[0] if isinstance(value, TracedTensor) and value.value.rank else len(value)
 
 
 def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:
     return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else own(x)
 
 
-_STANDING = {"int": Whole, "float": Real, "len": length}
+_STANDING = {"int": WholeModule, "float": Real, "len": length}
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from ...lang.source import Span
 from .. import partial_sizes
 from ..follow import unpack
 from ..names import unmangled
-from ..steps import RESULT, Bind, Block, Branch, Invoke, Loop, Routine, Stack, Step, outputs, total
+from ..steps import RESULT, Bind, Branch, Invoke, LoopStep, Routine, Stack, Step, StepBlock, outputs, total
 from .onnx_graph import Graph, elem_type
-from .onnx_tracing import Scope, Traced, Tracing, Untraced, leaves, rebuilt, value_info
+from .onnx_tracing import ModelTensor, RoutineSlots, Tracing, Untraced, leaves, rebuilt, value_info
 from .symbolic import Dim, Truth, compared
 
 # What turns give: whether there is one more, or None where a number of them is known, and what they hand on.
@@ -30,12 +30,12 @@ def _is_size(value: Any) -> bool:
 
 def is_same(one: Any, other: Any) -> bool:
     """Whether two values are surely one."""
-    if isinstance(one, Traced) and isinstance(other, Traced):
+    if isinstance(one, ModelTensor) and isinstance(other, ModelTensor):
         return one.value == other.value
     return one is other or (type(one) is type(other) and not isinstance(one, Dim) and one == other)
 
 
-class Carried:
+class LoopValue:
     """One value that turns hand on. `is_fixed`: no turn changes it. `free` are the axes whose sizes do."""
 
     def __init__(self, first: Any, *, is_fixed: bool) -> None:
@@ -53,20 +53,20 @@ class Carried:
 
     def known(self, tracing: Tracing, name: str) -> Any:
         """A value of that kind under a name."""
-        if isinstance(self.first, Traced):
+        if isinstance(self.first, ModelTensor):
             pairs = enumerate(self.first.shape)
             dims = (tracing.dims.atom("dim", name, i, natural=True) if i in self.free else d for i, d in pairs)
-            return Traced(tuple(dims), self.first.dtype, None, value=name)
+            return ModelTensor(tuple(dims), self.first.dtype, None, value=name)
         return tracing.dims.atom("item", name) if _is_size(self.first) else Truth("value", name)
 
     def widened(self, after: Any, place: Span) -> bool:
         """Whether a turn gives something else than was taken for certain; that is not any more."""
         if self.is_fixed:
             self.is_fixed = is_same(self.first, after)
-            if not self.is_fixed and not isinstance(after, Traced | int | Dim | Truth):
+            if not self.is_fixed and not isinstance(after, ModelTensor | int | Dim | Truth):
                 raise Untraced("what a turn hands on here is no tensor, no Size and no Bool, and it changes", place)
             return not self.is_fixed
-        if not isinstance(self.first, Traced):
+        if not isinstance(self.first, ModelTensor):
             return False
         if len(after.shape) != len(self.first.shape) or after.dtype != self.first.dtype:
             raise Untraced("the rank of what turns hand on changes, and ONNX has one for each value", place)
@@ -77,9 +77,9 @@ class Carried:
     def loosened(self) -> bool:
         """Whether anything was taken for certain; nothing is any more."""
         before = self.is_fixed, len(self.free)
-        if isinstance(self.first, Traced | int | Dim | Truth):
+        if isinstance(self.first, ModelTensor | int | Dim | Truth):
             self.is_fixed = False
-            self.free = set(range(len(self.first.shape))) if isinstance(self.first, Traced) else set()
+            self.free = set(range(len(self.first.shape))) if isinstance(self.first, ModelTensor) else set()
         return before != (self.is_fixed, len(self.free))
 
 
@@ -98,7 +98,7 @@ class ControlTracing(Tracing):
 
     def named(self, value: Any) -> str:
         """A value of the model for a tensor, a Size or a Bool."""
-        if isinstance(value, Traced):
+        if isinstance(value, ModelTensor):
             return value.value
         if isinstance(value, bool | Truth):
             return self.graph.truth(value)
@@ -113,13 +113,13 @@ class ControlTracing(Tracing):
 
     # Arms
 
-    def branch(self, step: Branch, state: Scope) -> None:
+    def branch(self, step: Branch, state: RoutineSlots) -> None:
         cond = self.condition(step.cond, state)
         if not isinstance(cond, Truth):
             return self.block(step.then if cond else step.orelse, state)
         slots = outputs(step)
 
-        def arm(block: Block) -> Callable[[], Any]:
+        def arm(block: StepBlock) -> Callable[[], Any]:
             def follow() -> Any:
                 end = self.arm(step, block, state)
                 return tuple(end.slots.get(slot) for slot in slots)  # none of them where nothing reads it
@@ -165,14 +165,14 @@ class ControlTracing(Tracing):
         return self.graph.add(op, inputs, count, attributes) if count else ()
 
     def _joined(self, one: Any, other: Any, name: str, place: Span) -> Any:
-        if not isinstance(one, Traced):
-            if isinstance(other, Traced) or _is_size(one) != _is_size(other):
+        if not isinstance(one, ModelTensor):
+            if isinstance(other, ModelTensor) or _is_size(one) != _is_size(other):
                 raise Untraced("the arms of this `if` give values of different kinds", place)
-            made = Carried(one, is_fixed=False)
+            made = LoopValue(one, is_fixed=False)
             return made.known(self, name)
         if len(one.shape) != len(other.shape) or one.dtype != other.dtype:
             raise Untraced("the arms of this `if` give tensors of different ranks or dtypes", place)
-        made = Carried(one, is_fixed=False)
+        made = LoopValue(one, is_fixed=False)
         made.free = {i for i, pair in enumerate(zip(one.shape, other.shape, strict=True)) if not is_same(*pair)}
         return made.known(self, name)
 
@@ -181,9 +181,9 @@ class ControlTracing(Tracing):
 
     # Turns
 
-    def loop(self, step: Loop, state: Scope) -> None:
+    def loop(self, step: LoopStep, state: RoutineSlots) -> None:
         first = [state.get(carry) for carry in step.carries]
-        turns = _Turns(self, step, Scope(self, dict(state.slots)))
+        turns = _Turns(self, step, RoutineSlots(self, dict(state.slots)))
         goes_on = turns.goes_on(first, 0)
         found, stacks = self._turns(
             first, goes_on, turns.count, turns.turn, step.span, _stems(step.carries), fixed=False
@@ -193,12 +193,12 @@ class ControlTracing(Tracing):
         for stacked, (made, many) in zip(step.stacked, stacks, strict=True):
             state.bind(stacked.output, self._as_stack(made, many, stacked.shape, state))
 
-    def stack(self, step: Stack, state: Scope) -> None:
+    def stack(self, step: Stack, state: RoutineSlots) -> None:
         state.bind(_pushed(step.output), self.value(core.Var(step.span, step.value), state))
         if step.checked:
             self.leave(step, None)
 
-    def _as_stack(self, value: Traced, name: str, shape: core.ShapeLit, state: Scope) -> Traced:
+    def _as_stack(self, value: ModelTensor, name: str, shape: core.ShapeLit, state: RoutineSlots) -> ModelTensor:
         """What the turns left; where there was none, of the shape that is declared: ONNX says nothing of it then. What is not
         declared is 0 there."""
         count = self.dims.atom("dim", name, 0, natural=True)
@@ -213,16 +213,16 @@ class ControlTracing(Tracing):
         if len(rest) != len(value.shape):
             raise Untraced("the rank of what this loop stacks is known at a call only", self.place)
         made = self.graph.node("Reshape", name, self.graph.sizes((count, *rest)), allowzero=1)
-        return Traced((count, *rest), value.dtype, None, value=made)
+        return ModelTensor((count, *rest), value.dtype, None, value=made)
 
     def _turns(
         self, first: Sequence[Any], goes_on: bool | Truth | None, count: Any, turn: Callable[..., Any], place: Span,
         stems: Sequence[str], *, fixed: bool,
-    ) -> tuple[list[Any], list[tuple[Traced, str]]]:  # fmt: skip
+    ) -> tuple[list[Any], list[tuple[ModelTensor, str]]]:  # fmt: skip
         """A Loop, and what its last turn handed on. What no turn changes is not handed on; what is taken for that at first is
         tried, and taken back where it is wrong."""
         parts = list(leaves(tuple(first)))
-        carried = [Carried(p, is_fixed=fixed or not isinstance(p, Traced)) for p in parts]
+        carried = [LoopValue(p, is_fixed=fixed or not isinstance(p, ModelTensor)) for p in parts]
         stems = [stem for stem, value in zip(stems, first, strict=True) for _ in leaves(value)]
         while True:
             before = [(kept, len(kept)) for kept in (self.left, self.asked, self.wrong)]
@@ -254,7 +254,7 @@ class ControlTracing(Tracing):
         )
 
     def _turn(
-        self, first: Any, carried: Sequence[Carried], stems: Sequence[str], count: Any, turn: Callable[..., Any], place: Span
+        self, first: Any, carried: Sequence[LoopValue], stems: Sequence[str], count: Any, turn: Callable[..., Any], place: Span
     ) -> Any:  # fmt: skip
         """The graph of a turn, what it stacks, and whether it checks anything; None where something changes that was
         taken for what no turn changes."""
@@ -288,14 +288,14 @@ class ControlTracing(Tracing):
 
     # Calls in last place
 
-    def recursive(self, span: Span, routine: Routine, inner: Scope) -> Any:
+    def recursive(self, span: Span, routine: Routine, inner: RoutineSlots) -> Any:
         """A function that calls itself in last place: turns that hand its parameters on, then what it gives at last."""
         if routine.name not in self._ahead(routine.body):
             return super().recursive(span, routine, inner)
         first = [inner.get(p) for p in routine.params]
         base = inner.branched()
 
-        def entered(values: Sequence[Any]) -> Scope:
+        def entered(values: Sequence[Any]) -> RoutineSlots:
             state = base.branched()
             unpack(routine.params, tuple(values), state)
             return state
@@ -307,7 +307,7 @@ class ControlTracing(Tracing):
         found, _ = self._turns(first, True, None, turn, span, _stems(routine.params), fixed=True)
         return self._last(routine.body, entered(found), routine, None)
 
-    def _ahead(self, block: Block, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    def _ahead(self, block: StepBlock, seen: frozenset[str] = frozenset()) -> frozenset[str]:
         """The functions that are called in last place, and those that these call so."""
         _, last = _tail(block)
         if isinstance(last, Branch):
@@ -316,7 +316,7 @@ class ControlTracing(Tracing):
             return seen
         return self._ahead(self.routines[last.callee].body, seen | {last.callee})
 
-    def _last(self, block: Block, state: Scope, routine: Routine, handed: list[Any] | None) -> Any:
+    def _last(self, block: StepBlock, state: RoutineSlots, routine: Routine, handed: list[Any] | None) -> Any:
         """Of a turn: whether the function is called again in last place, and with what; `handed` stands where it is not. Where
         there is no `handed`: what the function gives where it is not called again."""
         if routine.name not in self._ahead(block):
@@ -337,7 +337,7 @@ class ControlTracing(Tracing):
         then, orelse = ((lambda arm=arm: self._last(arm, state.branched(), routine, handed)) for arm in arms)
         return self.either(cond, then, orelse, last.span)
 
-    def _called(self, last: Invoke, state: Scope, routine: Routine, handed: list[Any] | None) -> Any:
+    def _called(self, last: Invoke, state: RoutineSlots, routine: Routine, handed: list[Any] | None) -> Any:
         args = tuple(self.value(v, state) for v in last.inputs)
         called = self.routines[last.callee]
         inner = self.entered(last, called, args)
@@ -347,7 +347,7 @@ class ControlTracing(Tracing):
             return (True, *(inner.get(p) for p in routine.params))
         return self._last(called.body, inner, routine, handed)
 
-    def _ends(self, block: Block, routine: Routine) -> bool:
+    def _ends(self, block: StepBlock, routine: Routine) -> bool:
         """Whether a block may give a value without the function being called again."""
         if routine.name not in self._ahead(block):
             return True
@@ -361,13 +361,13 @@ class ControlTracing(Tracing):
 class _Turns:
     """The turns of a loop; `around` is what is known before the first."""
 
-    def __init__(self, tracing: ControlTracing, step: Loop, around: Scope) -> None:
+    def __init__(self, tracing: ControlTracing, step: LoopStep, around: RoutineSlots) -> None:
         self.tracing = tracing
         self.step = step
         self.around = around
         self.count = None if step.range is None else partial_sizes.shape_level(total(step.span, step.range), around)
 
-    def state(self, carries: Sequence[Any], done: Any) -> Scope:
+    def state(self, carries: Sequence[Any], done: Any) -> RoutineSlots:
         """What is known in a turn before which so many are done."""
         inner, range_ = self.around.branched(), self.step.range
         if range_ is not None:
@@ -411,7 +411,7 @@ def _stems(slots: Sequence[str]) -> list[str]:
     return [unmangled(s.removeprefix("v_")) if s.startswith("v_") else "carried" for s in slots]
 
 
-def _tail(block: Block) -> tuple[Block, Step | None]:
+def _tail(block: StepBlock) -> tuple[StepBlock, Step | None]:
     """A block as what it gives in last place, a call or a branch, and the steps before that."""
     steps = list(block.steps)
     wanted: Any = RESULT
@@ -420,6 +420,6 @@ def _tail(block: Block) -> tuple[Block, Step | None]:
         steps.pop()
     if steps and isinstance(last := steps[-1], Invoke | Branch) and last.output == wanted:
         if isinstance(last, Branch) and wanted != RESULT:
-            return Block(()), None
-        return Block(tuple(steps[:-1])), last
-    return Block(()), None
+            return StepBlock(()), None
+        return StepBlock(tuple(steps[:-1])), last
+    return StepBlock(()), None

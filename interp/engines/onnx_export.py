@@ -21,12 +21,12 @@ from ...lang.source import Span
 from .. import partial_sizes
 from ..arguments import asked_on_entry
 from ..by_shapes import pairs
-from ..compile import Code
+from ..compile import CompiledCode
 from ..lower import lower
-from ..steps import Check, Match, Routine, Step, asks
+from ..steps import Match, Routine, Step, StepCheck, asks
 from .onnx_control import ControlTracing
 from .onnx_graph import Graph, elem_type
-from .onnx_tracing import Scope, Traced, Tracing, Untraced, leaves, rebuilt
+from .onnx_tracing import ModelTensor, RoutineSlots, Tracing, Untraced, leaves, rebuilt
 from .symbolic import Dim, Spelling, Truth, Values
 from .table import Refused, each_once
 
@@ -94,7 +94,7 @@ def write(model: Any, path: Path) -> None:
 def export(
     program: core.Program,
     function: core.Function,
-    code: Code,
+    code: CompiledCode,
     *,
     checks: str = "refuse",
     opset: int = OPSET,
@@ -144,7 +144,7 @@ class _Export:
         self.function = function
         self.opset = opset
         self.weights = weights
-        self.inputs: list[tuple[str, Traced | None]] = []
+        self.inputs: list[tuple[str, ModelTensor | None]] = []
         self.results: Any = None
         # What the program calls sizes that are one atom.
         self.spoken: dict[int, str] = {}
@@ -178,12 +178,12 @@ class _Export:
 
     # Inputs
 
-    def _entered(self) -> Scope:
+    def _entered(self) -> RoutineSlots:
         """The state behind the entry: what it asks of sizes is known from there on."""
         names = [p.name for p in self.function.params]
         self.graph.names.taken.update(dict.fromkeys([*names, OK], 1))
         params = zip(self.routine.params, self.function.params, strict=True)
-        state = Scope(self.tracing, {slot: self._param(p) for slot, p in params})
+        state = RoutineSlots(self.tracing, {slot: self._param(p) for slot, p in params})
         self.tracing.inputs = {("item" if traced is None else "dim", name) for name, traced in self.inputs}
         for step in self.routine.entry:
             self._learn(step, state)
@@ -224,13 +224,13 @@ class _Export:
                 number = self.graph.dims.single(dim)
                 assert number is not None
                 self.spoken[number] = own.size.name
-        traced = Traced(dims, dtype, None, value=name)
+        traced = ModelTensor(dims, dtype, None, value=name)
         self.inputs.append((name, traced))
         return traced
 
-    def _learn(self, step: Step, state: Scope) -> None:
+    def _learn(self, step: Step, state: RoutineSlots) -> None:
         """What a step of the entry asks holds: a size that is equal to another is written as that."""
-        if isinstance(step, Check):
+        if isinstance(step, StepCheck):
             cond = step.cond
             if isinstance(cond, core.Compare) and cond.op == "==" and _are_sizes(cond.left, cond.right):
                 self._learn_equal(*(partial_sizes.shape_level(s, state) for s in (cond.left, cond.right)))
@@ -250,8 +250,8 @@ class _Export:
 
     def _settled(self, value: Any) -> Any:
         dims = self.graph.dims
-        if isinstance(value, Traced):
-            return Traced(tuple(map(dims.settled, value.shape)), value.dtype, value.data, value=value.value)
+        if isinstance(value, ModelTensor):
+            return ModelTensor(tuple(map(dims.settled, value.shape)), value.dtype, value.data, value=value.value)
         return dims.settled(value)
 
     # What is written of values
@@ -290,7 +290,7 @@ class _Export:
             if number is not None:
                 yield f"{self.name(number)} == {spelling.size(self.graph.dims.known[number])}"
 
-    def _info(self, name: str, traced: Traced | None) -> Any:
+    def _info(self, name: str, traced: ModelTensor | None) -> Any:
         if traced is None:
             return helper.make_tensor_value_info(name, elem_type(DTYPES["int64"]), [])
         assert isinstance(traced.dtype, DType)
@@ -298,14 +298,14 @@ class _Export:
 
     def _output(self, name: str, value: Any) -> Any:
         if isinstance(value, bool | Truth):
-            value = Traced((), DTYPES["bool"], None, value=self.graph.truth(value))
+            value = ModelTensor((), DTYPES["bool"], None, value=self.graph.truth(value))
         if isinstance(value, int | Dim):
-            value = Traced((), DTYPES["int64"], None, value=self.graph.scalar(value))
-        if not isinstance(value, Traced):
+            value = ModelTensor((), DTYPES["int64"], None, value=self.graph.scalar(value))
+        if not isinstance(value, ModelTensor):
             raise Untraced("ONNX has outputs only for tensors", self.function.span)
         name = name if name == OK else self.graph.names.new(name)
         self.graph.nodes.append(helper.make_node("Identity", [value.value], [name], name=name))
-        return self._info(name, Traced(value.shape, value.dtype, None, value=name))
+        return self._info(name, ModelTensor(value.shape, value.dtype, None, value=name))
 
     def contract(self) -> Any:
         """What the model takes: the signature as the program has it, and what it asks of its inputs beyond their ranks, dtypes
@@ -333,7 +333,7 @@ def _layout(value: Any) -> Any:
     """How a result lies in tuples, and what becomes of each output in it."""
     if isinstance(value, tuple):
         return tuple(map(_layout, value))
-    return _kept if isinstance(value, Traced) else bool if isinstance(value, bool | Truth) else int
+    return _kept if isinstance(value, ModelTensor) else bool if isinstance(value, bool | Truth) else int
 
 
 def _kept(array: Any) -> Any:

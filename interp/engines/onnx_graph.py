@@ -32,7 +32,7 @@ def elem_type(dtype: DType) -> int:
     return _TYPES[dtype.name]
 
 
-class Names:
+class ValueNames:
     """Names of a model's values, none of them twice."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Graph:
         self.dims = dims
         self.outer = outer
         self.root: Graph = outer.root if outer is not None else self
-        self.names: Names = outer.names if outer is not None else Names()
+        self.names: ValueNames = outer.names if outer is not None else ValueNames()
         self.nodes: list[Any] = []
         self.initializers: dict[str, Any] = {}
         self.stem = "value"

@@ -21,17 +21,17 @@ from ...sizes.partial import Open
 from .. import partial_sizes
 from ..by_shapes import asked, pairs
 from ..dtypes import dtype_of
-from ..follow import Follower, Function
+from ..follow import Follower, MadeFunction
 from ..guards import Violation
 from ..names import unmangled
 from ..steps import (
-    Check,
     Compute,
     Invoke,
     Match,
-    Read,
+    ReadSizes,
     Routine,
     Step,
+    StepCheck,
     asks,
 )
 from . import onnx_positions, onnx_windows  # noqa: F401 - they add kernels
@@ -41,7 +41,7 @@ from .symbolic import Dim, Dims, SymbolicCtx, Truth, both, compared, negated
 from .table import Engine, Refused, Turn
 
 
-class Traced(TensorInfo[Any]):
+class ModelTensor(TensorInfo[Any]):
     """A tensor of the model, with its value's name."""
 
     value: str = ""
@@ -49,7 +49,7 @@ class Traced(TensorInfo[Any]):
 
 def value_info(name: str, value: Any) -> Any:
     """A value of a graph in the graph, of which only sizes that are numbers are declared."""
-    dtype, shape = (value.dtype, value.shape) if isinstance(value, Traced) else (_dtype(value), ())
+    dtype, shape = (value.dtype, value.shape) if isinstance(value, ModelTensor) else (_dtype(value), ())
     assert isinstance(dtype, DType)
     return helper.make_tensor_value_info(name, elem_type(dtype), [d if isinstance(d, int) else None for d in shape])
 
@@ -66,7 +66,7 @@ class Untraced(Exception):
         self.span = span
 
 
-class Scope:
+class RoutineSlots:
     """What is in the slots of a routine, and the program's own tensors."""
 
     def __init__(self, tracing: Tracing, slots: dict[str, Any]) -> None:
@@ -79,8 +79,8 @@ class Scope:
     def bind(self, slot: str, value: Any) -> None:
         self.slots[slot] = value
 
-    def branched(self) -> Scope:
-        return Scope(self.tracing, dict(self.slots))
+    def branched(self) -> RoutineSlots:
+        return RoutineSlots(self.tracing, dict(self.slots))
 
 
 class OnnxEngine(Engine):
@@ -93,12 +93,12 @@ class OnnxEngine(Engine):
         self.guarded = False
         self.own = {name: partial(self._written, _row(name)) for name in KERNELS} | {"item": self.item}
 
-    def array(self, value: Any, stem: str = "c") -> Traced:
+    def array(self, value: Any, stem: str = "c") -> ModelTensor:
         array = np.asarray(value)
         info = partial_sizes.constant(array)
-        return Traced(info.shape, info.dtype, info.data, value=self.graph.root.constant(array, stem))
+        return ModelTensor(info.shape, info.dtype, info.data, value=self.graph.root.constant(array, stem))
 
-    def item(self, t: Traced) -> Any:
+    def item(self, t: ModelTensor) -> Any:
         """What an integer tensor of rank 0 holds, as a size."""
         if t.data is not None and isinstance(t.data[0], int | Dim):
             return t.data[0]
@@ -139,8 +139,8 @@ class OnnxEngine(Engine):
         graph = self.graph = outer.inner()
         try:
             index, going = graph.names.new("turn"), graph.names.new("goes_on")
-            states = [Traced(s.shape, s.dtype, None, value=graph.names.new("state")) for s in firsts]
-            place: Any = Traced((), DTYPES["int64"], None, value=index)
+            states = [ModelTensor(s.shape, s.dtype, None, value=graph.names.new("state")) for s in firsts]
+            place: Any = ModelTensor((), DTYPES["int64"], None, value=index)
             place = ops.subtract(ops.size_to_tensor(count - 1), place) if reverse else place
             made = turn(states, [ops.take(x, place, 0) for x in rows])
             ends = [(graph.ended(going), True), *((graph.ended(m.value), s) for m, s in zip(made, states, strict=True))]
@@ -155,17 +155,17 @@ class OnnxEngine(Engine):
         stacked = outer.node("Reshape", stacked, outer.sizes(shape), allowzero=1)
         if reverse:
             stacked = outer.node("Slice", stacked, *(outer.ints([n]) for n in (-1, -FAR, 0, -1)))
-        known = [Traced(s.shape, s.dtype, None, value=n) for s, n in zip(firsts, lasts, strict=True)]
-        return known, Traced(shape, firsts[0].dtype, None, value=stacked)
+        known = [ModelTensor(s.shape, s.dtype, None, value=n) for s, n in zip(firsts, lasts, strict=True)]
+        return known, ModelTensor(shape, firsts[0].dtype, None, value=stacked)
 
-    def traced(self, info: TensorInfo[Any], name: str) -> Traced:
+    def traced(self, info: TensorInfo[Any], name: str) -> ModelTensor:
         """A value with what is known of it; a size that the data decides is its own."""
         dims = self.graph.dims
         shape = tuple(
             dims.settled(d) if isinstance(d, int | Dim) else dims.atom("dim", name, axis, natural=True)
             for axis, d in enumerate(info.shape)
         )
-        return Traced(shape, info.dtype, info.data, value=name)
+        return ModelTensor(shape, info.dtype, info.data, value=name)
 
 
 def _row(name: str) -> Primitive:
@@ -184,7 +184,7 @@ def predicted(row: Primitive, args: Sequence[Any]) -> Any:
         raise Refused(f"@{row.name} where the rank of its result is known only at a call") from None
 
 
-class Tracing(Follower[Scope, Any]):
+class Tracing(Follower[RoutineSlots, Any]):
     """One function of a program to nodes. `space` has the tensors that are there before anything runs. `left` are the checks
     that only a call can decide; where they are `told`, `oks` has what they give in the graph that is being written. What is
     asked of the inputs' sizes alone, whatever happens, is in `asked`; what ONNX has no way for is in `wrong`. `inputs` are the
@@ -224,7 +224,7 @@ class Tracing(Follower[Scope, Any]):
 
     # Steps
 
-    def step(self, step: Step, state: Scope) -> None:
+    def step(self, step: Step, state: RoutineSlots) -> None:
         root = self.graph.root
         self.span = root.span = step.span
         output = getattr(step, "output", "")
@@ -237,7 +237,7 @@ class Tracing(Follower[Scope, Any]):
         except Open:
             raise Untraced("this depends on sizes in a way that ONNX has no nodes for", step.span) from None
 
-    def value(self, v: Any, state: Scope) -> Any:
+    def value(self, v: Any, state: RoutineSlots) -> Any:
         if isinstance(v, core.Number):
             return self.engine.array(np.array(v.value, "bool" if isinstance(v.value, bool) else None))
         if isinstance(v, core.TupleValue | core.ListValue):
@@ -249,7 +249,7 @@ class Tracing(Follower[Scope, Any]):
             raise Open
         return found
 
-    def compute(self, step: Compute, state: Scope) -> Any:
+    def compute(self, step: Compute, state: RoutineSlots) -> Any:
         args = [partial_sizes.argument(p, v, state) for p, v in zip(step.row.params, step.inputs, strict=True)]
         if any(isinstance(a, Truth) for a in args):
             raise Untraced(f"ONNX has no Bool that a call decides, for @{step.row.name}", step.span)
@@ -271,15 +271,15 @@ class Tracing(Follower[Scope, Any]):
         found = tuple(self.engine.traced(out, "") for out in (infos if isinstance(infos, tuple) else (infos,)))
         return found if isinstance(infos, tuple) else found[0]
 
-    def _refined(self, made: Any, step: Compute, state: Scope) -> Any:
+    def _refined(self, made: Any, step: Compute, state: RoutineSlots) -> Any:
         """A result with the sizes that checking knows to be numbers."""
-        if step.known is None or step.known.shape is None or not isinstance(made, Traced):
+        if step.known is None or step.known.shape is None or not isinstance(made, ModelTensor):
             return made
         if len(step.known.shape) != len(made.shape):
             return made
         pairs = zip(step.known.shape, made.shape, strict=True)
         shape = tuple(k.value if isinstance(k, core.SizeLit) else own for k, own in pairs)
-        return Traced(shape, made.dtype, made.data, value=made.value)
+        return ModelTensor(shape, made.dtype, made.data, value=made.value)
 
     def _guarded(self, step: Compute, args: Sequence[Any]) -> None:
         ctx = SymbolicCtx()
@@ -291,7 +291,7 @@ class Tracing(Follower[Scope, Any]):
             return self.leave(step, False)
         return self.leave(step, both("and", *ctx.asked) if sure else None)
 
-    def read(self, step: Read, state: Scope) -> Any:
+    def read(self, step: ReadSizes, state: RoutineSlots) -> Any:
         given = self.value(step.value, state)
         if isinstance(given, tuple | int | Dim):
             return given if step.kind == "size" or isinstance(given, tuple) else (given,)
@@ -304,7 +304,7 @@ class Tracing(Follower[Scope, Any]):
 
     # Calls
 
-    def call(self, step: Invoke, args: tuple[Any, ...], state: Scope) -> Any:
+    def call(self, step: Invoke, args: tuple[Any, ...], state: RoutineSlots) -> Any:
         if step.way in ("extern", "value", "list") or step.callee not in self.routines:
             what = "Python code" if step.way == "extern" else f"@{step.callee}, which is chosen when it runs"
             raise Untraced(f"ONNX cannot call {what}", step.span)
@@ -313,7 +313,7 @@ class Tracing(Follower[Scope, Any]):
         routine = self.routines[step.callee]
         return self.followed(step.span, routine, self.entered(step, routine, args))
 
-    def followed(self, span: Span, routine: Routine, inner: Scope) -> Any:
+    def followed(self, span: Span, routine: Routine, inner: RoutineSlots) -> Any:
         """What a function gives that is called at a place."""
         depth = len(self._calls)
         self._calls.append(routine.name)
@@ -322,21 +322,21 @@ class Tracing(Follower[Scope, Any]):
         finally:
             del self._calls[depth:]
 
-    def entered(self, step: Invoke, routine: Routine, args: Sequence[Any]) -> Scope:
+    def entered(self, step: Invoke, routine: Routine, args: Sequence[Any]) -> RoutineSlots:
         """What is known behind the entry of a function that is called."""
-        inner = Scope(self, dict(zip(routine.params, args, strict=True)))
+        inner = RoutineSlots(self, dict(zip(routine.params, args, strict=True)))
         for entry in routine.entry:
-            if step.way == "checked" or not isinstance(entry, Check):
+            if step.way == "checked" or not isinstance(entry, StepCheck):
                 self.step(entry, inner)
         return inner
 
-    def recursive(self, span: Span, routine: Routine, inner: Scope) -> Any:
+    def recursive(self, span: Span, routine: Routine, inner: RoutineSlots) -> Any:
         """What a function gives, which may call itself."""
         return self.run(routine.body, inner)
 
     # Checks
 
-    def check(self, step: Check | Match, state: Scope) -> None:
+    def check(self, step: StepCheck | Match, state: RoutineSlots) -> None:
         try:
             holds = self._asked(step, state)
         except Undefined:
@@ -344,15 +344,15 @@ class Tracing(Follower[Scope, Any]):
         if asks(step):
             self.leave(step, holds)
 
-    def _asked(self, step: Check | Match, state: Scope) -> bool | Truth | None:
-        if isinstance(step, Check):
+    def _asked(self, step: StepCheck | Match, state: RoutineSlots) -> bool | Truth | None:
+        if isinstance(step, StepCheck):
             return self.condition(step.cond, state)
         if asked(step, state) is False:
             return False
         found = pairs(step, state)
         return None if found is None else both("and", *(self._is(dim, own, state) for dim, own in found))
 
-    def _is(self, dim: core.SizeExpr | core.Splice, found: tuple[Any, ...], state: Scope) -> bool | Truth | None:
+    def _is(self, dim: core.SizeExpr | core.Splice, found: tuple[Any, ...], state: RoutineSlots) -> bool | Truth | None:
         wanted = partial_sizes.shape_level(dim, state)
         return compared("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
 
@@ -381,7 +381,7 @@ class Tracing(Follower[Scope, Any]):
 
     # Conditions
 
-    def condition(self, e: core.BoolExpr | core.Value, state: Scope) -> bool | Truth:
+    def condition(self, e: core.BoolExpr | core.Value, state: RoutineSlots) -> bool | Truth:
         """A condition, or the tensor that decides."""
         if not isinstance(e, core.BoolExpr):
             return self._decides(self.value(e, state))
@@ -390,7 +390,7 @@ class Tracing(Follower[Scope, Any]):
             raise Open
         return found
 
-    def _condition(self, e: core.BoolExpr, state: Scope) -> bool | Truth | None:
+    def _condition(self, e: core.BoolExpr, state: RoutineSlots) -> bool | Truth | None:
         match e:
             case core.Compare(op=op, left=left, right=right):
                 sides = [partial_sizes.shape_level(s, state) for s in (left, right)]
@@ -412,7 +412,7 @@ class Tracing(Follower[Scope, Any]):
                 assert_never(e)
 
     def _decides(self, value: Any) -> bool | Truth:
-        if not isinstance(value, Traced):
+        if not isinstance(value, ModelTensor):
             return bool(value) if isinstance(value, int) else Truth("not", Truth("==", value, 0))
         if value.data is not None and isinstance(value.data[0], int):
             return bool(value.data[0])
@@ -420,7 +420,7 @@ class Tracing(Follower[Scope, Any]):
         is_bool = value.dtype.kind == "bool"
         return Truth("value", value.value if is_bool else self.graph.node("Cast", value.value, to=9))
 
-    def joined(self, values: Sequence[Any], state: Scope) -> Any:
+    def joined(self, values: Sequence[Any], state: RoutineSlots) -> Any:
         raise Open
 
 
@@ -447,4 +447,4 @@ def _alike(row: Primitive, args: list[Any]) -> list[Any]:
     return [float(a) if p.kind == "tensor" and type(a) is int else a for p, a in pairs_]
 
 
-__all__ = ["Function", "Scope", "Traced", "Tracing", "Untraced", "leaves", "rebuilt", "value_info"]
+__all__ = ["MadeFunction", "RoutineSlots", "ModelTensor", "Tracing", "Untraced", "leaves", "rebuilt", "value_info"]

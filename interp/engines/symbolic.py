@@ -11,7 +11,7 @@ from typing import Any
 from ...ops.holds import condition
 from ...ops.requirements import Requirement
 from ...sizes.integers import Undefined, operation
-from ...sizes.partial import Open, Unknown, compare
+from ...sizes.partial import Open, UnknownSize, compare
 from ..partial_sizes import PartialCtx
 
 # A product of atoms, by their numbers, and how often it stands in a sum.
@@ -30,7 +30,7 @@ class Atom:
         self.natural = natural
 
 
-class Dim(Unknown):
+class Dim(UnknownSize):
     """A sum of products of atoms."""
 
     def __init__(self, table: Dims, terms: Terms) -> None:
@@ -82,7 +82,7 @@ class Dim(Unknown):
 
     def of(self, function: Any, sizes: Sequence[Any]) -> Any:
         if not all(isinstance(size, int | Dim) for size in sizes):
-            return Unknown()
+            return UnknownSize()
         if function not in _FUNCTIONS:
             return function(*sizes)
         result = sizes[0]

@@ -16,7 +16,7 @@ from ...ops import registry as rows
 from ...sizes.integers import Undefined
 from .. import guards
 from ..arguments import asked_on_entry
-from ..compile import Code, Options, compile_program
+from ..compile import CompiledCode, Options, compile_program
 from ..core_uses import reachable
 from ..dispatch import complete
 from ..dtypes import dtype_of, numpy_dtype
@@ -25,7 +25,7 @@ from ..kernels.registry import BadValue
 from ..lower import lower
 from ..names import mangle
 from ..shape_error import ShapeError
-from ..steps import Block, Closure, Compute, Invoke, Step, every, reads
+from ..steps import Closure, Compute, Invoke, Step, StepBlock, every, reads
 from .runners import Runner
 from .table import Refused
 from .torch_engine import Torch
@@ -41,7 +41,7 @@ class TorchRunner(Runner):
     def __init__(self, machine: Machine, device: str) -> None:
         super().__init__(machine)
         self.engine = Torch(device)
-        self._made: Code | None = None
+        self._made: CompiledCode | None = None
         self._parameters: dict[str, torch.nn.Parameter] = {}
         self._routines = {r.name: r for r in lower(machine.program).routines}
 
@@ -65,7 +65,7 @@ class TorchRunner(Runner):
                 found.append(
                     error(codes.E253, f"the engine torch has no tensors of {dtype}", core.param_span(function, param))
                 )
-        for step in () if routine is None else (*every(Block(routine.entry)), *every(routine.body)):
+        for step in () if routine is None else (*every(StepBlock(routine.entry)), *every(routine.body)):
             if isinstance(step, Compute) and not self.engine.has(step.row.name):
                 found.append(error(codes.E253, f"the engine torch has no @{step.row.name}", step.span))
             if isinstance(step, Invoke) and step.way in ("extern", "list"):
@@ -88,7 +88,7 @@ class TorchRunner(Runner):
         function, space = self.machine.function(name), self._code().namespace
         assert function is not None
         routines = (self._routines.get(n) for n in sorted(reachable(self.machine.program, function)))
-        steps = (step for r in routines if r is not None for step in (*every(Block(r.entry)), *every(r.body)))
+        steps = (step for r in routines if r is not None for step in (*every(StepBlock(r.entry)), *every(r.body)))
         slots = {slot for step in steps for slot in _read(step)}
         return {s: v for s in sorted(slots) if s.startswith("c_") and isinstance(v := space.get(s), torch.Tensor)}
 
@@ -163,7 +163,7 @@ class TorchRunner(Runner):
 
     # Code
 
-    def _code(self) -> Code:
+    def _code(self) -> CompiledCode:
         """The program's text over PyTorch; its consts are those that NumPy has made."""
         if self._made is None:
             options = Options(direct=False, reuse=False, ahead=False)

@@ -8,7 +8,7 @@ from ..axes import Shape, not_negative
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import parse_params, register
-from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Multiple, Number, OfRank, Other, Times
+from ..requirements import Argument, AtLeast, Axis, Equal, Is, Multiple, Number, OfRank, Other, SizeEntry, Times
 from ..windows import (
     LAYOUTS,
     WINDOWS,
@@ -264,7 +264,7 @@ def _given_sizes(ctx: Ctx, a: Shape, where: _Layout, windows: list[Windows], out
 
 
 def _maps_back(ctx: Ctx, size: Dim, window: Windows, wanted: Dim, axis: int, i: int) -> None:
-    entry = Entry("output_shape", i, wanted)
+    entry = SizeEntry("output_shape", i, wanted)
     not_negative(ctx, entry)
     if window.same:
         cond: Any = ctx.eq(ctx.ceildiv(wanted, window.stride), size)

@@ -13,7 +13,7 @@ from ..casts import attribute, beyond, castable
 from ..model import TRACKED, AnyDType, Ctx, Dim, Out, Primitive, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, ranked
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, Entry, NotZero, OfRank, Other
+from ..requirements import Argument, NotZero, OfRank, Other, SizeEntry
 from ..tracked import count_of, each, integers
 from ..tracking import cast_element, stored
 
@@ -24,7 +24,7 @@ def _sizes(ctx: Ctx, shape: Shape, name: str = "shape") -> Shape:
     """The shape itself, of which no size is negative."""
     for axis, size in enumerate(shape):
         if not isinstance(size, int | Segment) or (isinstance(size, int) and size < 0):
-            not_negative(ctx, Entry(name, axis, size, "size"))
+            not_negative(ctx, SizeEntry(name, axis, size, "size"))
     return shape
 
 

@@ -6,7 +6,7 @@ from ..axes import Shape, indices, not_negative, smaller
 from ..model import Ctx, Dim, Out, TensorInfo
 from ..operands import attribute_at_least, choice, ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Number
+from ..requirements import Argument, AtLeast, Axis, Equal, Is, Number, SizeEntry
 from ..windows import per_axis
 
 
@@ -103,5 +103,5 @@ def roi_align(
         ctx.require(AtLeast(Axis("x", axis, size), 1))
     sizes = per_axis(ctx, "output_shape", output_shape, 2)
     for i, size in enumerate(output_shape):
-        not_negative(ctx, Entry("output_shape", i, size))
+        not_negative(ctx, SizeEntry("output_shape", i, size))
     return (r, c, *sizes)

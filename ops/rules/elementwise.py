@@ -11,7 +11,7 @@ from .. import ranges
 from ..arranged import spread
 from ..axes import Shape, known_shape, larger, smaller
 from ..broadcast import broadcast_tensors
-from ..model import AnyDType, Ctx, Dim, Elements, Out, Primitive, Range, TensorInfo, Trait
+from ..model import AnyDType, Ctx, Dim, ElementRange, Elements, Out, Primitive, TensorInfo, Trait
 from ..operands import choice
 from ..registry import parse_params, primitive, register
 from ..requirements import Argument, Other
@@ -316,7 +316,7 @@ def clip(ctx: Ctx, x: TensorInfo, min: TensorInfo | None, max: TensorInfo | None
     shape = broadcast_tensors(ctx, x=x, **bounds)
     data = mapped(ctx, exactly(track), shape, x, *bounds.values())
 
-    def ends(ctx: Ctx, shape: Shape, r: Range, *limits: Range) -> Range:
+    def ends(ctx: Ctx, shape: Shape, r: ElementRange, *limits: ElementRange) -> ElementRange:
         for name, limit in zip(bounds, limits, strict=True):
             r = (ranges.maximum if name == "min" else ranges.minimum)(ctx, shape, r, limit)
         return r

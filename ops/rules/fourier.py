@@ -9,7 +9,7 @@ from ..casts import attribute
 from ..model import Ctx, Dim, Primitive, RankUnknown, TensorInfo
 from ..operands import choice
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, AtLeast, Entry, Other, Quantity
+from ..requirements import Argument, AtLeast, Other, Quantity, SizeEntry
 
 # What pocketfft computes with.
 _ANY = "T:{float32, float64, complex64, complex128}"
@@ -63,7 +63,7 @@ def _along_several(name: str, dtypes: str, doc: str, default: Any = _full, after
         shape = known_shape(ctx, x)
         found = _axes(ctx, shape, s, axes)
         for n, i in enumerate(found):
-            asked = None if s is None else Entry("s", n, s[n])
+            asked = None if s is None else SizeEntry("s", n, s[n])
             last = n == len(found) - 1
             length = _length(ctx, shape, i, asked, default if last else _full)
             shape = put(shape, i, after(length) if last else length)

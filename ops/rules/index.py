@@ -24,7 +24,7 @@ from ..axes import (
     smaller,
 )
 from ..broadcast import broadcast
-from ..model import Ctx, Dim, Elements, Out, Range, RankUnknown, Segment, TensorInfo, Trait
+from ..model import Ctx, Dim, ElementRange, Elements, Out, RankUnknown, Segment, TensorInfo, Trait
 from ..operands import choice, rank_at_least, ranked
 from ..ranges import columns, entry, in_range
 from ..registry import primitive
@@ -34,13 +34,13 @@ from ..requirements import (
     AtMost,
     Axis,
     DTypeIn,
-    Entry,
     Equal,
     Is,
     Number,
     OfRank,
     Other,
     Plus,
+    SizeEntry,
     in_range_for,
 )
 from ..tracked import count_of, integers
@@ -361,7 +361,7 @@ def update_slice(ctx: Ctx, x: TensorInfo, update: TensorInfo, starts: tuple[Dim,
         given, each = (Argument("x"), Argument("starts")), f"a start for each of the {len(a)} axes of {{0}}"
         ctx.fail(Other(each, given, f"{{1}} has {len(starts)}", (("starts", None),)))
     for i, (size, d, start) in enumerate(zip(a, u, starts, strict=True)):
-        entry = Entry("starts", i, start)
+        entry = SizeEntry("starts", i, start)
         not_negative(ctx, entry)
         ctx.require(AtMost(Plus(entry, Axis("update", i, d)), Axis("x", i, size)))
     return a
@@ -382,10 +382,11 @@ def nonzero(ctx: Ctx, x: TensorInfo) -> list[Out]:
     if truths is not None and count_of(dims) == len(truths):
         places = [index for index, true in zip(indices_of(dims), truths, strict=True) if true]
         return [
-            Out((len(places),), tuple(place[i] for place in places), (Range(0, dim - 1),)) for i, dim in enumerate(dims)
+            Out((len(places),), tuple(place[i] for place in places), (ElementRange(0, dim - 1),))
+            for i, dim in enumerate(dims)
         ]
     k = ctx.fresh("k", 0, product(dims))
-    return [Out((k,), None, (Range(0, dim - 1),)) for dim in dims]
+    return [Out((k,), None, (ElementRange(0, dim - 1),)) for dim in dims]
 
 
 @primitive("unique_values", "x: tensor", "T:ordered -> T", selects="x", counts=("distinct", "x"))
@@ -444,7 +445,7 @@ def argsort(ctx: Ctx, x: TensorInfo, axis: int, descending: bool) -> Out:
     `argsort`.
     """
     shape, i = shape_and_axis(ctx, x, axis)
-    return Out(shape, _in_order(x.data, shape, i, descending, shape)[1], (Range(0, shape[i] - 1, True, True),))
+    return Out(shape, _in_order(x.data, shape, i, descending, shape)[1], (ElementRange(0, shape[i] - 1, True, True),))
 
 
 @primitive(
@@ -469,7 +470,7 @@ def topk(ctx: Ctx, x: TensorInfo, k: Dim, axis: int, largest: bool) -> list[Out]
     values, places = _in_order(x.data, shape, i, largest, chosen)
     return [
         Out(chosen, values),
-        indices(ctx, chosen, shape[i] - 1) if places is None else Out(chosen, places, (Range(0, shape[i] - 1),)),
+        indices(ctx, chosen, shape[i] - 1) if places is None else Out(chosen, places, (ElementRange(0, shape[i] - 1),)),
     ]
 
 

@@ -17,7 +17,7 @@ from ..requirements import (
     Number,
     OfRank,
     Other,
-    Written,
+    WrittenSize,
 )
 from ..windows import WINDOWS, image, spatial_sizes, with_sizes
 
@@ -285,7 +285,7 @@ def _mask(ctx: Ctx, given: Shape, scores: Shape) -> None:
             if size is not wanted:
                 raise RankUnknown
             continue
-        scores_axis = Written(f"axis {axis} of the scores", wanted)
+        scores_axis = WrittenSize(f"axis {axis} of the scores", wanted)
         where = Axis("qk"[axis], -2, wanted) if axis >= -2 else scores_axis
         asked = BroadcastTo(Axis("mask", axis, size), where, "{0} and {1} to be equal, or the first to be 1")
         ctx.require(asked)

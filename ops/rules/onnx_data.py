@@ -6,10 +6,10 @@ from typing import Any
 
 from ..axes import Shape, known_shape, not_negative, place, product, put
 from ..casts import attribute
-from ..model import AnyDType, Ctx, Dim, Out, Range, TensorInfo
+from ..model import AnyDType, Ctx, Dim, ElementRange, Out, TensorInfo
 from ..operands import choice, ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Entry, OfRank
+from ..requirements import Argument, AtLeast, Axis, OfRank, SizeEntry
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -35,7 +35,7 @@ def unique(ctx: Ctx, x: TensorInfo, axis: int | None, sorted_: bool) -> list[Any
 
 def _places(count: Dim, k: Dim) -> tuple[Out, Out]:
     """Where each of k distinct parts stands first, and which of them each of all parts is."""
-    return Out((k,), None, (Range(0, count - 1),)), Out((count,), None, (Range(0, k - 1),))
+    return Out((k,), None, (ElementRange(0, count - 1),)), Out((count,), None, (ElementRange(0, k - 1),))
 
 
 @primitive(
@@ -82,7 +82,7 @@ def random(ctx: Ctx, shape: Shape, how: str, a: float, b: float, dtype: AnyDType
     if dtype is not None:
         attribute(ctx, dtype, *_FLOATS)
     for axis, size in enumerate(shape):
-        not_negative(ctx, Entry("shape", axis, size, "size"))
+        not_negative(ctx, SizeEntry("shape", axis, size, "size"))
     return shape
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..axes import Shape, places, product, smaller
-from ..model import Ctx, Dim, Out, Range, TensorInfo
+from ..model import Ctx, Dim, ElementRange, Out, TensorInfo
 from ..operands import attribute_at_least, choice, rank_at_least, ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Multiple, Number, OfRank, Other, Times
+from ..requirements import Argument, AtLeast, Axis, Equal, Is, Multiple, Number, OfRank, Other, SizeEntry, Times
 from ..windows import WINDOWS, Pairs, Windows, count_windows, extent, spatial_pads, spatial_sizes, transposed_size
 from .onnx_shape import elements, scalar
 
@@ -90,7 +90,7 @@ def non_max_suppression(ctx: Ctx, boxes: TensorInfo, scores: TensorInfo, most: T
     if isinstance(limit, int) and limit <= 0:
         return Out((0, 3))
     each = count if limit is None or ctx.decide(ctx.le(0, limit)) is not True else smaller(ctx, count, limit)
-    places = tuple(Range(0, size - 1, column=(1, i)) for i, size in enumerate((batch, classes, count)))
+    places = tuple(ElementRange(0, size - 1, column=(1, i)) for i, size in enumerate((batch, classes, count)))
     return Out((ctx.fresh("k", 0, product((batch, classes, each))), 3), None, places)
 
 
@@ -105,7 +105,7 @@ def affine_grid(ctx: Ctx, theta: TensorInfo, size: TensorInfo, align_corners: bo
     ctx.require(Is(Axis("theta", 1, rows), Number(count)))
     ctx.require(Is(Axis("theta", 2, columns), Number(count + 1)))
     batch, _, *spatial = sizes
-    ctx.require(Equal(Axis("theta", 0, n), Entry("size", 0, batch)))
+    ctx.require(Equal(Axis("theta", 0, n), SizeEntry("size", 0, batch)))
     return (n, *spatial, count)
 
 
@@ -115,7 +115,7 @@ def _asked(ctx: Ctx, name: str, sizes: TensorInfo) -> tuple[Any, ...]:
     found = tuple(ctx.fresh("size") if e is None else e for e in elements(ctx, sizes))
     for i, size in enumerate(found):
         if not isinstance(size, int) or size < 0:
-            ctx.require(AtLeast(Entry(name, i, size), 0))
+            ctx.require(AtLeast(SizeEntry(name, i, size), 0))
     return found
 
 
@@ -158,7 +158,7 @@ def max_unpool(
         if len(sizes) != len(a):
             ctx.fail(Other(f"{len(a)} sizes in {{0}}", (Argument("output_shape"),), f"it has {len(sizes)}"))
         for at in (0, 1):
-            ctx.require(Equal(Axis("x", at, a[at]), Entry("output_shape", at, sizes[at])))
+            ctx.require(Equal(Axis("x", at, a[at]), SizeEntry("output_shape", at, sizes[at])))
         return sizes
     count = len(a) - 2
     kernel = spatial_sizes(ctx, "kernel_shape", kernel_shape, count)

@@ -8,7 +8,7 @@ from ..axes import Shape, known_shape, larger, not_negative, place, shape_and_ax
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import choice, rank_at_least, ranked
 from ..registry import lookup, parse_params, primitive, register
-from ..requirements import Argument, AtLeast, AtMost, Axis, Entry, Equal, Other, Written
+from ..requirements import Argument, AtLeast, AtMost, Axis, Equal, Other, SizeEntry, WrittenSize
 from ..windows import WINDOWS, spatial_sizes
 from .onnx_shape import elements
 from .pool import pooled
@@ -182,8 +182,8 @@ def conv_transpose(
         ctx.fail(Other(f"{len(made) - 2} sizes in {{0}}", (Argument("output_shape"),), f"it has {len(sizes)}"))
     steps = spatial_sizes(ctx, "strides", strides, len(sizes))
     for i, (size, whole, step) in enumerate(zip(sizes, made[2:], steps, strict=True)):
-        not_negative(ctx, Entry("output_shape", i, size))
+        not_negative(ctx, SizeEntry("output_shape", i, size))
         if not filled:
-            most = Written("what there is without pads, and less than a stride more", whole + step - 1)
-            ctx.require(AtMost(Entry("output_shape", i, size), most))
+            most = WrittenSize("what there is without pads, and less than a stride more", whole + step - 1)
+            ctx.require(AtMost(SizeEntry("output_shape", i, size), most))
     return (*made[:2], *sizes)

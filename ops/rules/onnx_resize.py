@@ -10,7 +10,7 @@ from ..axes import Shape, larger, places, smaller
 from ..model import Ctx, Dim, TensorInfo
 from ..operands import choice
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Entry, Other
+from ..requirements import Argument, AtLeast, Axis, Other, SizeEntry
 from ..scales import nominal
 from ..tracked import Ratio
 from ..tracked import elements as tracked_elements
@@ -108,7 +108,7 @@ def _given(ctx: Ctx, dims: Shape, at: tuple[int, ...], sizes: TensorInfo, policy
     _one_each(ctx, "sizes", len(wanted), len(at))
     for i, (axis, size) in enumerate(zip(at, wanted, strict=True)):
         if not isinstance(size, int) or size < 0:
-            ctx.require(AtLeast(Entry("sizes", i, size), 0))
+            ctx.require(AtLeast(SizeEntry("sizes", i, size), 0))
         some = ctx.any_of(ctx.le(1, dims[axis]), ctx.eq(size, 0))
         least = some if policy == "stretch" else ctx.le(1, dims[axis])
         ctx.require(AtLeast(Axis("x", axis, dims[axis]), 1, also=(("sizes", None),)), least)

@@ -7,7 +7,7 @@ from typing import Any
 from ...lang.dtypes import DType
 from ...lang.node import Node
 from ..axes import Shape, place, product, put, total, without
-from ..held import Held, common, held, how_many, inside, of_items, out, same, taken
+from ..held import HeldElements, common, held, how_many, inside, of_items, out, same, taken
 from ..model import AnyDType, Ctx, Out, ResultOpen, TensorInfo
 from ..operands import rank_at_least
 from ..registry import primitive
@@ -27,7 +27,7 @@ def sequence(ctx: Ctx, xs: tuple[TensorInfo, ...]) -> Out:
 def empty(ctx: Ctx, dtype: AnyDType) -> Out:
     """A sequence or an optional value with nothing in it, of a type: `Sequence(float32)`. ONNX SequenceEmpty and Optional."""
     ctx.require_dtype(DTypeIn(Argument("dtype"), dtype, ("sequence", "optional"), attribute=True))
-    return out(Held((), None))
+    return out(HeldElements((), None))
 
 
 @primitive("onnx.sequence_length", "s: tensor", "S:sequence -> int64")
@@ -93,10 +93,10 @@ def sequence_insert(ctx: Ctx, s: TensorInfo, x: TensorInfo, position: TensorInfo
     count, items = _count(ctx, "s", s), known.items
     at = _position(ctx, count, position, 1)
     if items is None:
-        return out(Held(None, each, count + 1))
+        return out(HeldElements(None, each, count + 1))
     if at is None:
-        return out(Held((each,) * (len(items) + 1), each))
-    return out(Held((*items[:at], new, *items[at:]), each))
+        return out(HeldElements((each,) * (len(items) + 1), each))
+    return out(HeldElements((*items[:at], new, *items[at:]), each))
 
 
 @primitive("onnx.sequence_erase", "s: tensor, position: tensor = none", "S:sequence, I:integer -> S", refuses="s")
@@ -105,9 +105,9 @@ def sequence_erase(ctx: Ctx, s: TensorInfo, position: TensorInfo | None) -> Out:
     known, count = held(s), _count(ctx, "s", s)
     at = _position(ctx, count, position, 0)
     if known.items is None:
-        return out(Held(None, known.each, count - 1))
+        return out(HeldElements(None, known.each, count - 1))
     if at is None:
-        return out(Held((known.each,) * (len(known.items) - 1), known.each))
+        return out(HeldElements((known.each,) * (len(known.items) - 1), known.each))
     return out(of_items((*known.items[:at], *known.items[at + 1 :]), same(ctx)))
 
 
@@ -131,24 +131,28 @@ def split_to_sequence(ctx: Ctx, x: TensorInfo, split: TensorInfo | None, axis: i
     if lengths == ():
         length = _element(split)
         if not keepdims and type(length) is not int:
-            return out(Held(None, None))
+            return out(HeldElements(None, None))
         if not keepdims and length == 1:
             return out(_entries(dims[at], without(dims, at)))
         return out(_chunks(ctx, dims, at, ctx.fresh("length", None) if length is None else length))
     return out(_parts(ctx, dims, at, split, lengths))
 
 
-def _entries(count: Any, each: Shape) -> Held:
-    return Held((each,) * count, each) if isinstance(count, int) and count < 256 else Held(None, each, count)
+def _entries(count: Any, each: Shape) -> HeldElements:
+    return (
+        HeldElements((each,) * count, each)
+        if isinstance(count, int) and count < 256
+        else HeldElements(None, each, count)
+    )
 
 
-def _chunks(ctx: Ctx, dims: Shape, at: int, length: Any) -> Held:
+def _chunks(ctx: Ctx, dims: Shape, at: int, length: Any) -> HeldElements:
     """Parts of one length, the last one maybe shorter."""
     ctx.require(AtLeast(Argument("split", length), 1))
     size = dims[at]
     if type(size) is not int or type(length) is not int or size > 256 * length:
         each = _with(dims, at, length if ctx.decide(ctx.eq(size % length, 0)) else None)
-        return Held(None, each, ctx.ceildiv(size, length))
+        return HeldElements(None, each, ctx.ceildiv(size, length))
     lengths = [length] * (size // length) + [size % length] * bool(size % length)
     return of_items((put(dims, at, n) for n in lengths), same(ctx))
 
@@ -158,7 +162,7 @@ def _with(dims: Shape, at: int, size: Any) -> tuple[Any, ...]:
     return (*dims[:at], size, *dims[at + 1 :])
 
 
-def _parts(ctx: Ctx, dims: Shape, at: int, split: TensorInfo, lengths: Shape) -> Held:
+def _parts(ctx: Ctx, dims: Shape, at: int, split: TensorInfo, lengths: Shape) -> HeldElements:
     """Parts of lengths that are data."""
     sizes = split.sizes
     is_known = isinstance(sizes, tuple)
@@ -194,7 +198,7 @@ def concat_from_sequence(ctx: Ctx, s: TensorInfo, axis: int, new_axis: bool) -> 
     return taken(ctx, s, (*agreed[:at], joined, *agreed[at:]))
 
 
-def _joined(known: Held, lengths: list[Any], count: Any) -> Any:
+def _joined(known: HeldElements, lengths: list[Any], count: Any) -> Any:
     """How long all elements of a sequence are, one after the other; None where that is not known."""
     if None in lengths:
         return None
@@ -217,7 +221,7 @@ def _agreed(ctx: Ctx, axis: int, sizes: tuple[Any, ...], count: Any) -> Any:
 @primitive("onnx.optional", "x: tensor", "T -> optional(T)")
 def optional(ctx: Ctx, x: TensorInfo) -> Out:
     """An optional value that is there. ONNX Optional."""
-    return out(Held((inside(x),), inside(x)))
+    return out(HeldElements((inside(x),), inside(x)))
 
 
 @primitive("onnx.optional_has", "x: tensor", "T -> bool")
@@ -252,7 +256,7 @@ def zip_map(ctx: Ctx, x: TensorInfo, keys: TensorInfo, dtype: AnyDType) -> Out:
     if len(dims) > 2:
         ctx.fail(OfRank("{0} to have one axis or two", (Argument("x"),), f"its rank is {len(dims)}"))
     ctx.require(Equal(Argument("keys", product(names)), Axis("x", len(dims) - 1, dims[-1])))
-    return out(Held(None, Held(None, ())))
+    return out(HeldElements(None, HeldElements(None, ())))
 
 
 @primitive("onnx.dict_vectorizer", "x: tensor, keys: tensor", "M:map, K:{int64, string} -> element(M)")

@@ -10,10 +10,23 @@ from ...lang.node import replace
 from .. import ranges
 from ..axes import Shape, is_plain, known_shape, not_negative, place, product, total
 from ..broadcast import broadcast
-from ..model import WILDCARD, AnyDType, Cond, Ctx, Dim, Out, Range, RankUnknown, Segment, TensorInfo, Trait, Truth
+from ..model import (
+    WILDCARD,
+    AnyDType,
+    Cond,
+    Ctx,
+    Dim,
+    ElementRange,
+    Out,
+    RankUnknown,
+    Segment,
+    TensorInfo,
+    Trait,
+    Truth,
+)
 from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Entry, Equal, Is, Narrower, Number, Other
+from ..requirements import Argument, AtLeast, Axis, Equal, Is, Narrower, Number, Other, SizeEntry
 from ..slices import of_model
 from ..tracked import Ratio, count_of
 from ..tracked import elements as tracked_elements
@@ -164,7 +177,7 @@ def onnx_expand(ctx: Ctx, x: TensorInfo, shape: TensorInfo) -> Out:
     ranked(ctx, "shape", shape, 1)
     wanted = tuple(ctx.fresh("size", None) if e is None else e for e in elements(ctx, shape))
     for axis, size in enumerate(wanted):
-        not_negative(ctx, Entry("shape", axis, size))
+        not_negative(ctx, SizeEntry("shape", axis, size))
     own = known_shape(ctx, x)
     made = broadcast(ctx, own, wanted, names=("x", "shape"), entries=(0, len(wanted)))
     return Out(made, None, ranges.spread(x, own, made))
@@ -334,7 +347,7 @@ def _ones_among(chosen: Sequence[object], depth: int, inner: int, values: Sequen
 def onnx_nonzero(ctx: Ctx, x: TensorInfo) -> Out:
     """The positions of the elements that are not 0, a column each: `[rank, k]`, of a number `[0, k]`. ONNX NonZero."""
     dims = ctx.dims(x)
-    places = tuple(Range(0, d - 1, column=(0, i)) for i, d in enumerate(dims))
+    places = tuple(ElementRange(0, d - 1, column=(0, i)) for i, d in enumerate(dims))
     return Out((len(dims), ctx.fresh("k", 0, product(dims))), None, places)
 
 

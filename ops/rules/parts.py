@@ -38,7 +38,6 @@ from ..requirements import (
     AtLeast,
     AtMost,
     Axis,
-    Entry,
     Is,
     Multiple,
     NotZero,
@@ -46,6 +45,7 @@ from ..requirements import (
     OfRank,
     Other,
     Pad,
+    SizeEntry,
     Total,
 )
 from ..slices import SENTINEL, slice_length
@@ -236,7 +236,7 @@ def _uneven(ctx: Ctx, own: Axis, sections: Dim, count: str) -> tuple[Dim, Dim]:
 
 def _given_parts(ctx: Ctx, shape: Shape, i: int, sizes: tuple[Dim, ...]) -> tuple[Dim, ...]:
     for n, size in enumerate(sizes):
-        not_negative(ctx, Entry("sizes", n, size))
+        not_negative(ctx, SizeEntry("sizes", n, size))
     ctx.require(Is(Total("sizes", total(sizes)), axis_of("x", shape, i)))
     return sizes
 
@@ -311,7 +311,7 @@ def _check_steps(ctx: Ctx, steps: tuple[Dim, ...], forward: bool) -> None:
         elif isinstance(step, int) and step == 0:
             ctx.fail(Other("steps that are not 0"))
         elif not isinstance(step, int):
-            ctx.require(NotZero(Entry("steps", i, step)))
+            ctx.require(NotZero(SizeEntry("steps", i, step)))
 
 
 def _first(size: Dim, start: Dim, step: Dim) -> int | None:

@@ -6,10 +6,10 @@ from typing import Any
 
 from ..axes import Shape, axis_of, indices, known_shape, not_negative, place, without
 from ..casts import attribute
-from ..model import Ctx, Dim, Out, Range, Segment, TensorInfo
+from ..model import Ctx, Dim, ElementRange, Out, Segment, TensorInfo
 from ..operands import ranked
 from ..registry import primitive
-from ..requirements import Argument, AtLeast, Axis, Entry, Is, Number
+from ..requirements import Argument, AtLeast, Axis, Is, Number, SizeEntry
 
 _KEY = "K:{uint64}"
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -26,7 +26,7 @@ def _drawn(ctx: Ctx, key: TensorInfo, shape: Shape, dtype: Any) -> Shape:
         attribute(ctx, dtype, *_FLOATS)
     for axis, size in enumerate(shape):
         if not isinstance(size, Segment):
-            not_negative(ctx, Entry("shape", axis, size, "size"))
+            not_negative(ctx, SizeEntry("shape", axis, size, "size"))
     return shape
 
 
@@ -89,4 +89,4 @@ def random_permutation(ctx: Ctx, key: TensorInfo, n: Dim) -> Out:
     """The numbers from 0 to n - 1 in an order each of which is as likely as the others, `[n]`."""
     _key(ctx, key)
     not_negative(ctx, Argument("n", n))
-    return Out((n,), None, (Range(0, n - 1, True, True),))
+    return Out((n,), None, (ElementRange(0, n - 1, True, True),))

@@ -6,7 +6,7 @@ from ..axes import Shape, axis_of, known_shape, not_negative, place, put, shape_
 from ..model import Ctx, Dim, Primitive, RankUnknown, TensorInfo
 from ..operands import rank_at_least, ranked
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, AtMost, Axis, Entry, Equal, Is, Number, Other
+from ..requirements import Argument, AtMost, Axis, Equal, Is, Number, Other, SizeEntry
 from .index import check_reduction
 
 
@@ -108,11 +108,11 @@ def gather_slices(ctx: Ctx, x: TensorInfo, starts: TensorInfo, sizes: Shape, col
             Other(f"a size for each of the {len(a)} axes of {{0}}", (Argument("x"),), f"there are {len(sizes)}", ())
         )
     for i, (size, most) in enumerate(zip(sizes, a, strict=True)):
-        not_negative(ctx, Entry("sizes", i, size))
-        ctx.require(AtMost(Entry("sizes", i, size), Axis("x", i, most)))
+        not_negative(ctx, SizeEntry("sizes", i, size))
+        ctx.require(AtMost(SizeEntry("sizes", i, size), Axis("x", i, most)))
     for axis in collapse or ():
         _kept(ctx, len(a), collapse or ())
-        ctx.require(Is(Entry("sizes", axis, sizes[axis]), Number(1)))
+        ctx.require(Is(SizeEntry("sizes", axis, sizes[axis]), Number(1)))
     return (*lead, *(sizes[i] for i in _kept(ctx, len(a), collapse or ())))
 
 

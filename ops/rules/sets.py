@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..axes import Shape, known_shape, product
-from ..model import Ctx, Dim, Out, Range, TensorInfo
+from ..model import Ctx, Dim, ElementRange, Out, TensorInfo
 from ..registry import primitive
 
 
@@ -23,7 +23,12 @@ def unique_all(ctx: Ctx, x: TensorInfo) -> list[Any]:
     The data decides k, at most the number of elements. Every nan is distinct from the others. Array API `unique_all`.
     """
     shape, k = _distinct(ctx, x)
-    return [(k,), Out((k,), None, (Range(0, product(shape) - 1),)), Out(shape, None, (Range(0, k - 1),)), (k,)]
+    return [
+        (k,),
+        Out((k,), None, (ElementRange(0, product(shape) - 1),)),
+        Out(shape, None, (ElementRange(0, k - 1),)),
+        (k,),
+    ]
 
 
 @primitive("unique_counts", "x: tensor", "T:ordered -> T, int64", results="tuple", counts=("distinct", "x"))
@@ -43,7 +48,7 @@ def unique_inverse(ctx: Ctx, x: TensorInfo) -> list[Any]:
     The data decides k, at most the number of elements. Array API `unique_inverse`.
     """
     shape, k = _distinct(ctx, x)
-    return [(k,), Out(shape, None, (Range(0, k - 1),))]
+    return [(k,), Out(shape, None, (ElementRange(0, k - 1),))]
 
 
 @primitive("isin", "x: tensor, values: tensor, invert: bool = false", "T:ordered, T -> bool")

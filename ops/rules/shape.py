@@ -34,12 +34,12 @@ from ..requirements import (
     Axis,
     BroadcastTo,
     ElementsDivide,
-    Entry,
     Is,
     Number,
     OfRank,
     Other,
     SameElements,
+    SizeEntry,
 )
 
 # Reshape
@@ -86,7 +86,7 @@ def _all_axes(source: Shape) -> At:
 
 
 def _new_size(ctx: Ctx, size: Dim, axis: int) -> None:
-    own = Entry("shape", axis, size, "size")
+    own = SizeEntry("shape", axis, size, "size")
     if isinstance(size, int) and size == -1:
         ctx.fail(Other("{0} to be at least 0 (only a -1 that is written in the call is solved)", (own,)))
     not_negative(ctx, own)
@@ -402,7 +402,7 @@ def tile(ctx: Ctx, x: TensorInfo, repeats: tuple[Dim, ...]) -> Out:
     """
     dims: Shape = ctx.dims(x)
     for i, r in enumerate(repeats):
-        not_negative(ctx, Entry("repeats", i, r))
+        not_negative(ctx, SizeEntry("repeats", i, r))
     rank = max(len(dims), len(repeats))
     wide = (1,) * (rank - len(dims)) + dims
     times = (1,) * (rank - len(repeats)) + tuple(repeats)

@@ -8,7 +8,7 @@ from ..axes import Shape, axis_of, known_shape, not_negative, place, product, pu
 from ..model import Ctx, Dim, Primitive, TensorInfo
 from ..operands import attribute_at_least, is_one, rank_at_least, ranked
 from ..registry import parse_params, primitive, register
-from ..requirements import Argument, AtLeast, AtMost, Axis, Equal, Is, Multiple, Number, Other, Written
+from ..requirements import Argument, AtLeast, AtMost, Axis, Equal, Is, Multiple, Number, Other, WrittenSize
 from ..windows import Pairs, Windows, count_windows, extent, per_axis, spatial_pads, spatial_sizes
 
 
@@ -100,7 +100,7 @@ def istft(ctx: Ctx, x: TensorInfo, length: Dim, step: Dim, window: TensorInfo | 
     i, j = place(ctx, shape, -2), place(ctx, shape, -1)
     _spectrum(ctx, length, step, window)
     half = length // 2
-    ctx.require(Is(axis_of("x", shape, i), Written("length // 2 + 1", half + 1)))
+    ctx.require(Is(axis_of("x", shape, i), WrittenSize("length // 2 + 1", half + 1)))
     ctx.require(AtLeast(axis_of("x", shape, j), 1, "the windows"))
     size = (shape[j] - 1) * step + length
     return (*shape[:i], size - half * 2 if center else size)
@@ -181,7 +181,7 @@ def _fold(
     else:
         each = Other("{0} to be a multiple of the places of the kernel", (channels,))
         ctx.require(each, ctx.eq(c % places, 0))
-    ctx.require(Is(Axis("x", 2, windows), Written("the number of windows", count)))
+    ctx.require(Is(Axis("x", 2, windows), WrittenSize("the number of windows", count)))
     return (n, c // places, *sizes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...lang.dtypes import WEAK
 from ...lang.node import replace
-from ...ops.held import Held, common, how_many
+from ...ops.held import HeldElements, common, how_many
 from ...ops.model import AnyDType, Elements, Segment, TensorInfo
 from ...ops.tracked import kept, of_literal
 from ..solver.conditions import eq
@@ -76,10 +76,10 @@ def _join_elements(state: State, a: Elements, b: Elements, cases: Cases) -> Elem
 
 
 def _join_element(state: State, a: object, b: object, cases: Cases) -> object:
-    if not isinstance(a, Held) or not isinstance(b, Held):
+    if not isinstance(a, HeldElements) or not isinstance(b, HeldElements):
         return a if a == b else None
     both = common(a, b, lambda x, y: bool(state.settled(x) == state.settled(y)))
-    if not isinstance(both, Held) or how_many(both) is not None or None in (how_many(a), how_many(b)):
+    if not isinstance(both, HeldElements) or how_many(both) is not None or None in (how_many(a), how_many(b)):
         return both
     return replace(both, count=_join_sizes(state, how_many(a), how_many(b), cases))
 

@@ -39,7 +39,7 @@ from .values import (
     ShapeValue,
     SizeValue,
     Undecided,
-    Unknown,
+    UnknownValue,
     Value,
     plain,
 )
@@ -175,7 +175,7 @@ class ShapeLevel(Terms):
 
     def _size_named(self, name: str) -> Size:
         value = self.look(name)
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             value = self._turns_out(name, SizeValue(self.state.unknown_integer()))
         if isinstance(value, SizeValue):
             return value.size
@@ -222,7 +222,7 @@ class ShapeLevel(Terms):
 
     def tensor(self, name: str) -> TensorInfo:
         value = self.look(name)
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             value = self._turns_out(name, TensorInfo((self.state.segment(name),), self.state.dtype_symbol("?")))
         if isinstance(value, TensorInfo):
             return value
@@ -239,7 +239,7 @@ class ShapeLevel(Terms):
 
     def _shape_named(self, name: str) -> Shape:
         value = self.look(name)
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             value = self._turns_out(name, ShapeValue((self.state.segment(name),)))
         if isinstance(value, ShapeValue):
             return self.state.resolve(value.dims)
@@ -259,7 +259,7 @@ class ShapeLevel(Terms):
 
     def _dtype_named(self, name: str) -> AnyDType:
         value = self.look(name)
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             value = self._turns_out(name, DTypeValue(self.state.dtype_symbol("?")))
         if isinstance(value, DTypeValue):
             return self.state.dtype(value.dtype)

@@ -28,7 +28,7 @@ from ..solver.terms import (
     var,
     variables,
 )
-from ..solver.trail import Kept, Past, Table
+from ..solver.trail import KeptTable, Past, Table
 from .bounds import upper_bound
 from .values import Entry, SegmentSymbol, Shape, plain
 
@@ -47,7 +47,7 @@ class State:
         self.facts = Facts()
         self._serials = count(1)
         trail = self.facts.trail
-        self._segments: Kept[int, Shape] = Kept(trail)
+        self._segments: KeptTable[int, Shape] = KeptTable(trail)
         # Names for what an open stretch of dimensions has, made when first spoken of: they mean the same everywhere.
         self._segment_dims: dict[tuple[int, int], Var] = {}
         self._segment_ranks: dict[int, Var] = {}
@@ -55,22 +55,22 @@ class State:
         self._between: dict[tuple[Shape, int], Size] = {}
         # What shapes broadcast to, and the condition under which they do.
         self.common_shapes: dict[frozenset[Shape], tuple[Cond, Shape]] = {}
-        self._dtypes: Kept[int, AnyDType | frozenset[DType]] = Kept(trail)
-        self._solved: Kept[Var, Size] = Kept(trail)
+        self._dtypes: KeptTable[int, AnyDType | frozenset[DType]] = KeptTable(trail)
+        self._solved: KeptTable[Var, Size] = KeptTable(trail)
         # Sizes with names of the user's that facts make numbers: what is told has the numbers.
-        self._numbers: Kept[Var, int] = Kept(trail)
+        self._numbers: KeptTable[Var, int] = KeptTable(trail)
         # What symbols are called, and the ranks that open shapes are known to have at least.
-        self._called: Kept[Symbol, str] = Kept(trail)
+        self._called: KeptTable[Symbol, str] = KeptTable(trail)
         # The stretches of axes that the program itself has a name for.
-        self._named_shapes: Kept[Symbol, None] = Kept(trail)
-        self._reached: Kept[tuple[Shape, int], None] = Kept(trail)
+        self._named_shapes: KeptTable[Symbol, None] = KeptTable(trail)
+        self._reached: KeptTable[tuple[Shape, int], None] = KeptTable(trail)
         # No dtype is left for something.
         self.impossible = False
         # A condition was taken as a fact that nobody knows to be satisfiable: then no refutation is certain.
         self.unsure = False
         self._scopes: list[tuple[bool, bool, int]] = []
         # Sizes that only the run decides, with their upper bounds: their display is not an expression over the inputs.
-        self.opaque: Kept[Var, Size | None] = Kept(trail)
+        self.opaque: KeptTable[Var, Size | None] = KeptTable(trail)
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: Table[Var, None] = Table(trail)
         self.unnamed: list[Var] = []  # all that ever were anonymous, in their order
@@ -88,7 +88,7 @@ class State:
         self.broadcasts: Table[frozenset[Size], Term] = Table(trail)
         self.bases: Table[Var, frozenset[Size]] = Table(trail)
         # What sizes that differ between the arms of an `if` are in each arm.
-        self.either: Kept[Var, tuple[Size, Size]] = Kept(trail)
+        self.either: KeptTable[Var, tuple[Size, Size]] = KeptTable(trail)
         # Of a tensor whose rank is not known: itself, which keeps its id its own, and the one that it has that from.
         self.ranks_from: dict[int, tuple[Entry, Entry]] = {}
         # Shapes as they were resolved last, by their ids (which are theirs as long as they stand here), each with the time of
@@ -99,7 +99,7 @@ class State:
         self._printed: tuple[int, dict[Size, tuple[int | str, str, str | None]]] = (-1, {})
         self._texts: dict[Term, str] = {}
         # How a size is printed whose normal form is not for reading.
-        self.display: Kept[Term, tuple[str, tuple[Size, ...]]] = Kept(trail)
+        self.display: KeptTable[Term, tuple[str, tuple[Size, ...]]] = KeptTable(trail)
 
     # Scopes
 
@@ -117,7 +117,7 @@ class State:
         past = copy(self)
         past._moment = self.facts.trail.time
         past.facts = Facts()
-        vars(past).update({name: Past(table) for name, table in vars(self).items() if isinstance(table, Kept)})
+        vars(past).update({name: Past(table) for name, table in vars(self).items() if isinstance(table, KeptTable)})
         return past
 
     def text(self, size: Term) -> str:

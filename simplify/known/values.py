@@ -80,7 +80,7 @@ class Poison(Node):
 POISON = Poison()
 
 
-class Unknown(Node):
+class UnknownValue(Node):
     """A value of which not even the sort is known, or how many parts it has: what a call gives whose rule gives up, or an
     `if` whose arms have nothing in common. Nothing is wrong with it: its sort follows from its first use, and the run decides
     the rest. `dtype` is that of its parts, where it is a tuple of tensors."""
@@ -88,11 +88,11 @@ class Unknown(Node):
     dtype: AnyDType | None = None
 
 
-UNKNOWN = Unknown()
+UNKNOWN = UnknownValue()
 
 Value = (
     TensorInfo | SizeValue | ShapeValue | DTypeValue | BoolValue | NumberValue | TextValue | TupleValue | ListValue
-    | FnValue | Poison | Unknown
+    | FnValue | Poison | UnknownValue
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from ...lang.node import Node
 
 
-class Row(Node):
+class TensorRow(Node):
     """A tensor: what it is called, its sizes as text, and the axes that do not fit (counted from 0)."""
 
     name: str
@@ -16,7 +16,7 @@ class Row(Node):
     bad: tuple[int, ...]
 
 
-def aligned(rows: Sequence[Row], *, from_the_end: bool) -> str:
+def aligned(rows: Sequence[TensorRow], *, from_the_end: bool) -> str:
     """The shapes with their axes in columns, the last ones below each other if they are counted from the end.
 
     `h`    [B, 64]      `h` [ B, 64]
@@ -50,7 +50,7 @@ def _both(above: str, below: str) -> str:
     return "".join("^" if a == "^" else "v" if b == "^" else " " for a, b in pairs)
 
 
-def _columns(row: Row, rank: int) -> list[str]:
+def _columns(row: TensorRow, rank: int) -> list[str]:
     return [""] * (rank - len(row.sizes)) + list(row.sizes)
 
 
@@ -61,7 +61,7 @@ def _shape(cells: list[str], lacking: int, widths: list[int]) -> str:
     return " " * before + f"[{inside}]"
 
 
-def _marks(row: Row, lacking: int, widths: list[int]) -> str:
+def _marks(row: TensorRow, lacking: int, widths: list[int]) -> str:
     line = ""
     for axis in sorted(row.bad):
         column = axis + lacking

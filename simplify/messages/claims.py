@@ -21,7 +21,7 @@ from ..known.values import Entry, Env, Shape, SizeValue, plain
 from ..solver.term_sizes import written_size
 from ..solver.terms import Size
 from . import equations
-from .aligned import Row, aligned
+from .aligned import TensorRow, aligned
 from .describe import type_text
 from .origins import made_at, place_of
 from .reasons import contradiction
@@ -176,8 +176,8 @@ def _beside_declared(state: State, stmt: core.Assert | core.MatchShape, env: Env
     differ = [w is not None and isinstance(w - d, int) and w != d for w, d in zip(wanted, shape, strict=True)]
     bad = tuple(i for i, d in enumerate(differ) if d or i == axis % len(shape))
     rows = (
-        Row(subject, tuple(size_text(d, state) for d in shape), bad),
-        Row("declared", tuple(item.span.text for item in pattern), bad),
+        TensorRow(subject, tuple(size_text(d, state) for d in shape), bad),
+        TensorRow("declared", tuple(item.span.text for item in pattern), bad),
     )
     return aligned(rows, from_the_end=False)
 
@@ -190,8 +190,8 @@ def _of_ranks(state: State, shape: Shape, pattern: list[str], subject: str) -> s
     if splices or not more or not shape:
         return ""
     rows = (
-        Row(subject, tuple(size_text(d, state) for d in shape), ones if len(ones) == more else ()),
-        Row("declared", tuple(pattern), ()),
+        TensorRow(subject, tuple(size_text(d, state) for d in shape), ones if len(ones) == more else ()),
+        TensorRow("declared", tuple(pattern), ()),
     )
     return aligned(rows, from_the_end=True).rstrip()
 

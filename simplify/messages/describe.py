@@ -6,7 +6,7 @@ from ...lang import core
 from ...lang.checked import Binding
 from ...lang.dtypes import DType
 from ...lang.source import Span
-from ...ops.held import NOTHING, Held, Inside, held
+from ...ops.held import NOTHING, HeldElements, Inside, held
 from ...ops.model import Segment, TensorInfo
 from ...ops.tracked import Ratio
 from ..known.state import State
@@ -152,7 +152,7 @@ def binding(name: str, value: Value, span: Span, state: State) -> Binding:
 def _opaque_binding(name: str, dtype: DType, value: Inside, span: Span, state: State) -> Binding:
     """What holds others, with what is known of each, or of all of them."""
     sort, _, _ = dtype.name.partition("(")
-    known = value if isinstance(value, Held) else NOTHING
+    known = value if isinstance(value, HeldElements) else NOTHING
     parts = [(UNKNOWN, known.each)] if known.items is None else list(enumerate(known.items))
     items = tuple(_held_binding(f"{name}[{at}]", dtype.of[-1], part, span, state) for at, part in parts)
     return Binding(name, span, sort, (), (), (), dtype.name, items=items)
@@ -161,7 +161,7 @@ def _opaque_binding(name: str, dtype: DType, value: Inside, span: Span, state: S
 def _held_binding(name: str, dtype: DType, value: Inside, span: Span, state: State) -> Binding:
     if dtype.is_opaque:
         return _opaque_binding(name, dtype, value, span, state)
-    if value is None or isinstance(value, Held):
+    if value is None or isinstance(value, HeldElements):
         return Binding(name, span, "Tensor", None, (), (), dtype.name)
     dims = [(UNKNOWN, "unknown", None) if d is None else _dim(d, state) for d in value]
     return Binding(name, span, "Tensor", tuple(d[0] for d in dims), *_ends(dims), dtype.name)

@@ -19,7 +19,7 @@ from ..known.state import State
 from ..known.texts import size_text
 from ..known.values import Entry, Env, plain
 from . import equations
-from .aligned import Row, aligned
+from .aligned import TensorRow, aligned
 from .describe import type_text
 from .origins import place_of
 from .subject import of_call, of_check
@@ -240,8 +240,8 @@ def _beside_parameter(state: State, stmt: core.Assert | core.MatchShape, site: S
     if dims is None or not plain(shape) or len(shape) != len(dims) or len(shape) < 2:
         return ""
     bad = tuple(sorted({axis % len(shape) for _, axis in axes}))
-    own = Row(_argument_name(site, position), tuple(size_text(d, state) for d in shape), bad)
-    return aligned((own, Row("parameter", tuple(d.span.text for d in dims), bad)), from_the_end=False)
+    own = TensorRow(_argument_name(site, position), tuple(size_text(d, state) for d in shape), bad)
+    return aligned((own, TensorRow("parameter", tuple(d.span.text for d in dims), bad)), from_the_end=False)
 
 
 def impossible_signature(function: core.Function, conditions: list[core.Assert]) -> Diagnostic:

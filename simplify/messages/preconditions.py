@@ -35,10 +35,10 @@ from ..known.values import Entry, plain
 from ..solver.rendering import UNKNOWN
 from ..solver.terms import Size, evaluate, variables
 from . import equations
-from .aligned import Row, aligned
+from .aligned import TensorRow, aligned
 from .describe import dtype_text, exactness, type_text
 from .origins import as_product, is_open, place_of, rank_of
-from .spoken import CallInfo, Operands
+from .spoken import CallInfo, CheckedOperands
 from .subject import of_call
 from .telling import finish
 from .wording import comes_from_here
@@ -73,7 +73,7 @@ class Precondition(Asked):
         return ((self.call.find(param), axis) for param, axis in places(self.asked))
 
     def concerned(self, state: State) -> list[Size]:
-        operands = Operands(state, self.call)
+        operands = CheckedOperands(state, self.call)
         divided = _divided(operands, self.asked)
         if divided is not None:
             return [divided[0]]
@@ -85,7 +85,7 @@ class Precondition(Asked):
     def said(self, finding: Finding) -> Diagnostic:
         """`@matmul needs axis 1 of `x` and axis 0 of `y` to be equal, but they are 3 and 4: this always fails`."""
         state, call, asked, code, outcome = finding.state, self.call, self.asked, self.fails_as, finding.outcome
-        operands = Operands(state, call)
+        operands = CheckedOperands(state, call)
         needs, found = sentence(asked, operands)
         reshapes, at = isinstance(asked, _RESHAPES), _blamed(operands, asked)
         totals = _elements(operands) if reshapes else None
@@ -109,7 +109,7 @@ class Precondition(Asked):
         tells_when = outcome.only_empty and equation != ""
         return finish(finding, code, needs, found, caption, tuple(labels), help_, remarks, witness, tells_when)
 
-    def _labels(self, operands: Operands, at: At, totals: Totals | None) -> list[Label | None]:
+    def _labels(self, operands: CheckedOperands, at: At, totals: Totals | None) -> list[Label | None]:
         """Where what is spoken of comes from: ranks that are open first; for a reshape what it is made of, all in all."""
         state, call, reshapes = operands.state, self.call, isinstance(self.asked, _RESHAPES)
         labels = [_came_from(operands, call, self.asked, param, axis) for param, axis in at]
@@ -121,12 +121,12 @@ class Precondition(Asked):
         return labels
 
 
-def _blamed(operands: Operands, asked: Requirement) -> At:
+def _blamed(operands: CheckedOperands, asked: Requirement) -> At:
     """The places whose sizes are spoken of."""
     return _changed(operands, places(asked)) if isinstance(asked, _RESHAPES) else places(asked)
 
 
-def _equation(operands: Operands, asked: Requirement, at: At, totals: Totals | None, outcome: Outcome) -> str:
+def _equation(operands: CheckedOperands, asked: Requirement, at: At, totals: Totals | None, outcome: Outcome) -> str:
     """The equation between sizes that fails, with its reason."""
     refuted, state = outcome.status is Status.REFUTED, operands.state
     if totals is not None and outcome.only_empty:
@@ -142,7 +142,7 @@ def _equation(operands: Operands, asked: Requirement, at: At, totals: Totals | N
     return equations.without_solution(state, *sizes) if sizes is not None else ""
 
 
-def _inexact(operands: Operands, call: CallInfo) -> str:
+def _inexact(operands: CheckedOperands, call: CallInfo) -> str:
     """`shape needs an exact size; axis 1 of `y` is at most 7`: which axes are not known well enough."""
     state, found = operands.state, []
     for param, entry in call.operands():
@@ -165,14 +165,14 @@ def _rounded(call: CallInfo) -> str:
     return ""
 
 
-def _divided(operands: Operands, asked: Requirement) -> tuple[Size, int] | None:
+def _divided(operands: CheckedOperands, asked: Requirement) -> tuple[Size, int] | None:
     """The size that has to be a multiple of a number, and that number."""
     if not isinstance(asked, Multiple) or not isinstance(asked.of, Number):
         return None
     return operands.state.settled(asked.left.size), asked.of.size
 
 
-def _two_sizes(operands: Operands, at: At) -> Totals | None:
+def _two_sizes(operands: CheckedOperands, at: At) -> Totals | None:
     """The two sizes that conflict, if it is two."""
     shapes = [(operands.shape(p) or (), axis) for p, axis in at]
     sizes = [shape[axis] for shape, axis in shapes if axis is not None and -len(shape) <= axis < len(shape)]
@@ -193,7 +193,7 @@ def _example(state: State, sizes: Totals | None, witness: dict[str, int] | None)
     return f"with {assigned} they are {listed(values)}" if values[0] != values[1] else ""
 
 
-def _aligned(operands: Operands, call: CallInfo, at: At, *, from_the_end: bool) -> str:
+def _aligned(operands: CheckedOperands, call: CallInfo, at: At, *, from_the_end: bool) -> str:
     """The shapes of the tensors that do not fit each other, with the axes marked; nothing where one is not known."""
     bad: dict[str, list[int]] = {}
     for param, axis in at:
@@ -205,20 +205,20 @@ def _aligned(operands: Operands, call: CallInfo, at: At, *, from_the_end: bool) 
         if not shape or not all(-len(shape) <= a < len(shape) for a in axes):
             return ""
         sizes = tuple(size_text(d, operands.state) for d in shape)
-        rows.append(Row(argument(call, param), sizes, tuple(a % len(shape) for a in axes)))
+        rows.append(TensorRow(argument(call, param), sizes, tuple(a % len(shape) for a in axes)))
     if len(rows) < 2 or max(len(row.sizes) for row in rows) < 2:
         return ""
     return aligned(rows, from_the_end=from_the_end)
 
 
-def _changed(operands: Operands, at: At) -> At:
+def _changed(operands: CheckedOperands, at: At) -> At:
     """The axes of a reshape's operand that its result has not; beside a -1 only those that are no numbers."""
     target, dims = operands.shape("shape") or (), operands.shape("x") or ()
     there = [(p, a) for p, a in at if a is not None and -len(dims) <= a < len(dims)]
     return tuple((p, a) for p, a in there if (not isinstance(dims[a], int) if -1 in target else dims[a] not in target))
 
 
-def _elements(operands: Operands) -> Totals | None:
+def _elements(operands: CheckedOperands) -> Totals | None:
     """The two numbers of elements of a reshape."""
     target, dims = operands.shape("shape"), operands.shape("x")
     if target is None or dims is None or any(isinstance(d, int) and d < 0 for d in (*target, *dims)):
@@ -226,7 +226,7 @@ def _elements(operands: Operands) -> Totals | None:
     return prod(target), prod(dims)
 
 
-def _remainder(operands: Operands) -> str:
+def _remainder(operands: CheckedOperands) -> str:
     """`7000 mod 420 = 280`: the elements and the sizes beside a -1, less the names that are in both."""
     state = operands.state
     sizes = [state.settled(d) for d in operands.shape("x") or ()]
@@ -250,7 +250,9 @@ def _dtype_help(finding: Finding, condition: Precondition) -> str | None:
     return None if name == UNKNOWN else where
 
 
-def _came_from(operands: Operands, call: CallInfo, asked: Requirement, param: str, axis: int | None) -> Label | None:
+def _came_from(
+    operands: CheckedOperands, call: CallInfo, asked: Requirement, param: str, axis: int | None
+) -> Label | None:
     entry = call.find(param)
     if entry is None:
         return None
@@ -263,7 +265,7 @@ def _came_from(operands: Operands, call: CallInfo, asked: Requirement, param: st
     return Label(place.span, comes_from_here(as_product(operands.state, place, text)))
 
 
-def _rank_from(operands: Operands, call: CallInfo, param: str) -> Label | None:
+def _rank_from(operands: CheckedOperands, call: CallInfo, param: str) -> Label | None:
     """Where a tensor was made whose rank is the reason."""
     entry = call.find(param) if param else None
     if entry is None or call.span.start <= entry.span.start <= entry.span.end <= call.span.end:
@@ -291,6 +293,6 @@ def _argument_types(state: State, call: CallInfo, params: list[str]) -> list[str
     return shown
 
 
-def _made_of(operands: Operands, call: CallInfo) -> Label | None:
+def _made_of(operands: CheckedOperands, call: CallInfo) -> Label | None:
     entry, count = call.find("x"), operands.elements("x")
     return None if entry is None or not count else Label(entry.span, f"this has {count} elements")

@@ -61,7 +61,7 @@ class CallInfo(Placed):
         return Entry(entry.value.items[position], entry.place(position), ())
 
 
-class Operands:
+class CheckedOperands:
     """The operands of a call as ops/wording.py asks for them."""
 
     def __init__(self, state: State, call: CallInfo) -> None:

@@ -31,7 +31,7 @@ class ExpressionError(Exception):
     """Text that is not a Size or Bool expression; the message says why."""
 
 
-class Scope:
+class QuestionScope:
     """The names of one question, and what its divisions ask for so far; `partial` says why it has not a value for all of
     them, or divides by what no size divides by."""
 
@@ -51,7 +51,7 @@ class Scope:
         return found
 
 
-def read_condition(text: str, scope: Scope) -> Cond:
+def read_condition(text: str, scope: QuestionScope) -> Cond:
     """A Bool expression."""
     value = _Reader(text, scope).whole()
     if isinstance(value, (int, Term)) and not isinstance(value, bool):
@@ -59,7 +59,7 @@ def read_condition(text: str, scope: Scope) -> Cond:
     return value
 
 
-def read_size(text: str, scope: Scope) -> Size:
+def read_size(text: str, scope: QuestionScope) -> Size:
     """A Size expression."""
     value = _Reader(text, scope).whole()
     if isinstance(value, bool) or not isinstance(value, (int, Term)):
@@ -70,7 +70,7 @@ def read_size(text: str, scope: Scope) -> Size:
 class _Reader:
     __slots__ = ("at", "depth", "guards", "scope", "tokens")
 
-    def __init__(self, text: str, scope: Scope) -> None:
+    def __init__(self, text: str, scope: QuestionScope) -> None:
         self.tokens: list[str] = _TOKEN.findall(text)
         self.scope = scope
         self.guards: list[Cond] = []

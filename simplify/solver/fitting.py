@@ -7,7 +7,7 @@ from itertools import islice
 from math import isqrt
 
 from ...lang.expressions import names_in
-from .exprs import ExpressionError, Scope, read_condition
+from .exprs import ExpressionError, QuestionScope, read_condition
 from .numbers import alternatives, divided, fixed, holds_at, product
 from .size_sets import SizeSet, set_of
 from .sizes import only_var
@@ -76,7 +76,7 @@ def _others(text: str) -> Iterator[dict[str, int]]:
 
 def one_set(text: str) -> tuple[str, SizeSet] | None:
     """The only size of a condition, and the sizes that satisfy it."""
-    scope = Scope()
+    scope = QuestionScope()
     try:
         cond = read_condition(text, scope)
     except (ExpressionError, TooLarge):

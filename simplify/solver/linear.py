@@ -39,7 +39,7 @@ _MOST_ROWS = 400
 _MOST_PRODUCTS = 90
 
 
-class Row:
+class LinearRow:
     """`sum(coefs) + constant >= 0`, or `== 0`."""
 
     __slots__ = ("coefs", "constant", "mask")
@@ -224,7 +224,7 @@ def refute(
     system.multiply()
     columns = {mono: i for i, mono in enumerate(sorted(system.monos, key=mono_key))}
     equalities = [_row(t, m, columns) for t, m in system.equal]
-    rows: dict[frozenset[tuple[int, int]], Row] = {}
+    rows: dict[frozenset[tuple[int, int]], LinearRow] = {}
     for t, m in sorted(system.least, key=lambda k: term_key(k[0])):
         clash = _keep(rows, _row(t, m, columns))
         if clash is not None:
@@ -232,18 +232,18 @@ def refute(
     return _Elimination(columns).run(rows, equalities)
 
 
-def _row(term: Term, mask: int, columns: dict[Mono, int]) -> Row:
-    return Row({columns[m]: k for m, k in term.mons.items() if m}, term.mons.get((), 0), mask)
+def _row(term: Term, mask: int, columns: dict[Mono, int]) -> LinearRow:
+    return LinearRow({columns[m]: k for m, k in term.mons.items() if m}, term.mons.get((), 0), mask)
 
 
-def _keep(rows: dict[frozenset[tuple[int, int]], Row], row: Row) -> int | None:
+def _keep(rows: dict[frozenset[tuple[int, int]], LinearRow], row: LinearRow) -> int | None:
     """Adds a row unless one that says more is there; the facts where it can't hold."""
     coefs = row.coefs
     if not coefs:
         return row.mask if row.constant < 0 else None
     g = gcd(*coefs.values())
     if g > 1:
-        row = Row({c: k // g for c, k in coefs.items()}, row.constant // g, row.mask)
+        row = LinearRow({c: k // g for c, k in coefs.items()}, row.constant // g, row.mask)
     key = frozenset(row.coefs.items())
     there = rows.get(key)
     if there is None or row.constant < there.constant:
@@ -257,10 +257,10 @@ def _keep(rows: dict[frozenset[tuple[int, int]], Row], row: Row) -> int | None:
 class _Elimination:
     def __init__(self, columns: dict[Mono, int]) -> None:
         self.monos = list(columns)
-        self.steps: list[tuple[int, list[Row]]] = []
+        self.steps: list[tuple[int, list[LinearRow]]] = []
 
     def run(
-        self, rows: dict[frozenset[tuple[int, int]], Row], equalities: list[Row]
+        self, rows: dict[frozenset[tuple[int, int]], LinearRow], equalities: list[LinearRow]
     ) -> int | list[dict[Var, int]] | None:
         left = list(rows.values())
         while equalities:
@@ -273,7 +273,7 @@ class _Elimination:
                 return equality.mask
             pivot = min(equality.coefs, key=lambda c: (abs(equality.coefs[c]), -c))
             self.steps.append(
-                (pivot, [equality, Row({c: -k for c, k in equality.coefs.items()}, -equality.constant, 0)])
+                (pivot, [equality, LinearRow({c: -k for c, k in equality.coefs.items()}, -equality.constant, 0)])
             )
             equalities = [_substituted(r, equality, pivot) for r in equalities]
             rows = {}
@@ -284,7 +284,7 @@ class _Elimination:
             left = list(rows.values())
         return self.eliminate(left)
 
-    def eliminate(self, left: list[Row]) -> int | list[dict[Var, int]] | None:
+    def eliminate(self, left: list[LinearRow]) -> int | list[dict[Var, int]] | None:
         while left:
             column = _cheapest(left)
             above = [r for r in left if r.coefs.get(column, 0) > 0]
@@ -331,7 +331,7 @@ class _Elimination:
         return point
 
 
-def _substituted(row: Row, equality: Row, pivot: int) -> Row:
+def _substituted(row: LinearRow, equality: LinearRow, pivot: int) -> LinearRow:
     k = row.coefs.get(pivot)
     if not k:
         return row
@@ -341,13 +341,13 @@ def _substituted(row: Row, equality: Row, pivot: int) -> Row:
     return _sum(row, times, equality, -off)
 
 
-def _combined(a: Row, b: Row, column: int) -> Row:
+def _combined(a: LinearRow, b: LinearRow, column: int) -> LinearRow:
     k, j = a.coefs[column], -b.coefs[column]
     g = gcd(k, j)
     return _sum(a, j // g, b, k // g)
 
 
-def _sum(a: Row, x: int, b: Row, y: int) -> Row:
+def _sum(a: LinearRow, x: int, b: LinearRow, y: int) -> LinearRow:
     charge(1 + len(a.coefs) + len(b.coefs) + (x.bit_length() + a.constant.bit_length()) // 64)
     coefs = {c: k * x for c, k in a.coefs.items()}
     for c, k in b.coefs.items():
@@ -356,10 +356,10 @@ def _sum(a: Row, x: int, b: Row, y: int) -> Row:
             coefs[c] = total
         else:
             del coefs[c]
-    return Row(coefs, a.constant * x + b.constant * y, a.mask | b.mask)
+    return LinearRow(coefs, a.constant * x + b.constant * y, a.mask | b.mask)
 
 
-def _cheapest(rows: list[Row]) -> int:
+def _cheapest(rows: list[LinearRow]) -> int:
     above: dict[int, int] = {}
     below: dict[int, int] = {}
     for row in rows:

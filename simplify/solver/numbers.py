@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from .conditions import AnyOf, Cond, Eq0, eq, evaluate_cond, render_cond
-from .exprs import ExpressionError, Scope, read_condition, read_size
+from .exprs import ExpressionError, QuestionScope, read_condition, read_size
 from .rendering import render
 from .sizes import only_var
 from .terms import Floor, Term, TooLarge, Var, evaluate, mod, of_atom, substitute
@@ -20,7 +20,7 @@ def size_at(text: int | str, sizes: Sizes) -> int | None:
     """None for what is no size, or speaks of another one than these."""
     if isinstance(text, int):
         return text
-    scope = Scope()
+    scope = QuestionScope()
     try:
         size = read_size(text, scope)
         point = _point(scope, sizes)
@@ -40,8 +40,8 @@ def holds_at(text: str, sizes: Sizes) -> bool | None:
 
 
 @lru_cache(1024)  # one text is asked about at many numbers
-def _condition(text: str) -> tuple[Cond, Scope]:
-    scope = Scope()
+def _condition(text: str) -> tuple[Cond, QuestionScope]:
+    scope = QuestionScope()
     return read_condition(text, scope), scope
 
 
@@ -55,13 +55,13 @@ def fixed(text: str) -> tuple[str, int] | None:
 
 def alternatives(text: str) -> tuple[str, ...]:
     """The conditions one of which a condition asks for."""
-    cond = _read(text, Scope())
+    cond = _read(text, QuestionScope())
     return tuple(map(render_cond, cond.parts)) if isinstance(cond, AnyOf) else (text,)
 
 
 def product(text: str) -> tuple[tuple[str, ...], int] | None:
     """The sizes whose product a condition makes a number, at least two, and the number."""
-    cond = _read(text, Scope())
+    cond = _read(text, QuestionScope())
     parts = cond.term.mons if isinstance(cond, Eq0) else {}
     (mono, *others) = [m for m in parts if m] or [()]
     names = tuple(atom.name for atom in mono if isinstance(atom, Var))
@@ -88,7 +88,7 @@ def multiple(text: int | str) -> tuple[str, int] | None:
 def shifted(text: int | str, name: str, by: int) -> str | None:
     """The same size where what is called so is a number more: `n + i` for `n + i + 1`, by -1; None where it has no such
     name."""
-    scope = Scope()
+    scope = QuestionScope()
     try:
         size = read_size(str(text), scope)
         term = scope.names.get(name)
@@ -97,9 +97,9 @@ def shifted(text: int | str, name: str, by: int) -> str | None:
         return None
 
 
-def _of_one(text: str, read: Callable[[str, Scope], R]) -> tuple[R | None, Var | None]:
+def _of_one(text: str, read: Callable[[str, QuestionScope], R]) -> tuple[R | None, Var | None]:
     """An expression with its only name; None where it is none, or speaks of several."""
-    scope = Scope()
+    scope = QuestionScope()
     try:
         found = read(text, scope)
     except (ExpressionError, TooLarge):
@@ -108,14 +108,14 @@ def _of_one(text: str, read: Callable[[str, Scope], R]) -> tuple[R | None, Var |
     return found, names[0] if len(names) == 1 else None
 
 
-def _read(text: str, scope: Scope) -> Cond | None:
+def _read(text: str, scope: QuestionScope) -> Cond | None:
     try:
         return read_condition(text, scope)
     except (ExpressionError, TooLarge):
         return None
 
 
-def _point(scope: Scope, sizes: Sizes) -> dict[Var, int] | None:
+def _point(scope: QuestionScope, sizes: Sizes) -> dict[Var, int] | None:
     """The values of a text's names; None where one has none, or a divisor is not positive."""
     if not scope.names.keys() <= sizes.keys():
         return None

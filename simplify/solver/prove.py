@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .conditions import Cond
-from .exprs import ExpressionError, Scope, read_condition
+from .exprs import ExpressionError, QuestionScope, read_condition
 from .facts import Facts
 from .search import Verdict, no_z3
 from .terms import TooLarge
@@ -63,7 +63,7 @@ class Question:
 
     __slots__ = ("assumed", "goal", "name", "owed", "scope")
 
-    def __init__(self, name: object, scope: Scope) -> None:
+    def __init__(self, name: object, scope: QuestionScope) -> None:
         self.name = name
         self.scope = scope
         self.assumed: list[tuple[Cond, int, int]] = []  # each with its share of the scope's obligations
@@ -83,7 +83,7 @@ def read(row: dict[str, object]) -> Question:
         raise ExpressionError("'goal' must be a text")
     if not isinstance(sorts, dict) or not all(s in ("int", "size", "Size") for s in map(str, sorts.values())):
         raise ExpressionError('\'vars\' must give "int" or "size" for a name')
-    scope = Scope(frozenset(name for name, sort in sorts.items() if sort == "int"))
+    scope = QuestionScope(frozenset(name for name, sort in sorts.items() if sort == "int"))
     question = Question(row.get("id"), scope)
     for text in assume:
         before = len(scope.obligations)
@@ -94,7 +94,7 @@ def read(row: dict[str, object]) -> Question:
     return question
 
 
-def _condition(where: str, text: str, scope: Scope) -> Cond:
+def _condition(where: str, text: str, scope: QuestionScope) -> Cond:
     try:
         return read_condition(text, scope)
     except ExpressionError as wrong:
@@ -128,7 +128,7 @@ def answer(question: Question) -> dict[str, Any]:
     return result
 
 
-def _unmet(facts: Facts, scope: Scope, start: int, end: int | None = None) -> str | None:
+def _unmet(facts: Facts, scope: QuestionScope, start: int, end: int | None = None) -> str | None:
     for cond, guard, message in scope.obligations[start:end]:
         if cond is False and guard is True:
             return message  # it has no value, whatever is assumed
@@ -143,7 +143,7 @@ def _unmet(facts: Facts, scope: Scope, start: int, end: int | None = None) -> st
     return None
 
 
-def _named(verdict: Verdict, scope: Scope) -> dict[str, int]:
+def _named(verdict: Verdict, scope: QuestionScope) -> dict[str, int]:
     values = verdict.witness or {}
     by_serial = {v.serial: x for v, x in values.items()}
     return {name: by_serial.get(serial, 0) for serial, name in enumerate(scope.names)}

@@ -8,7 +8,7 @@ from math import gcd
 from .conditions import Cond, all_of, any_of, eq, ge, le, negate
 from .piecewise import NotPiecewise, Poly, truth, values
 from .rendering import render
-from .size_sets import Part, SizeSet, merged
+from .size_sets import ResidueInterval, SizeSet, merged
 from .terms import Size, Term, Var, evaluate, floordiv, mod, of_atom, smax, smin
 
 # Of so many constants that all fit the plainest are tried.
@@ -20,7 +20,7 @@ def member(name: Var, found: SizeSet) -> Cond:
     return any_of(*(cond for part in found.parts for cond in _of_part(of_atom(name), part)))
 
 
-def _of_part(size: Term, part: Part) -> Iterator[Cond]:
+def _of_part(size: Term, part: ResidueInterval) -> Iterator[Cond]:
     most = True if part.last is None else le(size, part.last)
     rest = mod(size, part.modulus) if part.modulus > 1 else 0
     for first, end in merged((r, r + 1) for r in part.remainders):

@@ -17,7 +17,7 @@ _LONGEST, _MOST, _FEW_RUNS, _FEW_POINTS = 4_096, 20_000, 3, 3
 Run = tuple[int, int]
 
 
-class Part(Node):
+class ResidueInterval(Node):
     """The sizes from `first` to `last` (included; None: without end) that leave one of some remainders by `modulus`."""
 
     first: int
@@ -32,14 +32,14 @@ class Part(Node):
 class SizeSet(Node):
     """A set of sizes, in parts that stand in order and have none in common."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ResidueInterval, ...]
 
     def __contains__(self, n: int) -> bool:
         return any(n in part for part in self.parts)
 
     @property
     def is_all(self) -> bool:
-        return self.parts == (Part(0, None),)
+        return self.parts == (ResidueInterval(0, None),)
 
     @property
     def last(self) -> int | None:
@@ -61,7 +61,7 @@ class SizeSet(Node):
         )
 
 
-EVERY = SizeSet((Part(0, None),))
+EVERY = SizeSet((ResidueInterval(0, None),))
 
 
 def set_of(conditions: Iterable[Cond], name: Var) -> SizeSet | None:
@@ -73,7 +73,7 @@ def set_of(conditions: Iterable[Cond], name: Var) -> SizeSet | None:
     long = [
         at for at, stretch in enumerate(first) if len(stretch.polys) > 1 and (stretch.end or 0) - stretch.start > _MOST
     ]
-    found, begin = list[Part](), 0
+    found, begin = list[ResidueInterval](), 0
     for at in (*long, len(first)):
         pattern = tail if at == len(first) else first[at]
         runs, bits = merged(run for stretch in first[begin:at] for run in _runs(stretch)), _bits(pattern)
@@ -89,13 +89,13 @@ def set_of(conditions: Iterable[Cond], name: Var) -> SizeSet | None:
     return SizeSet(tuple(found))
 
 
-def _repeated(start: int, end: int | None, bits: Sequence[bool]) -> Iterator[Part]:
+def _repeated(start: int, end: int | None, bits: Sequence[bool]) -> Iterator[ResidueInterval]:
     """A pattern between two sizes."""
     taken = tuple(r for r, bit in enumerate(bits) if bit)
     if taken:
         least = next(n for n in range(start, start + len(bits)) if bits[n % len(bits)])
         most = None if end is None else next(n for n in range(end - 1, end - 1 - len(bits), -1) if bits[n % len(bits)])
-        yield Part(least, most, len(bits), taken)
+        yield ResidueInterval(least, most, len(bits), taken)
 
 
 def _runs(stretch: Stretch) -> Iterator[Run]:
@@ -132,15 +132,15 @@ def _begins(runs: Sequence[Run], start: int, bits: Sequence[bool]) -> int:
     return start
 
 
-def _patterns(runs: Sequence[Run]) -> Iterator[Part]:
+def _patterns(runs: Sequence[Run]) -> Iterator[ResidueInterval]:
     """Runs as they are, or as a pattern where they are many."""
     last = runs[-1][1] if runs else 0
     pattern = _period(runs) if len(runs) > _FEW_RUNS and last - runs[0][0] <= _MOST else None
     if pattern is None:
-        yield from (Part(a, b - 1) for a, b in runs)
+        yield from (ResidueInterval(a, b - 1) for a, b in runs)
     else:
         remainders = tuple(sorted({n % pattern for a, b in runs for n in range(a, b)}))
-        yield Part(runs[0][0], last - 1, pattern, remainders)
+        yield ResidueInterval(runs[0][0], last - 1, pattern, remainders)
 
 
 def _period(runs: Sequence[Run]) -> int | None:
@@ -150,7 +150,7 @@ def _period(runs: Sequence[Run]) -> int | None:
     return next((n for n in range(2, (last - first) // 2 + 1) if bits[n:] == bits[:-n]), None)
 
 
-def _all_but(parts: Sequence[Part]) -> str | None:
+def _all_but(parts: Sequence[ResidueInterval]) -> str | None:
     """Of what only a few sizes are left out of."""
     if any(part.modulus > 1 for part in parts) or parts[0].first or parts[-1].last is not None:
         return None
@@ -158,7 +158,7 @@ def _all_but(parts: Sequence[Part]) -> str | None:
     return f"all but {' and '.join(map(str, gaps))}" if len(gaps) <= 2 else None
 
 
-def _said(part: Part, name: str) -> Iterator[str]:
+def _said(part: ResidueInterval, name: str) -> Iterator[str]:
     if part.modulus == 1:
         is_pair = part.last == part.first + 1
         yield from (str(part.first), str(part.last)) if is_pair else (_run(part.first, part.last),)

@@ -37,7 +37,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Session:
+class SmtSession:
     """A context with its terms. It is for one thread."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -62,7 +62,7 @@ class Session:
         False where there are none, None where the limit came first."""
         known = list(known)
         hard = any(map(_hard, known))
-        solver: Solver | None = None
+        solver: SmtSolver | None = None
         answers: list[Answer] = []
         for cond in wanted:
             question = (*known, cond)
@@ -70,7 +70,7 @@ class Session:
                 answers.append(None)
                 continue
             first, self.asked = not self.asked, True
-            solver = solver or Solver(self, known)
+            solver = solver or SmtSolver(self, known)
             answer = solver.ask(cond)
             if isinstance(answer, dict) and not values:
                 answer = True
@@ -165,10 +165,10 @@ def try_thread() -> None:
     threading.Thread(target=int, daemon=True).start()
 
 
-class Solver:
+class SmtSolver:
     """A solver that knows some conditions."""
 
-    def __init__(self, session: Session, known: list[Cond]) -> None:
+    def __init__(self, session: SmtSession, known: list[Cond]) -> None:
         self.session = session
         self.known = known
         self.told: set[Atom] = set()
@@ -218,7 +218,7 @@ class Solver:
 class _Watch:
     """Stops z3 where it runs on far past its limit."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SmtSession) -> None:
         self.session = session
         self.context = session.context
         self.over = threading.Event()
@@ -259,7 +259,7 @@ def _atoms(terms: Iterable[Term]) -> list[Atom]:
 
 def solve(conds: Iterable[Cond], limit: int = LIMIT) -> Answer:
     """The answer to one question in a session of its own."""
-    return Session(limit).solve(conds, [True])[0]
+    return SmtSession(limit).solve(conds, [True])[0]
 
 
 def _parts(atom: Atom) -> tuple[Size, ...]:

@@ -95,7 +95,7 @@ class Table(dict[K, V], Generic[K, V]):
         return self
 
 
-class Kept(Table[K, V]):
+class KeptTable(Table[K, V]):
     """A table of which it stays known what was in it at any time: of each key what it had, and from when on."""
 
     __slots__ = ("history",)
@@ -130,7 +130,7 @@ class Past(dict[K, V]):
 
     __slots__ = ("table", "time")
 
-    def __init__(self, table: Kept[K, V]) -> None:
+    def __init__(self, table: KeptTable[K, V]) -> None:
         self.table = table
         self.time = table.trail.time
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from rxlang.cli import cache, examine
 from rxlang.cli.main import invoke
-from rxlang.lang.recorded import Recorded
+from rxlang.lang.recorded import RecordedFiles
 from rxlang.lang.render import render
 from support import fuzz
 from support.places import ROOT
@@ -214,7 +214,7 @@ def test_what_prints_more_is_not_kept(asked: tuple[str, ...], folder: Path, said
 
 
 def test_a_file_that_changes_during_a_check_is_not_kept() -> None:
-    files = Recorded(Path.cwd())
+    files = RecordedFiles(Path.cwd())
     for text in ("let a = 2\n", "let a = 3\n"):
         assert not files.torn
         Path("lib.rx").write_text(text)

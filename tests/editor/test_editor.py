@@ -10,12 +10,12 @@ from pathlib import Path, PureWindowsPath
 from types import FunctionType, ModuleType
 
 import pytest
-from rxlang.editor.analysis import Analyst, Facts, Settings, Verdict
+from rxlang.editor.analysis import Analyst, PieceVerdict, Settings, SliceFacts
 from rxlang.editor.completion import completions, signature
-from rxlang.editor.lookup import Lookup, Symbol
-from rxlang.editor.pieces import Piece, Pieces, split
-from rxlang.editor.positions import UTF8, UTF16, UTF32, Lines, Position, changed, path_of, uri_of
-from rxlang.editor.rename import Refused, edited, renamed
+from rxlang.editor.lookup import Lookup, NameMeaning
+from rxlang.editor.pieces import EditorPiece, Pieces, split
+from rxlang.editor.positions import UTF8, UTF16, UTF32, Position, TextLines, changed, path_of, uri_of
+from rxlang.editor.rename import RenameRefused, edited, renamed
 from rxlang.editor.symbols import folds, symbols, tokens
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.dtypes import DTYPES
@@ -37,7 +37,7 @@ def checked(path: Path, text: str) -> Told:
     return sorted((d.code, d.severity, d.message, (d.span.start, d.span.end)) for d in own)
 
 
-def known(facts: Facts) -> Told:
+def known(facts: SliceFacts) -> Told:
     return sorted((d.code, d.severity, d.message, facts.pieces.place(d.span)) for d in facts.diagnostics)
 
 
@@ -103,7 +103,7 @@ def test_what_is_wrong_with_an_import_is_told_where_it_is_imported(tmp_path: Pat
     assert not is_wrong(analyst.facts(paths[0]).told)
 
 
-def fresh(path: Path, text: str) -> Facts:
+def fresh(path: Path, text: str) -> SliceFacts:
     analyst = Analyst()
     analyst.edit(path, text)
     return analyst.facts(path)
@@ -244,7 +244,7 @@ def test_however_much_is_typed_as_much_is_held() -> None:
     for _ in range(6):
         analyst.edit(path, text)
         analyst.facts(path)
-        held.add(tuple(reached(analyst, kind) for kind in (Piece, Pieces, Verdict)))
+        held.add(tuple(reached(analyst, kind) for kind in (EditorPiece, Pieces, PieceVerdict)))
         for _ in range(8):
             at = chance.choice(places)
             for typed in ("@", "@re", "@relu(x)"):
@@ -274,7 +274,7 @@ def reached(one: object, kind: type) -> int:
 def test_columns_are_those_that_were_agreed_on() -> None:
     text = "é😀x\r\ny\rz\u2028w"
     for encoding, columns in ((UTF32, [0, 1, 2, 3]), (UTF16, [0, 1, 3, 4]), (UTF8, [0, 2, 6, 7])):
-        lines = Lines(text, encoding)
+        lines = TextLines(text, encoding)
         assert [lines.position(i) for i in range(4)] == [Position(0, c) for c in columns]
         assert [lines.offset(0, c) for c in columns] == [0, 1, 2, 3]
         assert lines.offset(0, columns[2] - 1) == 1, "inside of a character is its start"
@@ -291,7 +291,7 @@ def test_a_place_there_and_back_is_the_same_place() -> None:
     for _ in range(200):
         text = "".join(chance.choice("ab é😀\n\r\u2028\t") for _ in range(chance.randint(0, 30)))
         for encoding in (UTF8, UTF16, UTF32):
-            lines = Lines(text, encoding)
+            lines = TextLines(text, encoding)
             for offset in range(len(text) + 1):
                 if text[offset - 1 : offset + 1] != "\r\n":
                     assert lines.offset(*lines.position(offset)) == offset
@@ -337,7 +337,7 @@ def test_a_new_name_changes_no_meaning_or_is_refused() -> None:
             name = chance.choice([o.name for o, _ in there] + ["fresh", "int8", "let", "x'"])
             try:
                 places = renamed(analyst, [path], symbol, name, settings)
-            except Refused as reason:
+            except RenameRefused as reason:
                 refusals += 1
                 assert str(reason)
                 continue
@@ -398,7 +398,7 @@ def test_a_rename_in_random_files_leaves_what_is_asked_and_known(tmp_path: Path)
                 name = chance.choice([*(n for n, _ in there), *WORDS])
                 try:
                     places = renamed(analyst, [lib, use], symbol, name, settings)
-                except Refused:
+                except RenameRefused:
                     refusals += 1
                     assert may_clash(lookup, symbol, name), (symbol, name, text)
                     continue
@@ -419,7 +419,7 @@ def written(texts: dict[Path, str]) -> list[object]:
     return [meant(path, text) for path, text in texts.items()]
 
 
-def may_clash(lookup: Lookup, symbol: Symbol, name: str) -> bool:
+def may_clash(lookup: Lookup, symbol: NameMeaning, name: str) -> bool:
     """Whether a name stands where a symbol is known, in the same sort of names, or is one that the language has there."""
     unit = lookup.program.units[""]
     if symbol.kind in ("function", "import"):
@@ -457,7 +457,7 @@ def test_what_a_run_calls_is_not_renamed() -> None:
         lookup = Lookup(analyst.facts(path).program)
         symbol = next(s for o in lookup.occurrences() for s in (lookup.symbol(o),) if o.name == old)
         assert symbol is not None
-        with pytest.raises(Refused, match="what a run of a file calls"):
+        with pytest.raises(RenameRefused, match="what a run of a file calls"):
             renamed(analyst, [path], symbol, new, Settings())
 
 
@@ -494,7 +494,7 @@ def test_a_size_may_be_called_like_a_function_a_type_or_an_import(tmp_path: Path
         for name in ("rows", "min", "Tensor", "floating", "f", "g"):
             try:
                 changed = edited(text, renamed(analyst, [path], symbol, name, Settings()), name)
-            except Refused:
+            except RenameRefused:
                 assert name == "min" and "min(k" in text
                 continue
             assert changed == others + re.sub(r"\bk\b", name, size)

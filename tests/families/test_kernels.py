@@ -19,7 +19,7 @@ from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.node import replace
 from rxlang.ops import registry
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate
-from rxlang.ops.model import Param, Primitive, TensorInfo
+from rxlang.ops.model import Primitive, PrimitiveParam, TensorInfo
 from support import fuzz, ops, random_calls
 
 # Primitives that may refuse a call for what its elements are.
@@ -74,7 +74,7 @@ def outcome(row: Primitive, values: dict[str, Any]) -> str:
     return "computed"
 
 
-def _is_given(param: Param, value: Any) -> bool:
+def _is_given(param: PrimitiveParam, value: Any) -> bool:
     return not param.required and value != param.default
 
 

@@ -27,7 +27,7 @@ from rxlang.lang.render import render_text
 from rxlang.lang.source import Source, Span
 from rxlang.ops.model import Segment, TensorInfo
 from rxlang.simplify.known.outcome import Options
-from rxlang.simplify.known.values import Poison, Unknown
+from rxlang.simplify.known.values import Poison, UnknownValue
 from rxlang.simplify.on_shapes import ArgumentShape
 from rxlang.simplify.solver.terms import StepBudget
 from support import fuzz, hard_programs, metamorphic, weights
@@ -285,7 +285,7 @@ def assert_shapes(checked: Checked, args: Args, result: Any) -> None:
     given = {n: a if isinstance(a, int) else ArgumentShape(tuple(a.shape)) for n, a in args.items()}
     (value, state, diagnostics), _ = pipeline.call_on_shapes(checked, "main", given)
     assert not [d.message for d in diagnostics if d.severity == "error"], shown(args)
-    if isinstance(value, Poison | Unknown):
+    if isinstance(value, Poison | UnknownValue):
         return
     assert isinstance(value, TensorInfo)
     dims = state.resolve(value.shape)

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 from rxlang import pipeline
 from rxlang.simplify.solver.conditions import cond_vars, negate
-from rxlang.simplify.solver.exprs import Scope, read_condition
+from rxlang.simplify.solver.exprs import QuestionScope, read_condition
 from rxlang.simplify.solver.facts import Facts
-from rxlang.simplify.solver.smt import Session
+from rxlang.simplify.solver.smt import SmtSession
 from support import cases, fuzz, shape_bugs, small_programs
 from support.places import ROOT, TESTS
 
@@ -99,7 +99,7 @@ def compare(program, base, monkeypatch):
     for known, cond, kind in obligations(program, base, monkeypatch):
         names = (v for c in (cond, *known) for v in sorted(cond_vars(c)))
         signed = frozenset(v for v in names if not v.nonneg)
-        session = sessions.setdefault(signed, Session(LIMIT))
+        session = sessions.setdefault(signed, SmtSession(LIMIT))
         assert not contradicts(session, known, cond, kind), (program, known, cond, kind)
         seen[kind] += 1
     return seen
@@ -107,9 +107,9 @@ def compare(program, base, monkeypatch):
 
 @pytest.mark.parametrize("name", ["prove.jsonl", "prove_hard.jsonl"])
 def test_no_answer_to_a_question_differs_from_that_of_z3(name):
-    session, compared = Session(LIMIT), 0
+    session, compared = SmtSession(LIMIT), 0
     for row in cases.rows(name):
-        scope, facts = Scope(), Facts()
+        scope, facts = QuestionScope(), Facts()
         assumed = [read_condition(text, scope) for text in row["assume"]]
         for cond in assumed:
             facts.assume(cond)

@@ -19,7 +19,7 @@ import pytest
 from rxlang import pipeline
 from rxlang.cli.main import invoke
 from rxlang.fixes.applied import why_left
-from rxlang.fixes.edits import Places, applied, followed
+from rxlang.fixes.edits import EditedOffsets, applied, followed
 from rxlang.fixes.ranked import Ranked, ranked, with_helps
 from rxlang.lang.diagnostics import Diagnostic, Edit
 from rxlang.lang.render import render_text
@@ -326,7 +326,7 @@ def fails_of(text: str) -> Iterator[str]:
         d = offer.diagnostic
         for fix in offer.fixes:
             after = report_of(applied(text, fix.edits))
-            places = Places(fix.edits)
+            places = EditedOffsets(fix.edits)
             had, has = keys(before.diagnostics, places.normal), keys(after.diagnostics, places.before)
             key = (d.code, places.normal(d.span.start))
             if has[key] >= had[key]:
@@ -547,7 +547,7 @@ def test_edits_on_edited_text_become_edits_of_the_text() -> None:
 
 def test_places_of_the_new_text_are_found_in_the_old_one() -> None:
     source = Source("a", "abc def ghi")
-    places = Places([edit(source, "abc", "a"), edit(source, "ghi", "some more")])
+    places = EditedOffsets([edit(source, "abc", "a"), edit(source, "ghi", "some more")])
     assert [places.before("a def some more".index(part)) for part in ("a", "def", "some", "more")] == [0, 4, 8, 8]
 
 

@@ -6,7 +6,7 @@ import pytest
 import rxlang as rx
 from rxlang.fixes.edits import applied
 from rxlang.fixes.numbers.screen import Screen
-from rxlang.fixes.tree import Tree
+from rxlang.fixes.tree import TextTree
 from rxlang.lang import sweet
 from rxlang.lang.diagnostics import Edit
 from rxlang.lang.source import Source, Span
@@ -23,7 +23,7 @@ SAMPLE = 3
 
 
 def screen(text: str, function: str) -> Screen:
-    tree = Tree(Source("program.rx", text))
+    tree = TextTree(Source("program.rx", text))
     decl = tree.function(function)
     assert decl is not None
     return Screen(tree, decl)
@@ -48,7 +48,7 @@ def test_what_was_there_before_a_mistake_fits(kind: str) -> None:
         mutant = mutated(text, row.operator, row.seed)
         assert mutant is not None
         edit = _back(Source("program.rx", mutant.text), text)
-        tree = Tree(edit.span.source)
+        tree = TextTree(edit.span.source)
         decl = tree.enclosing(edit.span, sweet.FnDecl)
         assert decl is not None
         assert applied(mutant.text, [edit]) == text

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.interp.compile import Code, Options, compile_program
+from rxlang.interp.compile import CompiledCode, Options, compile_program
 from rxlang.interp.run import Machine
 from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.files import Files
@@ -18,13 +18,13 @@ from support.phases import checked_of, core_of
 HERE = Path(".")
 
 
-def code(source: str, **options: bool) -> Code:
+def code(source: str, **options: bool) -> CompiledCode:
     made = compile_program(checked_of(source).program, options=Options(**options))
     made.init()
     return made
 
 
-def function_text(made: Code, name: str) -> list[str]:
+def function_text(made: CompiledCode, name: str) -> list[str]:
     """The generated lines of one Python function."""
     lines = made.source.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"def {name}("))

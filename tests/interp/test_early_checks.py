@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from rxlang.interp.compile import Code
+from rxlang.interp.compile import CompiledCode
 from rxlang.interp.kernels import registry
 from rxlang.ops.model import Trait
 from rxlang.ops.registry import lookup, names
@@ -21,7 +21,7 @@ WORK = ("np_", "kernel_")
 
 
 @contextmanager
-def counted(code: Code) -> Iterator[list[str]]:
+def counted(code: CompiledCode) -> Iterator[list[str]]:
     """The kernels that generated code calls, by name, while it runs."""
     called: list[str] = []
 

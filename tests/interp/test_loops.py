@@ -20,7 +20,7 @@ from rxlang.interp.failure_words import evaluate
 from rxlang.interp.lower import lower
 from rxlang.interp.run import Machine
 from rxlang.interp.shape_error import ShapeError
-from rxlang.interp.steps import Compute, Loop, every, number, total
+from rxlang.interp.steps import Compute, LoopStep, every, number, total
 from rxlang.interp.trace import progress, running
 from rxlang.lang import core
 from rxlang.lang.files import Files
@@ -47,8 +47,8 @@ def program(source: str) -> core.Program:
     return checked_of(source).program
 
 
-def loops_of(source: str) -> list[Loop]:
-    return [s for r in lower(program(source)).routines for s in every(r.body) if isinstance(s, Loop)]
+def loops_of(source: str) -> list[LoopStep]:
+    return [s for r in lower(program(source)).routines for s in every(r.body) if isinstance(s, LoopStep)]
 
 
 def message(source: str, *args: Any) -> str:

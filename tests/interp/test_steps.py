@@ -21,7 +21,7 @@ from rxlang.interp.kernels import registry as kernels
 from rxlang.interp.lower import lower
 from rxlang.interp.run import Machine
 from rxlang.interp.shape_error import ShapeError
-from rxlang.interp.steps import Block, Branch, Check, Compute, Step
+from rxlang.interp.steps import Branch, Compute, Step, StepBlock, StepCheck
 from rxlang.interp.trace import failure
 from rxlang.lang import core
 from rxlang.lang.files import Files
@@ -315,7 +315,7 @@ def machines(checked: core.Program) -> tuple[Machine, Machine]:
     return Machine(checked, Files(HERE)), Machine(checked, Files(HERE), Options(reuse=False))
 
 
-def written_into(block: Block) -> int:
+def written_into(block: StepBlock) -> int:
     found = 0
     for step in block.steps:
         found += isinstance(step, Compute) and step.into is not None
@@ -426,7 +426,7 @@ def test_a_failure_is_the_step_and_the_values_that_it_reads() -> None:
         machine.code.function("f")(x, x)
     found = failure(caught.value)
     assert found is not None
-    assert isinstance(found.site.step, Check) and found.site.function.startswith("g")
+    assert isinstance(found.site.step, StepCheck) and found.site.function.startswith("g")
     assert [v.shape if hasattr(v, "shape") else v for v in found.values.values()] == [4] or found.values
     assert "v_unused" not in found.values
     assert [site.function for site in found.calls][0] == "f"

@@ -12,7 +12,7 @@ from rxlang.lang import codes
 from rxlang.lang.cells import columns, shown, wrapped
 from rxlang.lang.diagnostics import Diagnostic, Label, error, note, warning
 from rxlang.lang.render import render, render_text
-from rxlang.lang.source import NOWHERE, Made, Source, Span
+from rxlang.lang.source import NOWHERE, MadeSource, Source, Span
 from support.places import TESTS
 
 GOLDENS = TESTS / "goldens" / "render"
@@ -251,7 +251,9 @@ def test_a_carriage_return_before_the_line_end_is_not_shown() -> None:
 
 def test_a_node_of_a_model_stands_for_the_line_that_was_made_of_it() -> None:
     text = "let y = @reshape(x, [3])\nlet z = @matmul(y, w)\n"
-    source = Source("m.onnx", text, {1: Made("node flat (Reshape)"), 2: Made("node head (MatMul)", trace="net.py:7")})
+    source = Source(
+        "m.onnx", text, {1: MadeSource("node flat (Reshape)"), 2: MadeSource("node head (MatMul)", trace="net.py:7")}
+    )
     at = text.index("@matmul")
     label = Label(Span(source, text.index("3"), text.index("3") + 1), "3 comes from here")
     diagnostic = error(codes.E305, "no", Span(source, at, len(text) - 1), labels=(label,), caption="`y` [3]\n     ^")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.ops.registry import lookup, names
-from rxlang.python.counting import Counts, lines
+from rxlang.python.counting import ReachedCounts, lines
 from support.listings import agrees
 from support.places import ROOT, TESTS
 
@@ -172,7 +172,7 @@ def test_each_time_that_a_check_is_made_counts_and_each_that_it_fails(
     sizes: list[tuple[int, int]], turns: int, behind: int, failed: tuple[int, int], tmp_path: Path
 ) -> None:
     (tmp_path / "f.rx").write_text(TURNS)
-    counts = Counts(tmp_path)
+    counts = ReachedCounts(tmp_path)
     try:
         module = rx.load(tmp_path / "f.rx")
         seen = [_fails(module.f, n, k) for n, k in sizes]
@@ -199,7 +199,7 @@ def test_entry_checks_count_only_while_they_are_asked_to() -> None:
 
     entry_check = rx.checked("fn(x : Tensor([n * 3], float32)) : Tensor([n], float32)")(third)
     before, x = entry_check.__code__.co_code, np.ones(6, np.float32)
-    counts = Counts(TESTS)
+    counts = ReachedCounts(TESTS)
     try:
         assert entry_check.__code__.co_code != before
         later = rx.checked("fn(x : Tensor([n], float32)) : Tensor([n], float32)")(third)

@@ -11,7 +11,7 @@ import pytest
 import rxlang as rx
 from rxlang import pipeline
 from rxlang.fixes.numbers.screen import Screen
-from rxlang.fixes.tree import Tree
+from rxlang.fixes.tree import TextTree
 from rxlang.lang.source import Source
 from rxlang.ops.model import TensorInfo
 from rxlang.simplify import propagate
@@ -51,7 +51,7 @@ def test_no_number_that_helps_and_replays_make_is_longer_than_a_size_may_be() ->
     for case in fuzz.cases("sizes that grow"):
         with case as seed:
             text = growing(Random(seed))
-            tree = Tree(Source("grows.rx", text))
+            tree = TextTree(Source("grows.rx", text))
             decl = tree.function("f")
             assert decl is not None
             screen = Screen(tree, decl)

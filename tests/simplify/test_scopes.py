@@ -17,7 +17,7 @@ from rxlang.simplify.known.values import SegmentSymbol, SizeValue
 from rxlang.simplify.solver.conditions import Cond, any_of, eq, ge, le, ne
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Term, Var, floordiv, mod
-from rxlang.simplify.solver.trail import Kept, Table
+from rxlang.simplify.solver.trail import KeptTable, Table
 from support import fuzz, metamorphic
 from support import random_programs as programs
 from support.phases import checked_of
@@ -243,7 +243,7 @@ def test_what_was_in_a_table_at_some_time_can_be_looked_up_later() -> None:
                 learner.some(learner.random.randint(0, 4))
                 if learner.random.random() < 0.5:
                     state.push()
-                held.append((state.past(), {n: dict(t) for n, t in vars(state).items() if isinstance(t, Kept)}))
+                held.append((state.past(), {n: dict(t) for n, t in vars(state).items() if isinstance(t, KeptTable)}))
             for _ in state._scopes.copy():
                 learner.some(2)
                 state.pop()

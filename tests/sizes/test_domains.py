@@ -19,7 +19,7 @@ from rxlang.lang.core_printer import print_expr
 from rxlang.lang.source import NOWHERE
 from rxlang.python import size_sympy
 from rxlang.simplify.solver import terms
-from rxlang.simplify.solver.exprs import Scope, read_size
+from rxlang.simplify.solver.exprs import QuestionScope, read_size
 from rxlang.simplify.solver.term_sizes import Terms
 from rxlang.sizes import integers, partial
 from rxlang.sizes.evaluate import Domain, evaluate
@@ -91,7 +91,7 @@ def total(e: core.SizeExpr, env: dict[str, int]) -> Iterator[tuple[str, int]]:
     variables = {name: terms.var(name, i, nonneg=False) for i, name in enumerate(env)}
     point = {next(iter(terms.variables(variables[name]))): number for name, number in env.items()}
     yield "terms", terms.evaluate(evaluate(e, InTerms(variables)), point)
-    text, scope = print_expr(e), Scope(frozenset(env))
+    text, scope = print_expr(e), QuestionScope(frozenset(env))
     read = read_size(text, scope)
     yield "text of a question", terms.evaluate(read, {v: env[v.name] for v in terms.variables(read)})
 
@@ -143,18 +143,18 @@ def same_everywhere(choose: random.Random) -> None:
         assert told == dict.fromkeys(told, wanted), print_expr(e)
     hidden = choose.choice(NAMES)
     try:
-        part = evaluate(e, InPart({**env, hidden: partial.Unknown()}))
+        part = evaluate(e, InPart({**env, hidden: partial.UnknownSize()}))
     except (partial.Open, integers.Undefined) as problem:
         assert isinstance(problem, partial.Open) or wanted is None, print_expr(e)
     else:
-        assert isinstance(part, partial.Unknown) or wanted is None or part == wanted, print_expr(e)
+        assert isinstance(part, partial.UnknownSize) or wanted is None or part == wanted, print_expr(e)
 
 
 def test_truths_that_are_open_are_not_equal() -> None:
     compare = core.Compare(NOWHERE, "<", core.SizeVar(NOWHERE, "n"), core.SizeLit(NOWHERE, 3))
     equal = core.Compare(NOWHERE, "==", compare, core.Not(NOWHERE, compare))
     with pytest.raises(partial.Open):
-        evaluate(equal, InPart({"n": partial.Unknown()}))
+        evaluate(equal, InPart({"n": partial.UnknownSize()}))
 
 
 # An operator that nobody has heard of, by a row alone

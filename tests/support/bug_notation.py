@@ -14,7 +14,7 @@ from inspect import signature
 
 from rxlang.lang.dtypes import DTYPES as ALL_DTYPES
 from rxlang.ops.dtypes_column import Word, parse_dtypes
-from rxlang.ops.model import Param, Primitive
+from rxlang.ops.model import Primitive, PrimitiveParam
 from rxlang.ops.registry import lookup, names
 
 # Operations that no primitive stands for: a function each, put before the program where it is used.
@@ -331,7 +331,7 @@ class Notation:
             given[order.pop(0).name] = arg
         return given
 
-    def _fits(self, row: Primitive, param: Param, arg: ast.expr) -> bool:
+    def _fits(self, row: Primitive, param: PrimitiveParam, arg: ast.expr) -> bool:
         """Whether an argument that is given by position may be meant for an optional parameter."""
         if param.kind in ("tensor", "tensors"):
             only_tensors = all(p.kind == "tensor" for p in row.params)
@@ -392,7 +392,7 @@ class Notation:
             raise Unmapped(f"{ast.unparse(tree)} as a dtype")
         return name
 
-    def attribute(self, param: Param, tree: ast.expr) -> str:
+    def attribute(self, param: PrimitiveParam, tree: ast.expr) -> str:
         match param.kind, tree:
             case "dtype", _:
                 return self._dtype(tree)

@@ -15,7 +15,7 @@ from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops import registry
 from rxlang.ops.ground import Violation
-from rxlang.ops.model import Param
+from rxlang.ops.model import PrimitiveParam
 
 from support import ops, random_calls
 
@@ -48,7 +48,7 @@ def counts(engine: Any, name: str, tries: int) -> Counter[str]:
     return found
 
 
-def _outcome(engine: Any, name: str, params: list[Param], args: list[Any]) -> str:
+def _outcome(engine: Any, name: str, params: list[PrimitiveParam], args: list[Any]) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -75,7 +75,7 @@ def _refused(engine: Any, name: str, given: list[Any]) -> str:
     raise AssertionError("computed what NumPy refuses for its data")
 
 
-def _inward(engine: Any, param: Param, value: Any) -> Any:
+def _inward(engine: Any, param: PrimitiveParam, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return engine.array(value)
     if isinstance(value, list | tuple) and param.kind == "tensors":
@@ -142,7 +142,7 @@ class OnnxAlone:
         from onnx import helper
         from rxlang.interp.engines.onnx_control import ControlTracing
         from rxlang.interp.engines.onnx_graph import elem_type
-        from rxlang.interp.engines.onnx_tracing import Open, Refused, Traced
+        from rxlang.interp.engines.onnx_tracing import ModelTensor, Open, Refused
 
         tracing = ControlTracing({}, {})
         feeds: dict[str, Any] = {}
@@ -162,7 +162,7 @@ class OnnxAlone:
             dims = value.shape if is_static else dims
             feeds[given] = value
             inputs.append(helper.make_tensor_value_info(given, elem_type(dtype_of(value.dtype)), [None] * value.ndim))
-            return Traced(dims, dtype_of(value.dtype), None, value=given)
+            return ModelTensor(dims, dtype_of(value.dtype), None, value=given)
 
         kinds = self.runtime.capi.onnxruntime_pybind11_state
         try:
@@ -172,8 +172,8 @@ class OnnxAlone:
             for i, size in enumerate(parts):
                 part = (
                     size
-                    if isinstance(size, Traced)
-                    else Traced((), DTYPES["int64"], None, value=tracing.graph.scalar(size))
+                    if isinstance(size, ModelTensor)
+                    else ModelTensor((), DTYPES["int64"], None, value=tracing.graph.scalar(size))
                 )
                 tracing.graph.nodes.append(helper.make_node("Identity", [part.value], [f"out{i}"]))
                 outputs.append(helper.make_tensor_value_info(f"out{i}", elem_type(part.dtype), None))

@@ -20,7 +20,7 @@ from rxlang.lang.parser import parse
 from rxlang.lang.source import Source, Span
 from rxlang.lang.walk import children, walk
 from rxlang.ops.elsewhere_args import integer
-from rxlang.ops.model import Param
+from rxlang.ops.model import PrimitiveParam
 from rxlang.ops.registry import lookup
 
 MOST_OF_ONE_OPERATOR = 0.12
@@ -462,7 +462,7 @@ def keepdims_added(place: Place) -> Iterator[Change]:
         yield Change(given["axis"].span.end, given["axis"].span.end, ", keepdims=true")
 
 
-def _params(node: Node) -> Sequence[Param]:
+def _params(node: Node) -> Sequence[PrimitiveParam]:
     row = lookup(_callee(node))
     return row.params if row is not None else ()
 

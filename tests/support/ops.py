@@ -19,7 +19,7 @@ from rxlang.ops import registry
 from rxlang.ops.dtypes_column import parse_dtypes
 from rxlang.ops.ground import GroundCtx, GroundResult, Violation, evaluate, outcomes
 from rxlang.ops.holds import condition
-from rxlang.ops.model import Out, Param, Primitive, RankUnknown, Segment, TensorInfo, Truth
+from rxlang.ops.model import Out, Primitive, PrimitiveParam, RankUnknown, Segment, TensorInfo, Truth
 from rxlang.ops.requirements import Requirement
 from rxlang.ops.tracked import Ratio, of_literal
 from rxlang.ops.wording import plain
@@ -138,7 +138,7 @@ def compute(name: str, /, **values: Any) -> Any:
         return kernels.lookup(name)(*arguments)
 
 
-def for_kernel(param: Param, value: Any) -> Any:
+def for_kernel(param: PrimitiveParam, value: Any) -> Any:
     return numpy_dtype(value) if param.kind == "dtype" and value is not None else value
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rxlang.interp.dtypes import numpy_dtype
 from rxlang.lang.dtypes import DTYPES, DType
 from rxlang.ops.dtypes_column import Word, parse_dtypes
-from rxlang.ops.model import WILDCARD, Param, Primitive
+from rxlang.ops.model import WILDCARD, Primitive, PrimitiveParam
 
 Random = np.random.Generator
 Values = dict[str, Any]
@@ -299,7 +299,7 @@ def _lay_out(row: Primitive, values: Values) -> None:
 # Attributes
 
 
-def _attribute(random: Random, row: Primitive, param: Param, tokens: list[str] | None, names: Names) -> Any:
+def _attribute(random: Random, row: Primitive, param: PrimitiveParam, tokens: list[str] | None, names: Names) -> Any:
     if tokens is not None and random.random() < 0.8:
         found = _evaluated(tokens, names)
         return found if param.kind in ("ints", "sizes", "shape", "target") else found[0]

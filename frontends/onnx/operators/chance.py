@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model import Tensor
+from ..model import StoredInitializer
 from .images import numbers
 from .registry import Reader, Untranslatable, listed, number, operator, quoted
 
@@ -59,9 +59,9 @@ def unique(node: Reader) -> str:
 def tf_idf(node: Reader) -> str:
     words, whole = node.attribute("pool_strings"), node.integers("pool_int64s")
     if isinstance(words, tuple) and words:
-        pool = Tensor("pool", "string", (len(words),), None, words, "")
+        pool = StoredInitializer("pool", "string", (len(words),), None, words, "")
     else:
-        pool = Tensor("pool", "int64", (len(whole or ()),), None, whole or (), "")
+        pool = StoredInitializer("pool", "int64", (len(whole or ()),), None, whole or (), "")
     weights = node.attribute("weights")
     own = f", weights={numbers(weights)}" if isinstance(weights, tuple) and weights else ""
     counts = ", ".join(

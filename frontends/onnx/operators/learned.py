@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..literals import of_value, of_values
-from ..model import Tensor
+from ..model import StoredInitializer
 from .registry import Reader, Untranslatable, number, operator
 
 DOMAIN = "ai.onnx.ml"
@@ -31,7 +31,7 @@ def _labels(node: Reader, side: str) -> tuple[str, str, str]:
         if isinstance(found, tuple) and found:
             return of_values([v for v in found if isinstance(v, str | int | float)], dtype), dtype, suffix
     tensor = node.attribute(f"{side}_tensor")
-    if not isinstance(tensor, Tensor):
+    if not isinstance(tensor, StoredInitializer):
         raise Untranslatable(f"has no {side}")
     return node.scope.literal(tensor), tensor.dtype, "tensor"
 
@@ -53,7 +53,7 @@ def _encoded(node: Reader, more: str) -> str:
 
 def _default(node: Reader, dtype: str, suffix: str) -> str:
     given = node.attribute("default_tensor")
-    if isinstance(given, Tensor):
+    if isinstance(given, StoredInitializer):
         return f"@reshape({node.scope.literal(given)}, [])"
     value = node.attribute(f"default_{suffix.removesuffix('s')}")
     if isinstance(value, str | int | float):

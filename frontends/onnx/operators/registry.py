@@ -16,12 +16,12 @@ from typing import Protocol
 
 from ....lang.onnx_weights import ELEMENTS
 from ..literals import Unwritten, listed, literal, number, quoted
-from ..model import Attribute, Graph, Listed, Operation, Tensor, TensorType, ValueType
+from ..model import Attribute, Graph, Listed, Operation, StoredInitializer, TensorType, ValueType
 
 __all__ = [
     "Reader",
     "Row",
-    "Scope",
+    "NodeScope",
     "Untranslatable",
     "add",
     "find",
@@ -43,13 +43,13 @@ class Untranslatable(Unwritten):
     """A node that has no meaning in Rx; the message is a sentence without its end, about the node."""
 
 
-class Scope(Protocol):
+class NodeScope(Protocol):
     """What is known where a node stands."""
 
     def name(self, value: str) -> str:
         """The Rx name of a value of the model."""
 
-    def constant(self, value: str) -> Tensor | None:
+    def constant(self, value: str) -> StoredInitializer | None:
         """The elements of a value that the model itself holds, where they are few."""
 
     def let(self, hint: str, text: str) -> str:
@@ -73,7 +73,7 @@ class Scope(Protocol):
     def is_given(self, value: str) -> bool:
         """Whether a value is an input of the model, which has the type that is declared of it."""
 
-    def literal(self, tensor: Tensor) -> str:
+    def literal(self, tensor: StoredInitializer) -> str:
         """A tensor that stands in the model, as an expression."""
 
     def version(self, domain: str) -> int:
@@ -83,7 +83,7 @@ class Scope(Protocol):
 class Reader:
     """One node as its row reads it. Inputs and outputs count from 0."""
 
-    def __init__(self, operation: Operation, scope: Scope) -> None:
+    def __init__(self, operation: Operation, scope: NodeScope) -> None:
         self.operation = operation
         self.scope = scope
         self.version = scope.version(operation.domain)
@@ -217,8 +217,8 @@ class Reader:
             raise Untranslatable(f"its attribute `{name}` is no list of numbers")
         key = found.held if isinstance(found, Listed) else None
         if key is None:
-            return literal(Tensor(name, dtype, (len(found),), None, tuple(found), None))
-        return self.scope.literal(Tensor(name, dtype, (len(found),), None, None, key))
+            return literal(StoredInitializer(name, dtype, (len(found),), None, tuple(found), None))
+        return self.scope.literal(StoredInitializer(name, dtype, (len(found),), None, None, key))
 
     def dtype(self, name: str) -> str | None:
         """An attribute that numbers a dtype, by our name for it."""

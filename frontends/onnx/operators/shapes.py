@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ....ops.slices import of_model
 from ..literals import of_value
-from ..model import Tensor
+from ..model import StoredInitializer
 from .registry import Reader, Untranslatable, listed, operator
 
 
@@ -172,7 +172,7 @@ def constant_of_shape(node: Reader) -> str:
     value = node.attribute("value")
     if value is None:
         return f"@zeros({node.x(0)})"
-    if not isinstance(value, Tensor):
+    if not isinstance(value, StoredInitializer):
         raise Untranslatable("its attribute `value` is no tensor")
     text = node.scope.literal(value)
     return f"@full({node.x(0)}, @reshape({text}, []))"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model import Tensor
+from ..model import StoredInitializer
 from .classic import DOMAIN, labels, list_of, named, post
 from .registry import Reader, Untranslatable, operator, quoted
 
@@ -14,7 +14,7 @@ _LETTERS = {
 def _floats(node: Reader, name: str) -> str | None:
     """Numbers that stand as a list, or as a tensor of a wider dtype."""
     given = node.attribute(f"{name}_as_tensor")
-    return node.scope.literal(given) if isinstance(given, Tensor) else node.listed(name, "float32")
+    return node.scope.literal(given) if isinstance(given, StoredInitializer) else node.listed(name, "float32")
 
 
 def _needed(node: Reader, name: str) -> str:
@@ -74,7 +74,7 @@ _POST = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 def tree_ensemble(node: Reader) -> str:
     def tensor(name: str) -> str:
         found = node.attribute(name)
-        if not isinstance(found, Tensor):
+        if not isinstance(found, StoredInitializer):
             raise Untranslatable(f"its attribute `{name}` is missing")
         return node.scope.literal(found)
 

@@ -12,8 +12,8 @@ import pytest
 from rxlang import pipeline
 from rxlang.frontends.onnx import dims
 from rxlang.frontends.onnx.dims import evaluate, names, read_dim, size_text
-from rxlang.frontends.onnx.model import Graph, TensorType, Value
-from rxlang.frontends.onnx.names import RESERVED, Names
+from rxlang.frontends.onnx.model import Graph, ModelValue, TensorType
+from rxlang.frontends.onnx.names import RESERVED, ScopeNames
 from rxlang.lang import core
 from rxlang.lang.source import NOWHERE
 from support import fuzz
@@ -68,7 +68,7 @@ def test_the_spellings_of_exporters_are_read(written: str, read: str) -> None:
     + ["batch_size x num_heads", "größe", "past decoder sequence", "onnx::Concat_12", "Addinput_dim_1", "__", "N'", "-", "2h"],
 )  # fmt: skip
 def test_a_plain_name_is_a_name_without_a_word(written: str) -> None:
-    assert read_dim(written) == dims.Reading(named(written))
+    assert read_dim(written) == dims.ReadDimension(named(written))
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_a_hyphen_is_a_minus_only_between_names_that_stand_for_themselves() -> N
 
 def test_a_name_that_no_input_has_as_a_size_is_not_declared() -> None:
     inputs = (
-        Value("x", TensorType("float32", ("b", "2*N", 3, None))),
-        Value("y", None),
-        Value("z", TensorType(None, None)),
+        ModelValue("x", TensorType("float32", ("b", "2*N", 3, None))),
+        ModelValue("y", None),
+        ModelValue("z", TensorType(None, None)),
     )
     assert dims.declared(Graph("g", inputs, (), (), (), ())) == {"b"}
     assert set(names(read_dim("b + u0").size)) - {"b"} == {"u0"}
@@ -172,7 +172,7 @@ def test_names_are_legal_short_different_and_the_same_each_time() -> None:
     letters = "ab/.:_-0 1é'\n@"
     originals = ["".join(random.choices(letters, k=random.randint(0, 90))) for _ in range(TRIES)]
     originals += [*RESERVED, "", "123", "_", "a", "a_2", "a", "A"]
-    first, second = Names(), Names()
+    first, second = ScopeNames(), ScopeNames()
     made = [
         (kind, original, getattr(first, kind)(original))
         for original in originals
@@ -187,16 +187,16 @@ def test_names_are_legal_short_different_and_the_same_each_time() -> None:
 
 
 def test_a_size_that_is_called_like_a_value_gets_another_name() -> None:
-    names_ = Names({"f"})
+    names_ = ScopeNames({"f"})
     assert (names_.value("n"), names_.size("n"), names_.value("n"), names_.size("n")) == ("n", "n_2", "n", "n_2")
     assert names_.function("f") == "f_2"
     assert names_.fresh("n") == "n_3"
 
 
 def test_of_a_long_path_the_last_parts_are_kept() -> None:
-    made = Names().value("/model/decoder/block/layers.11/self_attn/q_proj/MatMul_output_0")
+    made = ScopeNames().value("/model/decoder/block/layers.11/self_attn/q_proj/MatMul_output_0")
     assert made == "self_attn_q_proj_MatMul_output_0"
-    assert [Names().value("/layers.0/fc/Add"), Names().value("1x"), Names().size("0")] == [
+    assert [ScopeNames().value("/layers.0/fc/Add"), ScopeNames().value("1x"), ScopeNames().size("0")] == [
         "layers_0_fc_Add",
         "v1x",
         "n0",
@@ -204,14 +204,14 @@ def test_of_a_long_path_the_last_parts_are_kept() -> None:
 
 
 def test_ten_thousand_names_of_one_stem_take_linear_time() -> None:
-    names_ = Names()
+    names_ = ScopeNames()
     made = [names_.value(f"x.{chr(0x4E00 + n)}") for n in range(10_000)]
     assert made == ["x", *(f"x_{n}" for n in range(2, 10_001))]
 
 
 @pytest.mark.parametrize("original", sorted({*RESERVED, "True", "False", "None", "n"}))
 def test_a_size_of_a_model_may_be_called_like_anything(original: str) -> None:
-    made = Names().size(original)
+    made = ScopeNames().size(original)
     report = pipeline.check_text(
         f"@f = fn(x : Tensor([{made}, 3], int8)) : Tensor([{made}, 3], int8) {{ x }}", "a.rx", Path()
     )

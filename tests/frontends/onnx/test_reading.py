@@ -65,10 +65,10 @@ def test_a_model_is_read_into_plain_data(tmp_path: Path) -> None:
     read = read_model(path)
     assert (read.path, read.opsets, read.graph.name) == (path, {"": 18, "own": 1}, "g")
     assert read.graph.inputs == (
-        plain.Value("x", plain.TensorType("float32", ("n", 4))),
-        plain.Value("c", plain.TensorType("bool", ())),
+        plain.ModelValue("x", plain.TensorType("float32", ("n", 4))),
+        plain.ModelValue("c", plain.TensorType("bool", ())),
     )
-    assert read.graph.outputs == (plain.Value("y", plain.TensorType("float32", ("2*n",))),)
+    assert read.graph.outputs == (plain.ModelValue("y", plain.TensorType("float32", ("2*n",))),)
     first, second, own, constant, _ = read.graph.operations
     assert (str(first), first.inputs, first.outputs, first.index) == ("node first (Add)", ("x", "listed"), ("a",), 0)
     assert second.attributes["then_branch"].operations[0].inputs == ("a",)

@@ -15,7 +15,7 @@ import pytest
 onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from rxlang import pipeline  # noqa: E402
-from rxlang.frontends.onnx.model import Tensor  # noqa: E402
+from rxlang.frontends.onnx.model import StoredInitializer  # noqa: E402
 from rxlang.frontends.onnx.reading import read_model  # noqa: E402
 from rxlang.frontends.onnx.weights import write_weights  # noqa: E402
 from rxlang.interp.files import load_array  # noqa: E402
@@ -92,7 +92,7 @@ def test_each_type_in_each_form_is_what_onnx_says(type_: int, tmp_path: Path) ->
             check_plain(mine, theirs)
 
 
-def check_plain(mine: Tensor, theirs: np.ndarray) -> None:
+def check_plain(mine: StoredInitializer, theirs: np.ndarray) -> None:
     assert mine.shape == theirs.shape
     if mine.place is not None and theirs.size:
         with mine.place.file.open("rb") as file:

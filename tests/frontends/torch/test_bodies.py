@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from pathlib import Path  # noqa: E402
 
-from rxlang.frontends.torch.arguments import Declared  # noqa: E402
+from rxlang.frontends.torch.arguments import DeclaredInput  # noqa: E402
 from rxlang.frontends.torch.target import Target  # noqa: E402
 from rxlang.model import traced  # noqa: E402
 from rxlang.model.traced import CheckedPython, check_target  # noqa: E402
@@ -103,7 +103,7 @@ class Kept(nn.Module):
 
 def checked(model: nn.Module, shape: tuple[int | str, ...]) -> CheckedPython:
     name = "input" if isinstance(model, nn.Sequential) else "x"
-    target = Target("model.py:model", model, {name: Declared("float32", shape)}, model)
+    target = Target("model.py:model", model, {name: DeclaredInput("float32", shape)}, model)
     return check_target(target, Path.cwd())
 
 

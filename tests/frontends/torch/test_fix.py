@@ -128,7 +128,7 @@ def fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fix:
     """What the command says for `m.py:M`; the code runs in this process, which has torch."""
     from rxlang.cli import fixing_python
     from rxlang.cli.examined import Wish
-    from rxlang.cli.files import Program
+    from rxlang.cli.files import ProgramFile
     from rxlang.frontends.torch import places
     from rxlang.model.asked import AskedOfPython
     from rxlang.simplify.known.outcome import Options
@@ -149,7 +149,7 @@ def fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fix:
 
     def run(*args: str) -> list[str]:
         wish = Wish((), Options(), python=AskedOfPython(args=args))
-        return list(fixing_python.fix_python(Program("m.py:M", b"", tmp_path), wish))
+        return list(fixing_python.fix_python(ProgramFile("m.py:M", b"", tmp_path), wish))
 
     return run
 

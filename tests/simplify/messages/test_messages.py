@@ -8,7 +8,7 @@ import pytest
 from rxlang import pipeline
 from rxlang.lang.diagnostics import Diagnostic
 from rxlang.lang.render import render_text
-from rxlang.simplify.messages.aligned import Row, aligned
+from rxlang.simplify.messages.aligned import TensorRow, aligned
 
 
 def said(text: str, *codes: str) -> list[Diagnostic]:
@@ -111,12 +111,12 @@ def test_shapes_stand_below_each_other_with_the_bad_axis_marked() -> None:
 
 
 def test_axes_in_different_columns_are_marked_one_by_one() -> None:
-    rows = (Row("a", ("B", "64"), (1,)), Row("bc", ("32", "n + 1"), (0,)))
+    rows = (TensorRow("a", ("B", "64"), (1,)), TensorRow("bc", ("32", "n + 1"), (0,)))
     assert aligned(rows, from_the_end=True) == "a  [ B,    64]\n    vv     ^^\nbc [32, n + 1]"
 
 
 def test_axes_that_only_partly_stand_in_different_columns_have_their_own_marks() -> None:
-    rows = (Row("a", ("2", "3"), (0, 1)), Row("b", ("4", "5"), (1,)))
+    rows = (TensorRow("a", ("2", "3"), (0, 1)), TensorRow("b", ("4", "5"), (1,)))
     assert aligned(rows, from_the_end=True) == "a [2, 3]\n   ^  ^\nb [4, 5]\n      ^"
 
 

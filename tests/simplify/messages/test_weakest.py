@@ -9,7 +9,7 @@ from math import prod
 from rxlang.simplify.contract import _each_without_factors
 from rxlang.simplify.known.state import State
 from rxlang.simplify.solver.conditions import Cond, any_of, cond_variables, eq, evaluate_cond, ge, le, ne, render_cond
-from rxlang.simplify.solver.exprs import Scope, read_condition
+from rxlang.simplify.solver.exprs import QuestionScope, read_condition
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Var, floordiv, mod, smax, smin
 from rxlang.simplify.weakest import Inputs, OpenCheck, weakest
@@ -117,7 +117,7 @@ def test_remainders_are_read_without_what_does_not_matter() -> None:
     }  # fmt: skip
     assert [render_cond(c) for c in told] == list(told.values())
     for cond in told:
-        read = read_condition(render_cond(cond), Scope())
+        read = read_condition(render_cond(cond), QuestionScope())
         for x, y in product(range(13), repeat=2):
             values = {"b": x, "n": y}
             assert evaluate_cond(cond, {v: values[v.name] for v in cond_variables(cond)}) == evaluate_cond(

@@ -16,7 +16,7 @@ from rxlang.simplify.solver.consequences import at_least_one, without_quotient
 from rxlang.simplify.solver.facts import Facts
 from rxlang.simplify.solver.points import nearest, samples
 from rxlang.simplify.solver.shorter import by_remainder, shorter
-from rxlang.simplify.solver.smt import Session
+from rxlang.simplify.solver.smt import SmtSession
 from rxlang.simplify.solver.terms import Var, evaluate, of_atom, smax, smin, var, variables
 from support import cases, fuzz
 from support.places import TESTS
@@ -233,10 +233,10 @@ def test_a_chain_of_two_hundred_facts_is_followed():
 def test_answers_of_z3_do_not_depend_on_the_questions_before():
     world = Assignments(7)
     questions = [([world.cond(), world.cond()], [goal := world.cond(), negate(goal)]) for _ in range(40)]
-    session, backwards = Session(), Session()
+    session, backwards = SmtSession(), SmtSession()
     first = [session.solve(*q) for q in questions]
     assert [backwards.solve(*q) for q in reversed(questions)][::-1] == first
-    assert [Session().solve(*q) for q in questions] == first
+    assert [SmtSession().solve(*q) for q in questions] == first
     assert {type(a) for answers in first for a in answers} == {dict, bool}
 
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 from rxlang.simplify.solver.conditions import Cond, all_of, evaluate_cond
-from rxlang.simplify.solver.exprs import Scope, read_condition, read_size
+from rxlang.simplify.solver.exprs import QuestionScope, read_condition, read_size
 from rxlang.simplify.solver.rendering import render
 from rxlang.simplify.solver.shortest import member, shortest_on
 from rxlang.simplify.solver.size_sets import SizeSet, set_of
@@ -19,7 +19,7 @@ TRIED = (*range(700), *range(4_000, 4_300), 100_003)
 
 
 def read(*texts: str) -> tuple[list[Cond], Var]:
-    scope = Scope()
+    scope = QuestionScope()
     return [read_condition(text, scope) for text in texts], only_var(scope.names["n"])
 
 
@@ -65,7 +65,7 @@ def test_a_set_has_the_sizes_that_satisfy_a_condition() -> None:
 def test_a_shorter_size_is_equal_on_the_set() -> None:
     for case in fuzz.cases("sizes on sets"):
         with case as seed:
-            random, scope = Random(seed), Scope()
+            random, scope = Random(seed), QuestionScope()
             name = only_var(scope.name("n"))
             size = read_size(f"{expression(random, 3)} - {expression(random, 2)}", scope)
             found = set_of([read_condition(condition(random), scope), read_condition("n >= 0", scope)], name)
@@ -115,7 +115,7 @@ def test_sets_whose_pattern_is_too_long_are_none() -> None:
     ],
 )
 def test_a_size_is_as_short_as_its_set_allows(size: str, where: str, short: str) -> None:
-    scope = Scope()
+    scope = QuestionScope()
     name, term = only_var(scope.name("n")), read_size(size, scope)
     found = set_of([read_condition(where, scope)], name)
     assert found is not None and render(shortest_on(term, name, found)) == short

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from rxlang.simplify.solver.conditions import all_of, any_of, eq, evaluate_cond, ge, gt, le, lt, ne, negate, render_cond
-from rxlang.simplify.solver.exprs import Scope, read_condition, read_size
+from rxlang.simplify.solver.exprs import QuestionScope, read_condition, read_size
 from rxlang.simplify.solver.rendering import render
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import (
@@ -248,7 +248,7 @@ def test_what_is_rendered_reads_back_as_the_same_size():
     for case in fuzz.cases("rendered sizes"):
         with case as seed:
             size, _ = Trees(f"r{seed}").grow(3)
-            scope = Scope(frozenset({"i"}))
+            scope = QuestionScope(frozenset({"i"}))
             scope.names.update(n=n, m=m, k=k, h=h, i=i)
             again = read_size(render(size), scope)
             for values in map(point_of, POINTS[::3]):
@@ -268,7 +268,7 @@ def test_what_is_rendered_of_a_condition_reads_back_as_an_equivalent_one():
             cond = trees.random.choice([eq, ne, lt, le, gt, ge])(a, b)
             if isinstance(cond, bool):
                 continue
-            scope = Scope(frozenset({"i"}))
+            scope = QuestionScope(frozenset({"i"}))
             scope.names.update(n=n, m=m, k=k, h=h, i=i)
             again = read_condition(render_cond(cond), scope)
             for values in POINTS[::3]:
