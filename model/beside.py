@@ -10,7 +10,7 @@ from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..pipeline import Report
-from .told import Told, causes
+from .told import Told, causes, using
 from .verdicts import Verdicts
 
 # So often what was told is taken for right.
@@ -30,13 +30,14 @@ class _Errors(Node):
 
 
 def wrong(told: Told, report: Report, check: Check) -> Iterator[Diagnostic]:
-    """What checking says of a run; and where something is wrong, what would be so as well were that right."""
+    """What checking says of a run; where something is wrong, also what is wrong in lines that do not use what that gives."""
     own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt]
     yield from (told.of(d) for d in own if d.severity != "error")
     if report.ok:
         return
     first = _errors(told, report, check)
-    before = {*map(_line, first.surely)}
+    after = (told.step(n) for n in using(told.trace, {*first.lines, *first.doubtful}))
+    before = {*map(_line, first.surely), *(_line_of(told.span(s.place)) for s in after if s is not None)}
     more = {_line(d): d for d in _more(first, told, check) if _line(d) not in before}
     yield from (*first.surely, *more.values()) or first.together
 

@@ -24,7 +24,7 @@ _PACKAGE = str(Path(__file__).parents[2])
 _MOST = 2**10
 
 
-_INSTANCES: dict[str, tuple[type, ...]] = {"Whole": (int, torch.SymInt), "Real": (float, torch.SymFloat)}
+_INSTANCES: dict[str, tuple[type, ...]] = {"WholeNumber": (int, torch.SymInt), "Real": (float, torch.SymFloat)}
 
 
 class _Kind(type):
@@ -34,7 +34,7 @@ class _Kind(type):
         return isinstance(one, _INSTANCES[cls.__name__])
 
 
-class WholeModule(int, metaclass=_Kind):
+class WholeNumber(int, metaclass=_Kind):
     """What stands for `int`."""
 
     def __new__(cls, value: Any = 0, *more: Any) -> Any:
@@ -78,7 +78,7 @@ def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:
     return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else own(x)
 
 
-_STANDING = {"int": WholeModule, "float": Real, "len": length}
+_STANDING = {"int": WholeNumber, "float": Real, "len": length}
 
 
 @contextmanager

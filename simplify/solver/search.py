@@ -138,7 +138,7 @@ class Search:
     @property
     def _smt(self) -> Any:
         if self._session is None:
-            self._session = Absent() if no_z3() else import_module(".smt", __package__).Session()
+            self._session = Absent() if no_z3() else import_module(".smt", __package__).SmtSession()
         return self._session
 
     @property

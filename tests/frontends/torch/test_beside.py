@@ -70,8 +70,8 @@ def stays():
 """
 ROWS = "x=float32[b, 8]"
 CASES = {
-    "two": (["x=float32[b, t, 16]"], ["second(x)", "fourth(x)"]),
-    "scores": (["x=float32[b, t, 16]"], ["(q @ k)", "out(y)"]),
+    "two": (["x=float32[b, t, 16]"], ["second(x)"]),
+    "scores": (["x=float32[b, t, 16]"], ["(q @ k)"]),
     "apart": ([ROWS, "y=float32[b, 8]"], ["torch.cat", "self.shift[:, :5]", "x.view"]),
     "follows": (["x=float32[b, 16, 32]"], ["self.layers[0](x.transpose"]),
     "stays": ([ROWS], ["x.transpose(1, 5)"]),

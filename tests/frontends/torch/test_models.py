@@ -78,7 +78,7 @@ def test_no_size_differs_silently(group: str, monkeypatch: pytest.MonkeyPatch) -
     from rxlang.frontends.torch import target as targets
     from rxlang.model.traced import check_target
 
-    declared = targets.Declared("float32", ("b", "t", 16))
+    declared = targets.DeclaredInput("float32", ("b", "t", 16))
     for name, source in getattr(probes, group).items():
         code = probes.function(name, source)
         found = check_target(targets.Target(name, code, {"x": declared, "y": declared}), Path(sys.path[0]))
