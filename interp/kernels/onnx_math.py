@@ -216,7 +216,7 @@ def max_pool_indices(
 ) -> tuple[Array, Array]:
     """The places of the windows one after the other, each a strided slice of the image and of the elements' numbers."""
     count = x.ndim - 2
-    image, grid = laid(count, x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, "channels_first")
+    image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, "channels_first", count)
     order = np.arange(prod(x.shape[-count:])).reshape(x.shape[-count:], order="F" if column_major else "C")
     padded, numbers = grid.padded(image, least(x.dtype)), grid.padded(order, -1)
     best, where = None, None

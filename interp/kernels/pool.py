@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -21,7 +20,6 @@ Ints = tuple[int, ...]
 
 
 def laid(
-    count: int,
     x: Array,
     kernel_shape: Ints,
     strides: Ints | None,
@@ -30,6 +28,7 @@ def laid(
     dilations: Ints | None,
     ceil_mode: bool,
     layout: str,
+    count: int,
 ) -> tuple[Any, Grid]:
     """The image with its spatial axes last, and the windows over them; without strides they lie side by side."""
     image = channels_first(wide(x), layout, x.ndim == count + 2)
@@ -82,30 +81,57 @@ def _divisor(grid: Grid, i: int, include_pad: bool) -> Array:
 
 
 def _define(suffix: str, spatial: int | None) -> None:
-    def pooled(over: Callable[[Array, Grid], Array], x: Array, kernel_shape: Ints, *places: Any) -> Array:
-        count = spatial_count(kernel_shape, x.ndim) if spatial is None else spatial
-        image, grid = laid(count, x, kernel_shape, *places)
-        return _back(over(image, grid), x, places[-1], count)
+    def count_of(x: Array, kernel_shape: Ints) -> int:
+        return spatial_count(kernel_shape, x.ndim) if spatial is None else spatial
 
     @kernel(f"max_pool{suffix}")
-    def max_pool(x: Array, kernel_shape: Ints, *places: Any) -> Array:
-        return pooled(
-            lambda image, grid: _over_windows(np.maximum, image, grid, least(x.dtype)), x, kernel_shape, *places
-        )
+    def max_pool(
+        x: Array,
+        kernel_shape: Ints,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        ceil_mode: bool,
+        layout: str,
+    ) -> Array:
+        count = count_of(x, kernel_shape)
+        image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        return _back(_over_windows(np.maximum, image, grid, least(x.dtype)), x, layout, count)
 
     @kernel(f"average_pool{suffix}")
     @quiet
-    def average_pool(x: Array, kernel_shape: Ints, *places: Any) -> Array:
-        *others, count_include_pad, layout = places
-        return pooled(lambda image, grid: _means(image, grid, count_include_pad), x, kernel_shape, *others, layout)
+    def average_pool(
+        x: Array,
+        kernel_shape: Ints,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        layout: str,
+    ) -> Array:
+        count = count_of(x, kernel_shape)
+        image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        return _back(_means(image, grid, count_include_pad), x, layout, count)
 
     @kernel(f"lp_pool{suffix}")
     @quiet
-    def lp_pool(x: Array, kernel_shape: Ints, p: float, *places: Any) -> Array:
-        def norms(image: Array, grid: Grid) -> Array:
-            return _over_windows(np.add, np.abs(image) ** p, grid, 0) ** inverse(p)
-
-        return pooled(norms, x, kernel_shape, *places)
+    def lp_pool(
+        x: Array,
+        kernel_shape: Ints,
+        p: float,
+        strides: Ints | None,
+        pads: Pairs | None,
+        auto_pad: str,
+        dilations: Ints | None,
+        ceil_mode: bool,
+        layout: str,
+    ) -> Array:
+        count = count_of(x, kernel_shape)
+        image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
+        return _back(_over_windows(np.add, np.abs(image) ** p, grid, 0) ** inverse(p), x, layout, count)
 
 
 for _suffix, _spatial in (("", None), ("1d", 1), ("2d", 2), ("3d", 3)):

@@ -370,7 +370,7 @@ def test_a_rank_that_is_not_known_is_followed_back_once():
 
     # Of the types of the first, of the rank of the second.
     assert nested_sizes.cost(text(800))["codes"] == nested_sizes.cost(text(8))["codes"] == ["W311", "W311"]
-    assert nested_sizes.entered(text(800)) < ENTERED / 2
+    assert nested_sizes.entered(text(800)) < ENTERED
 
 
 def test_slices_by_bounds_of_any_sign_are_told_without_working_them_out():

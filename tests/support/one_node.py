@@ -14,7 +14,12 @@ import rxlang
 from onnx import helper, numpy_helper
 from rxlang import pipeline
 
-_FUNCTIONS = {"min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}
+_FUNCTIONS = {
+    "min": min,
+    "max": max,
+    "ceildiv": lambda a, b: -(-a // b),
+    "broadcast": lambda *sizes: next((size for size in sizes if size != 1), 1),
+}
 
 
 class OneNode:
