@@ -86,15 +86,9 @@ def _define(suffix: str, spatial: int | None) -> None:
 
     @kernel(f"max_pool{suffix}")
     def max_pool(
-        x: Array,
-        kernel_shape: Ints,
-        strides: Ints | None,
-        pads: Pairs | None,
-        auto_pad: str,
-        dilations: Ints | None,
-        ceil_mode: bool,
-        layout: str,
-    ) -> Array:
+        x: Array, kernel_shape: Ints, strides: Ints | None, pads: Pairs | None, auto_pad: str,
+        dilations: Ints | None, ceil_mode: bool, layout: str,
+    ) -> Array:  # fmt: skip
         count = count_of(x, kernel_shape)
         image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
         return _back(_over_windows(np.maximum, image, grid, least(x.dtype)), x, layout, count)
@@ -102,16 +96,9 @@ def _define(suffix: str, spatial: int | None) -> None:
     @kernel(f"average_pool{suffix}")
     @quiet
     def average_pool(
-        x: Array,
-        kernel_shape: Ints,
-        strides: Ints | None,
-        pads: Pairs | None,
-        auto_pad: str,
-        dilations: Ints | None,
-        ceil_mode: bool,
-        count_include_pad: bool,
-        layout: str,
-    ) -> Array:
+        x: Array, kernel_shape: Ints, strides: Ints | None, pads: Pairs | None, auto_pad: str,
+        dilations: Ints | None, ceil_mode: bool, count_include_pad: bool, layout: str,
+    ) -> Array:  # fmt: skip
         count = count_of(x, kernel_shape)
         image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
         return _back(_means(image, grid, count_include_pad), x, layout, count)
@@ -119,16 +106,9 @@ def _define(suffix: str, spatial: int | None) -> None:
     @kernel(f"lp_pool{suffix}")
     @quiet
     def lp_pool(
-        x: Array,
-        kernel_shape: Ints,
-        p: float,
-        strides: Ints | None,
-        pads: Pairs | None,
-        auto_pad: str,
-        dilations: Ints | None,
-        ceil_mode: bool,
-        layout: str,
-    ) -> Array:
+        x: Array, kernel_shape: Ints, p: float, strides: Ints | None, pads: Pairs | None,
+        auto_pad: str, dilations: Ints | None, ceil_mode: bool, layout: str,
+    ) -> Array:  # fmt: skip
         count = count_of(x, kernel_shape)
         image, grid = laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, count)
         return _back(_over_windows(np.add, np.abs(image) ** p, grid, 0) ** inverse(p), x, layout, count)
