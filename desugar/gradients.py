@@ -132,7 +132,7 @@ def _of_function(
         )
     wrt = tuple(p.name for p in of.params if _is_floating(unit, p.type))
     asked = sweet.Gradient(
-        span, sweet.Ident(span, f"{own.name}_"), "rule", sweet.FnName(span, info.decl.name.name), wrt
+        span, sweet.Ident(span, own.name + core.UNSAID), "rule", sweet.FnName(span, info.decl.name.name), wrt
     )
     if not wrt:
         fail(codes.E231, f"@{info.decl.name.name} has no parameter of floats that could have a gradient", span)
@@ -164,7 +164,7 @@ def _of_primitive(
     given = tuple(sweet.Arg(span, p.name, sweet.Name(span, p.name.name)) for p in params)
     call = sweet.Call(span, sweet.FnName(span, item.name.name), given)
     fn = sweet.Fn(span, tuple(params), gives, where, _tried(own, call, parts, taken))
-    return sweet.FnDecl(span, (), sweet.Ident(span, f"{own.name}_"), fn, None), tuple(p.name.name for p in wrt)
+    return sweet.FnDecl(span, (), sweet.Ident(span, own.name + core.UNSAID), fn, None), tuple(p.name.name for p in wrt)
 
 
 def _tried(own: sweet.FnName, call: sweet.Call, parts: int | None, taken: set[str]) -> sweet.Block:

@@ -136,7 +136,9 @@ class Claim(Asked):
 def _speaker(finding: Finding, origin: core.Origin, declared: core.Declared) -> str:
     """Who asks."""
     if declared.kind == "result":
-        speaker = "the function value" if declared.subject.of == core.NAMELESS else finding.function
+        is_of_rule = finding.function.endswith(core.UNSAID)
+        whose = f"the rule of {finding.span.text}" if is_of_rule else finding.function
+        speaker = "the function value" if declared.subject.of == core.NAMELESS else whose
     elif declared.kind == "match_shape":
         speaker = "match_shape"
     else:
