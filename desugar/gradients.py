@@ -84,7 +84,8 @@ def _rule(symbols: SymbolTable, unit: Unit, item: sweet.FnDecl) -> None:
     call is that both fit for all sizes."""
     name, params = item.name, item.fn.params
     target = symbols.called(unit, sweet.FnName(name.span, name.name))
-    own = _free(f"vjp_{name.name}".replace(".", "_"), {n.rpartition(".")[2] for n in symbols.names})
+    taken = {n.rpartition(".")[2].rstrip("'") for n in symbols.names}
+    own = _free(f"vjp_{name.name}".replace(".", "_"), taken) + core.UNSAID
     if target.name in {r.of for r in symbols.rules if r.name is not None}:
         fail(codes.E203, f"`vjp @{name.name}` stands in another file already", name.span)
     if isinstance(target, ImplsInfo):
@@ -132,7 +133,7 @@ def _of_function(
         )
     wrt = tuple(p.name for p in of.params if _is_floating(unit, p.type))
     asked = sweet.Gradient(
-        span, sweet.Ident(span, own.name + core.UNSAID), "rule", sweet.FnName(span, info.decl.name.name), wrt
+        span, sweet.Ident(span, own.name + "'"), "rule", sweet.FnName(span, info.decl.name.name), wrt
     )
     if not wrt:
         fail(codes.E231, f"@{info.decl.name.name} has no parameter of floats that could have a gradient", span)
@@ -164,7 +165,7 @@ def _of_primitive(
     given = tuple(sweet.Arg(span, p.name, sweet.Name(span, p.name.name)) for p in params)
     call = sweet.Call(span, sweet.FnName(span, item.name.name), given)
     fn = sweet.Fn(span, tuple(params), gives, where, _tried(own, call, parts, taken))
-    return sweet.FnDecl(span, (), sweet.Ident(span, own.name + core.UNSAID), fn, None), tuple(p.name.name for p in wrt)
+    return sweet.FnDecl(span, (), sweet.Ident(span, own.name + "'"), fn, None), tuple(p.name.name for p in wrt)
 
 
 def _tried(own: sweet.FnName, call: sweet.Call, parts: int | None, taken: set[str]) -> sweet.Block:

@@ -119,7 +119,7 @@ def _called(site: Site) -> str:
         return f"`{name[0] if name else site.function.name}`"
     if site.function.name == "fn":
         return f"`{name[0]}`" if name else "the function value"
-    return f"@{site.function.name}"
+    return f"the rule of {site.span.text}" if site.function.name.endswith(core.UNSAID) else f"@{site.function.name}"
 
 
 def _asking(site: Site, function: core.Called | None = None) -> str:
