@@ -80,7 +80,7 @@ def set_of(conditions: Iterable[Cond], name: Var) -> SizeSet | None:
         if len(bits) > _LONGEST:
             return None
         start = _begins(runs, pattern.start, bits)
-        if runs and runs[-1][0] < start == min(runs[-1][1], start) and not all(bits):
+        if runs and runs[-1][0] + 1 < start == min(runs[-1][1], start) and not all(bits):
             end = next(n for n in range(start, start + len(bits)) if not bits[n % len(bits)])
             runs, start = merged([*((a, min(b, start)) for a, b in runs if a < start), (start, end)]), end
         found += _patterns([(a, min(b, start)) for a, b in runs if a < start])

@@ -86,6 +86,7 @@ def test_a_shorter_size_is_equal_on_the_set() -> None:
         (["n != 1"], "all but 1"),
         (["n == 0 || n >= 3"], "all but 1 and 2"),
         (["n % 2 == 0", "n <= 134217728"], "multiples of 2, up to 134217728"),
+        (["n % 2 == 0 || n == 1", "n >= 1"], "1; or multiples of 2, from 2"),
         (["n // 4 * (n // 4) == 64"], "32 to 35"),
         (["n == 2 || n == 3 || n >= 9"], "2, 3, or from 9"),
         (["n >= 0"], "any"),
