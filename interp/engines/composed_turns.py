@@ -43,24 +43,20 @@ def cumulative_logsumexp(ops: Ops, x: Array, axis: int, reverse: bool) -> Array:
     return _running(ops, ops.logaddexp, -inf, x, axis, reverse)
 
 
-@composed("cumulative_sum")
-def cumulative_sum(
-    ops: Ops, x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
-) -> Array:  # fmt: skip
-    if include_initial or exclusive:
-        given = _shifted(ops, x, 0, axis or 0, dtype, include_initial, reverse)
-        return ops.cumulative_sum(given, axis, reverse=reverse)
-    return _running(ops, ops.add, 0, x if dtype is None else ops.cast(x, dtype), axis or 0, reverse)
+def _cumulative(name: str, over: str, first: int) -> None:
+    @composed(name)
+    def cumulative(
+        ops: Ops, x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
+    ) -> Array:  # fmt: skip
+        if include_initial or exclusive:
+            given = _shifted(ops, x, first, axis or 0, dtype, include_initial, reverse)
+            return getattr(ops, name)(given, axis, reverse=reverse)
+        given = x if dtype is None else ops.cast(x, dtype)
+        return _running(ops, getattr(ops, over), first, given, axis or 0, reverse)
 
 
-@composed("cumulative_prod")
-def cumulative_prod(
-    ops: Ops, x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
-) -> Array:  # fmt: skip
-    if include_initial or exclusive:
-        given = _shifted(ops, x, 1, axis or 0, dtype, include_initial, reverse)
-        return ops.cumulative_prod(given, axis, reverse=reverse)
-    return _running(ops, ops.multiply, 1, x if dtype is None else ops.cast(x, dtype), axis or 0, reverse)
+_cumulative("cumulative_sum", "add", 0)
+_cumulative("cumulative_prod", "multiply", 1)
 
 
 def _shifted(ops: Ops, x: Array, first: int, axis: int, dtype: Any, is_whole: bool, reverse: bool) -> Array:
