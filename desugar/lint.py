@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from ..lang import codes, core, sweet
@@ -53,13 +54,16 @@ _ALL_FREE = "if they are meant to be free, begin their names with `_` or write `
 
 
 def unused_parameters(symbols: SymbolTable, decl: sweet.FnDecl, function: str) -> None:
-    """Tensors that a function is given, and that nothing in it speaks of."""
+    """Tensors that a function is given, and of which nothing in it speaks, nor of a size that they alone have."""
     fn = decl.fn
     if fn.body is None or decl.span.source.made:
         return
-    spoken = identifiers(fn.body, fn.result, *fn.where, *(p.type for p in fn.params))
-    for param in fn.params:
-        if param.name.name not in spoken and not param.name.name.startswith("_"):
+    spoken = identifiers(fn.body, fn.result, *fn.where)
+    names = [identifiers(p.type) for p in fn.params]
+    times = Counter(name for of_one in names for name in of_one)
+    for param, own in zip(fn.params, names, strict=True):
+        read = {param.name.name, *(name for name in own if times[name] == 1)} & spoken or param.name.name in times
+        if not read and not param.name.name.startswith("_"):
             said = f"the parameter `{param.name.name}` is never used"
             help = f"if it is meant to be there, call it `_{param.name.name}`"
             symbols.diagnostics.append(note(codes.N201, said, param.name.span, function=f"@{function}", help=help))

@@ -53,7 +53,7 @@ def argument(call: CallLike, param: str) -> str:
         if index and isinstance(written, core.ListValue):
             at = int(index.rstrip("]"))
             return _written(written.items[at]) or f"item {at} of `{base}`" if at < len(written.items) else f"`{param}`"
-        shown = _written(written)
+        shown = _written(written) or ("its index" if name == "indices" and is_indexing(call) else "")
         if shown or not isinstance(written, core.Call | core.If | core.TensorLit):
             return shown or f"`{param}`"
         if (text := written.span.text) and len(text) <= _SHORT and _is_short(text):

@@ -421,6 +421,13 @@ def test_names_of_a_type_that_is_referred_to_need_no_use() -> None:
     assert not said(text + "@f = fn(p : (Tensor, Tensor)) : Tensor { let q : Layer = p; let (w, _) = q; w }", "N201")
 
 
+def test_a_parameter_that_gives_a_size_is_used() -> None:
+    text = "@f = fn(x : Tensor([n], float32), like : Tensor([RANGE], float32)) : Tensor([k], float32) {{ {} }}"
+    assert not said(text.replace("RANGE", "k").format("@broadcast_to(@sum(x), [k])"), "N201")
+    (d,) = said(text.replace("RANGE", "n").replace("[k]", "[n]").format("x"), "N201")
+    assert d.message == "the parameter `like` is never used"
+
+
 def test_many_names_that_nothing_uses_are_counted() -> None:
     types = ", ".join(f"Tensor(a{i}a, float32)" for i in range(2000))
     (d,) = said(f"@f = fn(x : ({types})) : Tensor {{ @relu(x[0]) }}", "N201")
