@@ -320,6 +320,17 @@ def tensors(item: Any) -> list[Tensor]:
     return [found for _, found in asked(item) if isinstance(found, Tensor)]
 
 
+def _of_alias(alias: Any, items: tuple[Any, ...]) -> Any:
+    """`type Alias[T] = ...`, of some types."""
+    value = alias.__value__
+    if isinstance(value, TypeVar):
+        return items[alias.__type_params__.index(value)]
+    asked = getattr(value, "__parameters__", ())
+    if asked != alias.__type_params__:
+        items = tuple(items[alias.__type_params__.index(p)] for p in asked)
+    return value[items] if items else value
+
+
 def _looked_up(annotation: Any, scope: AnnotationScope, *, keep: bool = False) -> Any:
     """What an annotation means, without what stands around it; with `keep` what says whether a key is required stays."""
     while True:
@@ -339,7 +350,7 @@ def _looked_up(annotation: Any, scope: AnnotationScope, *, keep: bool = False) -
         elif hasattr(annotation, "__supertype__"):
             annotation = annotation.__supertype__
         elif hasattr(annotation, "__value__"):
-            annotation = annotation.__value__
+            annotation = _of_alias(origin, items) if items else annotation.__value__
         elif isinstance(annotation, dataclasses.InitVar):
             annotation = annotation.type
         elif (

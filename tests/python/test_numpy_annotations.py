@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import typing
 from typing import Annotated, Any
 
 import numpy as np
@@ -32,6 +34,23 @@ def test_the_dtype_is_checked(kind: Any) -> None:
         else:
             with pytest.raises(rx.ShapeError):
                 function(np.ones(3, np.float32), y)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="types have no aliases with parameters before Python 3.12")
+def test_an_alias_with_parameters_is_what_it_stands_for() -> None:
+    a, b = typing.TypeVar("a"), typing.TypeVar("b")
+    alias = getattr(typing, "TypeAliasType")  # noqa: B009
+    array = alias("array", np.ndarray[tuple[Any, ...], np.dtype[a]], type_params=(a,))
+    swapped = alias("swapped", tuple[b, array[a]], type_params=(a, b))
+    same = alias("same", a, type_params=(a,))
+    for annotation, wrong in (
+        (array[np.int64], np.zeros(2)),
+        (swapped[np.int64, npt.NDArray[np.bool_]], (np.zeros(2, bool), np.zeros(2))),
+        (swapped[np.int64, npt.NDArray[np.bool_]], (np.zeros(2, int), np.zeros(2, int))),
+        (same[npt.NDArray[np.int64]], np.zeros(2)),
+    ):
+        with pytest.raises(rx.ShapeError):
+            checked(annotation)(np.ones(3, np.float32), wrong)
 
 
 def test_the_number_of_axes_is_checked() -> None:
