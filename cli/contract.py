@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..lang import codes
 from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, note
+from ..lang.expressions import sizes_text
 from ..lang.source import Source, Span
 from ..model.contract import Clause, Contract, Demand, IndexRange
 from ..simplify.solver.fitting import in_plain_words, is_plain, nearest
@@ -57,10 +58,6 @@ def _fitting(clause: Clause) -> Iterator[str]:
 def _ran(said: str | None) -> Iterator[str]:
     if said is not None:
         yield f"    run with it: {said}"
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {n}" for name, n in sizes.items())
 
 
 def _failure(fails: Demand, said: Demand | None) -> str:

@@ -11,13 +11,14 @@ import click
 from ..lang import codes
 from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, error
+from ..lang.expressions import sizes_text
 from ..lang.files import is_python
 from ..lang.source import Source, Span
 from ..model.block import MOST, WIDTH, block, hanging
 from ..model.comparison import Comparison, compare
 from ..model.contract import Contract
 from ..model.contract_file import BadContract, contract_text, read_contract
-from .contract import notes, reasons, sizes_text
+from .contract import notes, reasons
 from .examined import Examined
 from .files import Unusable, reason, replace_file
 from .terminal import columns_of

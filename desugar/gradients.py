@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import Label
 from ..lang.dtypes import DTYPES
+from ..lang.expressions import unused
 from ..lang.node import replace
 from .errors import count, fail
 from .sorts import expand, sort_of
@@ -61,11 +62,11 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
     more = {"vjp": ("g", result), "rule": ("g", result), "jvp": ("v", along), "hessian_vector": ("v", along)}.get(
         item.kind
     )
-    given = None if more is None else _free(more[0], taken)
+    given = None if more is None else unused(more[0], taken)
     if more is not None and given is not None:
         params = (*params, sweet.Param(item.span, sweet.Ident(item.span, given), more[1], None))
     gives = {"value_and_grad": _together(item, [result, *types]), "jvp": result}.get(item.kind, along)
-    fn = sweet.Fn(item.span, params, gives, where, _stand_in(item, of, _free("value", taken), given))
+    fn = sweet.Fn(item.span, params, gives, where, _stand_in(item, of, unused("value", taken), given))
     made = core.Gradient(
         item.span, unit.qualified(item.name.name), item.kind, info.name, tuple(p.name.name for p in asked)
     )
@@ -85,7 +86,7 @@ def _rule(symbols: SymbolTable, unit: Unit, item: sweet.FnDecl) -> None:
     name, params = item.name, item.fn.params
     target = symbols.called(unit, sweet.FnName(name.span, name.name))
     taken = {n.rpartition(".")[2].rstrip("'") for n in symbols.names}
-    own = _free(f"vjp_{name.name}".replace(".", "_"), taken) + core.UNSAID
+    own = unused(f"vjp_{name.name}".replace(".", "_"), taken) + core.UNSAID
     if target.name in {r.of for r in symbols.rules if r.name is not None}:
         fail(codes.E203, f"`vjp @{name.name}` stands in another file already", name.span)
     if isinstance(target, ImplsInfo):
@@ -171,7 +172,7 @@ def _of_primitive(
 def _tried(own: sweet.FnName, call: sweet.Call, parts: int | None, taken: set[str]) -> sweet.Block:
     """A call of a rule with what a call of its primitive is given, and tensors like those that it gives."""
     span = call.span
-    names = [_free(f"out{i}", taken) for i in range(parts or 1)]
+    names = [unused(f"out{i}", taken) for i in range(parts or 1)]
     let = sweet.Let(span, tuple(sweet.Ident(span, n) for n in names), parts is not None, None, False, call)
     like = sweet.FnName(span, "prelude.zeros_like")
     zeros = tuple(sweet.Call(span, like, (sweet.Arg(span, None, sweet.Name(span, n)),)) for n in names)
@@ -187,12 +188,6 @@ def _is_floating(unit: Unit, type_: sweet.Type | None) -> bool:
     return len(dtypes) == len(leaves) and all(
         d is not None and (d not in DTYPES or DTYPES[d].kind == "float") for d in dtypes
     )
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _asked(item: sweet.Gradient) -> tuple[Label, ...]:

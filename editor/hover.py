@@ -11,7 +11,7 @@ from ..lang import sweet
 from ..lang.checked import Binding, Explanation, Fact, FunctionShapes
 from ..lang.expressions import names_in
 from ..lang.files import is_model
-from ..lang.listing import remarks
+from ..lang.listing import remarks, shape_text
 from ..lang.source import Span
 from ..lang.walk import walk
 from ..ops.page import page
@@ -171,15 +171,11 @@ def contract_text(path: Path) -> str:
     if found.contract is None:
         return "\n".join(f"- {d.code}: {d.message}" for d in found.report.diagnostics[:5])
     contract = found.contract
-    lines = [f"{v.name} : Tensor({_dims(v.shape)}, {v.dtype or '?'})" for v in contract.inputs]
-    results = [f"{v.name} : Tensor({_dims(v.shape)}, {v.dtype or '?'})" for v in contract.outputs]
+    lines = [f"{v.name} : Tensor({shape_text(v.shape)}, {v.dtype or '?'})" for v in contract.inputs]
+    results = [f"{v.name} : Tensor({shape_text(v.shape)}, {v.dtype or '?'})" for v in contract.outputs]
     needs = [f"- `{c.condition}`: {c.demands[0].node if c.demands else 'the model'}" for c in contract.conditions]
     parts = (f"**{path.name}** takes", "```rx\n" + "\n".join(lines) + "\n```", "\n".join(needs))
     return "\n\n".join(filter(None, (*parts, "and gives", "```rx\n" + "\n".join(results) + "\n```")))
-
-
-def _dims(shape: tuple[int | str, ...] | None) -> str:
-    return "?" if shape is None else f"[{', '.join(map(str, shape))}]"
 
 
 # Bindings

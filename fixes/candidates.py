@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 
 from ..lang import sweet
 from ..lang.node import replace
@@ -10,43 +11,29 @@ from ..lang.source import Span
 from ..ops.requirements import Reordered
 from .case import Fix, FixCase
 from .edits import overlap
-from .families import (
-    attributes,
-    claims,
-    conditions,
-    extrema,
-    foreign,
-    layouts,
-    literals,
-    loops,
-    missing,
-    names,
-    operands,
-    reshapes,
-    shifts,
-    siblings,
-    sorts,
-    typos,
-    windows,
-)
+from .evidence import tried_first
+from .families import literals
 from .kept import keeps_values
 from .tree import TextTree
 
-FAMILIES: tuple[Callable[[FixCase], Iterator[Fix]], ...] = (
-    names.fixes, extrema.fixes, foreign.fixes, sorts.fixes, loops.fixes, siblings.fixes, operands.fixes, attributes.fixes,
-    shifts.fixes, literals.fixes, reshapes.fixes, layouts.fixes, windows.fixes, claims.fixes, missing.fixes, typos.fixes,
-    conditions.fixes,
-)  # fmt: skip
-_BEFORE_CONDITIONS = 24
+Family = Callable[[FixCase], Iterator[Fix]]
+# The modules of `families/` in the order in which they are asked, and of what each is asked beside mistakes: of a reshape that
+# reorders elements, of notes, of cases of a function.
+_ROWS = {
+    "names": "", "extrema": "", "foreign": "", "sorts": "", "loops": "", "siblings": "", "operands": "note", "attributes": "",
+    "shifts": "", "literals": "", "reshapes": "reordered", "layouts": "", "windows": "", "claims": "", "missing": "",
+    "typos": "", "conditions": "case",
+}  # fmt: skip
+_FAMILIES: list[tuple[Family, str]] = [
+    (import_module(f".families.{name}", __package__).fixes, of) for name, of in _ROWS.items()
+]
 
 
-def _families(case: FixCase) -> tuple[Callable[[FixCase], Iterator[Fix]], ...]:
+def _families(case: FixCase) -> list[Family]:
     """The families that are asked of a case."""
-    if isinstance(case.asked, Reordered):
-        return (reshapes.reordered,)
-    if case.diagnostic.severity == "note":
-        return (operands.fixes,)
-    return (conditions.fixes,) if case.subject.of_case else FAMILIES
+    note = "note" if case.diagnostic.severity == "note" else "case" if case.subject.of_case else ""
+    asked = "reordered" if isinstance(case.asked, Reordered) else note
+    return [fixes for fixes, of in _FAMILIES if asked in ("", of)]
 
 
 def candidates(case: FixCase) -> list[Fix]:
@@ -61,14 +48,7 @@ def candidates(case: FixCase) -> list[Fix]:
                     found[key] = fix
                 elif fix.legal is not None:
                     found[key] = replace(fix, in_words=True, guess=True)
-    unsure = [m.in_words or m.kind == "typo" and m.rank >= conditions.FAR_FETCHED for m in found.values()]
-    ordered = [
-        m for _, m in sorted(zip(unsure, found.values(), strict=True), key=lambda f: (f[0], len(f[1].edits), f[1].rank))
-    ]
-    bounds = [m for m in ordered if m.kind == "bound"]
-    said = [m for m in ordered if m.kind in ("dimension", "names", "assert")]
-    other = [m for m in ordered if m.is_of_operation]
-    ordered = [*bounds, *other[:_BEFORE_CONDITIONS], *said, *other[_BEFORE_CONDITIONS:]]
+    ordered = tried_first(found.values())
     return [_with_line_ends(m) for m in ordered] if "\r\n" in case.tree.source.text else ordered
 
 

@@ -12,16 +12,15 @@ from ..lang.source import Span
 from ..ops.requirements import AtLeast, AxisInRange, OfRank, RankAtLeast, RankIs
 from .edits import applied
 from .tree import TextTree, callee
+from .weights import GIVING_WAY
 
 Dims = tuple[int | str, ...]
 _LONGEST = 70
-# From this rank on an annotation gives way to what there is, which may hide the mistake.
-GIVING_WAY = 60
 
 
 class Fix(Node):
-    """A change that may be the right one. `what` says it to the user, `shown` is how it reads then; of several
-    that work the one with the fewest edits and then the lowest `rank` is the best. Fixes of one `meaning` are the same fix
+    """A change that may be the right one. `what` says it to the user, `shown` is how it reads then; `rank`
+    is its weight (`weights.py`). Fixes of one `meaning` are the same fix
     said differently. A `guess` may well not be what was meant, and is applied by nobody but the user."""
 
     what: str
@@ -74,6 +73,11 @@ class Fix(Node):
     @property
     def gives_way(self) -> bool:
         return self.is_of_operation and self.rank >= GIVING_WAY
+
+    @property
+    def equates(self) -> bool:
+        """Whether it makes sizes one that the signature left apart, or forbids some that are nothing special."""
+        return not self.is_of_operation and (self.narrows or self.kind != "bound")
 
 
 class FixCase:

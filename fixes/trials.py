@@ -8,18 +8,20 @@ from functools import cached_property
 
 from ..lang import sweet
 from ..lang.diagnostics import Diagnostic, Edit
-from ..lang.node import Node, replace
+from ..lang.node import replace
 from ..lang.source import Source, Span
 from ..pipeline import Report
 from ..simplify.solver.terms import StepBudget
 from .candidates import candidates
-from .case import GIVING_WAY, Fix, FixCase
+from .case import Fix, FixCase
 from .edits import EditedOffsets, applied, followed, overlap
-from .families import arranged, conditions
+from .evidence import Trial, called, fits_first, follows, shown_first
+from .families import arranged
 from .numbers.screen import Screen
 from .open_checks import OpenChecks
 from .parts import ParsedParts
 from .tree import TextTree
+from .weights import GIVING_WAY
 
 # What becomes of a program of whose functions some are believed; None where the steps do not last for it.
 Recheck = Callable[[Source, frozenset[str]], Report | None]
@@ -28,8 +30,6 @@ Key = tuple[str, str, str, int, object]
 
 MOST_PER_DIAGNOSTIC = 30
 MOST_UNDECLARED = 14
-# From this rank on an operation is no likelier changed than a slip was made.
-UNLIKELY = 30
 # So many fixes after which nothing is wrong with the function any more are enough to choose from.
 MOST_CLEAN = 3
 MOST_IN_TWO_STEPS = 18
@@ -46,50 +46,6 @@ LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
 _REMAIN = ("remains", "remain")
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
-
-
-class Trial(Node):
-    """How a program fares with a fix: whether the diagnostic is gone, what is new, how many more there are, how many errors in
-    all, whether nothing is wrong with the function now (`clean`); `uncovered` are warnings that the program had before, but
-    silenced by the error; `doubtful`: all that is new are warnings of the very call that the error was about;
-    `elsewhere`: it changes a function that the blamed call leads into, and that may be right for others."""
-
-    fix: Fix
-    gone: bool
-    new: tuple[Diagnostic, ...]
-    left: int
-    errors: int
-    notes: int
-    uncovered: tuple[str, ...]
-    doubtful: bool
-    elsewhere: bool
-    clean: bool
-    source: Source
-    # Whether the function was not checked any further than its names.
-    unread: bool = False
-
-    @property
-    def order(self) -> tuple[int, int, int, int, bool, int]:
-        return (
-            self.left + len(self.uncovered),
-            self.notes,
-            self.tier,
-            len(self.fix.edits),
-            self.elsewhere,
-            self.fix.rank,
-        )
-
-    @property
-    def tier(self) -> int:
-        """An operation is fixed, or given what nothing else uses; what it needs of any sizes is said; a slip is guessed at;
-        names of sizes are one; and last an annotation gives way."""
-        if self.fix.gives_way:
-            return 4
-        if self.fix.recalls:
-            return 0
-        bound = 3 if self.fix.narrows else 1
-        operation = 2 * (self.fix.rank >= UNLIKELY)
-        return {"operation": operation, "bound": bound, "typo": 2 * self.fix.guess}.get(self.fix.kind, 3)
 
 
 class Trials:
@@ -150,7 +106,7 @@ class Trials:
         found = self._looked_at(screen, fixes)
         if case.is_declared and not any(m.fits and m.is_of_operation for m in found):
             found += [m for m in self._looked_at(screen, arranged.fixes(case, screen)) if m.fits is not False]
-        return sorted(found, key=lambda m: (m.fits is not True and (m.kind != "bound" or m.narrows), m.fits is False))
+        return sorted(found, key=fits_first)
 
     def _looked_at(self, screen: Screen, fixes: Iterable[Fix]) -> list[Fix]:
         before, room = screen.steps, self.steps // SCREENED
@@ -172,38 +128,38 @@ class Trials:
     def working(self, diagnostic: Diagnostic, fixes: list[Fix], declared: bool = True) -> tuple[Fix, ...]:
         most = MOST_PER_DIAGNOSTIC if declared else MOST_UNDECLARED
         tried = self._tried(diagnostic, [m for m in fixes if m.fits is not False], most)
-        if not any(_works(t) and not t.fix.gives_way and not _equates(t.fix) for t in tried):
+        if not any(t.works and not t.fix.gives_way and not t.fix.equates for t in tried):
             tried += self._tried(diagnostic, [m for m in fixes if m.fits is False], most - len(tried))
-        good = [t for t in tried if _works(t)]
-        if not any(_is_enough(t) for t in good):
+        good = [t for t in tried if t.works]
+        if not any(t.is_enough for t in good):
             alike = any(t.errors == 0 and not t.fix.is_of_operation for t in good)
-            steps = self._two_steps([t for t in tried if _is_step_to(t)], alike)
-            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+            steps = self._two_steps([t for t in tried if t.is_step_to()], alike)
+            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if t.works]
         if not good:
-            steps = self._two_steps([t for t in tried if _is_step_to(t, "typo")])
-            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if _works(t)]
+            steps = self._two_steps([t for t in tried if t.is_step_to("typo")])
+            good += [t for t in self._tried(diagnostic, steps, MOST_IN_TWO_STEPS) if t.works]
         good = good or [
             replace(t, uncovered=_remaining_of(t.new, diagnostic, EditedOffsets(t.fix.edits)))
             for t in tried
-            if t.gone and (t.doubtful and t.fix.kind != "typo" or _asks_callers(t, diagnostic.function))
+            if t.gone and (t.doubtful and t.fix.kind != "typo" or t.asks_callers(diagnostic.function))
         ]
         if diagnostic.code.phase == "names":
-            good = [t for t in tried if _is_readable(t)] or good
+            good = [t for t in tried if t.is_readable] or good
         if any(t.fix.kind == "dimension" for t in good):  # which asks for less
             good = [t for t in good if t.fix.kind != "names"]
-        return tuple(_remaining(t) for t in sorted(good, key=lambda t: t.order))
+        return tuple(_remaining(t) for t in sorted(good, key=shown_first))
 
     def _tried(self, diagnostic: Diagnostic, fixes: Iterable[Fix], most: int) -> list[Trial]:
         """Of fixes that mean the same only the first that works is of interest."""
         found: list[Trial] = []
         for fix in fixes:
-            clean = {t.fix.meaning for t in found if t.clean and _works(t) and t.fix.is_of_operation}
+            clean = {t.fix.meaning for t in found if t.clean and t.works and t.fix.is_of_operation}
             if len(found) >= most or len(clean) >= MOST_CLEAN:
                 break
             if self.steps < self._reading(diagnostic, fix.edits):
                 self.cut = True
                 break
-            if not any(_works(t) and t.fix.meaning == fix.meaning for t in found):
+            if not any(t.works and t.fix.meaning == fix.meaning for t in found):
                 found.append(self._trial(diagnostic, fix))
         return found
 
@@ -227,7 +183,7 @@ class Trials:
                 continue
             after = candidates(FixCase(tree, trial.new[0]))
             made = EditedOffsets(trial.fix.edits).regions()
-            fit = (m for m in after if _is_step(m, trial.fix) and not _undoes(m, made))
+            fit = (m for m in after if follows(m, trial.fix) and not _undoes(m, made))
             for second in [m for m in fit if not alike or m.what == trial.fix.what][:_SECOND_STEPS]:
                 edits = followed(trial.fix.edits, second.edits)
                 if edits and not overlap(edits):
@@ -271,7 +227,7 @@ class Trials:
         at = places.normal(diagnostic.span.start)
         decided = diagnostic.severity == "error" and budget.left > 0  # without steps an error is a doubt
         doubtful = decided and bool(others) and all(
-            d.code.is_doubt and places.before(d.span.start) == at and _called(d) == _called(diagnostic) for d in others
+            d.code.is_doubt and places.before(d.span.start) == at and called(d) == called(diagnostic) for d in others
         )  # fmt: skip
         return Trial(
             fix, gone, others, left, errors, len(new) - len(others), _remaining_of(uncovered, diagnostic, places), doubtful,
@@ -347,19 +303,6 @@ def together(first: Fix, second: Fix, edits: tuple[Edit, ...]) -> Fix:
     return Fix(f"{said}, {after}", edits, rank, f"{said}, {after}", guess=True)
 
 
-def _called(diagnostic: Diagnostic) -> str:
-    return diagnostic.subject.callee if diagnostic.subject is not None else ""
-
-
-def _is_step(second: Fix, first: Fix) -> bool:
-    """Whether it may follow another fix: a guess far from the text is not added to what is there already, and to a slip only
-    what it needs of any sizes."""
-    if first.kind == "typo":
-        return second.kind == "bound"
-    likely = second.rank < conditions.FAR_FETCHED or GIVING_WAY <= second.rank < conditions.RANK
-    return likely and second.kind != "typo" or conditions.is_of_count(second)
-
-
 def _undoes(second: Fix, made: list[tuple[int, int, Edit]]) -> bool:
     """Whether it changes again what was just changed, other than by putting something around it."""
     return any(
@@ -367,18 +310,6 @@ def _undoes(second: Fix, made: list[tuple[int, int, Edit]]) -> bool:
         for e in second.edits
         for s, end, first in made
     )
-
-
-def _is_enough(trial: Trial) -> bool:
-    """Whether nothing better need be looked for: it fixes, or it says what is needed of any sizes and no error is left."""
-    if not trial.fix.is_of_operation:
-        return trial.errors == 0 and not _equates(trial.fix)
-    return trial.fix.rank < conditions.FAR_FETCHED
-
-
-def _equates(fix: Fix) -> bool:
-    """Whether it makes sizes one that the signature left apart, or forbids some that are nothing special."""
-    return not fix.is_of_operation and (fix.narrows or fix.kind != "bound")
 
 
 def _remaining(trial: Trial) -> Fix:
@@ -389,27 +320,6 @@ def _remaining(trial: Trial) -> Fix:
     return replace(
         fix, shown="", lines=(), what=f"{fix.text}; then {' and '.join(left)} {_REMAIN[len(left) > 1]}", guess=True
     )
-
-
-def _is_step_to(trial: Trial, kind: str = "operation") -> bool:
-    """Whether it fixes an operation and brings one other mistake to light."""
-    return trial.fix.kind == kind and not trial.fix.drops and trial.gone and len(trial.new) == 1 and not trial.doubtful
-
-
-def _works(trial: Trial) -> bool:
-    return trial.gone and not trial.new and not (trial.unread and trial.fix.of_dtype)
-
-
-def _is_readable(trial: Trial) -> bool:
-    """Whether all names mean something after it, and sizes, at which nobody looked before, fit as far as can be told."""
-    of_sizes = all(d.code.is_doubt for d in trial.new)
-    return trial.gone and of_sizes and not (trial.unread and trial.fix.of_dtype)
-
-
-def _asks_callers(trial: Trial, function: str | None) -> bool:
-    """Whether a function says now what it needs, and what calls of it do not give is all that is new."""
-    asked = all((d.code.is_doubt or d.code.of_signature) and f"@{_called(d)}" == function for d in trial.new)
-    return trial.fix.kind == "bound" and asked
 
 
 def _remaining_of(left: Iterable[Diagnostic], about: Diagnostic, places: EditedOffsets) -> tuple[str, ...]:

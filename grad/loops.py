@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ..lang import core
 from ..lang.core_printer import print_expr, print_sort, print_stmt
+from ..lang.expressions import grouped
 from ..lang.node import Node, replace
 from ..lang.renaming import renamed
 from ..lang.source import Placed
@@ -150,7 +151,7 @@ class KeptLoop(Node):
         told = [t for c, g in zip(hot, given, strict=True) for t in self._told(c, g, total, at)] if bare else []
         clause = f" where {', '.join(told)}" if told else ""
         results = [flat.bind("g''") for _ in held]
-        back.say(f"let {_tuple(results)} = for {at} in range({total}) with ({', '.join(held)}){clause} {{", loop)
+        back.say(f"let {grouped(results)} = for {at} in range({total}) with ({', '.join(held)}){clause} {{", loop)
         place = f"{total} - 1 - {at}"
         around, back.made = back.made, dict(back.made)
         self._begin(back, place)
@@ -164,7 +165,7 @@ class KeptLoop(Node):
                 for name, g in zip(hot, given, strict=True)]  # fmt: skip
         for name, added in zip(captured, sums, strict=True):
             made.append(back.let(f"{added} + {back.whole(got, name, loop)}", loop) if name in got else added)
-        back.say(f"{_tuple(made)}\n}}", loop)
+        back.say(f"{grouped(made)}\n}}", loop)
         back.made = around
         return results
 
@@ -215,15 +216,11 @@ class KeptLoop(Node):
         where = [print_expr(c) for c in self._renamed([i.cond for i in loop.invariant], {}, at)]
         clause = f" where {', '.join(where)}" if where else ""
         sorts = [print_sort(c.sort) for c in loop.carries]
-        told = f" : {_tuple(sorts)}" if set(sorts) != {"Tensor"} else ""
-        back.say(f"let {_tuple(names)}{told} = for {at} in range({turn}) with ({held}){clause} {{", loop)
+        told = f" : {grouped(sorts)}" if set(sorts) != {"Tensor"} else ""
+        back.say(f"let {grouped(names)}{told} = for {at} in range({turn}) with ({held}){clause} {{", loop)
         if loop.index is not None:
             back.say(f"let {loop.index} : Size = {print_expr(self._index(at))}", loop)
         for stmt in loop.body.stmts:
             back.say(print_stmt(stmt), stmt)
-        back.say(_tuple([print_expr(v) for v in tuple(leaves(loop.body.result))[: len(names)]]), loop)
+        back.say(grouped([print_expr(v) for v in tuple(leaves(loop.body.result))[: len(names)]]), loop)
         back.say("}", loop)
-
-
-def _tuple(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"

@@ -13,6 +13,7 @@ import numpy as np
 from ..lang.dtypes import DType
 from .dtypes import dtype_of, numpy_dtype
 from .files import ValueProblem, checked
+from .guards import foreign
 from .kernels.registry import Array
 from .values import Literal, to_array
 
@@ -66,7 +67,7 @@ def from_python(dtype: DType, value: object) -> Array:
 
 def _tensor(dtype: DType, value: object) -> Array:
     if isinstance(value, list | tuple | dict) or value is None or not hasattr(value, "__array__"):
-        raise ValueProblem(f"a NumPy array of {dtype} is needed, and it is {_named(value)}")
+        raise ValueProblem(f"a NumPy array of {dtype} is needed, and it is {foreign(value)}")
     made: Array = checked(value)
     if dtype_of(made.dtype) != dtype:
         raise ValueProblem(f"a NumPy array of {dtype} is needed, and it is one of {dtype_of(made.dtype)}")
@@ -75,7 +76,7 @@ def _tensor(dtype: DType, value: object) -> Array:
 
 def _sequence(dtype: DType, value: object) -> tuple[Array, ...]:
     if not isinstance(value, list | tuple):
-        raise ValueProblem(f"a list is needed for {dtype}, and it is {_named(value)}")
+        raise ValueProblem(f"a list is needed for {dtype}, and it is {foreign(value)}")
     return tuple(from_python(dtype.of[0], item) for item in value)
 
 
@@ -85,7 +86,7 @@ def _optional(dtype: DType, value: object) -> tuple[Array, ...]:
 
 def _map(dtype: DType, value: object) -> dict[Any, Array]:
     if not isinstance(value, Mapping):
-        raise ValueProblem(f"a dict is needed for {dtype}, and it is {_named(value)}")
+        raise ValueProblem(f"a dict is needed for {dtype}, and it is {foreign(value)}")
     wanted = str if dtype.of[0].kind == "string" else int
     if not all(isinstance(key, wanted) for key in value):
         raise ValueProblem(f"the keys for {dtype} are of type {wanted.__name__}")
@@ -100,7 +101,3 @@ def _entry(dtype: DType, value: object) -> Array:
 
 
 _READERS: dict[str, Any] = {"sequence": _sequence, "optional": _optional, "map": _map}
-
-
-def _named(value: object) -> str:
-    return "None" if value is None else f"a Python {type(value).__name__}"

@@ -24,9 +24,6 @@ class Hint(NamedTuple):
     is_of_all: bool = False
 
 
-Said = tuple[str | None, str] | Hint | None
-
-
 class Here(NamedTuple):
     """The token that does not fit: its kind, and those of what stands around it in the same item."""
 
@@ -45,6 +42,55 @@ class Here(NamedTuple):
         """Whether the token before it begins a statement."""
         return len(self.earlier) < 2 or self.earlier[-2] in (END, OPEN)
 
+    @property
+    def kinds(self) -> list[int]:
+        """All kinds before it."""
+        return self.region.kinds[: self.stuck]
+
+    @property
+    def item(self) -> list[int]:
+        """The first two kinds of the item."""
+        return self.region.kinds[:2]
+
+    @property
+    def head(self) -> str:
+        """The word before the brackets that end before it."""
+        return _word_before(self, self.stuck - 1)
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether a function stands before it that has no body yet."""
+        return KIND["FN"] in self.kinds and OPEN not in self.kinds and KIND["EXTERN"] not in self.kinds
+
+    def said(self, text: str) -> str:
+        """A text with the tokens around for its `$` words."""
+        words: dict[str, Callable[[], str]] = {
+            "word": lambda: self.word, "found": lambda: self.found, "head": lambda: self.head, "names": lambda: _names(self)[0],
+            "bound": lambda: self.region.text(_begin(self) + 1), "second": lambda: self.region.text(self.stuck - 2),
+        }  # fmt: skip
+        for name, word in words.items():
+            text = text.replace(f"${name}", word()) if f"${name}" in text else text
+        return text
+
+
+def _nothing(here: Here) -> tuple[Edit, ...]:
+    return ()
+
+
+class Habit(NamedTuple):
+    """What users of other languages write: a program with it (a body, where it has no line end), the kinds of the token that
+    does not fit and of the one before it ("" for any), what else is so there, the message (None: the usual one), the help, and
+    what that would change."""
+
+    example: str
+    token: str
+    before: str
+    when: Callable[[Here], bool]
+    message: str | None
+    help: str
+    edits: Callable[[Here], tuple[Edit, ...]] = _nothing
+    is_of_all: bool = False
+
 
 def habit(region: Region, stuck: int, states: list[int]) -> Hint | None:
     """What to say of what users of other languages write."""
@@ -53,203 +99,15 @@ def habit(region: Region, stuck: int, states: list[int]) -> Hint | None:
     word = region.text(stuck - 1) if stuck else ""
     found = region.text(stuck) if stuck < len(region.kinds) else ""
     here = Here(region, stuck, states, kind, after, earlier[-1] if earlier else END, earlier, word, found)
-    said = next((hint for of in _HABITS if (hint := of(here)) is not None), None)
-    return said if said is None or isinstance(said, Hint) else Hint(*said)
-
-
-def _of_conditions(here: Here) -> Said:
-    if here.before in (KIND["IF"], KIND["WHILE"]):
-        said = f"put the condition of `{here.word}` in parentheses", f"write `{here.word} (...) {{ ... }}`"
-        return Hint(*said, _in_parentheses(here))
-    if here.before == KIND["RPAR"] and (word := _word_before(here, here.stuck - 1)) in ("if", "while"):
-        if here.kind in _INFIX or here.found in _JOINED:
-            said = f"put the condition of `{word}` in parentheses", f"write `{word} (...) {{ ... }}`"
-            return Hint(*said, _all_in_parentheses(here))
-        if here.kind in _BEGINS:
-            return None, "put the branches in braces: `if (c) { a } else { b }`"
-    if here.before == KIND["IN"] and here.kind in OPENER and _is_class(here):
-        return Hint(*_CLASS, _in_braces(here))
-    if here.found == "not" and here.kind == NAME and _next(here) == "in":
-        return "`not` is not a word of Rx", "write `!(d in integer)`"
-    if here.kind == KIND["RPAR"] and _closes_condition(here.region.kinds, here.stuck):
-        return "the condition is missing", "the condition comes last: `while (let k : Size = e; k < 3)`"
-    if here.kind == KIND["WHERE"]:
-        return _where(here.region.kinds, here.stuck)
-    if here.kind == KIND["QMARK"] and here.before not in OPERAND_END:
-        return (
-            None,
-            "`?` stands for a size or a dtype without a name: `Tensor([n, ?], ?)`; `Tensor` alone is any tensor",
-        )
-    if here.kind == KIND["QMARK"] or (here.kind == KIND["IF"] and here.before in OPERAND_END):
-        return None, "a choice is written `if (c) { a } else { b }`"
-    return None
-
-
-def _of_loops(here: Here) -> Said:
-    kinds = here.region.kinds
-    if here.before == KIND["FOR"] and here.kind != NAME:
-        return None, "a loop is written `for i in range(n) with (acc = x) { ... }`"
-    if here.kind == NAME and here.found in _NAMED and here.before in OPERAND_END:
-        return (
-            f"put the part after `{here.found}` in parentheses",
-            f"write `{here.found} ({_NAMED[here.found]})`",
-        )
-    if here.kind == KIND["COMMA"] and here.earlier[-2:] == [KIND["FOR"], NAME]:
-        return (
-            None,
-            "`for` iterates over integers: `for i in range(x.dim(0)) ...`, and `x[i]` is a row; `@map(f, x)` calls f with each",
-        )
-    if here.kind == KIND["RPAR"] and here.before == KIND["LPAR"] and here.earlier[-2] in (KIND["WITH"], KIND["STACK"]):
-        return (
-            f"this `{here.region.text(here.stuck - 2)}` names nothing",
-            "leave it out, or name the values that the loop carries",
-        )
-    if here.kind == KIND["DOT"] and here.before == KIND["DOT"] and here.earlier[:2] == [KIND["IN"], KIND["INT"]]:
-        return None, f"a range is written `range({here.region.text(here.stuck - 2)}, n)`"
-    if here.kind == KIND["FOR"] and here.before in OPERAND_END and _in_list(kinds[: here.stuck]):
-        return (
-            "there are no list comprehensions",
-            "most functions take all rows at once; `@map(f, xs)` calls one for each",
-        )
-    return None
-
-
-def _of_types(here: Here) -> Said:
-    kinds, names_tuple = here.region.kinds, [KIND["LET"], KIND["LPAR"], NAME]
-    if here.kind == KIND["COLON"] and here.earlier == names_tuple:
-        return "the types of a tuple come after its names", "write `let (a, b) : (T, T) = ...`"
-    if here.kind == KIND["COLON"] and here.earlier == [KIND["FN"], KIND["LPAR"], NAME]:
-        return "a function type does not name its parameters", "write the types alone: `fn(T) : T`"
-    if here.kind == KIND["COLON"] and KIND["WHERE"] in kinds[: here.stuck] and OPEN not in kinds[: here.stuck]:
-        return "the result type comes before `where`", "write `fn(x : T) : T where ... { ... }`"
-    if here.kind == KIND["COLON"] and kinds[:1] == [KIND["TYPE"]]:
-        return "the parameters of a type take no annotations", "write the names alone: `type Layer(d, h) = ...`"
-    if here.kind == KIND["LSQB"] and here.before == KIND["COLON"]:
-        return None, _TYPE
-    if here.kind == KIND["COMMA"] and KIND["FN"] in kinds[: here.stuck] and advance(list(here.states), OPEN):
-        return None, "return several results as a tuple: `(Tensor, Tensor)`"
-    if here.kind == KIND["LSQB"] and kinds[:1] == [KIND["TYPE"]] and here.before == NAME:
-        return "put the parameters of a type in parentheses", f"write `type {here.word}(d) = ...`"
-    if here.kind == KIND["LSQB"] and here.before == NAME and (here.word == "Tensor" or here.earlier[-2:-1] == _COLON):
-        own = f"a type takes its sizes in parentheses: `{here.word}(n)`"
-        return Hint(None, _GENERIC.get(here.word, own if _is_declared(here) else _TYPE), _shape_edits(here))
-    if here.kind == OPEN and here.word == "Tensor":
-        return None, _TYPE
-    if here.kind == KIND["STAR"] and here.before in _OPENS_PARAMETER and _is_in_parameters(kinds, here.stuck):
-        return (
-            "a function takes a fixed number of arguments",
-            "pass several tensors as a tuple: `xs : (Tensor, Tensor)`",
-        )
-    if here.kind == KIND["COLON"] and _is_bound(here):
-        return (
-            "the type comes after the name",
-            f"write `let {here.region.text(_begin(here) + 1)} : T = ...`",
-        )
-    if here.kind == KIND["COMPARE"] and here.word == "Tensor":
-        return None, _TYPE
-    if here.kind in (KIND["LPAR"], NAME) and here.before == NAME and _names_sort(here.word) and _is_parameter(here):
-        return None, "a parameter's type comes after its name: `x : Tensor([n, m], float32)`"
-    return None
-
-
-def _of_dimensions(here: Here) -> Said:
-    """What stands in `Tensor(...)` or in the list of its dimensions."""
-    around = _around(here.region.kinds, here.stuck)
-    kinds, texts = [here.region.kinds[i] for i in around], [here.region.text(i - 1) for i in around if i]
-    if kinds[:1] == [KIND["LPAR"]] and texts[:1] == ["Tensor"]:
-        if here.kind == KIND["_DOTS"]:
-            return "a shape is `?`, a name or a list", "write `?` for any shape: `Tensor(?, float32)`"
-        return ("the parts of a type have no names", _TYPE) if here.kind == KIND["EQUAL"] else None
-    if kinds[:2] != [KIND["LSQB"], KIND["LPAR"]] or texts[1:2] != ["Tensor"]:
+    row = next((row for row, token, before in _KINDS if _fits(here, token, before) and row.when(here)), None)
+    if row is None:
         return None
-    if here.kind == KIND["POWER"] or here.before == KIND["STAR"]:
-        return None, "write `...` for any number of sizes, or `*s` to name them"
-    if here.kind == KIND["DOT"] and here.before == KIND["DOT"]:
-        return "a size cannot be a range", "name the size and bound it: `n`, with `where 1 <= n, n <= 64`"
-    if here.kind in (KIND["COLON"], KIND["QMARK"]):
-        return None, "write `?` for any size, or a name to refer to it"
-    return None
+    message = None if row.message is None else here.said(row.message)
+    return Hint(message, here.said(row.help), row.edits(here), row.is_of_all)
 
 
-def _of_declarations(here: Here) -> Said:
-    if here.before in (KIND["FN"], KIND["LET"]) and here.kind in (NAME, KIND["FN_NAME"]):
-        return None, _FUNCTION
-    if here.before == KIND["EQUAL"] and KIND["FN"] in here.region.kinds[: here.stuck] and _is_function(here):
-        return "put the body of a function in braces", "write `fn(x : T) : T { ... }`"
-    if here.kind == KIND["COLON"] and here.region.kinds[:2] == [KIND["FN_NAME"], KIND["LPAR"]]:
-        return None, _FUNCTION
-    if here.begins and here.kind == NAME and here.word in ("extern", "prim", "inline", "private"):
-        found = here.found
-        return f"expected a function's name (`@f`), found `{found}`", f"write `{here.word} @{found} = fn(...)`"
-    if here.begins and here.kind == NAME and here.word == "import":
-        library = "" if here.after == KIND["DOT"] else "; a tensor function needs no import: `@exp(x)`"
-        return f"expected a string, found `{here.found}`", f'import a file by `import "file.rx"`{library}'
-    return None
-
-
-def _of_statements(here: Here) -> Said:
-    if here.kind == KIND["EQUAL"] and here.before == NAME and here.begins:
-        if here.after == KIND["FN"] and OPEN not in here.region.kinds[: here.stuck]:
-            return "a function's name begins with `@`", f"write `@{here.word} = fn(...)`"
-        return Hint("a binding begins with `let`", f"write `let {here.word} = ...`", _before(here, "let "))
-    if here.kind == KIND["EQUAL"] and here.earlier == [NAME, KIND["DOT"], NAME]:
-        said = (
-            "`let` takes a plain name",
-            f"write `let {here.word} = ...`; pass weights as parameters of the function",
-        )
-        return Hint(*said, is_of_all=True)
-    if here.kind == KIND["COMMA"] and here.before == NAME and here.begins:
-        return _tuple(here)
-    if here.kind == END and here.earlier[-2:] == [KIND["LET"], NAME]:
-        return "a binding needs a value", f"write `let {here.word} = ...`"
-    if here.kind == NAME and here.word == "with" and here.begins:
-        said = "`with` belongs to a loop", "`for i in range(n) with (acc = x) { ... }`; there are no context managers"
-        return Hint(*said, is_of_all=True)
-    if here.before == KIND["FN_NAME"] and here.kind in (NAME, KIND["INT"], KIND["FLOAT"], OPEN):
-        return None, f"put arguments in parentheses: `{here.word}({here.found if here.kind != OPEN else '...'})`"
-    index = _index(here.region.kinds, here.stuck) if here.kind == KIND["EQUAL"] else []
-    if index:
-        return "tensors are immutable", _CHOSEN if KIND["COMPARE"] in index else _PUT
-    if here.kind == KIND["COLON"] and advance(list(here.states), OPEN):
-        return Hint(None, _BLOCK, is_of_all=OPEN in here.region.kinds[: here.stuck])
-    if here.earlier[-2:] == [*_COLON, NAME] and _is_function(here) and _is_on_new_line(here):
-        return "put the body of a function in braces", "write `fn(x : T) { ... }`"
-    return None
-
-
-def _of_texts(here: Here) -> Said:
-    string = KIND["STRING"]
-    prefix = (here.word if here.kind == string else here.found).lower() in _STRING_PREFIXES
-    if prefix and string in (here.kind, here.after) and NAME in (here.before, here.kind):
-        return "strings have no prefixes", 'a string is plain text and names an option of a call: `"same"`'
-    if here.kind == string and here.word == '""':
-        return "a string is on one line, between two double quotes", "a comment begins with `#`"
-    if here.kind == KIND["DIVIDE"] and (here.before in (END, OPEN) or here.stuck == 0):
-        return None, "a comment begins with `#`"
-    return None
-
-
-_HABITS: tuple[Callable[[Here], Said], ...] = (
-    _of_dimensions, _of_conditions, _of_loops, _of_texts, _of_types, _of_declarations, _of_statements,
-)  # fmt: skip
-_COLON = [KIND["COLON"]]
-_BLOCK = "put a block in braces: `{ ... }`"
-_CLASS = "put several dtypes in braces", "write `d in {float32, float64}`"
-_INFIX = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER")
-_JOINED = {"and": "&&", "or": "||"}
-_BEGINS = kinds("NAME FN_NAME INT FLOAT LPAR")
-_OPENS_PARAMETER = kinds("LPAR COMMA")
-_SEVERAL = "pass several tensors as a tuple, `(Tensor, Tensor)`, or as one tensor with another axis"
-_ALWAYS = "optional parameters need a literal default, `k : Size = 3`; a tensor is never optional"
-_SHOWN = 40
-_GENERIC = dict.fromkeys(("List", "list", "Tuple", "tuple", "Sequence", "Iterable"), _SEVERAL)
-_GENERIC |= dict.fromkeys(("Optional", "Union"), _ALWAYS)
-_STRING_PREFIXES = ("f", "r", "b", "u", "fr", "rf", "br", "rb")
-_NAMED = {"with": "acc = x", "stack": "y : Tensor([n], float32)"}
-_TYPE = "a type is written `Tensor([n, m], float32)`"
-_FUNCTION = "a function is written `@f = fn(x : T) : T { ... }`"
-_CHOSEN = "`@where(c, y, x)` gives a tensor with y where c is true: `let x = @where(x < 0.0, 0.0, x)`"
-_PUT = "`@update_slice` and `@put` give a tensor with other elements: `let x = @put(...)`"
+def _fits(here: Here, token: frozenset[int], before: frozenset[int]) -> bool:
+    return (not token or here.kind in token) and (not before or here.before in before)
 
 
 def _next(here: Here) -> str:
@@ -308,22 +166,26 @@ def _in_braces(here: Here) -> tuple[Edit, ...]:
     return Edit(_text(here, here.stuck, here.stuck), "{"), Edit(_text(here, last, last), "}")
 
 
-def _is_class(here: Here) -> bool:
-    """Whether an `in` asks what a dtype is, and begins no loop."""
-    return here.region.kinds[max(0, here.stuck - 3) : here.stuck][:1] != [KIND["FOR"]]
+def _is_bound_together(here: Here) -> bool:
+    """Whether names that are a tuple without its parentheses stand before a `=`."""
+    return KIND["EQUAL"] in here.region.kinds[here.stuck : _end(here)]
 
 
-def _tuple(here: Here) -> Said:
-    """`a, b = e` and `a, b`: names that are a tuple without its parentheses."""
+def _names(here: Here) -> tuple[str, int, bool]:
+    """`a, b` of `a, b = e` and `a, b`, its last token, and whether it is made of names alone."""
     kinds, last = here.region.kinds, _end(here)
     equal = next((i for i in range(here.stuck, last) if kinds[i] == KIND["EQUAL"]), last)
     names = set(kinds[here.stuck : equal]) == {NAME, KIND["COMMA"]}
     whole = _text(here, here.stuck - 1, equal - 1).text
-    shown = whole if names or equal == last and len(whole) <= _SHOWN and "\n" not in whole else f"{here.word}, b"
-    if equal < last:
-        edits = _around_of(here, here.stuck - 1, equal - 1, ("let (", ")")) if names else ()
-        return Hint(None, f"`let` unpacks a tuple: `let ({shown}) = ...`", edits)
-    return Hint(None, f"put a tuple in parentheses: `({shown})`", _around_of(here, here.stuck - 1, last - 1))
+    is_short = names or equal == last and len(whole) <= _SHOWN and "\n" not in whole
+    return whole if is_short else f"{here.word}, b", equal - 1, names
+
+
+def _tuple_edits(here: Here) -> tuple[Edit, ...]:
+    _, last, names = _names(here)
+    if _is_bound_together(here):
+        return _around_of(here, here.stuck - 1, last, ("let (", ")")) if names else ()
+    return _around_of(here, here.stuck - 1, last)
 
 
 def _is_bound(here: Here) -> bool:
@@ -333,15 +195,36 @@ def _is_bound(here: Here) -> bool:
     return bound and not advance(list(here.states), KIND["RPAR"]) and here.before in OPERAND_END
 
 
-def _is_function(here: Here) -> bool:
-    """Whether the place lies behind the parameters of a function that has no body yet."""
-    kinds = here.region.kinds[: here.stuck]
-    return KIND["FN"] in kinds and OPEN not in kinds and KIND["EXTERN"] not in kinds
-
-
 def _is_on_new_line(here: Here) -> bool:
     between = here.region.source.text[here.region.ends[here.stuck - 2] : here.region.starts[here.stuck - 1]]
     return "\n" in between
+
+
+def _has_prefix(here: Here) -> bool:
+    """Whether a string stands behind letters like `f`."""
+    string = KIND["STRING"]
+    prefix = (here.word if here.kind == string else here.found).lower() in _STRING_PREFIXES
+    return prefix and string in (here.kind, here.after) and NAME in (here.before, here.kind)
+
+
+def _is_after_colon(here: Here) -> bool:
+    return here.word == "Tensor" or here.earlier[-2:-1] == [KIND["COLON"]]
+
+
+def _is_of_type(here: Here) -> bool:
+    """Whether it stands in `Tensor(...)`."""
+    around = _around(here.region.kinds, here.stuck)
+    return [here.region.kinds[i] for i in around[:1]] == _kinds("LPAR") and _is_of_tensor(here, around[0])
+
+
+def _is_of_dimensions(here: Here) -> bool:
+    """Whether it stands in the list of dimensions of `Tensor([...])`."""
+    around = _around(here.region.kinds, here.stuck)[:2]
+    return [here.region.kinds[i] for i in around] == _kinds("LSQB LPAR") and _is_of_tensor(here, around[1])
+
+
+def _is_of_tensor(here: Here, bracket: int) -> bool:
+    return bracket > 0 and here.region.text(bracket - 1) == "Tensor"
 
 
 def _is_declared(here: Here) -> bool:
@@ -420,18 +303,6 @@ def _in_list(before: list[int]) -> bool:
     return before.count(KIND["LSQB"]) > before.count(KIND["RSQB"])
 
 
-def _where(kinds: list[int], at: int) -> Said:
-    """What to say of a `where` that stands at a type or among parameters."""
-    if kinds[0] == KIND["TYPE"]:
-        return "a type has no conditions", "put `where` in the signature of each function that takes such a value"
-    if _is_in_parameters(kinds, at):
-        return (
-            "a parameter has no conditions of its own",
-            "conditions come after all parameters: `fn(x : T) : T where n >= 1 { ... }`",
-        )
-    return None
-
-
 def _is_in_parameters(kinds: list[int], at: int) -> bool:
     """Whether a place lies in the parentheses behind `fn`."""
     depth = 0
@@ -450,3 +321,166 @@ def _closes_condition(kinds: list[int], at: int) -> bool:
             return kinds[i - 1] == KIND["WHILE"]
         depth += (kinds[i] in CLOSER) - (kinds[i] in OPENER)
     return False
+
+
+def _always(here: Here) -> bool:
+    return True
+
+
+def _kinds(names: str) -> list[int]:
+    return [KIND[name] for name in names.split()]
+
+
+_INFIX = kinds("OR AND COMPARE SIGN STAR DIVIDE POWER")
+_JOINED = {"and": "&&", "or": "||"}
+_SHOWN = 40
+_STRING_PREFIXES = ("f", "r", "b", "u", "fr", "rf", "br", "rb")
+_TYPE = "a type is written `Tensor([n, m], float32)`"
+_FUNCTION = "a function is written `@f = fn(x : T) : T { ... }`"
+_BLOCK = "put a block in braces: `{ ... }`"
+_BODY = "put the body of a function in braces"
+_CONDITION = "put the condition of `$word` in parentheses"
+_NO_BODY = "@f = fn(x : Tensor) : Tensor = x * 2.0\n"
+_LIST = ("List", "list", "Tuple", "tuple", "Sequence", "Iterable")
+# In this order; the first that fits is said.
+HABITS = (
+    # What stands in `Tensor(...)` or in the list of its dimensions
+    Habit("@f = fn(x : Tensor(..., int8)) : Tensor { x }\n", "_DOTS", "", _is_of_type,
+          "a shape is `?`, a name or a list", "write `?` for any shape: `Tensor(?, float32)`"),
+    Habit("@f = fn(x : Tensor(shape=[n], dtype=int8)) : Tensor { x }\n", "EQUAL", "", _is_of_type,
+          "the parts of a type have no names", _TYPE),
+    Habit("@f = fn(x : Tensor([**s], int8)) : Tensor([*s], int8) { x }\n", "POWER", "", _is_of_dimensions,
+          None, "write `...` for any number of sizes, or `*s` to name them"),
+    Habit("@f = fn(x : Tensor([*, d], int8)) : Tensor([*, d], int8) { x }\n", "", "STAR", _is_of_dimensions,
+          None, "write `...` for any number of sizes, or `*s` to name them"),
+    Habit("@f = fn(x : Tensor([1..8], int8)) : Tensor { x }\n", "DOT", "DOT", _is_of_dimensions,
+          "a size cannot be a range", "name the size and bound it: `n`, with `where 1 <= n, n <= 64`"),
+    Habit("@f = fn(x : Tensor([:, d], int8)) : Tensor([d], int8) { x[0] }\n", "COLON QMARK", "", _is_of_dimensions,
+          None, "write `?` for any size, or a name to refer to it"),
+    # Conditions
+    Habit("if n > 3 { x } else { x }", "", "IF WHILE", _always,
+          _CONDITION, "write `$word (...) { ... }`", _in_parentheses),
+    Habit("if (n > 3) and (d > 3) { x } else { x }", "", "RPAR",
+          lambda h: (h.kind in _INFIX or h.found in _JOINED) and h.head in ("if", "while"),
+          _CONDITION.replace("word", "head"), "write `$head (...) { ... }`", _all_in_parentheses),
+    Habit("if (n > 3) x else x", "NAME FN_NAME INT FLOAT LPAR", "RPAR", lambda h: h.head in ("if", "while"),
+          None, "put the branches in braces: `if (c) { a } else { b }`"),
+    Habit("@f = fn(x : Tensor([n], d)) : Tensor where d in [int8, int16] { x }\n", "LPAR LSQB LBRACE", "IN",
+          lambda h: h.earlier[:1] != [KIND["FOR"]],
+          "put several dtypes in braces", "write `d in {float32, float64}`", _in_braces),
+    Habit("@f = fn(x : Tensor([n], d)) : Tensor where d not in integer { x }\n", "NAME", "",
+          lambda h: h.found == "not" and _next(h) == "in",
+          "`not` is not a word of Rx", "write `!(d in integer)`"),
+    Habit("while (let k : Size = n) { x }", "RPAR", "", lambda h: _closes_condition(h.region.kinds, h.stuck),
+          "the condition is missing", "the condition comes last: `while (let k : Size = e; k < 3)`"),
+    Habit("type L(d) = Tensor([d], int8) where d > 1\n", "WHERE", "", lambda h: h.item[:1] == _kinds("TYPE"),
+          "a type has no conditions", "put `where` in the signature of each function that takes such a value"),
+    Habit("@f = fn(x : Tensor([n], int8) where n > 1) : Tensor { x }\n", "WHERE", "",
+          lambda h: _is_in_parameters(h.region.kinds, h.stuck),
+          "a parameter has no conditions of its own",
+          "conditions come after all parameters: `fn(x : T) : T where n >= 1 { ... }`"),
+    Habit("@f = fn(x : ?) : Tensor { x }\n", "QMARK", "", lambda h: h.before not in OPERAND_END,
+          None, "`?` stands for a size or a dtype without a name: `Tensor([n, ?], ?)`; `Tensor` alone is any tensor"),
+    Habit("x if n > 3 else w", "QMARK IF", "", lambda h: h.before in OPERAND_END,
+          None, "a choice is written `if (c) { a } else { b }`"),
+    # Loops
+    Habit("for (i in range(3)) { x }", "", "FOR", lambda h: h.kind != NAME,
+          None, "a loop is written `for i in range(n) with (acc = x) { ... }`"),
+    Habit("for i in range(3) with a = x { a }", "NAME", "", lambda h: h.found == "with" and h.before in OPERAND_END,
+          "put the part after `with` in parentheses", "write `with (acc = x)`"),
+    Habit("for i in range(3) stack y : Tensor { x }", "NAME", "", lambda h: h.found == "stack" and h.before in OPERAND_END,
+          "put the part after `stack` in parentheses", "write `stack (y : Tensor([n], float32))`"),
+    Habit("for i, r in enumerate(x) with (a = x) { a }", "COMMA", "", lambda h: h.earlier[-2:] == _kinds("FOR NAME"),
+          None,
+          "`for` iterates over integers: `for i in range(x.dim(0)) ...`, and `x[i]` is a row; `@map(f, x)` calls f with each"),
+    Habit("for i in range(3) with () { x }", "RPAR", "LPAR", lambda h: h.earlier[-2:-1] in (_kinds("WITH"), _kinds("STACK")),
+          "this `$second` names nothing", "leave it out, or name the values that the loop carries"),
+    Habit("for i in 0..3 { x }", "DOT", "DOT", lambda h: h.earlier[:2] == _kinds("IN INT"),
+          None, "a range is written `range($second, n)`"),
+    Habit("@stack([x[i] for i in range(3)])", "FOR", "", lambda h: h.before in OPERAND_END and _in_list(h.kinds),
+          "there are no list comprehensions", "most functions take all rows at once; `@map(f, xs)` calls one for each"),
+    # Strings and comments
+    Habit('assert n > 0, f"n is {n}"; x', "", "", _has_prefix,
+          "strings have no prefixes", 'a string is plain text and names an option of a call: `"same"`'),
+    Habit('"""Doubles."""\n  x', "STRING", "", lambda h: h.word == '""',
+          "a string is on one line, between two double quotes", "a comment begins with `#`"),
+    Habit("// doubles\n  x", "DIVIDE", "", lambda h: h.before in (END, OPEN) or h.stuck == 0,
+          None, "a comment begins with `#`"),
+    # Types
+    Habit("let (a : Tensor, b : Tensor) = x; a", "COLON", "", lambda h: h.earlier == _kinds("LET LPAR NAME"),
+          "the types of a tuple come after its names", "write `let (a, b) : (T, T) = ...`"),
+    Habit("@f = fn(g : fn(x : Tensor) : Tensor) { g(g) }\n", "COLON", "", lambda h: h.earlier == _kinds("FN LPAR NAME"),
+          "a function type does not name its parameters", "write the types alone: `fn(T) : T`"),
+    Habit("@f = fn(x : Tensor([n], int8)) where n > 1 : Tensor { x }\n", "COLON", "",
+          lambda h: KIND["WHERE"] in h.kinds and OPEN not in h.kinds,
+          "the result type comes before `where`", "write `fn(x : T) : T where ... { ... }`"),
+    Habit("type L(d : Size) = Tensor([d], int8)\n", "COLON", "", lambda h: h.item[:1] == _kinds("TYPE"),
+          "the parameters of a type take no annotations", "write the names alone: `type Layer(d, h) = ...`"),
+    Habit("let z : [n, d] = x; z", "LSQB", "COLON", _always, None, _TYPE),
+    Habit("@f = fn(x : Tensor([n], int8)) : Tensor, Tensor { (x, x) }\n", "COMMA", "",
+          lambda h: KIND["FN"] in h.kinds and advance(list(h.states), OPEN),
+          None, "return several results as a tuple: `(Tensor, Tensor)`"),
+    Habit("type L[d] = Tensor([d], int8)\n", "LSQB", "NAME", lambda h: h.item[:1] == _kinds("TYPE"),
+          "put the parameters of a type in parentheses", "write `type $word(d) = ...`"),
+    Habit("@f = fn(xs : List[Tensor]) : Tensor { xs[0] }\n", "LSQB", "NAME", lambda h: h.word in _LIST and _is_after_colon(h),
+          None, "pass several tensors as a tuple, `(Tensor, Tensor)`, or as one tensor with another axis"),
+    Habit("@f = fn(x : Tensor, m : Optional[Tensor]) : Tensor { x }\n", "LSQB", "NAME",
+          lambda h: h.word in ("Optional", "Union") and _is_after_colon(h),
+          None, "optional parameters need a literal default, `k : Size = 3`; a tensor is never optional"),
+    Habit("type L(d) = Tensor([d], int8)\n@f = fn(x : L[3]) : Tensor { x }\n", "LSQB", "NAME",
+          lambda h: _is_after_colon(h) and _is_declared(h),
+          None, "a type takes its sizes in parentheses: `$word(n)`", _shape_edits),
+    Habit("let y : float32[n] = x; y", "LSQB", "NAME", lambda h: h.word == "Tensor" or _is_after_colon(h),
+          None, _TYPE, _shape_edits),
+    Habit("@f = fn(x : Tensor{[n], int8}) : Tensor { x }\n", "LBRACE COMPARE", "", lambda h: h.word == "Tensor", None, _TYPE),
+    Habit("@f = fn(*xs) : Tensor { xs[0] }\n", "STAR", "LPAR COMMA", lambda h: _is_in_parameters(h.region.kinds, h.stuck),
+          "a function takes a fixed number of arguments", "pass several tensors as a tuple: `xs : (Tensor, Tensor)`"),
+    Habit("let z = x : Tensor; z", "COLON", "", _is_bound,
+          "the type comes after the name", "write `let $bound : T = ...`"),
+    Habit("@f = fn(float32 x) : Tensor { x }\n", "LPAR NAME", "NAME", lambda h: _names_sort(h.word) and _is_parameter(h),
+          None, "a parameter's type comes after its name: `x : Tensor([n, m], float32)`"),
+    # Declarations
+    Habit("fn @f(x : Tensor) : Tensor { x }\n", "NAME FN_NAME", "FN LET", _always, None, _FUNCTION),
+    Habit(_NO_BODY, "", "EQUAL", lambda h: h.is_headless, _BODY, "write `fn(x : T) : T { ... }`"),
+    Habit("@f(x : Tensor) : Tensor { x }\n", "COLON", "", lambda h: h.item == _kinds("FN_NAME LPAR"), None, _FUNCTION),
+    Habit("extern f = fn(x : Tensor) : Tensor\n", "NAME", "",
+          lambda h: h.begins and h.word in ("extern", "prim", "inline", "private"),
+          "expected a function's name (`@f`), found `$found`", "write `$word @$found = fn(...)`"),
+    Habit("import torch.nn\n", "NAME", "", lambda h: h.begins and h.word == "import" and h.after == KIND["DOT"],
+          "expected a string, found `$found`", 'import a file by `import "file.rx"`'),
+    Habit("import numpy as np\n", "NAME", "", lambda h: h.begins and h.word == "import",
+          "expected a string, found `$found`",
+          'import a file by `import "file.rx"`; a tensor function needs no import: `@exp(x)`'),
+    # Statements
+    Habit("f = fn(x : Tensor) : Tensor { x }\n", "EQUAL", "NAME",
+          lambda h: h.begins and h.after == KIND["FN"] and OPEN not in h.kinds,
+          "a function's name begins with `@`", "write `@$word = fn(...)`"),
+    Habit("y = x\n  y", "EQUAL", "NAME", lambda h: h.begins,
+          "a binding begins with `let`", "write `let $word = ...`", lambda h: _before(h, "let ")),
+    Habit("self.w = x; x", "EQUAL", "", lambda h: h.earlier == _kinds("NAME DOT NAME"),
+          "`let` takes a plain name", "write `let $word = ...`; pass weights as parameters of the function", is_of_all=True),
+    Habit("b, t = @split(x, 2); x", "COMMA", "NAME", lambda h: h.begins and _is_bound_together(h),
+          None, "`let` unpacks a tuple: `let ($names) = ...`", _tuple_edits),
+    Habit("x, @exp(x)", "COMMA", "NAME", lambda h: h.begins,
+          None, "put a tuple in parentheses: `($names)`", _tuple_edits),
+    Habit("let z; x", "_END", "", lambda h: h.earlier[-2:] == _kinds("LET NAME"),
+          "a binding needs a value", "write `let $word = ...`"),
+    Habit("with torch.no_grad():\n    x", "NAME", "", lambda h: h.begins and h.word == "with",
+          "`with` belongs to a loop", "`for i in range(n) with (acc = x) { ... }`; there are no context managers",
+          is_of_all=True),
+    Habit("@exp{x}", "LBRACE", "FN_NAME", _always, None, "put arguments in parentheses: `$word(...)`"),
+    Habit("@exp x", "NAME INT FLOAT", "FN_NAME", _always, None, "put arguments in parentheses: `$word($found)`"),
+    Habit("x[x < 0.0] = 0.0; x", "EQUAL", "", lambda h: KIND["COMPARE"] in _index(h.region.kinds, h.stuck),
+          "tensors are immutable",
+          "`@where(c, y, x)` gives a tensor with y where c is true: `let x = @where(x < 0.0, 0.0, x)`"),
+    Habit("x[0] = 1.0; x", "EQUAL", "", lambda h: bool(_index(h.region.kinds, h.stuck)),
+          "tensors are immutable", "`@update_slice` and `@put` give a tensor with other elements: `let x = @put(...)`"),
+    Habit("if (n > 3):\n    x\n  else:\n    w", "COLON", "", lambda h: OPEN in h.kinds and advance(list(h.states), OPEN),
+          None, _BLOCK, is_of_all=True),
+    Habit("@f = fn(x : Tensor([n], float32)) : Tensor([n], float32):\n  x\n", "COLON", "",
+          lambda h: advance(list(h.states), OPEN), None, _BLOCK),
+    Habit("@f = fn(x : Tensor):\n  x * 2.0\n", "", "NAME",
+          lambda h: h.earlier[-2:] == _kinds("COLON NAME") and h.is_headless and _is_on_new_line(h),
+          _BODY, "write `fn(x : T) { ... }`"),
+)  # fmt: skip
+_KINDS = tuple((row, kinds(row.token), kinds(row.before)) for row in HABITS)

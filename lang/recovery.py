@@ -1,4 +1,8 @@
-"""Syntax errors: finds the smallest change that lets parsing go on, and has said what is wrong (`unexpected.py`, `clauses.py`).
+"""Syntax errors: finds the smallest change that lets parsing go on, and has said what is wrong.
+
+A damaged text goes through these in order: `brackets.py` closes what is open, where brackets do not match; then for each token
+that does not fit `clauses.py` (a part of a signature in the wrong place), `habits.py` (what other languages write), the
+cheapest change here (with the words of `region.py`), and `unexpected.py`, which says what was expected (with `choices.py`).
 
 A region is an item that cannot be read, with the lines that follow it up to the next one in column 1. Only stacks of
 parser states are kept here, so trying a change is cheap: tokens are inserted, skipped or replaced around the place

@@ -8,7 +8,7 @@ from ..frontends.onnx.translate import Translation
 from ..lang import codes
 from ..lang.checked import Checked
 from ..lang.diagnostics import Diagnostic, error
-from ..lang.expressions import names_in
+from ..lang.expressions import names_in, sizes_text
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
 from ..simplify.solver.fitting import nearest
@@ -90,7 +90,7 @@ def arrival(
     failure = failure or _broken(contract, translation.source, sizes)
     if failure is None or not sizes:
         return Arrival(sizes, failure)
-    with_ = "with " + ", ".join(f"{name} = {n}" for name, n in sizes.items())
+    with_ = "with " + sizes_text(sizes)
     near = nearest([c.condition for c in contract.conditions], sizes)
     more = (f"nearest that fit: {', '.join(near)}",) if near else ()
     return Arrival(sizes, replace(failure, notes=(*failure.notes, with_, *more)))

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..frontends.torch import target as targets
 from ..frontends.torch.arguments import DeclaredInput, declared_in, resized
 from ..frontends.torch.target import Inputs, Target
-from ..lang.expressions import names_in
+from ..lang.expressions import names_in, sizes_text
 from ..lang.given import Given, read_given
 from ..lang.node import Node, replace
 from ..simplify.known.outcome import Options
@@ -146,7 +146,7 @@ def _at(target: Target, found: CheckedPython, at: Sequence[str], folder: Path, o
         raise ValueError(f"there are no sizes with {' and '.join(wanted)}")
     failure = at_sizes(target, sizes, folder)
     if failure is not None and sizes:
-        shown = "with " + ", ".join(f"{name} = {n}" for name, n in sizes.items())
+        shown = "with " + sizes_text(sizes)
         failure = replace(failure, notes=(*failure.notes, shown))
     said = () if failure is None else (failure,)
     kept = tuple(d for d in found.report.diagnostics if d.severity != "error")

@@ -16,7 +16,7 @@ from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
 from ..lang.checked import Checked, Conditions, Counts, EntryCondition, UndecidedCheck
 from ..lang.diagnostics import Diagnostic, error, warning
-from ..lang.expressions import names_in
+from ..lang.expressions import names_in, sizes_text
 from ..lang.given import Given
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
@@ -330,7 +330,7 @@ def _not_run(point: Mapping[str, int] | None, ways: Sequence[str], clauses: Sequ
     """That some sizes which the contract takes were not tried."""
     said = [*ways, *(c.condition for c in clauses)]
     if point is not None and all(holds_at(text, point) is not False for text in said):
-        sizes = ", ".join(f"{name} = {n}" for name, n in point.items())
+        sizes = sizes_text(point)
         yield Demand("branches on several sizes", f"not all their ways were run: {sizes} takes another one", None, ())
 
 

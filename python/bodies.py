@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import update_wrapper
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from ..lang.node import replace
 from ..lang.source import Source, Span
 from .api import CheckError
 from .declared import DeclaredFunction, Unfit
+from .entry_check import choices
 
 if TYPE_CHECKING:
     from ..model.contract import Clause
@@ -78,7 +78,7 @@ class CheckedBody:
     def prove(self, others: Mapping[str, Any], *, is_whole: bool = True) -> None:
         """Raises CheckError; a module that is not whole yet may stop a trace."""
         left: list[str] = []
-        for absent in _choices(self.said.optional):
+        for absent in choices(self.said.optional):
             found = self._answered(others, absent)
             checked = found.found
             if checked.trace is not None and checked.trace.stopped is not None and not is_whole:
@@ -178,11 +178,6 @@ def _left(found: Answered, said: DeclaredFunction) -> Iterator[str]:
     yield from (f"{d.node}: {d.needs}" for d in contract.undecided)
     yield from (f"known where {text} only" for text in contract.given if text not in _own_conditions(said))
     yield from (str(d.message) for d in found.found.known_for)
-
-
-def _choices(optional: tuple[str, ...]) -> Iterator[frozenset[str]]:
-    for count in range(len(optional) + 1):
-        yield from map(frozenset, combinations(optional, count))
 
 
 # What the signature says

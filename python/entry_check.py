@@ -42,10 +42,10 @@ class EntryCheck:
         self.declared = declared
         self.optional = declared.optional
         self.parameters = _parameters(function, declared)
-        choices = list(_choices(declared.optional))
-        plain = [_program(declared, absent) for absent in choices]
+        absences = list(choices(declared.optional))
+        plain = [_program(declared, absent) for absent in absences]
         self.programs = [_in_user_s_words(p, declared) for p in plain]
-        found = zip(choices, self.programs, strict=True)
+        found = zip(absences, self.programs, strict=True)
         self.variants = [Variant(absent, _function(program, declared), i) for i, (absent, program) in enumerate(found)]
         pairs = zip(self.programs, self.variants, plain, strict=True)
         self.authorities = [Authority(p, v.function, _function(q, declared), declared.derived) for p, v, q in pairs]
@@ -207,7 +207,7 @@ def _unseen(action: Callable[..., Any]) -> Callable[..., Any]:
     return unseen
 
 
-def _choices(optional: Sequence[str]) -> Iterator[frozenset[str]]:
+def choices(optional: Sequence[str]) -> Iterator[frozenset[str]]:
     """Which parameters may be None at once, none of them first."""
     for count in range(len(optional) + 1):
         yield from map(frozenset, combinations(optional, count))

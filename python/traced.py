@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..frontends.torch.arguments import DTYPES, UnreadInput, written
-from ..lang.expressions import renamed
+from ..lang.expressions import renamed, sizes_text
 from ..lang.listing import shape_text
 from ..model.block import block
 from ..model.contract import Contract, Demand, Typed
@@ -67,7 +67,7 @@ class Traced:
             numbers = {name: size for name, size in sizes.items() if isinstance(size, int)}
             for text in _conditions(contract):
                 if holds_at(text, numbers) is False:
-                    raise ValueError(f"{self._name} needs {text}, and the sizes are {_said(numbers)}")
+                    raise ValueError(f"{self._name} needs {text}, and the sizes are {sizes_text(numbers)}")
         found = [tuple(_size(size, sizes) for size in o.shape or ()) for o in contract.outputs]
         return found[0] if len(found) == 1 else tuple(found)
 
@@ -163,14 +163,10 @@ def _size(size: int | str, sizes: Mapping[str, int | str]) -> int | Size:
     return Size(renamed(str(size), {name: f"({value})" for name, value in sizes.items()}))
 
 
-def _said(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {n}" for name, n in sizes.items())
-
-
 def _narrower(name: str, text: str, demands: Sequence[Demand], said: Mapping[str, Any]) -> str:
     why = f" ({demands[0].node}: {demands[0].needs})" if demands else ""
     witness = said.get("witness")
-    fails = f": it fails at {_said(witness)}" if witness else ""
+    fails = f": it fails at {sizes_text(witness)}" if witness else ""
     return f"{name} needs {text}{why}{fails}"
 
 

@@ -15,7 +15,7 @@ from ..lang.source import NOWHERE, Span
 from ..lang.walk import rewrite
 from ..lang.walk import walk as nodes
 from .bindings import Recorded
-from .contract import sizes_of
+from .contract import cond_text, sizes_of
 from .findings import FindingRemark
 from .frame import DataChoice, Frame, Side
 from .known.finding import Finding
@@ -25,7 +25,7 @@ from .known.texts import is_whole
 from .known.values import Entry, Env
 from .messages.solutions import in_words
 from .program import is_open
-from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate, render_cond
+from .solver.conditions import Cond, all_of, any_of, cond_variables, eq, negate
 from .solver.shorter import shorter
 from .solver.terms import Size, over, variables
 from .walk import Walk
@@ -241,7 +241,7 @@ class Cases:
             return general
         if len(set(map(len, shapes))) > 1:
             general = replace(general, shape=None, exactness=(), bounds=())
-        whens = (_text(self._short(cond)) if self.are_of_sizes else None for cond, _ in kept)
+        whens = (cond_text(self._short(cond)) if self.are_of_sizes else None for cond, _ in kept)
         return replace(general, cases=tuple(map(Case, whens, shapes)))
 
     def shapes(self) -> tuple[ShapeCase, ...] | list[Any]:
@@ -292,7 +292,3 @@ class Cases:
 
 def _is_known(shape: Iterable[int | str]) -> bool:
     return all(is_whole(str(size)) for size in shape)
-
-
-def _text(cond: Cond) -> str:
-    return str(cond).lower() if isinstance(cond, bool) else render_cond(cond)

@@ -54,7 +54,7 @@ def conditions(name: str, params: Env, state: State, entry_check: tuple[Cond, ..
     left = [check for check in left if check not in follow]
     supposed = _strongest(_over(inputs, prover.supposed))
     asked_of_data = tuple(_once(left, state))
-    texts = [tuple(map(_text, conds)) for conds in (supposed, _over(inputs, entry_check))]
+    texts = [tuple(map(cond_text, conds)) for conds in (supposed, _over(inputs, entry_check))]
     by_sizes = tuple(span for span, sure in prover.by_sizes.items() if sure)
     needed: dict[bool, list[Cond]] = {True: [], False: []}
     for check, cond in asked:
@@ -173,10 +173,10 @@ def _condition(
     witness = _witness(cond, others, inputs, dims)
     point = {} if witness is None else {v: witness[v.name] for v in inputs.sizes}
     checks = _sources(cond, asked, inputs.entry_check, point, many=len(found) * len(asked) > _MOST_ASKED)
-    return EntryCondition(_text(cond), names, tuple(_once(checks, state)), witness)
+    return EntryCondition(cond_text(cond), names, tuple(_once(checks, state)), witness)
 
 
-def _text(cond: Cond) -> str:
+def cond_text(cond: Cond) -> str:
     return str(cond).lower() if isinstance(cond, bool) else render_cond(cond)
 
 
@@ -214,7 +214,7 @@ def _asked_anywhere(check: OpenCheck, state: State) -> UndecidedCheck:
     if check.finding is None:
         inside = () if check.cond is None else cond_variables(check.cond)
         of_ranks = check.cond if inside and all(map(is_rank, inside)) else None
-        needs = "" if of_ranks is None else f"it needs {_text(shorter(facts_of(()), of_ranks))}"
+        needs = "" if of_ranks is None else f"it needs {cond_text(shorter(facts_of(()), of_ranks))}"
         return UndecidedCheck(check.needs or needs, check.span, _gist(check, state))
     said = told(check.finding)
     return UndecidedCheck(
@@ -228,7 +228,7 @@ def _gist(check: OpenCheck, state: State) -> str:
         return ""
     text = gist(about.asked, about.callee, lambda size: None if size is None else size_text(size, state))
     where = all_of(*(c for c in check.path if c is not None)) if isinstance(about.asked, RankIs) else True
-    return f"{text}, its rank where {_text(where)}" if text and where is not True else text
+    return f"{text}, its rank where {cond_text(where)}" if text and where is not True else text
 
 
 def _witness(cond: Cond, others: tuple[Cond, ...], inputs: Inputs, dims: tuple[Size, ...]) -> dict[str, int] | None:

@@ -10,13 +10,13 @@ from ...lang import sweet
 from ...lang.node import replace
 from ..case import Fix, FixCase, dims_text
 from ..numbers.screen import Screen
+from ..weights import weight
 from . import shapes
 from .operands import wrap
 from .shapes import TensorChange
 from .typos import later, suspects
 
 _MOST_NODES, _MOST_AXES = 8, 5
-_ADDED, _SWAPPED, _MERGED = 20, 21, 22
 
 
 def fixes(case: FixCase, screen: Screen) -> Iterator[Fix]:
@@ -31,16 +31,16 @@ def fixes(case: FixCase, screen: Screen) -> Iterator[Fix]:
 def _changes(dims: tuple[int, ...], screen: Screen) -> Iterator[TensorChange]:
     rank = len(dims)
     for axis in (*range(rank), -1):
-        yield shapes.expanded(axis, _ADDED)
-    yield shapes.spread((rank, rank + 1), _ADDED)
+        yield shapes.expanded(axis)
+    yield shapes.spread((rank, rank + 1), weight("new axis"))
     for axis, size in enumerate(dims):
         if size == 1:
             yield shapes.squeezed(axis)
     for one, other in combinations(range(rank), 2):
-        yield shapes.swapped(one, other, _SWAPPED)
+        yield shapes.swapped(one, other, weight("swapped where known"))
     texts = [screen.said(size) for size in dims]
     for first in reversed(range(rank - 1)):
         both = screen.said(dims[first] * dims[first + 1])
         merged = [*texts[:first], both, *texts[first + 2 :]]
         if None not in merged:
-            yield shapes.reshaped(dims_text(t for t in merged if t is not None), _MERGED)
+            yield shapes.reshaped(dims_text(t for t in merged if t is not None), weight("merged where known"))

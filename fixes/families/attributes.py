@@ -15,7 +15,7 @@ from ...ops.registry import lookup
 from ...ops.requirements import Argument, AtLeast, AttributeAtLeast, AxisInRange, Broadcast, Multiple, OneOfWords
 from ..case import Fix, FixCase, appended, replaced
 from ..tree import callee, has, reduces
-from .conditions import FAR_FETCHED
+from ..weights import FAR_FETCHED, weight
 
 # Parameters that say in how many parts something is cut.
 _PARTS = {"sections", "num_groups", "groups", "heads"}
@@ -70,7 +70,9 @@ def _axis(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
             continue
         else:
             edit = replaced(given, str(axis))
-        yield case.fix(f"use axis {axis}", [edit], 10 if isinstance(case.asked, AxisInRange) else 13)
+        yield case.fix(
+            f"use axis {axis}", [edit], weight("axis in range" if isinstance(case.asked, AxisInRange) else "axis")
+        )
 
 
 def _sections(case: FixCase) -> Iterator[Fix]:
@@ -78,7 +80,9 @@ def _sections(case: FixCase) -> Iterator[Fix]:
     let, given = case.tree.enclosing(case.diagnostic.span, sweet.Let), case.arguments.get("sections")
     if let is not None and let.is_tuple and let.value is case.call and integer(given) not in (None, len(let.names)):
         assert given is not None
-        yield case.fix(f"split it in {len(let.names)}", [replaced(given, str(len(let.names)))], 12)
+        yield case.fix(
+            f"split it in {len(let.names)}", [replaced(given, str(len(let.names)))], weight("parts as names")
+        )
 
 
 def _two_axes(case: FixCase) -> Iterator[Fix]:
@@ -95,9 +99,9 @@ def _two_axes(case: FixCase) -> Iterator[Fix]:
     under = max(-len(shape) - min(first, second), 0)
     moved = [(at - max(over, 0) + under) for at in (first, second)]
     alone = [at if -rank <= at < rank else (rank - 1 if at > 0 else -rank) for at in (first, second)]
-    for now, later in ((alone, 9), (moved, 11)):
+    for now, kind in ((alone, "axis of two"), (moved, "axes of two")):
         if all(-rank <= at < rank for at in now) and now[0] % rank != now[1] % rank:
-            yield case.fix(f"use axes {now[0]} and {now[1]}", [_both(given, now)], later)
+            yield case.fix(f"use axes {now[0]} and {now[1]}", [_both(given, now)], weight(kind))
 
 
 def _both(exprs: list[sweet.Expr], numbers: list[int]) -> Edit:
@@ -133,7 +137,9 @@ def _pairs(case: FixCase) -> Iterator[Fix]:
         text = f"[{', '.join(f'({before}, {after})' for before, after in reading)}]"
         # One pair stands for all axes, so that more of the same mean the same.
         meaning = str(sorted(set(reading)))
-        yield Fix("a pair for each axis", (Edit(span, text),), 1 + rank, meaning, shown=f"`{text}`")
+        yield Fix(
+            "a pair for each axis", (Edit(span, text),), weight("pads as pairs") + rank, meaning, shown=f"`{text}`"
+        )
 
 
 def _choices(case: FixCase) -> Iterator[Fix]:
@@ -145,7 +151,7 @@ def _choices(case: FixCase) -> Iterator[Fix]:
     known = [c for c in choices if c == word] or [c for c in choices if c == _WORDS.get(word)]
     begun = [c for c in choices if c.startswith(word)]
     for rank, choice in enumerate(known or begun or filter(None, [nearest(word, choices)])):
-        yield case.fix(f'write "{choice}"', [replaced(given, f'"{choice}"')], 1 + rank)
+        yield case.fix(f'write "{choice}"', [replaced(given, f'"{choice}"')], weight("word") + rank)
 
 
 def _least(case: FixCase) -> Iterator[Fix]:
@@ -159,12 +165,14 @@ def _least(case: FixCase) -> Iterator[Fix]:
         return
     given = integer(case.arguments.get(name))
     if given is not None and given < asked.least:
-        yield case.fix(f"write {asked.least} for {given}", [replaced(case.arguments[name], str(asked.least))], 22)
+        yield case.fix(
+            f"write {asked.least} for {given}", [replaced(case.arguments[name], str(asked.least))], weight("least")
+        )
 
 
 def _keepdims(case: FixCase) -> Iterator[Fix]:
     """The reduction that dropped an axis, in an operand or in what it was made of."""
-    rank = 12 if isinstance(case.asked, Broadcast) or not case.callee else 19
+    rank = weight("kept axis" if isinstance(case.asked, Broadcast) or not case.callee else "kept axis elsewhere")
     for node in case.tree.upstream([expr for _, expr, _ in case.tensors()]):
         given = case.tree.arguments(node)
         if reduces(callee(node)) and "axis" in given and "keepdims" not in given:
@@ -176,7 +184,7 @@ def _ends(case: FixCase) -> Iterator[Fix]:
     start, end = case.arguments.get("start"), case.arguments.get("end")
     if start is not None and end is not None:
         edits = [replaced(start, end.span.text), replaced(end, start.span.text)]
-        yield case.fix("exchange start and end", edits, 13)
+        yield case.fix("exchange start and end", edits, weight("start and end"))
 
 
 def _layout(case: FixCase) -> Iterator[Fix]:
@@ -185,7 +193,7 @@ def _layout(case: FixCase) -> Iterator[Fix]:
     if row is None or not any(p.name == "layout" for p in row.params) or not isinstance(case.call, sweet.Call):
         return
     other = "channels_first" if isinstance(given, sweet.StrLit) and given.value == "channels_last" else "channels_last"
-    rank = 19 if len(case.subject.at) > 1 else FAR_FETCHED + 12
+    rank = weight("layout" if len(case.subject.at) > 1 else "layout alone")
     if given is not None:
         yield case.fix("use the other layout", [replaced(given, f'"{other}"')], rank, guess=rank >= FAR_FETCHED)
     else:
@@ -197,14 +205,14 @@ def _layout(case: FixCase) -> Iterator[Fix]:
 def _groups(case: FixCase) -> Iterator[Fix]:
     """Channels that are a multiple of what the weight takes: a convolution in groups."""
     row = lookup(case.callee)
-    x, weight = case.shape("x"), case.shape("weight")
+    x, kernel = case.shape("x"), case.shape("weight")
     if row is None or not any(p.name == "groups" for p in row.params) or not isinstance(case.call, sweet.Call):
         return
     layout = case.arguments.get("layout")
     last = isinstance(layout, sweet.StrLit) and layout.value == "channels_last"
-    if not x or not weight or min(len(x), len(weight)) < 3:
+    if not x or not kernel or min(len(x), len(kernel)) < 3:
         return
-    channels, taken = (x[-1], weight[-2]) if last else (x[1], weight[1])
+    channels, taken = (x[-1], kernel[-2]) if last else (x[1], kernel[1])
     if isinstance(channels, int) and isinstance(taken, int) and taken > 0 and channels % taken == 0:
         text = str(channels // taken)
     elif taken == 1:
@@ -212,10 +220,10 @@ def _groups(case: FixCase) -> Iterator[Fix]:
     else:
         return
     if "groups" in case.arguments:
-        yield case.fix(f"use {text} groups", [replaced(case.arguments["groups"], text)], 14)
+        yield case.fix(f"use {text} groups", [replaced(case.arguments["groups"], text)], weight("groups"))
     elif channels != taken:
         # A weight of one channel is made for as many groups as there are channels; any other may be wrong itself.
-        rank = 14 if taken == 1 else 38
+        rank = weight("groups" if taken == 1 else "groups of any weight")
         yield case.fix(f"use {text} groups", [appended(case.call, f"groups={text}")], rank, guess=taken != 1)
 
 
@@ -230,11 +238,15 @@ def _divisor(case: FixCase) -> Iterator[Fix]:
         if isinstance(expr, sweet.IntLit) and name in _PARTS and expr.value == asked.size:
             near = sorted((n for n in range(2, size + 1) if size % n == 0), key=lambda n: abs(n - expr.value))
             for position, number in enumerate(near[:2]):
-                yield case.fix(f"write {number} for {expr.value}", [replaced(expr, str(number))], 31 + position)
+                yield case.fix(
+                    f"write {number} for {expr.value}",
+                    [replaced(expr, str(number))],
+                    weight("parts") + position,
+                )
     row = lookup(case.callee)
     uneven = row is not None and any(p.name == "uneven" for p in row.params)
     if uneven and isinstance(case.call, sweet.Call) and "uneven" not in case.arguments:
-        yield case.fix("let the last part be smaller", [appended(case.call, "uneven=true")], 33)
+        yield case.fix("let the last part be smaller", [appended(case.call, "uneven=true")], weight("uneven"))
 
 
 def _joined(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
@@ -247,4 +259,4 @@ def _joined(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
         given, axis = case.arguments.get("axis"), axes.pop()
         where = replaced(given, str(axis)) if given is not None else appended(call, f"axis={axis}")
         edits = [name] if given is not None and given.span.text == str(axis) else [name, where]
-        yield case.fix("join them along that axis", edits, 31)
+        yield case.fix("join them along that axis", edits, weight("joined"))

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from ...lang import sweet
 from ...lang.dtypes import DTYPES
 from ...lang.walk import walk
-from ..case import GIVING_WAY, Dims, Fix, FixCase, dims_text, inserted, replaced
+from ..case import Dims, Fix, FixCase, dims_text, inserted, replaced
+from ..weights import GIVING_WAY, weight
 from . import shapes
-from .conditions import RANK, signature_names
+from .conditions import signature_names
 from .literals import named_literal, rewrite, sources_of_axis
 from .operands import wrap
 from .shapes import Wanted, product
@@ -136,7 +137,9 @@ def _annotation(case: FixCase, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fi
     elsewhere = dims.span.source is not case.tree.source
     if elsewhere or _is_open(dims) or (len(dims.items) != len(shape) and case.callee):
         return
-    rank = GIVING_WAY if case.diagnostic.severity == "error" and not case.diagnostic.code.is_doubt else RANK + 50
+    rank = (
+        GIVING_WAY if case.diagnostic.severity == "error" and not case.diagnostic.code.is_doubt else weight("in doubt")
+    )
     show = case.subject.declared
     if len(dims.items) != len(shape):
         yield from _declared_rank(case, dims, shape, rank)
@@ -147,7 +150,9 @@ def _annotation(case: FixCase, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fi
         edits = [replaced(item, str(size) if _speakable(size) else "?") for item, size in wrong]
         # Where nothing of it fits, it was written for another tensor.
         all_wrong = len(wrong) == len(pairs) and rank == GIVING_WAY
-        yield case.fix("declare the sizes that it has", edits, 31 if all_wrong else rank, show=show, guess=True)
+        yield case.fix(
+            "declare the sizes that it has", edits, weight("another") if all_wrong else rank, show=show, guess=True
+        )
     if axis is not None and -len(shape) <= axis < len(shape):
         item, size = pairs[axis]
         literal = named_literal(case.tree, item, item.span)
@@ -193,13 +198,15 @@ def _declaration(case: FixCase, dims: sweet.ListExpr) -> Iterator[Fix]:
         literals = sources_of_axis(case.tree, value, axis)
         for rank, wanted in enumerate(case.subject.wanted):
             if isinstance(wanted, int) or wanted.isidentifier():
-                yield from rewrite(case, literals, wanted, 36 + rank, legal=len(case.subject.wanted) > 1)
+                yield from rewrite(
+                    case, literals, wanted, weight("as declared") + rank, legal=len(case.subject.wanted) > 1
+                )
     elif isinstance(value, sweet.Name) and all(isinstance(i, sweet.IntLit) for i in dims.items):
         bound = case.tree.binding(value.name, value.span)
         own = bound.type.shape if bound is not None and isinstance(bound.type, sweet.TensorType) else None
         if isinstance(bound, sweet.Param) and isinstance(own, sweet.ListExpr):
             what = f"declare `{value.name}` with the rank that is asked for"
-            yield case.fix(what, [replaced(own, dims.span.text)], GIVING_WAY + 1, show=bound.span, guess=True)
+            yield case.fix(what, [replaced(own, dims.span.text)], weight("declared rank"), show=bound.span, guess=True)
 
 
 # Parameters that share their shape
@@ -257,4 +264,4 @@ def _like(case: FixCase, name: str, shape: Dims, wanted: Wanted) -> Iterator[Fix
         return
     for axis, (have, want) in enumerate(zip(shape, wanted, strict=True)):
         if want is not None and want != have and (isinstance(want, int) or want.isidentifier()):
-            yield from rewrite(case, sources_of_axis(case.tree, expr, axis - len(shape)), want, 33)
+            yield from rewrite(case, sources_of_axis(case.tree, expr, axis - len(shape)), want, weight("shared size"))

@@ -17,11 +17,7 @@ from ...simplify.solver.sizes import only_var
 from ...simplify.solver.terms import TooLarge, substitute
 from ...sizes.operators import size_functions
 from ..case import Fix, FixCase, inserted, replaced
-
-# From here on nothing is fixed: the program only says what it needs.
-RANK = 100
-# From here on it is a guess at what was meant.
-FAR_FETCHED = 40
+from ..weights import CONDITION, weight
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
@@ -37,14 +33,14 @@ def fixes(case: FixCase) -> Iterator[Fix]:
         for text in wordings:
             if case.function is not None and _said_in(text, own):
                 meaning = " && ".join(_asked(case, case.function, [text])) or wordings[0]
-                yield from _where(case, case.function, text, meaning, RANK + rank)
-                yield from _one_name(case.function, text, meaning, RANK + 20 + rank)
+                yield from _where(case, case.function, text, meaning, CONDITION + rank)
+                yield from _one_name(case.function, text, meaning, weight("one name") + rank)
     if not case.subject.conditions or case.subject.what == "rank":
         yield from _assertion(case)
     for rank, wordings in enumerate(sayable):
         for text in wordings:
             if not _said_in(text, own):
-                yield from _assert_before(case, text, wordings[0], RANK + 60 + rank)
+                yield from _assert_before(case, text, wordings[0], weight("assert") + rank)
 
 
 # What an author says
@@ -161,7 +157,9 @@ def _dimension(case: FixCase) -> Iterator[Fix]:
             if isinstance(own, sweet.Name) and own.name in sizes and _times_said(fn, own.name) > 1:
                 for size in [s for s in sizes if s != own.name]:
                     what = f"declare `{param.name.name}` with the size `{size}`"
-                    yield replace(case.fix(what, [replaced(own, size)], RANK - 1, show=param.span), kind="dimension")
+                    yield replace(
+                        case.fix(what, [replaced(own, size)], weight("dimension"), show=param.span), kind="dimension"
+                    )
 
 
 def is_of_count(fix: Fix) -> bool:
@@ -268,7 +266,13 @@ def _assertion(case: FixCase) -> Iterator[Fix]:
     if colon >= 0:
         name = f"`{let.names[0].name}`" if not let.is_tuple else "the names"
         edit = Edit(Span(let.span.source, colon, colon + 1), "!")
-        yield Fix(f"`!` for `:` asserts the type of {name} at run time", (edit,), RANK + 40, "assert", kind="assert")
+        yield Fix(
+            f"`!` for `:` asserts the type of {name} at run time",
+            (edit,),
+            weight("asserted"),
+            "assert",
+            kind="assert",
+        )
 
 
 def _assert_before(case: FixCase, text: str, meaning: str, rank: int) -> Iterator[Fix]:

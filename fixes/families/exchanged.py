@@ -10,9 +10,8 @@ from ...lang.walk import walk
 from ...ops.elsewhere_args import integer
 from ..case import Fix, FixCase, replaced
 from ..scope import FixScope
+from ..weights import weight
 
-# As likely as a transpose of each of them, which takes as many edits.
-_RANK = 19
 # Whoever mixes names up mixes up those that stand near each other.
 _MOST_OTHERS = 4
 
@@ -33,7 +32,7 @@ def exchanged(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> I
         first, second = sorted((own, other), key=names.index)
         what = f"use `{first}` and `{second}` in each other's place"
         edits = [replaced(n, name) for a, name in ((own, other), (other, own)) for n in places[a]]
-        yield replace(case.fix(what, edits, _RANK + later + far), shown="", remote=True)
+        yield replace(case.fix(what, edits, weight("exchanged") + later + far), shown="", remote=True)
 
 
 def _places(case: FixCase, function: sweet.FnDecl, scope: FixScope) -> Places:

@@ -16,9 +16,9 @@ from ...ops.elsewhere_args import LISTS, integer, is_spread, parameters
 from ...ops.model import PrimitiveParam
 from ...ops.registry import lookup
 from ..case import Fix, FixCase, replaced
+from ..weights import weight
 
 _LONGEST = 70
-_MANY = 10
 _ALONG = 2  # a tensor and an axis, or values and their places
 _TRUTHS = {"True": "true", "False": "false"}
 # Attributes of tensors elsewhere, and whether they are the same for a tensor of any rank.
@@ -136,7 +136,7 @@ def _calls(
     yield from pairs
     for rank, meant in enumerate(() if pairs else _meant(case, name)):
         text, sure, listed = _call(case, meant, name, of, args)
-        yield written(case, call, text, 1 + rank + _MANY * listed, sure)
+        yield written(case, call, text, weight("name") + rank + weight("listed") * listed, sure)
 
 
 def _with_places(

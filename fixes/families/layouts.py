@@ -9,6 +9,7 @@ from ...lang.diagnostics import Edit
 from ...ops.registry import lookup
 from ..case import Fix, FixCase, appended, inserted
 from ..tree import callee
+from ..weights import weight
 from .claims import value_of
 
 _FIRST = '"batch_first"'
@@ -30,7 +31,13 @@ def fixes(case: FixCase) -> Iterator[Fix]:
             before, after = _squeezed(value, axis)
             what = f"add `layout={_FIRST}` to @{callee(node)} and drop axis {axis}"
             shown = f": `{before.text}{value.span.text}{after.text}`"
-            yield Fix(what + shown * (len(shown) <= 72), (edit, before, after), 21 + axis, f"layout {axis}", guess=True)
+            yield Fix(
+                what + shown * (len(shown) <= 72),
+                (edit, before, after),
+                weight("states") + axis,
+                f"layout {axis}",
+                guess=True,
+            )
 
 
 def _batch_first(case: FixCase, node: sweet.Call) -> Edit | None:

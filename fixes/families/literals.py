@@ -14,8 +14,9 @@ from ...ops.model import Trait
 from ...ops.registry import lookup
 from ...simplify.known.values import SizeValue
 from ...simplify.messages.subject import Held
-from ..case import GIVING_WAY, Fix, FixCase, replaced
+from ..case import Fix, FixCase, replaced
 from ..tree import TextTree, callee, has, is_reshape, keeps_shape
+from ..weights import weight
 
 _DEPTH = 12
 _FARTHEST = 1000
@@ -43,7 +44,7 @@ def _passed(case: FixCase) -> Iterator[Fix]:
             legal = (n for n in near if n >= 0 and asked.holds(name, n))
             for position, number in enumerate(islice(legal, 2)):
                 edit = replaced(expr, str(number))
-                fix = case.fix(f"write {number} for {expr.value}", [edit], 31 + position, guess=True)
+                fix = case.fix(f"write {number} for {expr.value}", [edit], weight("legal size") + position, guess=True)
                 yield replace(fix, legal=number, legal_for=f"of `{name}`")
 
 
@@ -60,7 +61,8 @@ def _conflicting(case: FixCase) -> Iterator[Fix]:
             sizes.append((name, axis, dims[axis]))
     yield from _alike(case, sizes)
     # Rows that were mixed with others by an earlier reshape are not to be had from a number that is written elsewhere.
-    first = GIVING_WAY + 5 if any(_first_is_open(case, name, axis) for name, axis, _ in sizes) else 32
+    mixed = any(_first_is_open(case, name, axis) for name, axis, _ in sizes)
+    first = weight("number of mixed rows" if mixed else "number of a size")
     # The input is right rather than what was made for it.
     ordered = sorted(sizes, key=lambda s: (s[0] == "x", -sizes.index(s)))
     for position, (name, axis, size) in enumerate(ordered):
@@ -110,7 +112,7 @@ def _alike(case: FixCase, sizes: list[tuple[str, int, int | str]]) -> Iterator[F
     lines = tuple(dict.fromkeys(n.span.line for n in places.values()))
     what = f"write {wanted} for each {wrong}"
     edits = tuple(replaced(n, str(wanted)) for n in places.values())
-    yield Fix(what, edits, 31, f"{what} {edits}", guess=True, lines=lines)
+    yield Fix(what, edits, weight("each number"), f"{what} {edits}", guess=True, lines=lines)
 
 
 def scaled(
@@ -166,7 +168,7 @@ def rewrite(
     show = shown.span if shown is not None else first.span
     # What comes from outside is less likely to be what is wrong.
     given = any(isinstance(node, sweet.Param) for node in case.tree.above(first))
-    rank += 2 * given
+    rank += weight("of a parameter") * given
     given |= isinstance(around, sweet.Arg)
     fix = case.fix(what, [replaced(n, str(wanted)) for n in literals], rank, show=show, guess=given)
     yield replace(fix, lines=(line,), legal=wanted if legal and isinstance(wanted, int) else None)

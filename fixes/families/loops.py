@@ -13,15 +13,13 @@ from ...lang.node import Node
 from ...lang.walk import walk
 from ...ops.elsewhere_args import integer
 from ...simplify.solver.numbers import shifted
-from ..case import GIVING_WAY, Dims, Fix, FixCase, dims_text, inserted, replaced
+from ..case import Dims, Fix, FixCase, dims_text, inserted, replaced
 from ..tree import TextTree
-from .conditions import RANK
+from ..weights import GIVING_WAY, weight
 
-_RANK = 4
 # A range that counts by one has so many ends at most.
 _ENDS = 2
 # An author who wrote how a size grows is told for which sizes it does so, before that it may grow otherwise.
-_BELOW_A_BOUND = RANK + 10
 # What a size is called that changes from turn to turn.
 _NAMES = "pqrkmnuvw"
 Loop = sweet.For | sweet.While
@@ -55,7 +53,7 @@ def fixes(case: FixCase) -> Iterator[Fix]:
     item, shown = dims.items[axis], carry.type.span
     if case.subject.grown:
         grown = replaced(item, case.subject.grown)
-        yield case.fix(f"`{carry.name.name}` grows in each turn", [grown], _RANK, show=shown)
+        yield case.fix(f"`{carry.name.name}` grows in each turn", [grown], weight("carry"), show=shown)
         yield from _with_result(case, loop, carry, item, axis)
         yield from _all_together(case, loop, item)
     yield from _existential(case, loop, item, axis)
@@ -73,7 +71,7 @@ def _beside(case: FixCase) -> Iterator[Fix]:
             for dim in _dims(kept, carry.type):
                 assert carry.type is not None
                 what = f"`{carry.name.name}` grows in each turn"
-                yield case.fix(what, [replaced(dim, grown)], _RANK, show=carry.type.span)
+                yield case.fix(what, [replaced(dim, grown)], weight("carry"), show=carry.type.span)
 
 
 def _backwards(case: FixCase) -> Iterator[Fix]:
@@ -92,7 +90,7 @@ def _backwards(case: FixCase) -> Iterator[Fix]:
         )
     if turns is not None:
         what = f"count up: `range({turns})`, and `{first} - {index}` for `{index}`"
-        yield Fix(what, tuple(edits), _RANK, what)
+        yield Fix(what, tuple(edits), weight("carry"), what)
 
 
 def _ahead(case: FixCase) -> Iterator[Fix]:
@@ -104,11 +102,11 @@ def _ahead(case: FixCase) -> Iterator[Fix]:
         return
     edit = replaced(stop, f"{stop.span.text} - {by}")
     what = f"end {by} turn{'s' * (by > 1)} earlier"
-    yield case.fix(what, [edit], _RANK, show=loop.iterable.span, guess=True)
+    yield case.fix(what, [edit], weight("carry"), show=loop.iterable.span, guess=True)
     dims = _counted(case, stop)
     if dims:
         what = f"{what}: `range({edit.text})`, and declare as many in the result: `{edit.text}`"
-        yield Fix(what, (edit, *(replaced(dim, edit.text) for dim in dims)), _RANK + 1, what, guess=True)
+        yield Fix(what, (edit, *(replaced(dim, edit.text) for dim in dims)), weight("carry") + 1, what, guess=True)
 
 
 def is_of_turns(case: FixCase, index: Node) -> bool:
@@ -161,7 +159,7 @@ def _annotated(case: FixCase, carry: sweet.Carry) -> Iterator[Fix]:
     if grown:
         type_ = f"Tensor({grown}, {made.dtype})"
         edit = inserted(carry.span, end, f" : {type_}")
-        yield Fix(f"`{name}` grows in each turn: annotate it `{name} : {type_}`", (edit,), _RANK, type_)
+        yield Fix(f"`{name}` grows in each turn: annotate it `{name} : {type_}`", (edit,), weight("carry"), type_)
     free = _free(case)
     dims = [(size if size == after else next(free), size) for size, after in zip(kept, made.shape, strict=True)]
     type_ = f"Tensor([{', '.join(str(dim) for dim, _ in dims)}], {made.dtype})"
@@ -169,7 +167,7 @@ def _annotated(case: FixCase, carry: sweet.Carry) -> Iterator[Fix]:
         conditions = ", ".join(f"{dim} {sign} {size}" for dim, size in dims if dim != size)
         what = f"let the size change from turn to turn: `{name} : {type_}` with `where {conditions}`"
         edits = (inserted(carry.span, end, f" : {type_}"), _where(loop, conditions))
-        yield Fix(what, edits, _RANK + 1 + position, what, True)
+        yield Fix(what, edits, weight("carry") + 1 + position, what, True)
 
 
 def _as_begun(index: str, after: Dims) -> str:
@@ -191,7 +189,7 @@ def _with_result(case: FixCase, loop: Loop, carry: sweet.Carry, item: sweet.Expr
     for declared in _declared(case, item, axis) if behind else ():
         both = (replaced(item, case.subject.grown), replaced(declared, behind))
         what = f"`{carry.name.name}` grows in each turn: write `{case.subject.grown}`, and in the result `{behind}`"
-        yield Fix(what, both, _RANK, what, guess=True)
+        yield Fix(what, both, weight("carry"), what, guess=True)
 
 
 def _all_together(case: FixCase, loop: Loop, item: sweet.Expr) -> Iterator[Fix]:
@@ -201,12 +199,12 @@ def _all_together(case: FixCase, loop: Loop, item: sweet.Expr) -> Iterator[Fix]:
         return
     what = f"the carried value grows in each turn: `{grown}` for `{item.span.text}`"
     edits = tuple(replaced(dim, grown) for dim in carried)
-    yield Fix(what, edits, _RANK, what, guess=True)
+    yield Fix(what, edits, weight("carry"), what, guess=True)
     behind = _behind(loop, grown)
     declared = _dims(item.span.text, case.function.fn.result if case.function is not None else None)
     if behind and declared:
         both = f"{what}, and in the result `{behind}`"
-        yield Fix(both, (*edits, *(replaced(dim, behind) for dim in declared)), _RANK, both, guess=True)
+        yield Fix(both, (*edits, *(replaced(dim, behind) for dim in declared)), weight("carry"), both, guess=True)
 
 
 def _dims(text: str, *types: sweet.Type | None) -> list[sweet.Expr]:
@@ -247,7 +245,7 @@ def _existential(case: FixCase, loop: Loop, item: sweet.Expr, axis: int) -> Iter
         n.name for n in walk(item) if isinstance(n, sweet.Name)
     }
     doubted = case.diagnostic.code.is_doubt  # what holds for some sizes is rather asked of them
-    rank = _BELOW_A_BOUND if counted else GIVING_WAY if doubted else _RANK + 1
+    rank = weight("size of a bounded carry") if counted else GIVING_WAY if doubted else weight("carry") + 1
     for position, sign in enumerate((">=", "<=")):
         condition = f"{name} {sign} {item.span.text}"
         what = f"let the size change from turn to turn: `{name}` for `{item.span.text}`, with `where {condition}`"

@@ -18,6 +18,7 @@ from ...ops.registry import lookup
 from ...ops.requirements import Equal
 from ..case import Dims, Fix, FixCase, dims_text, replaced
 from ..tree import callee, factors, has, is_reshape, summed
+from ..weights import weight
 from . import claims, elements, operands, shapes
 from .operands import wrap
 
@@ -47,9 +48,9 @@ def _repeated(case: FixCase) -> Iterator[Fix]:
     for expr, axis, size, wanted in _conflicts(case):
         times = (_quotient(wanted, size) or _told(case, wanted, size)) if not isinstance(wanted, int) else None
         if times not in (None, "", "1") and _is_said(case, str(times)):
-            yield wrap(case, expr, shapes.repeated(axis, str(times), 18))
+            yield wrap(case, expr, shapes.repeated(axis, str(times), weight("repeated")))
         elif _is_shared(case, size, wanted):
-            yield wrap(case, expr, shapes.repeated(axis, str(int(wanted) // int(size)), 18))
+            yield wrap(case, expr, shapes.repeated(axis, str(int(wanted) // int(size)), weight("repeated")))
 
 
 def _pooled(case: FixCase) -> Iterator[Fix]:
@@ -60,7 +61,10 @@ def _pooled(case: FixCase) -> Iterator[Fix]:
             image = case.tree.arguments(call)["x"]
             mean = f"@global_average_pool({image.span.text})"
             fix = case.fix(
-                f"take the mean of each channel of {case.named(image)}", [replaced(image, mean)], 30, guess=True
+                f"take the mean of each channel of {case.named(image)}",
+                [replaced(image, mean)],
+                weight("mean"),
+                guess=True,
             )
             yield replace(fix, shown=f"`{mean}`")
 
@@ -148,7 +152,7 @@ def _enlarged(case: FixCase) -> Iterator[Fix]:
             times = {_quotient(a, b) for a, b in zip(other[2:], dims[2:], strict=False)}
             number = times.pop() if len(other) == len(dims) and len(times) == 1 else None
             if number is not None and number.isdigit() and number not in "01":
-                yield wrap(case, expr, shapes.enlarged(int(number), "channels_first", 16))
+                yield wrap(case, expr, shapes.enlarged(int(number), "channels_first", weight("enlarged")))
 
 
 # A broadcast
@@ -171,7 +175,8 @@ def _declared(case: FixCase) -> Iterator[Fix]:
         return
     if as_many or [str(dims[0])] == sizes[:1]:
         # An axis of one element is rather added or dropped.
-        rank = 14 if as_many and 1 not in dims and "1" not in sizes else 23
+        certain = as_many and 1 not in dims and "1" not in sizes
+        rank = weight("declared shape" if certain else "reshape as declared")
         for change in shapes.laid_out(dims, sizes, _factors(shape.items), rank):
             yield wrap(case, value, change)
 
@@ -223,7 +228,7 @@ def _merged(case: FixCase) -> Iterator[Fix]:
                 continue  # that is a flatten
             if _quotient(wanted, _times(dims[first : axis + 1])) == "1":
                 text = dims_text((*dims[:first], wanted, *dims[axis + 1 :]))
-                yield wrap(case, expr, shapes.reshaped(text, 19))
+                yield wrap(case, expr, shapes.reshaped(text, weight("axes to one")))
 
 
 def _of_products(case: FixCase) -> Iterator[tuple[sweet.Expr, int, int | str, int | str]]:
@@ -249,7 +254,7 @@ def _split(case: FixCase) -> Iterator[Fix]:
             parts = [i.span.text for i in shape.items]
             parts[position : position + 1] = [item.left.span.text, item.right.span.text]
             text = f"[{', '.join(parts)}]"
-            yield wrap(case, x, shapes.reshaped(text, 22))
+            yield wrap(case, x, shapes.reshaped(text, weight("split axis")))
 
 
 def _before_permutation(case: FixCase) -> Iterator[Fix]:
@@ -265,7 +270,8 @@ def _before_permutation(case: FixCase) -> Iterator[Fix]:
         is_mixed = elements.mixes(case.shape("x") or (), _factors(before))
         text = dims_text(item.span.text for item in before)
         is_idle = order == sorted(order)  # nobody means such an order: there is another mistake
-        yield wrap(case, x, shapes.reshaped(text, shapes.MIXED if is_mixed else 20, guess=is_mixed or is_idle))
+        rank = weight("rows mixed" if is_mixed else "shape before an order")
+        yield wrap(case, x, shapes.reshaped(text, rank, guess=is_mixed or is_idle))
 
 
 def _as_elsewhere(case: FixCase) -> Iterator[Fix]:
@@ -275,7 +281,7 @@ def _as_elsewhere(case: FixCase) -> Iterator[Fix]:
         return
     written = [list(parts) for parts in _shapes_written(case) if len(parts) == rank and _are_parts(parts, dims)]
     for text in list(dict.fromkeys(map(dims_text, written)))[:_MOST_SHAPES]:
-        yield wrap(case, x, shapes.reshaped(text, 14))
+        yield wrap(case, x, shapes.reshaped(text, weight("shape as elsewhere")))
 
 
 def _shapes_written(case: FixCase) -> Iterator[tuple[str, ...]]:
@@ -338,7 +344,7 @@ def _where_bound(case: FixCase) -> Iterator[Fix]:
                 text = f"{before}{let.value.span.text}{after}"
                 edit = Edit(let.value.span, text)
                 what = f"{fix.what} where it is bound"
-                yield case.fix(what, [edit], fix.rank + 2, show=let.span, guess=fix.guess)
+                yield case.fix(what, [edit], fix.rank + weight("where bound"), show=let.span, guess=fix.guess)
 
 
 def _wrapped(case: FixCase, fix: Fix) -> tuple[sweet.Name | None, sweet.Let | None]:

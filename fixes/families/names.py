@@ -12,6 +12,7 @@ from ...ops.model import Primitive
 from ...ops.registry import lookup
 from ...ops.requirements import DTypeIn, NumbersFit
 from ..case import Fix, FixCase
+from ..weights import weight
 from .foreign import is_called_otherwise
 from .operands import wrap
 from .shapes import TensorChange
@@ -50,7 +51,7 @@ def _nearest(case: FixCase) -> Iterator[Fix]:
     for rank, name in enumerate(() if is_told else case.diagnostic.meant):
         text = f"@{name}" if span.text.startswith("@") and not name.startswith("@") else name
         sure = not isinstance(node, sweet.FnName) or elsewhere.is_sure(node.name)
-        yield Fix(f"`{name}`", (Edit(span, text),), 1 + rank, text, guess=not sure, asks=True)
+        yield Fix(f"`{name}`", (Edit(span, text),), weight("name") + rank, text, guess=not sure, asks=True)
 
 
 def _casts(case: FixCase) -> Iterator[Fix]:
@@ -71,13 +72,16 @@ def _casts(case: FixCase) -> Iterator[Fix]:
         own = case.operand(name)
         is_mask = row is not None and own is not None and own.dtype == "bool" and row.refuses == name
         if is_mask:  # its truths are no places
-            yield wrap(case, expr, TensorChange("take the places where {} is true", "@nonzero(", ")[0]", 8))
+            yield wrap(
+                case,
+                expr,
+                TensorChange("take the places where {} is true", "@nonzero(", ")[0]", weight("where true")),
+            )
         for dtype in dict.fromkeys([*wanted, *dtypes]):
             loses = own is not None and _loses(own.dtype, dtype)
             if own is not None and own.dtype != dtype and (not loses or is_asked and _looks_up(row, name)):
-                yield wrap(
-                    case, expr, TensorChange("cast", "@cast(", f", {dtype})", 18 + rank + 4 * loses, is_mask or loses)
-                )
+                likely = weight("cast") + rank + weight("loses") * loses
+                yield wrap(case, expr, TensorChange("cast", "@cast(", f", {dtype})", likely, is_mask or loses))
 
 
 def _looks_up(row: Primitive | None, name: str) -> bool:

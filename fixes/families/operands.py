@@ -14,13 +14,12 @@ from ...ops.registry import lookup
 from ...ops.requirements import AtLeast, OfRank, RankAtLeast, RankIs
 from ..case import Dims, Fix, FixCase, dims_text, inserted, replaced
 from ..tree import callee, has, is_reshape, keeps_shape, summed, turns
+from ..weights import weight
 from . import shapes
 from .shapes import TensorChange
 
 # The other of the last two axes.
 _BESIDE = {-1: -2, -2: -1}
-# Sizes that are written otherwise are seldom one.
-_UNLIKE = 4
 # What only moves, adds or drops axes.
 _MOVING = (Trait.MOVES_AXES, Trait.UNIT_AXES)
 
@@ -60,7 +59,9 @@ def _all_turned(case: FixCase) -> Iterator[Fix]:
     edits = [replaced(expr, f"@swapaxes({expr.span.text}, 0, 1)") for expr, _ in given]
     if isinstance(result.shape, sweet.ListExpr) and len(result.shape.items) > 2:
         edits += [inserted(call.span, call.span.start, "@swapaxes("), inserted(call.span, call.span.end, ", 0, 1)")]
-    yield case.fix(f"swap axes 0 and 1 of all that @{case.callee} takes and gives", edits, 18, guess=True)
+    yield case.fix(
+        f"swap axes 0 and 1 of all that @{case.callee} takes and gives", edits, weight("all turned"), guess=True
+    )
 
 
 def _left_out(case: FixCase) -> Iterator[Fix]:
@@ -68,12 +69,12 @@ def _left_out(case: FixCase) -> Iterator[Fix]:
     assert case.call is not None
     certain = not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty)
     if has(case.callee, *_MOVING) and certain and "axes" not in case.arguments:
-        yield from _without(case, case.call, 23)
+        yield from _without(case, case.call, weight("call left out"))
     for name, expr, _ in case.tensors():
         bound = case.tree.binding(expr.name, expr.span) if isinstance(expr, sweet.Name) else None
         made = bound.value if isinstance(bound, sweet.Let) and not bound.is_tuple else expr
         fits = _meets_turned(case, name) if turns(made) else _meets_without(case, name, made)
-        yield from _without(case, made, 11 + _UNLIKE * (not fits))
+        yield from _without(case, made, weight("needless") + weight("unlike") * (not fits))
 
 
 def _meets_turned(case: FixCase, turned: str) -> bool:
@@ -105,9 +106,9 @@ def _fit_swapped(case: FixCase) -> bool:
 def _without(case: FixCase, expr: sweet.Expr, rank: int) -> Iterator[Fix]:
     name, operand = callee(expr), case.tree.arguments(expr).get("x")
     if has(name, *_MOVING) and operand is not None:
-        rank += 7 * ("axes" in case.tree.arguments(expr))  # seldom written for nothing
+        rank += weight("written axes") * ("axes" in case.tree.arguments(expr))
         edit = replaced(expr, operand.span.text)
-        fix = case.fix(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > 20)
+        fix = case.fix(f"leave out `@{name}`", [edit], rank, show=_line(expr.span), guess=rank > weight("new axis"))
         yield replace(fix, drops=True)
 
 
@@ -118,7 +119,7 @@ def _inlined(case: FixCase) -> Iterator[Fix]:
         return
     for expr in case.tree.arguments(call).values():
         if isinstance(expr, sweet.Name | sweet.Call):
-            for change in (shapes.expanded(0, 22), shapes.expanded(-1, 23)):
+            for change in (shapes.expanded(0, (w := weight("axis of a caller"))), shapes.expanded(-1, w + 1)):
                 yield wrap(case, expr, change)
 
 
@@ -175,7 +176,7 @@ def _swap(case: FixCase) -> Iterator[Fix]:
     if has(case.callee, Trait.BROADCASTS, Trait.JOINS) and not case.diagnostic.code.of_dtypes:
         return  # they fit no better then
     turned = any(turns(expr) and _meets_turned(case, name) for name, expr, _ in tensors)
-    rank = 10 if _fit_swapped(case) and not turned else 14
+    rank = weight("swap that fits" if _fit_swapped(case) and not turned else "swap")
     for (one, a, _), (other, b, _) in zip(tensors, tensors[1:], strict=False):
         involved = {name for name, _ in case.subject.at}
         if not involved & {one, other} or a.span.end > b.span.start or a.span.text == b.span.text:
@@ -209,17 +210,19 @@ def _to_size(case: FixCase, dims: Dims, axis: int, wanted: int | str) -> Iterato
     if size == wanted or (summed(case.callee) and axis >= len(dims) - 2) or len(dims) < 3:
         return
     if size == 1:
-        yield shapes.repeated(axis, wanted, 22 if has(case.callee, Trait.JOINS) else 37)
+        yield shapes.repeated(
+            axis, wanted, weight("repeated to join" if has(case.callee, Trait.JOINS) else "repeated axis")
+        )
     elif not isinstance(size, int) or not isinstance(wanted, int):
         return
     elif summed(case.callee) and 0 < size < wanted and wanted % size == 0:
-        yield shapes.repeated(axis, wanted // size, 31)
+        yield shapes.repeated(axis, wanted // size, weight("repeated whole"))
     elif not case.is_declared:
         return  # nothing says that more is wanted
     elif 1 < size < wanted and wanted % size == 0 and has(case.callee, Trait.BROADCASTS, Trait.JOINS):
         layouts = ("channels_last",) if axis == 1 else ("channels_first", "channels_last")
         for layout in layouts[: 1 if axis == len(dims) - 1 else 2]:
-            yield shapes.enlarged(wanted // size, layout, 37)
+            yield shapes.enlarged(wanted // size, layout, weight("repeated axis"))
 
 
 # Products
@@ -232,14 +235,16 @@ def _product(case: FixCase, one: tuple[str, int], another: tuple[str, int]) -> I
     if x is None or y is None or xs is None or ys is None:
         return
     if xs and len(ys) >= 2 and shapes.fits(xs[first_axis], turned := ys[_BESIDE[second_axis]]) and not turns(y):
-        yield wrap(case, y, shapes.transposed(), 11 + _UNLIKE * (xs[first_axis] != turned))
+        yield wrap(
+            case, y, shapes.transposed(), weight("second transposed") + weight("unlike") * (xs[first_axis] != turned)
+        )
     met = ys[max(second_axis, -len(ys))] if ys else None
     if len(xs) >= 2 and ys and shapes.fits(turned := xs[_BESIDE[first_axis]], met) and not turns(x):
-        yield wrap(case, x, shapes.transposed(), 12 + _UNLIKE * (turned != met))
+        yield wrap(case, x, shapes.transposed(), weight("transpose") + weight("unlike") * (turned != met))
     if len(ys) > 1 and xs and ys == (*xs[:-2], xs[first_axis]):  # a vector for each matrix
-        yield wrap(case, y, shapes.expanded(-1), 10)
+        yield wrap(case, y, shapes.expanded(-1), weight("vector"))
     if len(xs) > 1 and ys and xs == (*ys[:-2], met):
-        yield wrap(case, x, shapes.expanded(len(xs) - 1), 10)
+        yield wrap(case, x, shapes.expanded(len(xs) - 1), weight("vector"))
     yield from _of_unlike_ranks(case, (x, xs), (y, ys))
     yield from _axis_brought(case, y, ys, second_axis, xs[first_axis] if xs else None)
     yield from _axis_brought(case, x, xs, first_axis, ys[second_axis] if len(ys) > 1 else None)
@@ -265,8 +270,7 @@ def _axis_brought(
     axis %= len(dims)
     for other, size in enumerate(dims):
         if other != axis and size == wanted and {axis, other} != {len(dims) - 1, len(dims) - 2}:
-            # An axis of size 1 is rather dropped than moved.
-            rank = 28 if dims[axis] == 1 else 17
+            rank = weight("axis of one moved" if dims[axis] == 1 else "swapped axes")
             yield wrap(case, expr, shapes.swapped(min(axis, other), max(axis, other), rank))
 
 
@@ -288,17 +292,22 @@ def _made_broadcast(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) ->
     for axis in (*range(len(dims) - 1, -1, -1), len(dims)) if len(dims) < len(other) else ():
         shown = axis if axis < len(dims) else -1
         if _broadcasts((*dims[:axis], 1, *dims[axis:]), other):
-            yield wrap(case, expr, shapes.expanded(shown), 16 if alike else 14)
+            yield wrap(
+                case,
+                expr,
+                shapes.expanded(shown),
+                weight("new axis beside others" if alike else "fitting axis"),
+            )
     for change in alike:
-        yield wrap(case, expr, change, 15)
+        yield wrap(case, expr, change, weight("spread"))
     yield from _axis_elsewhere(case, expr, dims, other)
     if len(dims) == len(other) == 1 and case.is_declared:
-        yield wrap(case, expr, shapes.expanded(-1, 21))
+        yield wrap(case, expr, shapes.expanded(-1, weight("new axis anywhere")))
     if len(dims) == len(other):
         for change in shapes.moved(dims, other, broadcast=True):
             yield wrap(case, expr, change)
     if len(other) == 1 < len(dims) and other[0] not in dims:
-        yield wrap(case, expr, shapes.flattened(25, start=0))
+        yield wrap(case, expr, shapes.flattened(weight("flattened first"), start=0))
     for axis, size in enumerate(dims) if len(dims) > len(other) else ():
         if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
             yield wrap(case, expr, shapes.squeezed(axis))
@@ -314,7 +323,7 @@ def _axis_elsewhere(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) ->
     before = (*dims[:now], *dims[now + 1 :])
     for new in range(len(dims)):
         if new != now and _broadcasts((*before[:new], 1, *before[new:]), other):
-            yield case.fix(f"use axis {new}", [replaced(axis, str(new))], 11, show=expr.span)
+            yield case.fix(f"use axis {new}", [replaced(axis, str(new))], weight("other new axis"), show=expr.span)
 
 
 def _paired(case: FixCase) -> Iterator[Fix]:
@@ -363,12 +372,12 @@ def _of_other_rank(case: FixCase, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]
     elif missing == 1:
         along = case.arguments.get("axis")
         if isinstance(along, sweet.IntLit) and "indices" in case.arguments:
-            yield wrap(case, expr, shapes.expanded(along.value, 19))
+            yield wrap(case, expr, shapes.expanded(along.value, weight("axis of indices")))
         yield wrap(case, expr, shapes.expanded(0))
         if dims:
-            yield wrap(case, expr, shapes.expanded(-1), 21)
+            yield wrap(case, expr, shapes.expanded(-1), weight("new axis anywhere"))
         for axis in range(1, len(dims)):
-            yield wrap(case, expr, shapes.expanded(axis, 22))
+            yield wrap(case, expr, shapes.expanded(axis, weight("new inner axis")))
     for axis, size in enumerate(dims):
         if size == 1:
             yield wrap(case, expr, shapes.squeezed(axis))
@@ -395,7 +404,7 @@ def _consecutive(rank: int, number: int) -> Iterator[tuple[int, ...]]:
 def _labels(case: FixCase, expr: sweet.Expr, dims: Dims) -> Iterator[Fix]:
     """One-hot labels where probabilities are wanted, or the labels of rows that were laid end to end."""
     if len(dims) > 1 and dims[-1:] != (case.shape("x") or ())[-1:]:  # which has a probability for each class
-        yield wrap(case, expr, shapes.flattened(26, start=0))
+        yield wrap(case, expr, shapes.flattened(weight("rows of labels"), start=0))
     if expr is case.arguments.get("target"):
         yield from _one_hot(case)
 
@@ -407,7 +416,9 @@ def _one_hot(case: FixCase) -> Iterator[Fix]:
         return
     if target.shape is None or len(target.shape) != len(case.shape("x") or ()) - 1 or "int" not in target.dtype:
         return
-    yield wrap(case, expr, shapes.TensorChange("make one-hot rows of", "@one_hot(", f", {classes[0]})", 10))
+    yield wrap(
+        case, expr, shapes.TensorChange("make one-hot rows of", "@one_hot(", f", {classes[0]})", weight("one-hot"))
+    )
 
 
 def _reordered(case: FixCase) -> Iterator[Fix]:
@@ -444,7 +455,7 @@ def _missing_flatten(case: FixCase) -> Iterator[Fix]:
         if isinstance(first, sweet.Name | sweet.Call) and not _keeps_rank(callee(call)):
             found.append(first)
     for distance, expr in enumerate(reversed(found)):
-        yield wrap(case, expr, shapes.flattened(), 25 + min(distance, 5))
+        yield wrap(case, expr, shapes.flattened(), weight("flattened before") + min(distance, 5))
 
 
 def _keeps_rank(name: str) -> bool:

@@ -16,6 +16,7 @@ from ...ops.requirements import Reordered
 from ..case import Dims, Fix, FixCase, count, dims_text, replaced
 from ..edits import applied
 from ..tree import callee, factors, has, is_reshape
+from ..weights import weight
 from . import shapes
 from .literals import open_rows, rewrite, sources_of_axis
 
@@ -26,7 +27,9 @@ _MOST_SIZES = 4
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
-    if is_reshape(case.callee):
+    if isinstance(case.asked, Reordered):
+        yield from _reordered(case, case.asked)
+    elif is_reshape(case.callee):
         yield from _target(case)
     else:
         yield from _earlier_reshape(case)
@@ -34,11 +37,11 @@ def fixes(case: FixCase) -> Iterator[Fix]:
         yield from _exchanged(case)
 
 
-def reordered(case: FixCase) -> Iterator[Fix]:
+def _reordered(case: FixCase, asked: Reordered) -> Iterator[Fix]:
     """What a reshape stands for: axes that are moved, between the reshapes that split and join them."""
-    asked, x, target = case.asked, case.arguments.get("x"), case.arguments.get("shape")
+    x, target = case.arguments.get("x"), case.arguments.get("shape")
     items = target.items if isinstance(target, sweet.ListExpr | sweet.TupleExpr) else ()
-    if not isinstance(asked, Reordered) or case.call is None or x is None or target is None:
+    if case.call is None or x is None or target is None:
         return
     split = [items[s].span.text if isinstance(s, int) and s < len(items) else str(s) for s in asked.split or ()]
     made = x.span.text if asked.split is None else f"@reshape({x.span.text}, {dims_text(split)})"
@@ -64,17 +67,21 @@ def _target(case: FixCase) -> Iterator[Fix]:
         fitting = list(_fitting(dims, rest))
         for wanted in fitting:
             if wanted != size:
-                yield case.fix(f"write {wanted} for {item.span.text}", [replaced(item, str(wanted))], 15 + position)
+                yield case.fix(
+                    f"write {wanted} for {item.span.text}",
+                    [replaced(item, str(wanted))],
+                    weight("entry") + position,
+                )
         yield from _side(case, target, dims, asked, position)
         if -1 not in rest and (fitting or count(dims) is None or count(rest) is None):
-            yield case.fix(f"write -1 for {item.span.text}", [replaced(item, "-1")], 28 + position)
+            yield case.fix(f"write -1 for {item.span.text}", [replaced(item, "-1")], weight("open entry") + position)
     yield from _heads(case, target)
     yield from _operand(case, dims, asked)
     if len(asked) == 2:
         first = case.arguments["x"].span.text
         edit = Edit(target.span, f"[{dims[0]}, -1]" if dims and isinstance(dims[0], int) else "[-1]")
         if dims and isinstance(dims[0], int) and len(first) < 40:
-            yield case.fix("keep the first axis", [edit], 30)
+            yield case.fix("keep the first axis", [edit], weight("first axis kept"))
 
 
 def _side(case: FixCase, target: sweet.ListExpr, dims: Dims, asked: Dims, position: int) -> Iterator[Fix]:
@@ -90,7 +97,7 @@ def _side(case: FixCase, target: sweet.ListExpr, dims: Dims, asked: Dims, positi
     side = isqrt(total // known)
     if side > 1 and side * side * known == total:
         edits = [replaced(item, str(side)) for item in same]
-        yield case.fix(f"write {side} for each {same[0].span.text}", [_as_one(target, edits)], 14)
+        yield case.fix(f"write {side} for each {same[0].span.text}", [_as_one(target, edits)], weight("each side"))
 
 
 def _as_one(node: sweet.Expr, edits: list[Edit]) -> Edit:
@@ -109,7 +116,7 @@ def _operand(case: FixCase, dims: Dims, asked: Dims) -> Iterator[Fix]:
         for wanted in _fitting(asked, (*dims[:axis], *dims[axis + 1 :])) if -1 not in asked else ():
             if isinstance(size, int) and isinstance(wanted, int) and wanted != size:
                 literals = sources_of_axis(case.tree, case.arguments["x"], axis - len(dims))
-                yield from rewrite(case, literals, wanted, 34)
+                yield from rewrite(case, literals, wanted, weight("operand of a reshape"))
 
 
 def _earlier_reshape(case: FixCase) -> Iterator[Fix]:
@@ -121,7 +128,7 @@ def _earlier_reshape(case: FixCase) -> Iterator[Fix]:
         for name in named[:2] if rows is not None else ():
             assert rows is not None
             edit = Edit(rows[0].span.to(rows[1].span), f"{name}, -1")
-            yield case.fix(f"keep {name} rows", [edit], 29, show=node.span)
+            yield case.fix(f"keep {name} rows", [edit], weight("kept rows of a reshape"), show=node.span)
 
 
 def _grouped(case: FixCase) -> Iterator[Fix]:
@@ -135,7 +142,7 @@ def _grouped(case: FixCase) -> Iterator[Fix]:
             continue
         for cuts in combinations(range(1, len(parts)), len(items) - 1):
             groups = [" * ".join(parts[a:b]) for a, b in pairwise((0, *cuts, len(parts)))]
-            yield case.fix("merge other axes", [Edit(target.span, dims_text(groups))], 17, show=node.span)
+            yield case.fix("merge other axes", [Edit(target.span, dims_text(groups))], weight("merged"), show=node.span)
 
 
 def _exchanged(case: FixCase) -> Iterator[Fix]:
@@ -150,7 +157,12 @@ def _exchanged(case: FixCase) -> Iterator[Fix]:
             order[i], order[j] = texts[j], texts[i]
             assert target is not None
             if order != texts and (j == i + 1 or not moved):
-                yield case.fix("order the sizes otherwise", [Edit(target.span, dims_text(order))], 18, show=node.span)
+                yield case.fix(
+                    "order the sizes otherwise",
+                    [Edit(target.span, dims_text(order))],
+                    weight("sizes"),
+                    show=node.span,
+                )
 
 
 def _reshaped(case: FixCase) -> Iterator[tuple[sweet.Expr, bool]]:
@@ -191,7 +203,7 @@ def _heads(case: FixCase, target: sweet.ListExpr) -> Iterator[Fix]:
                     edit = _as_one(target, [replaced(n, str(divisor)) for n in same])
                     edits = [edit, *(replaced(n, str(divisor)) for n in declared)]
                     what = f"write {divisor} for {'each ' * bool(declared)}{now}"
-                    fix = replace(case.fix(what, edits, 14 + rank), legal=divisor)
+                    fix = replace(case.fix(what, edits, weight("number that divides") + rank), legal=divisor)
                     yield replace(fix, legal_for=f"for the {now}") if declared else fix
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ...lang import sweet
 from ...ops.elsewhere_args import integer
 from ..scope import FixScope
+from ..weights import weight
 
 # What is set, its new text, where the old one stands, and a rank.
 Setting = tuple[str, str, sweet.Expr | None, int]
@@ -24,23 +25,28 @@ def pads(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
     if "auto_pad" in given:
         return
     if not extents and written is None:
-        yield "pads", "1", None, 17
+        yield "pads", "1", None, weight("window")
     if (number := integer(written)) is not None:
-        yield from (("pads", str(max(number + by, 0)), written, 17) for by in (1, -1))
+        yield from (("pads", str(max(number + by, 0)), written, weight("window")) for by in (1, -1))
     same = [((e - 1) // 2, (e - 1) // 2) for e in extents]
     if same and any(a or b for a, b in same):
-        yield "pads", _pairs(same), written, 16
+        yield "pads", _pairs(same), written, weight("pads that keep")
     if len(extents) == 1 and extents[0] > 1:  # of what was before alone
-        yield "pads", _pairs([(extents[0] - 1, 0)]), written, 15 if _is_before_alone(written) else 19
+        yield (
+            "pads",
+            _pairs([(extents[0] - 1, 0)]),
+            written,
+            weight("pads before" if _is_before_alone(written) else "pads before alone"),
+        )
     now = [_pair(i) for i in written.items] if isinstance(written, sweet.ListExpr) else []
     known = [p for p in now if p is not None]
     if not known or len(known) < len(now):
         return
     for by in (1, -1):
-        yield "pads", _pairs([(max(a + by, 0), max(b + by, 0)) for a, b in known]), written, 18
+        yield "pads", _pairs([(max(a + by, 0), max(b + by, 0)) for a, b in known]), written, weight("pads by one")
     for position, (a, b) in enumerate(known):
         for pair in ((b, b), (a, a), (a + 1, b), (a, b + 1)) if a != b else ():
-            yield "pads", _pairs([*known[:position], pair, *known[position + 1 :]]), written, 17
+            yield "pads", _pairs([*known[:position], pair, *known[position + 1 :]]), written, weight("window")
 
 
 def strides(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
@@ -49,19 +55,19 @@ def strides(given: dict[str, sweet.Expr], scope: FixScope) -> Iterator[Setting]:
     written, extents = given.get("strides"), _extents(given, scope)
     spatial = len(extents)
     if written is None:
-        yield "strides", f"[{', '.join(['2'] * spatial)}]" if spatial else "2", None, 17
+        yield "strides", f"[{', '.join(['2'] * spatial)}]" if spatial else "2", None, weight("window")
         for reach in ([(e + 1) // 2 for e in extents], extents):
             if any(n > 1 for n in reach):
-                yield "strides", f"[{', '.join(map(str, reach))}]", None, 17
+                yield "strides", f"[{', '.join(map(str, reach))}]", None, weight("window")
     if (number := integer(written)) is not None:
-        yield from (("strides", str(max(number + by, 1)), written, 17) for by in (-1, 1))
+        yield from (("strides", str(max(number + by, 1)), written, weight("window")) for by in (-1, 1))
     now = [integer(i) for i in written.items] if isinstance(written, sweet.ListExpr) else []
     known = [n for n in now if n is not None]
     if not known or len(known) < len(now):
         return
     for steps in dict.fromkeys([*_as_one(known), *_by_one(known), *_of_others(known)]):
         if list(steps) != known:
-            yield "strides", f"[{', '.join(map(str, steps))}]", written, 17
+            yield "strides", f"[{', '.join(map(str, steps))}]", written, weight("window")
 
 
 def _as_one(known: list[int]) -> Iterator[tuple[int, ...]]:

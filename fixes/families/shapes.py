@@ -10,13 +10,12 @@ from typing import NamedTuple
 from ...simplify.solver.exprs import ExpressionError, QuestionScope, read_size
 from ...simplify.solver.terms import TooLarge, Var
 from ..case import Dims, count, dims_text
+from ..weights import weight
 from . import elements
 
 # A wanted dimension: a size, or None where any will do.
 Wanted = tuple[int | str | None, ...]
 _MOST_AXES = 6
-# The rank of a reshape that makes other rows, or lays elements of one axis across others.
-MIXED = 46
 _LAYOUTS = {3: ((0, 2, 1),), 4: ((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 3, 2)), 5: ((0, 2, 3, 4, 1), (0, 4, 1, 2, 3))}
 
 
@@ -58,19 +57,19 @@ def adaptations(shape: Dims, wanted: Wanted) -> Iterator[TensorChange]:
     yield from _reshaped(shape, wanted)
 
 
-def expanded(axis: int, rank: int = 20) -> TensorChange:
+def expanded(axis: int, rank: int = weight("new axis")) -> TensorChange:
     which = {0: "a first axis", -1: "a last axis"}.get(axis, f"axis {axis}")
     return TensorChange(f"add {which} to", "@expand_dims(", f", axis={axis})", rank)
 
 
-def spread(axes: tuple[int, ...], rank: int = 21) -> TensorChange:
+def spread(axes: tuple[int, ...], rank: int = weight("new axes")) -> TensorChange:
     """Several axes of size 1 at once."""
     which = f"{', '.join(map(str, axes[:-1]))} and {axes[-1]}"
     return TensorChange(f"add axes {which} to", "@expand_dims(", f", axis={dims_text(axes)})", rank)
 
 
 def squeezed(axis: int) -> TensorChange:
-    return TensorChange(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", 19)
+    return TensorChange(f"drop axis {axis} of", "@squeeze(", f", axis={axis})", weight("dropped axis"))
 
 
 def enlarged(times: int, layout: str, rank: int) -> TensorChange:
@@ -80,15 +79,15 @@ def enlarged(times: int, layout: str, rank: int) -> TensorChange:
     )
 
 
-def transposed(rank: int = 12) -> TensorChange:
+def transposed(rank: int = weight("transpose")) -> TensorChange:
     return TensorChange("transpose", "@matrix_transpose(", ")", rank, exchanged=(-2, -1))
 
 
-def permuted(axes: tuple[int, ...], rank: int = 16) -> TensorChange:
+def permuted(axes: tuple[int, ...], rank: int = weight("moved axes")) -> TensorChange:
     return TensorChange("move the axes of", "@permute_dims(", f", {dims_text(axes)})", rank, order=axes)
 
 
-def swapped(a: int, b: int, rank: int = 17) -> TensorChange:
+def swapped(a: int, b: int, rank: int = weight("swapped axes")) -> TensorChange:
     return TensorChange(f"swap axes {a} and {b} of", "@swapaxes(", f", {a}, {b})", rank, exchanged=(a, b))
 
 
@@ -104,7 +103,7 @@ def order_of(change: TensorChange, rank: int) -> tuple[int, ...] | None:
     return tuple(order)
 
 
-def flattened(rank: int = 24, *, start: int = 1) -> TensorChange:
+def flattened(rank: int = weight("flatten"), *, start: int = 1) -> TensorChange:
     """From an axis on; the rows are kept."""
     return TensorChange("flatten", "@flatten(", f", start={start})" if start else ")", rank)
 
@@ -128,11 +127,13 @@ def laid_out(dims: Dims, sizes: list[str], factors: list[str], rank: int) -> Ite
     elif order:
         after = f", {dims_text(order)}), {target})"
         yield TensorChange("move the axes of {} and reshape it", "@reshape(@permute_dims(", after, rank, guess=True)
-    yield reshaped(target, MIXED, guess=True)
+    yield reshaped(target, weight("rows mixed"), guess=True)
 
 
 def broadcast(target: str) -> TensorChange:
-    return TensorChange(f"broadcast {{}} to {target}", "@broadcast_to(", f", {target})", 19, enlarges=True)
+    return TensorChange(
+        f"broadcast {{}} to {target}", "@broadcast_to(", f", {target})", weight("broadcast"), enlarges=True
+    )
 
 
 def repeated(axis: int, times: int | str, rank: int) -> TensorChange:
@@ -158,7 +159,7 @@ def spreadings(shape: Dims, other: Dims) -> Iterator[TensorChange]:
             yield spread(new)
 
 
-def orders(length: int, rank: int = 15) -> Iterator[tuple[tuple[int, ...], TensorChange]]:
+def orders(length: int, rank: int = weight("usual order")) -> Iterator[tuple[tuple[int, ...], TensorChange]]:
     """The usual other orders of that many axes."""
     if length == 2:
         yield (1, 0), transposed(rank)
@@ -200,12 +201,14 @@ def _more_axes(shape: Dims, wanted: Wanted, missing: int) -> Iterator[TensorChan
     if missing > 1:
         ones = tuple(range(missing))
         if _all_fit((1,) * missing + shape, wanted):
-            yield TensorChange(f"add {missing} axes to", "@expand_dims(", f", axis={dims_text(ones)})", 21)
+            yield TensorChange(
+                f"add {missing} axes to", "@expand_dims(", f", axis={dims_text(ones)})", weight("new axes")
+            )
         return
     for axis in range(len(wanted)):
         if _all_fit((*shape[:axis], 1, *shape[axis:]), wanted):
-            certain = wanted[axis] == 1
-            yield expanded(axis if axis < len(shape) or axis == 0 else -1, 20 if certain else 21)
+            likely = weight("new axis" if wanted[axis] == 1 else "new axis anywhere")
+            yield expanded(axis if axis < len(shape) or axis == 0 else -1, likely)
 
 
 def moved(shape: Dims, wanted: Wanted, *, broadcast: bool = False) -> Iterator[TensorChange]:
@@ -213,7 +216,7 @@ def moved(shape: Dims, wanted: Wanted, *, broadcast: bool = False) -> Iterator[T
         yield transposed()
     for position, axes in enumerate(_LAYOUTS.get(len(shape), ())):
         if _all_fit(tuple(shape[a] for a in axes), wanted, broadcast):
-            yield permuted(axes, 16 + position)
+            yield permuted(axes, weight("moved axes") + position)
     if len(shape) > 2:
         for a in range(len(shape)):
             for b in range(a + 1, len(shape)):
@@ -250,4 +253,4 @@ def _reshaped(shape: Dims, wanted: Wanted) -> Iterator[TensorChange]:
     target = dims_text(w if isinstance(w, int) else -1 for w in wanted)
     rows = total // asked if total is not None else None
     mixed = wanted[0] is None and rows not in (None, 1, *shape[:1]) or not open_ones and elements.mixes(shape, numbers)
-    yield reshaped(target, MIXED if mixed else 26, guess=mixed)
+    yield reshaped(target, weight("rows mixed" if mixed else "reshape"), guess=mixed)

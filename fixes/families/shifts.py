@@ -17,14 +17,13 @@ from ...simplify.solver.term_sizes import written_size
 from ...simplify.solver.terms import Size, var
 from ..case import Fix, FixCase, replaced
 from ..tree import has
+from ..weights import weight
 
 _MOST_NODES = 40
 # An operand, its axis, and the size that this has.
 Place = tuple[str, int, int | str | None]
 # A slice that is missing, of a tensor that is used elsewhere too or here alone, and one that cuts nothing off.
-_MISSING, _OF_ONE_USE, _OF_ALL = 19, 35, 21
 # Targets that are not shifted, beside predictions that are.
-_SHIFTED = 9
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
@@ -73,7 +72,7 @@ def _sliced(case: FixCase, one: str, other: str, by: int) -> Iterator[Fix]:
         expr = case.arguments.get(name)
         for node in _indexed(case, expr):
             for literal, number in _bounds(node, more):
-                rank = _OF_ALL if number == 0 else 10 if more > 0 else 11
+                rank = weight("whole slice" if number == 0 else "less cut off" if more > 0 else "more cut off")
                 line = node.span.line
                 what = f"write {number} for the {literal.value} in line {line}"
                 yield case.fix(what, [replaced(literal, str(number))], rank, show=node.span, guess=True)
@@ -94,7 +93,7 @@ def _unsliced(case: FixCase, places: list[Place], by: int) -> Iterator[Fix]:
             what = f"leave out the {which}{f' {by}' * (by > 1)} along axis {axis % rank} of `{name.name}`"
             text = f"{name.name}[{before}{bounds}]"
             uses = case.tree.uses(case.function)[name.name] if case.function is not None else 1
-            likely = _MISSING if uses > 1 else _OF_ONE_USE
+            likely = weight("uncut" if uses > 1 else "uncut, used once")
             yield case.fix(what, [replaced(name, text)], likely + position, guess=True)
 
 
@@ -124,7 +123,7 @@ def _shifted(case: FixCase, leaf: sweet.Name, size: str, cut: sweet.SliceItem) -
         text = f"{leaf.name}[{':, ' * axis}{bounds}]"
         edits = [replaced(leaf, text), *(replaced(n, f"({size} - {by})") for n in sizes)]
         what = f"shift the targets: `{text}`" + f", of `{size} - {by}`" * bool(sizes)
-        yield replace(case.fix(what, edits, _SHIFTED, guess=True), shown="")
+        yield replace(case.fix(what, edits, weight("shifted targets"), guess=True), shown="")
 
 
 def _cut_off(cut: sweet.SliceItem, size: str) -> int:
@@ -199,7 +198,7 @@ def _declared(case: FixCase, name: str, axis: int, size: int | str | None, wante
         around = case.tree.parent(item)
         show = around.span if isinstance(around, sweet.ListExpr) else item.span
         what = f"write {wanted} for the {item.span.text} in line {line}"
-        yield case.fix(what, [replaced(item, wanted)], 34, show=show, guess=True)
+        yield case.fix(what, [replaced(item, wanted)], weight("declared size"), show=show, guess=True)
 
 
 def _item(case: FixCase, expr: sweet.Expr | None, axis: int) -> sweet.Expr | None:

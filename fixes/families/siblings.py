@@ -17,6 +17,7 @@ from ...ops.model import TENSORS
 from ...ops.registry import lookup
 from ..case import Fix, FixCase, appended, dims_text, replaced
 from ..tree import callee, is_reshape, keeps_shape
+from ..weights import weight
 from .operands import wrap
 from .shapes import TensorChange
 from .typos import later, suspects
@@ -24,7 +25,6 @@ from .typos import later, suspects
 _MOST_NODES, _MOST_DONE = 24, 3
 # So many calls of the same primitive, the nearest, are compared with one.
 _MOST_ALIKE = 40
-_ARGUMENT, _ADDED, _DONE, _LEAF = 10, 19, 14, 17
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
@@ -73,7 +73,7 @@ def _arguments(case: FixCase, node: sweet.Expr, alike: list[sweet.Call]) -> Iter
             if node is case.call and is_reshape(callee(node)) and text == dims_text(case.shape("x") or ()):
                 continue  # it would do nothing
             edit = replaced(own[name], text) if name in own else appended(node, f"{name}={text}")
-            rank = _ARGUMENT if name in own else _ADDED
+            rank = weight("argument as elsewhere" if name in own else "new argument as elsewhere")
             yield case.fix(f"use {name}={text} as elsewhere", [edit], rank, show=node.span, guess=True)
 
 
@@ -90,7 +90,8 @@ def _done(case: FixCase, node: sweet.Expr, calls: list[sweet.Call]) -> Iterator[
         if not keeps_shape(name) and (above is None or callee(above) != name):
             rest = call.span.source.text[first.span.end : call.span.end]
             found.setdefault(
-                f"{name}{rest}", TensorChange(f"call @{name} as elsewhere with", f"@{name}(", rest, _DONE, True)
+                f"{name}{rest}",
+                TensorChange(f"call @{name} as elsewhere with", f"@{name}(", rest, weight("elsewhere"), True),
             )
     for change in islice(found.values(), _MOST_DONE):
         yield wrap(case, node, change)
@@ -109,7 +110,9 @@ def _leaves(case: FixCase, node: sweet.Expr, alike: list[sweet.Call]) -> Iterato
             if case.function is not None and case.tree.uses(case.function)[here] == 1:
                 continue  # what is used here alone is meant
             edit = replaced(differ[0][0], there)
-            yield case.fix(f"write `{there}` for `{here}`", [edit], _LEAF, show=node.span, guess=True)
+            yield case.fix(
+                f"write `{there}` for `{here}`", [edit], weight("leaf as elsewhere"), show=node.span, guess=True
+            )
 
 
 def _is_leaf(node: Node) -> bool:

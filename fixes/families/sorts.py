@@ -11,6 +11,7 @@ from ...lang.dtypes import DTYPES
 from ...lang.node import replace
 from ...lang.walk import walk
 from ..case import Fix, FixCase, replaced
+from ..weights import weight
 
 _MOST_DTYPES = 4
 # What `@size_to_tensor` makes where no dtype is said, and what is usual otherwise.
@@ -40,7 +41,9 @@ def _as_tensor(case: FixCase) -> Iterator[Fix]:
     show = around.span if isinstance(around, sweet.Call | sweet.Binary) else span
     for rank, dtype in enumerate(_dtypes(case)):
         text = f"@size_to_tensor({span.text}{f', {dtype}' if dtype != _INTEGERS else ''})"
-        fix = case.fix(f"make a tensor of `{span.text}`", [replaced(expr, text)], 10 + rank, show=show)
+        fix = case.fix(
+            f"make a tensor of `{span.text}`", [replaced(expr, text)], weight("tensor of a size") + rank, show=show
+        )
         yield replace(fix, of_dtype=True, guess=DTYPES[dtype].bits < _WIDE)
 
 
@@ -65,11 +68,13 @@ def _selected(case: FixCase, index: sweet.Index) -> Iterator[Fix]:
         shown = mask.span.text
         if len(index.items) > 1:
             text = f"@nonzero({shown})[0]"
-            yield case.fix("take the places where it is true", [replaced(mask, text)], 8, show=index.span)
+            yield case.fix(
+                "take the places where it is true", [replaced(mask, text)], weight("where true"), show=index.span
+            )
             continue
         rows, elements = f"@filter({of}, {shown})", f"@filter(@flatten({of}), @flatten({shown}))"
-        for what, text, rank in (("rows", rows, 8), ("elements", elements, 9)):
-            fix = case.fix(f"keep the {what} where it is true", [replaced(index, text)], rank)
+        for what, text in (("rows", rows), ("elements", elements)):
+            fix = case.fix(f"keep the {what} where it is true", [replaced(index, text)], weight(f"kept {what}"))
             yield replace(fix, meaning="select")
 
 
@@ -85,8 +90,9 @@ def _decided(case: FixCase) -> Iterator[Fix]:
     if isinstance(around, sweet.If):
         yield from _chosen(case, around)
     all_, any_ = (f"@{name}({cond.span.text})" for name in ("all", "any"))
-    yield Fix("let all elements decide, or one of them by `@any`", (replaced(cond, all_),), 12, all_, True, f"`{all_}`")
-    yield Fix("let one element decide", (replaced(cond, any_),), 13, any_, True, f"`{any_}`")
+    both = "let all elements decide, or one of them by `@any`"
+    yield Fix(both, (replaced(cond, all_),), weight("all decide"), all_, True, f"`{all_}`")
+    yield Fix("let one element decide", (replaced(cond, any_),), weight("one decides"), any_, True, f"`{any_}`")
 
 
 def _condition(case: FixCase) -> tuple[sweet.If | sweet.For | sweet.While, sweet.Expr] | None:
@@ -104,4 +110,9 @@ def _chosen(case: FixCase, expr: sweet.If) -> Iterator[Fix]:
     arms = [block.result for block in (expr.then, expr.orelse) if block is not None and not block.stmts]
     texts = [e.span.text for e in (expr.cond, *arms) if e is not None]
     if len(texts) == 3 and not any("\n" in text for text in texts):
-        yield case.fix("choose for each element", [replaced(expr, f"@where({', '.join(texts)})")], 11, guess=True)
+        yield case.fix(
+            "choose for each element",
+            [replaced(expr, f"@where({', '.join(texts)})")],
+            weight("choice"),
+            guess=True,
+        )

@@ -18,6 +18,7 @@ from ...ops.requirements import InRange
 from ..case import Fix, FixCase, appended, inserted, replaced
 from ..scope import FixScope, scope_at
 from ..tree import callee, has, is_reshape, keeps_shape, reduces, summed, turns
+from ..weights import weight
 from . import loops, settings, windows
 from .exchanged import exchanged
 from .ranks import rank_of
@@ -26,25 +27,13 @@ _AXES = ("axis", "axis1", "axis2", "source", "destination", "start", "end")
 # Numbers that have families of their own.
 _OTHERWISE = {*_AXES, "axes", "pads", "strides", "dilations", "groups"}
 _SUSPECT = sweet.Call | sweet.Index | sweet.Name | sweet.Binary
-# So much likelier are the strides that a size is divided by.
-_DIVIDED = 6
 _MOST_NODES = 40
 _MOST_NAMES = 5
 _MOST_AXES = 4
-# The rank of a tensor that nothing uses, where another one is used twice: rather than that its axes are moved.
-_RECALLED = 10
-# The rank of a name that alone tells a size from the one that is wanted.
-_MIXED_UP = 13
-# And how much less likely other slips are where both have the same names.
-_UNMIXED = 6
 # Nobody miscounts by one above this.
 _LARGEST = 32
 # Far from the blame a slip is less likely; a fix of the next kind near it is tried first.
 _MOST_LATER = 8
-# Nor where the result may be anything.
-_UNSURE = 26
-# Nor in arguments of which nothing is said, or that fitted.
-_ASIDE, _TAKEN = 5, 6
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
@@ -61,17 +50,20 @@ def fixes(case: FixCase) -> Iterator[Fix]:
     for position, node in enumerate(islice(suspects(case), _MOST_NODES)):
         behind = later(position)
         meant = loops.is_of_turns(case, node)
-        for typo in (s for s in TYPOS if not (meant and s in _OF_NAMES)):
-            multiplies = typo is _axes and has(callee(node), Trait.JOINS)
-            unlikely = moved_by and position > 0 and typo not in _OF_NUMBERS and not multiplies
-            makes = typo is _windows or typo is _numbers and _is_range(node)
-            far = behind // 4 if moved_by and makes else behind + _UNMIXED * unlikely
+        for typo, traits in TYPOS.items():
+            if meant and "name" in traits:
+                continue
+            multiplies = "axis" in traits and has(callee(node), Trait.JOINS)
+            unlikely = moved_by and position > 0 and "size" not in traits and not multiplies
+            number = "number" in traits
+            makes = "window" in traits or number and _is_range(node)
+            far = behind // 4 if moved_by and makes else behind + weight("not of numbers") * unlikely
             for fix in typo(case, node, scope, far):
-                of_index = typo is _numbers and (node is case.call and isinstance(node, sweet.Index) or _is_range(node))
-                if node.span in seen or not (case.is_declared or fix.recalls or of_index or typo not in _OF_VALUES):
+                of_index = number and (node is case.call and isinstance(node, sweet.Index) or _is_range(node))
+                if node.span in seen or not (case.is_declared or fix.recalls or of_index or "value" not in traits):
                     continue
                 fix = replace(fix, kind="typo", remote=fix.remote or node is not first)
-                unsure = 0 if case.is_declared or fix.recalls else _UNSURE
+                unsure = 0 if case.is_declared or fix.recalls else weight("result open")
                 yield replace(fix, rank=fix.rank + unsure, guess=fix.guess or bool(unsure))
         seen.add(node.span)
 
@@ -161,7 +153,7 @@ def _axes(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Itera
         for item, now in zip(items, known, strict=True):
             for other in _other_axes(now, None if rank is None else beyond) if now is not None else ():
                 if other not in known:
-                    yield _written(case, node, item, str(other), f"use axis {other}", 15 + later)
+                    yield _written(case, node, item, str(other), f"use axis {other}", weight("typed axis") + later)
 
 
 def _other_axes(now: int, rank: int | None) -> list[int]:
@@ -177,7 +169,7 @@ def _kept(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Itera
     given = case.tree.arguments(node) if isinstance(node, sweet.Call) else {}
     if isinstance(node, sweet.Call) and reduces(callee(node)) and "axis" in given and "keepdims" not in given:
         edit = appended(node, "keepdims=true")
-        yield case.fix("keep the reduced axis", [edit], 13 + later, show=node.span)
+        yield case.fix("keep the reduced axis", [edit], weight("kept axis of a typo") + later, show=node.span)
     kept = (
         next((a for a in node.args if a.name is not None and a.name.name == "keepdims"), None)
         if isinstance(node, sweet.Call)
@@ -186,7 +178,7 @@ def _kept(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Itera
     if isinstance(node, sweet.Call) and kept is not None and kept is not node.args[0]:
         before = node.args[node.args.index(kept) - 1].span.end
         edit = Edit(Span(node.span.source, before, kept.span.end), "")
-        yield case.fix("drop the reduced axis", [edit], 14 + later, show=node.span)
+        yield case.fix("drop the reduced axis", [edit], weight("dropped axis of a typo") + later, show=node.span)
 
 
 def _swapped(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
@@ -196,19 +188,19 @@ def _swapped(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
     if has(callee(node), Trait.WINDOWS) and not case.is_declared or has(callee(node), Trait.BROADCASTS):
         return
     # A function took its arguments as they are.
-    later += _TAKEN * (node is not case.call and case.tree.function(callee(node)) is not None)
+    later += weight("taken") * (node is not case.call and case.tree.function(callee(node)) is not None)
     given = [a.value for a in node.args if a.name is None and _is_tensor(a.value, scope)]
     blamed = _blamed(case) if node is case.call else []
     for first, second in combinations(given, 2):
         if first.span.text != second.span.text and not (node is case.call and _of_other_ranks(case, first, second)):
             far = 0 if second is given[given.index(first) + 1] else 1
-            far += 0 if not blamed or first in blamed or second in blamed else _ASIDE
+            far += 0 if not blamed or first in blamed or second in blamed else weight("aside")
             edits = [replaced(first, second.span.text), replaced(second, first.span.text)]
             between = Span(first.span.source, first.span.end, second.span.start).text
             edit = Edit(first.span.to(second.span), f"{second.span.text}{between}{first.span.text}")
             what = f"swap {case.named(first)} and {case.named(second)}"
             shown = case.outcome(edits, node.span)
-            yield Fix(what, (edit,), 15 + later + far, f"swap {edits}", shown=shown)
+            yield Fix(what, (edit,), weight("arguments") + later + far, f"swap {edits}", shown=shown)
 
 
 def _of_other_ranks(case: FixCase, first: sweet.Expr, second: sweet.Expr) -> bool:
@@ -224,7 +216,7 @@ def _turned(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Ite
         expr = given.get(name)
         if expr is not None and not turns(expr):
             text = f"@matrix_transpose({expr.span.text})"
-            yield _written(case, node, expr, text, f"transpose {case.named(expr)}", 17 + later)
+            yield _written(case, node, expr, text, f"transpose {case.named(expr)}", weight("transposed typo") + later)
 
 
 def _outer(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
@@ -234,13 +226,13 @@ def _outer(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iter
     for expr in (node.right, node.left):
         if _is_tensor(expr, scope):
             text = f"@expand_dims({expr.span.text}, axis=-1)"
-            yield _written(case, node, expr, text, f"add a last axis to {case.named(expr)}", 20 + later)
+            yield _written(case, node, expr, text, f"add a last axis to {case.named(expr)}", weight("outer") + later)
 
 
 def _untransposed(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
     operand = case.tree.arguments(node).get("x")
     if (turns(node) or has(callee(node), Trait.UNIT_AXES)) and operand is not None:
-        yield _written(case, node, node, operand.span.text, f"leave out `@{callee(node)}`", 16 + later)
+        yield _written(case, node, node, operand.span.text, f"leave out `@{callee(node)}`", weight("left out") + later)
 
 
 def _permuted(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
@@ -254,7 +246,14 @@ def _permuted(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> I
         for i, j in combinations(range(len(texts)), 2):
             order = list(texts)
             order[i], order[j] = texts[j], texts[i]
-            yield _written(case, node, axes, f"[{', '.join(order)}]", "order the axes otherwise", 13 + later // 4)
+            yield _written(
+                case,
+                node,
+                axes,
+                f"[{', '.join(order)}]",
+                "order the axes otherwise",
+                weight("order") + later // 4,
+            )
 
 
 def _windows(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
@@ -264,8 +263,8 @@ def _windows(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
     given = case.tree.arguments(node)
     divided = f"// {settings.common(given.get('strides'))}" in " ".join(case.sizes())
     for what, text, expr, rank in (*settings.pads(given, scope), *settings.strides(given, scope)):
-        guess = rank > 16
-        rank -= _DIVIDED * (divided and what == "strides")
+        guess = rank > weight("pads that keep")
+        rank += weight("divided") * (divided and what == "strides")
         if expr is not None:
             yield _written(case, node, expr, text, f"use {what}={text}", rank + later, guess=guess)
         else:
@@ -282,7 +281,9 @@ def _indices(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
         if size.op == "+" and integer(size.right) == 1:
             continue  # it goes without it
         last = f"{size.span.text} - 1"
-        yield _written(case, node, size, last, f"write `{last}` for `{size.span.text}`", 12, guess=True)
+        yield _written(
+            case, node, size, last, f"write `{last}` for `{size.span.text}`", weight("last index"), guess=True
+        )
     for before, item in zip((None, *items), items, strict=False):
         if isinstance(item, sweet.SliceItem | sweet.Dots) or sweet.is_none(item):
             continue
@@ -290,7 +291,9 @@ def _indices(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
         if before is not None and before.span.text == ":":
             moved.insert(0, Edit(Span(node.span.source, before.span.start, item.span.start), ""))
         for edit in moved:
-            yield case.fix(f"index another axis of {case.named(node.value)}", [edit], 16 + later, show=node.span)
+            yield case.fix(
+                f"index another axis of {case.named(node.value)}", [edit], weight("indexed") + later, show=node.span
+            )
 
 
 def _numbers(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
@@ -299,8 +302,8 @@ def _numbers(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
         if isinstance(expr, sweet.IntLit) and expr.value <= _LARGEST:
             around = case.tree.parent(expr)
             least = 1 if isinstance(around, sweet.Binary) else 0
-            # Nobody divides by one.
-            rank = 17 if expr.value == 1 and isinstance(around, sweet.Binary) and around.op == "//" else 18
+            divides = expr.value == 1 and isinstance(around, sweet.Binary) and around.op == "//"
+            rank = weight("divided by one" if divides else "number")
             for number in (expr.value + 1, expr.value - 1):
                 if number >= least:
                     what = f"write {number} for {expr.value}"
@@ -310,13 +313,14 @@ def _numbers(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> It
             for number in (back - 1, back + 1) if back is not None else ():
                 if number < 0:
                     what = f"write {number} for {back}"
-                    yield _written(case, node, expr, str(number), what, 18 + later, guess=True)
+                    yield _written(case, node, expr, str(number), what, weight("number") + later, guess=True)
         elif isinstance(expr, sweet.Binary):
             what = f"write `{expr.left.span.text}` for `{expr.span.text}`"
-            yield _written(case, node, expr, expr.left.span.text, what, 18 + later, guess=True)
+            yield _written(case, node, expr, expr.left.span.text, what, weight("number") + later, guess=True)
         elif isinstance(expr, sweet.Name) and expr.name in scope.sizes:
             for moved in (f"{expr.name} - 1", *([f"{expr.name} + 1"] if _is_range(node) else [])):
-                rank = 14 if _is_range(node) and {moved, expr.name} <= {*case.sizes()} else 22 + later
+                told = _is_range(node) and {moved, expr.name} <= {*case.sizes()}
+                rank = weight("last of a range") if told else weight("size one off") + later
                 yield _written(case, node, expr, moved, f"write `{moved}` for `{expr.name}`", rank, guess=True)
 
 
@@ -356,7 +360,8 @@ def _size_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) ->
     for name in twice:
         for other in dict.fromkeys([*(b for a, b in mixed_up if a == name.name), *others[:_MOST_NAMES]]):
             what = f"write `{other}` for `{name.name}`"
-            rank = _MIXED_UP + later // 4 if (name.name, other) in mixed_up else 18 + later
+            mixed = (name.name, other) in mixed_up
+            rank = weight("mixed up") + later // 4 if mixed else weight("size name") + later
             yield _written(case, node, name, other, what, rank, guess=True)
 
 
@@ -393,7 +398,8 @@ def _tensor_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) 
     for name in found[:_MOST_NAMES]:
         alike, is_used = _alike(own, scope.tensors[name]), scope.used[name] > 0
         recalls = alike and not is_used and scope.used[node.name] > 1 and _is_blamed(case, node)
-        rank = _RECALLED if recalls else (24 if is_used else 17) + 4 * (not alike) + later + 2 * (name in here)
+        further = weight("other axes") * (not alike) + later + weight("named here") * (name in here)
+        rank = weight("recalled") if recalls else weight("used name" if is_used else "unused name") + further
         fix = _written(case, node, node, name, f"write `{name}` for `{node.name}`", rank, guess=True)
         yield replace(fix, recalls=recalls)
 
@@ -405,11 +411,13 @@ def _recalled(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> I
     unused = [name for name in scope.tensors if not scope.used[name] and _is_before(case, name, node)]
     others = [expr for expr in _blamed(case) if expr is not node]
     for name in unused[:_MOST_NAMES]:
-        fixes = [_written(case, node, node, name, f"write `{name}` for `{node.span.text}`", _RECALLED, guess=True)]
+        fixes = [
+            _written(case, node, node, name, f"write `{name}` for `{node.span.text}`", weight("recalled"), guess=True)
+        ]
         if len(others) == 1 and summed(case.callee) and others[0].span.end < node.span.start:
             text, both = f"{name}, {others[0].span.text}", others[0].span.to(node.span)
             what = f"multiply by `{name}` instead of `{node.span.text}`"
-            first = case.fix(what, [Edit(both, text)], _RECALLED - 1, show=case.call.span, guess=True)
+            first = case.fix(what, [Edit(both, text)], weight("recalled first"), show=case.call.span, guess=True)
             fixes.insert(0, first)
         yield from (replace(fix, recalls=True) for fix in fixes)
 
@@ -432,16 +440,13 @@ def _alike(one: sweet.ListExpr | None, other: sweet.ListExpr | None) -> bool:
     return one is not None and other is not None and len(one.items) == len(other.items)
 
 
-TYPOS: tuple[Callable[[FixCase, sweet.Expr, FixScope, int], Iterator[Fix]], ...] = (
-    _kept, _axes, _swapped, _untransposed, _turned, _permuted, _outer, _windows, _indices, _numbers, _size_names, _tensor_names,
-    _recalled, exchanged,
-)  # fmt: skip
-# Those that make a size larger or smaller.
-_OF_NUMBERS = (_windows, _numbers, _indices)
-# Those that write another number or size.
-_OF_NAMES = (_numbers, _size_names)
-# Those that make other values, or ask along another axis, which only a declared result shows to be right.
-_OF_VALUES = (_axes, _windows, *_OF_NAMES, _tensor_names)
+# Each kind with its traits: it makes a size larger or smaller (`size`); it writes another number or name (`name`); it makes
+# other values, or asks along another axis, which only a declared result shows to be right (`value`).
+TYPOS: dict[Callable[[FixCase, sweet.Expr, FixScope, int], Iterator[Fix]], str] = {
+    _kept: "", _axes: "axis value", _swapped: "", _untransposed: "", _turned: "", _permuted: "", _outer: "",
+    _windows: "size value window", _indices: "size", _numbers: "size value name number", _size_names: "value name",
+    _tensor_names: "value", _recalled: "", exchanged: "",
+}  # fmt: skip
 
 
 # Parts

@@ -10,6 +10,7 @@ from ...ops.model import Trait
 from ...ops.requirements import AtLeast, AtMost
 from ..case import Fix, FixCase, dims_text, replaced
 from ..tree import has
+from ..weights import weight
 from . import shapes
 from .operands import wrap
 
@@ -55,7 +56,10 @@ def _resized(case: FixCase) -> Iterator[Fix]:
             if all(isinstance(s, int) or s.isidentifier() for s in sizes):
                 edits = [replaced(made.callee, "@resize"), replaced(given["scales"], dims_text(sizes))]
                 yield case.fix(
-                    f"make it as large as {case.named(case.arguments[other_name])}", edits, 26, show=made.span
+                    f"make it as large as {case.named(case.arguments[other_name])}",
+                    edits,
+                    weight("resized"),
+                    show=made.span,
                 )
 
 
@@ -76,7 +80,7 @@ def _layout_of_input(case: FixCase) -> Iterator[Fix]:
         assert bound is not None and isinstance(bound.type, sweet.TensorType)
         assert isinstance(bound.type.shape, sweet.ListExpr)
         for _, change in list(shapes.orders(len(bound.type.shape.items)))[:2]:
-            yield wrap(case, expr, change, 18)
+            yield wrap(case, expr, change, weight("layout of input"))
 
 
 def _output_shape(case: FixCase) -> Iterator[Fix]:
@@ -92,7 +96,7 @@ def _output_shape(case: FixCase) -> Iterator[Fix]:
     spatial = dims[first_axis : first_axis + len(given.items)]
     if all(isinstance(d, int) for d in spatial):
         text = dims_text(int(d) * factor for d in spatial)
-        yield case.fix("give the size that it makes", [Edit(given.span, text)], 16)
+        yield case.fix("give the size that it makes", [Edit(given.span, text)], weight("output size"))
     yield from _input_of(case, given, first_axis, factor)
 
 
@@ -110,4 +114,4 @@ def _input_of(case: FixCase, given: sweet.ListExpr, first_axis: int, factor: int
         if isinstance(asked, sweet.IntLit) and isinstance(item, sweet.IntLit):
             edits.append(replaced(item, str(-(-asked.value // factor))))
     if len(edits) == len(given.items):
-        yield case.fix("declare the input that gives this output", edits, 35, show=own.span)
+        yield case.fix("declare the input that gives this output", edits, weight("declared input"), show=own.span)

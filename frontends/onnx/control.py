@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...lang.expressions import grouped
 from ...lang.node import Node, replace
 from ...lang.onnx_weights import ELEMENTS
 from .block import Control, GraphBlock, constant_of
@@ -102,7 +103,7 @@ def loop(block: GraphBlock, operation: Operation) -> list[Line]:
     head = f"for {index} in range({_turns(block, parts)})" if is_counted else f"while ({inner.name(parts.go)})"
     kept = [_kept(inner.name(v.name), block.name(first)) for v, first in parts.carries if v.type is None]
     until = f"while ({inner.name(parts.go)})" if is_counted and not parts.stays else ""
-    lines = block.braced(_head(inner, head, carries, until, parts.stacked, kept), inner, _tuple(results))
+    lines = block.braced(_head(inner, head, carries, until, parts.stacked, kept), inner, grouped(results))
     return _results(block, operation, parts, lines)
 
 
@@ -163,10 +164,6 @@ def _head(
     return " ".join(clause for clause in clauses if clause)
 
 
-def _tuple(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
-
-
 def _results(block: GraphBlock, operation: Operation, parts: _Parts, lines: list[Line]) -> list[Line]:
     """A loop's results without the condition, which is the first thing it carries, and with values where optional ones are
     carried for them."""
@@ -175,10 +172,10 @@ def _results(block: GraphBlock, operation: Operation, parts: _Parts, lines: list
         return lines
     names = [block.writer.values.fresh("part") for _ in (*parts.carries, *parts.stacked)]
     go = [] if parts.stays else [block.writer.values.fresh("go")]
-    block.statement(_tuple([*go, *names]), lines)
+    block.statement(grouped([*go, *names]), lines)
     results = [f"@onnx.optional_get({name})" if at in opened else name for at, name in enumerate(names)]
     used = max((at + 1 for at, name in enumerate(operation.outputs) if name), default=0)
-    return [(_tuple(results[:used]), block.made)]
+    return [(grouped(results[:used]), block.made)]
 
 
 def _carry(block: GraphBlock, value: ModelValue, first: str) -> str:
@@ -261,11 +258,11 @@ def _moved(block: GraphBlock, operation: Operation, states: int, lines: list[Lin
     if not any(axes[:count]) and not any(backwards[:count]):
         return lines
     names = [block.writer.values.fresh("part") for _ in operation.outputs]
-    block.statement(_tuple(names), lines)
+    block.statement(grouped(names), lines)
     for at, (axis, back) in enumerate(zip(axes[:count], backwards[:count], strict=True), states):
         names[at] = f"@flip({names[at]}, axis=0)" if back else names[at]
         names[at] = f"@moveaxis({names[at]}, 0, {axis})" if axis else names[at]
-    return [(_tuple(names), block.made)]
+    return [(grouped(names), block.made)]
 
 
 def _batched(block: GraphBlock, operation: Operation) -> list[Line]:
@@ -288,9 +285,9 @@ def _batched(block: GraphBlock, operation: Operation) -> list[Line]:
     one = replace(operation, inputs=tuple(parts), attributes=attributes)
     names = [block.writer.values.fresh("part") for _ in operation.outputs]
     inner.made = block.made
-    inner.statement(_tuple(names), _scanned(inner, one))
+    inner.statement(grouped(names), _scanned(inner, one))
     head = _head(inner, f"for {index} in range({entries})", (), "", _graph(operation, "body").outputs)
-    return block.braced(head, inner, _tuple(names))
+    return block.braced(head, inner, grouped(names))
 
 
 # Sequences
@@ -315,7 +312,7 @@ def sequence_map(block: GraphBlock, operation: Operation) -> list[Line]:
     carries = [f"{name} = @onnx.empty({type_})" for name, type_ in zip(names, types, strict=True)]
     ends = [f"@onnx.sequence_insert({n}, {inner.name(v.name)})" for n, v in zip(names, graph.outputs, strict=True)]
     head = _head(inner, f"for {index} in range({count})", carries, "", ())
-    return block.braced(head, inner, _tuple(ends))
+    return block.braced(head, inner, grouped(ends))
 
 
 CONTROL: Mapping[str, Control] = {"If": branch, "Loop": loop, "Scan": scan, "SequenceMap": sequence_map}

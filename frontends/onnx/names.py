@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from ...lang.build import NO_NAMES
 from ...lang.dtypes import CLASSES, DTYPES
+from ...lang.expressions import unused
 from ...lang.lexer import WORDS
 from ...sizes.operators import PROD, size_functions
 
@@ -83,9 +84,9 @@ class Originals:
 
     def __init__(self, sizes: Mapping[str, str]) -> None:
         taken = Counter(sizes.values())
-        self.sizes = {made: name if taken[name] == 1 else _other(made, taken) for made, name in sizes.items()}
+        self.sizes = {made: name if taken[name] == 1 else unused(made, taken) for made, name in sizes.items()}
         self.in_expressions = {
-            made: name if _NAME.fullmatch(name) and name not in RESERVED else _other(made, taken)
+            made: name if _NAME.fullmatch(name) and name not in RESERVED else unused(made, taken)
             for made, name in self.sizes.items()
         }
 
@@ -97,9 +98,3 @@ class Originals:
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME_IN = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]*")
-
-
-def _other(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name

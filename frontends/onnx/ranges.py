@@ -9,37 +9,10 @@ from ...lang.onnx_weights import ELEMENTS
 from .consistency import graphs
 from .inference import Inferred
 from .model import Element, Graph, Model, Operation, StoredInitializer, TensorType
+from .operators.roles import roles
 
 Size = int | str
 Known = Mapping[str, Inferred]
-# The operators that take elements from a table along one axis, by domain and name: which inputs are indices, and of which.
-_INDEXED = {
-    **{("", name): ((1, 0),) for name in ("Gather", "GatherElements", "ScatterElements", "Scatter")},
-    **{("com.microsoft", name): ((0, 2), (1, 4)) for name in ("EmbedLayerNormalization", "QEmbedLayerNormalization")},
-}
-# What counts from the end of no table.
-_FORWARD = frozenset({"EmbedLayerNormalization", "QEmbedLayerNormalization"})
-# The operators that are told how much of an axis each sequence has: which input says so.
-_LENGTHS = {
-    **{("", name): 4 for name in ("LSTM", "GRU", "RNN")},
-    ("com.microsoft", "DynamicQuantizeLSTM"): 4,
-    ("", "ReverseSequence"): 1,
-}
-# Those that refuse some elements of an input for another reason; of what they take for a shape where that is not known then.
-_REDUCED = ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSum", "LogSumExp", "SumSquare")
-_LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
-_REFUSING = {
-    **{("", f"Reduce{name}"): 1 for name in _REDUCED},
-    **{("", name): 0 for name in ("HannWindow", "HammingWindow", "BlackmanWindow")},
-    **{("", name): 1 for name in ("Unsqueeze", "CenterCropPad", "DFT", "MaxUnpool", *_LOSSES)},
-    **{("", name): 2 for name in ("Range", "RoiAlign")},
-}
-_SHAPED = {("", "Resize"): 2, ("", "Upsample"): 1}
-# Those whose indices are of several axes at once, or of one.
-_MANY = frozenset({"GatherND", "ScatterND"})
-# What leaves the elements as they are, all of them; what may repeat them, or leave none.
-_SAME = frozenset({"Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose"})
-_SOME = frozenset({*_SAME, "Expand", "Tile", "Slice", "Gather", "GatherElements", "GatherND"})
 _BITS = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
 
 
@@ -120,20 +93,18 @@ class Indices:
 
     def _asked(self, operation: Operation) -> Iterator[tuple[int, str]]:
         """The inputs of a node whose elements it may refuse, and what it asks of each."""
-        kind = (operation.domain, operation.op_type)
         yield from ((at, "be an index") for at, _ in self._places(operation))
         yield from ((at, "be a length within the axis") for at, _ in self._lengths(operation))
         is_open = any("?" in (self.shape(name) or "?") for name in operation.outputs)
-        at = _REFUSING.get(kind, _SHAPED.get(kind) if is_open else None)
-        if at is not None and at < len(operation.inputs) and operation.inputs[at]:
-            yield at, "fit"
+        asked = roles(operation).get("refuses", roles(operation).get("shaped", ()) if is_open else ())
+        yield from ((int(at), "fit") for (at,) in asked if _has(operation, int(at)))
 
     def _places(self, operation: Operation) -> Iterator[tuple[int, int]]:
         """Which inputs of a node are indices, each with its table."""
-        many = operation.domain == "" and operation.op_type in _MANY
-        for at, table in ((1, 0),) if many else _INDEXED.get((operation.domain, operation.op_type), ()):
-            if at < len(operation.inputs) and operation.inputs[at]:
-                yield at, table
+        own = roles(operation)
+        for at, _, table in own.get("index", own.get("indices", ())):
+            if _has(operation, int(at)):
+                yield int(at), int(table)
 
     def _used(self) -> Iterator[TableIndices]:
         """Each use of a value as indices into an axis of known size."""
@@ -144,7 +115,7 @@ class Indices:
                 for name, axis in self._columns(operation, operation.inputs[at]):
                     if shape and axis is not None and -len(shape) <= axis < len(shape) and shape[axis] != "?":
                         used = TableIndices(name, operation, table, axis % len(shape), shape[axis])
-                        yield replace(used, least=(0, 0)) if operation.op_type in _FORWARD else used
+                        yield replace(used, least=(0, 0)) if "forward" in roles(operation) else used
             for at, axis in self._lengths(operation):
                 shape = self.shape(operation.inputs[0])
                 if shape and -len(shape) <= axis < len(shape) and shape[axis] != "?":
@@ -155,13 +126,13 @@ class Indices:
 
     def _lengths(self, operation: Operation) -> Iterator[tuple[int, int]]:
         """The input of a node that holds lengths, and the axis that they are of."""
-        at = _LENGTHS.get((operation.domain, operation.op_type))
-        if at is not None and at < len(operation.inputs) and operation.inputs[at]:
-            yield at, operation.attributes.get("time_axis" if at == 1 else "layout", 0)
+        for at, _, attribute in roles(operation).get("length", ()):
+            if _has(operation, int(at)):
+                yield int(at), operation.attributes.get(attribute, 0)
 
     def _columns(self, operation: Operation, indices: str) -> list[tuple[str, int | None]]:
         """The values whose elements are indices, each into one axis of the table: an axis is None where that cannot be told."""
-        if operation.domain or operation.op_type not in _MANY:
+        if "indices" not in roles(operation):
             return [(indices, operation.attributes.get("axis", 0))]
         start: int = operation.attributes.get("batch_dims", 0)
         shape = self.shape(indices) or ("?",)
@@ -175,29 +146,30 @@ class Indices:
         if used.input in self.given:
             return [self._of_input(used)]
         maker = self.givers.get(used.input)
-        before = [] if maker is None or maker.domain != "" else list(self._before(used, maker))
+        before = [] if maker is None else list(self._before(used, maker))
         if not before:
             return [] if self.integers(used.input) is not None else [None]
         return [end for one in before for end in self._ends(one)]
 
     def _before(self, used: TableIndices, maker: Operation) -> Iterator[TableIndices]:
         """What the elements of a value are made of, where each of them counts."""
-        if maker.op_type in _SAME:
+        gives = roles(maker)
+        if "same" in gives:
             yield used.moved(maker.inputs[0], 0)
-        elif maker.op_type == "Cast":
+        elif "cast" in gives:
             kinds = [d for d in (used.cast, ELEMENTS.get(maker.attributes["to"], "?")) if d is not None]
             yield replace(used, input=maker.inputs[0], cast=min(kinds, key=lambda d: _BITS.get(d, 0)))
-        elif maker.op_type == "Concat":
+        elif "joined" in gives:
             yield from (used.moved(name, 0) for name in maker.inputs)
-        elif maker.op_type == "Where":
+        elif "chosen" in gives:
             yield from self._from_the_end(used, maker)
-        elif maker.op_type in ("Add", "Sub"):
+        elif "plus" in gives or "minus" in gives:
             source, other = maker.inputs
-            if maker.op_type == "Add" and self.constant(source) is not None:
+            if "plus" in gives and self.constant(source) is not None:
                 source, other = other, source
             number = self.constant(other)
             if isinstance(number, int):
-                yield used.moved(source, number if maker.op_type == "Add" else -number)
+                yield used.moved(source, number if "plus" in gives else -number)
 
     def _from_the_end(self, used: TableIndices, maker: Operation) -> Iterator[TableIndices]:
         """Negative indices, to which the size of the table is added: Where(x < 0, x + size, x)."""
@@ -205,9 +177,9 @@ class Indices:
         less, added = self.givers.get(cond), self.givers.get(moved)
         if less is None or added is None or used.is_length or not used.is_as_given:
             return
-        zero = less.op_type == "Less" and less.inputs[0] == source and self.constant(less.inputs[1]) == 0
+        zero = "less" in roles(less) and less.inputs[0] == source and self.constant(less.inputs[1]) == 0
         size = [self._one(n) for n in added.inputs if n != source] if source in added.inputs else []
-        if zero and added.op_type == "Add" and size == [used.size]:
+        if zero and "plus" in roles(added) and size == [used.size]:
             yield replace(used, input=source, least=(-2, 0))
 
     def _one(self, name: str) -> Size | None:
@@ -236,7 +208,7 @@ class Indices:
     def _is_held(self, used: TableIndices) -> bool:
         """Whether the indices are some of those that the model holds, all of which are in the table."""
         name = used.input
-        while name in self.givers and self.givers[name].domain == "" and self.givers[name].op_type in _SOME:
+        while name in self.givers and not {"same", "some"}.isdisjoint(roles(self.givers[name])):
             name = self.givers[name].inputs[0]
         numbers = self.integers(name)
         if not numbers or not isinstance(used.size, int) or used.is_length:
@@ -262,7 +234,7 @@ class Indices:
     def _elements(self, name: str) -> tuple[Element, ...] | None:
         """The elements of a constant, where they are decoded."""
         giver = self.givers.get(name)
-        value = giver.attributes.get("value") if giver is not None and giver.op_type == "Constant" else None
+        value = giver.attributes.get("value") if giver is not None and "constant" in roles(giver) else None
         tensor = value if isinstance(value, StoredInitializer) else self.held.get(name)
         return None if tensor is None else tensor.values
 
@@ -274,8 +246,12 @@ class Indices:
 
 def _joins(operation: Operation, rank: int) -> bool:
     """Whether a node joins values of a rank along their last axis."""
-    is_join = (operation.domain, operation.op_type) == ("", "Concat")
-    return is_join and operation.attributes["axis"] in (-1, rank - 1)
+    return "joined" in roles(operation) and operation.attributes["axis"] in (-1, rank - 1)
+
+
+def _has(operation: Operation, at: int) -> bool:
+    """Whether an input is there."""
+    return at < len(operation.inputs) and bool(operation.inputs[at])
 
 
 def _inside(graph: Graph) -> Iterator[Graph]:
@@ -289,4 +265,4 @@ def _inside(graph: Graph) -> Iterator[Graph]:
 
 def _constants(graph: Graph) -> Iterator[str]:
     yield from (t.name for t in graph.initializers)
-    yield from (o for made in graph.operations if made.op_type == "Constant" for o in made.outputs)
+    yield from (o for made in graph.operations if "constant" in roles(made) for o in made.outputs)

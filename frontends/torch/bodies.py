@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
+from ...lang.expressions import grouped
 from ...lang.lexer import WORDS
 from ...lang.node import Node, replace
 from ...ops import registry
@@ -246,11 +247,11 @@ class _Written:
         yield f"{head} {{", None
         for text, step in zip(self.text, self.steps, strict=True):
             yield renamed(text, self.renamed), step
-        yield f"  {_joined(self.body.results)}", None
+        yield f"  {grouped(self.body.results)}", None
         yield "}", None
 
     def call(self, body: ModuleBody) -> str:
-        return f"  let {_joined(body.results)} = @{self.function.name}({', '.join((*self.given, *body.free))})"
+        return f"  let {grouped(body.results)} = @{self.function.name}({', '.join((*self.given, *body.free))})"
 
     def step(self, body: ModuleBody) -> Step:
         """The call of the module; it is in those around it."""
@@ -258,7 +259,3 @@ class _Written:
         outer = tuple(c for c in self.trace.steps[body.first].calls if calls[c] is not body.call)
         outer = outer[: next((n for n, c in enumerate(outer) if calls[c].path.startswith(body.call.path + ".")), None)]
         return Step("body", body.call.kind, body.call.place, body.call.path, (), outer)
-
-
-def _joined(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"

@@ -17,17 +17,9 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 @composed("positive")
-def positive(ops: Ops, x: Array) -> Array:
-    return ops.identity(x)
-
-
 @composed("stop_gradient")
-def stop_gradient(ops: Ops, x: Array) -> Array:
-    return ops.identity(x)
-
-
 @composed("dropout")
-def dropout(ops: Ops, x: Array, ratio: float) -> Array:
+def same(ops: Ops, x: Array, ratio: float = 0.0) -> Array:
     return ops.identity(x)
 
 

@@ -144,13 +144,9 @@ def _activation(function: Function) -> Function:
     return run
 
 
+@kernel("stop_gradient")
 @kernel("identity")
 def identity(x: Array) -> Array:
-    return np.asarray(x)
-
-
-@kernel("stop_gradient")
-def stop_gradient(x: Array) -> Array:
     return np.asarray(x)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import rxlang as rx
 from rxlang.cli.main import invoke
-from rxlang.fixes import trials
+from rxlang.fixes import trials, weights
 from rxlang.fixes.applied import fixed_and_left, why_left
 from rxlang.fixes.case import Fix, dims_text
 from rxlang.fixes.edits import applied
@@ -29,7 +29,7 @@ from rxlang.lang.walk import walk
 from rxlang.pipeline import check_source, check_text
 from support import fuzz
 from support.mistakes import CORPORA, mutated, read_mistakes, read_programs
-from support.places import TESTS
+from support.places import ROOT, TESTS
 
 DATA = TESTS / "data"
 PROGRAMS = read_programs(CORPORA["own"])
@@ -815,3 +815,12 @@ def test_two_weights_in_each_others_place_change_places_if_the_author_says_so(se
     best = [(o, o.fixes[0]) for o in ranked(report, Path()) if o.fixes]
     assert best and all(applied(wrong, fix.edits) == right for _, fix in best)
     assert all(why_left(offer, Source("t.rx", wrong)) for offer, _ in best)
+
+
+def test_every_weight_is_given_to_some_fix_and_has_a_reason() -> None:
+    texts = [p.read_text(encoding="utf-8") for p in (ROOT / "fixes").rglob("*.py") if p.name != "weights.py"]
+    rows = [row.split(" ", 1)[1].partition(": ") for row in weights._TABLE.strip().splitlines()]
+    assert [name for name, _, reason in rows if not reason or not any(f'"{name}"' in t for t in texts)] == [
+        "kept rows", "kept elements", "giving way", "condition",
+    ]  # fmt: skip
+    assert len(weights._WEIGHTS) == len(rows)

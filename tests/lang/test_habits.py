@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import rxlang as rx
 from rxlang.fixes.applied import fixed_and_left
+from rxlang.lang.habits import HABITS, Habit
 from rxlang.lang.source import Source
 from support.places import TESTS
 
@@ -188,6 +191,20 @@ def test_a_habit_from_elsewhere_is_answered_with_what_is_written_here(program: s
     assert len(wrong) == 1, [d.message for d in wrong]
     assert message in wrong[0].message
     assert help in (wrong[0].help or ""), wrong[0].help
+
+
+@pytest.mark.parametrize("row", HABITS, ids=[row.example[:40] for row in HABITS])
+def test_the_example_of_a_habit_is_answered_by_its_row(row: Habit) -> None:
+    program = row.example if row.example.endswith("\n") else f"{HEAD} {{\n  {row.example}\n}}\n"
+    wrong = [d for d in rx.check_source(program).diagnostics if d.severity == "error"]
+    assert [d for d in wrong if like(row.help, d.help) and like(row.message, d.message)], [
+        (d.message, d.help) for d in wrong
+    ]
+
+
+def like(row: str | None, said: str | None) -> bool:
+    """Whether a text is a row's, whatever stands for the words in it."""
+    return row is None or re.fullmatch(re.sub(r"\\\$[a-z]+", ".*", re.escape(row)), said or "") is not None
 
 
 # A body or a program that cannot be read, and what `--fix` makes of it.
