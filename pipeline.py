@@ -333,7 +333,7 @@ def _unmet(program: core.Program, given: tuple[Given, ...]) -> tuple[str, ...]:
 
 def _strict(diagnostic: Diagnostic) -> Diagnostic:
     """Under --strict a claim that stays for run time is an error."""
-    return replace(diagnostic, severity="error") if diagnostic.code.is_doubt else diagnostic
+    return replace(diagnostic, severity="error") if diagnostic.code.is_unproved else diagnostic
 
 
 def _missing(diagnostic: Diagnostic) -> Diagnostic:

@@ -110,7 +110,7 @@ def _model(program: ProgramFile, wish: Wish) -> tuple[pipeline.Report, OfModel]:
     except ValueError as wrong:
         raise Unusable(str(wrong)) from None
     told = found.report.diagnostics
-    kept = tuple(d for d in told if not d.code.is_doubt) if found.contract is not None else told
+    kept = tuple(d for d in told if not d.code.is_unproved) if found.contract is not None else told
     free = not (wish.dynamic or wish.at or wish.profile or wish.options.given)
     promised = found.model.metadata.get("rx.contract") if found.model is not None and free else None
     taken = found.at.sizes if found.at is not None and found.at.failure is None else None

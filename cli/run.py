@@ -107,7 +107,7 @@ def run(
 
         report = with_helps(report, program.base, places, options)
     of_model = is_model(program.name) and report.ok  # what its checks ask for is its contract, which `rx check` prints
-    print_diagnostics([d for d in report.diagnostics if d.severity != "note" and not (of_model and d.code.is_doubt)])
+    print_diagnostics([d for d in report.diagnostics if d.severity != "note" and not (of_model and d.code.is_unproved)])
     if not report.ok or report.checked is None:
         return REJECTED
     all_met(report.unmet)

@@ -154,7 +154,7 @@ class Unit:
             self._lost = named(self.module.source.text) - bound(self.module)
         return name in self._lost
 
-    def is_doubtful(self, span: Span) -> bool:
+    def is_given_up(self, span: Span) -> bool:
         """Whether a place lies in an item that was fixed to be read: what is wrong there may follow from the fixing."""
         broken = [b for b in self.broken if b.source is span.source]
         if not broken:
@@ -454,7 +454,7 @@ class SymbolTable:
 
     def certain(self) -> list[Diagnostic]:
         """What is said, without what may follow from a syntax error."""
-        return [d for d in self.diagnostics if not any(u.is_doubtful(d.span) for u in self.units)]
+        return [d for d in self.diagnostics if not any(u.is_given_up(d.span) for u in self.units)]
 
 
 def _calls(wrapper: FnInfo, name: str) -> bool:

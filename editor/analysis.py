@@ -73,7 +73,7 @@ class PieceVerdict:
 
     @cached_property
     def silent(self) -> frozenset[tuple[str, Span]]:
-        """The doubts of other pieces that an error of this one takes the place of."""
+        """The unproved claims of other pieces that an error of this one takes the place of."""
         if all(d.severity != "error" for d in self.diagnostics):
             return frozenset()
         return frozenset((d.code, d.span) for d in self.checked.silenced if not self.owns(d.span))

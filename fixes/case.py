@@ -103,7 +103,7 @@ class FixCase:
     @property
     def asks_for_entries(self) -> bool:
         """Whether an axis that may be empty is asked to have entries: another axis is not meant by that."""
-        return self.diagnostic.code.is_doubt and isinstance(self.asked, AtLeast) and self.asked.least == 1
+        return self.diagnostic.code.is_unproved and isinstance(self.asked, AtLeast) and self.asked.least == 1
 
     @property
     def callee(self) -> str:

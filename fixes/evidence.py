@@ -18,7 +18,7 @@ _BEFORE_CONDITIONS = 24
 class Trial(Node):
     """How a program fares with a fix: whether the diagnostic is gone, what is new, how many more there are, how many errors in
     all, whether nothing is wrong with the function now (`clean`); `uncovered` are warnings that the program had before, but
-    silenced by the error; `doubtful`: all that is new are warnings of the very call that the error was about;
+    silenced by the error; `uncertain`: all that is new are warnings of the very call that the error was about;
     `elsewhere`: it changes a function that the blamed call leads into, and that may be right for others."""
 
     fix: Fix
@@ -28,7 +28,7 @@ class Trial(Node):
     errors: int
     notes: int
     uncovered: tuple[str, ...]
-    doubtful: bool
+    uncertain: bool
     elsewhere: bool
     clean: bool
     source: Source
@@ -49,16 +49,16 @@ class Trial(Node):
     @property
     def is_readable(self) -> bool:
         """Whether all names mean something after it, and sizes, at which nobody looked before, fit as far as can be told."""
-        of_sizes = all(d.code.is_doubt for d in self.new)
+        of_sizes = all(d.code.is_unproved for d in self.new)
         return self.gone and of_sizes and not (self.unread and self.fix.of_dtype)
 
     def is_step_to(self, kind: str = "operation") -> bool:
         """Whether it fixes an operation and brings one other mistake to light."""
-        return self.fix.kind == kind and not self.fix.drops and self.gone and len(self.new) == 1 and not self.doubtful
+        return self.fix.kind == kind and not self.fix.drops and self.gone and len(self.new) == 1 and not self.uncertain
 
     def asks_callers(self, function: str | None) -> bool:
         """Whether a function says now what it needs, and what calls of it do not give is all that is new."""
-        asked = all((d.code.is_doubt or d.code.of_signature) and f"@{called(d)}" == function for d in self.new)
+        asked = all((d.code.is_unproved or d.code.of_signature) and f"@{called(d)}" == function for d in self.new)
         return self.fix.kind == "bound" and asked
 
 

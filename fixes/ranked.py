@@ -145,7 +145,9 @@ def ranked(
             return None
 
     trials = Trials(report, recheck, tree)
-    for diagnostic in sorted(wrong, key=lambda d: d.severity != "error"):  # doubts have what errors leave of the steps
+    for diagnostic in sorted(
+        wrong, key=lambda d: d.severity != "error"
+    ):  # unproved claims have what errors leave of the steps
         found = trials.fixes(diagnostic, tree)
         yield Ranked(diagnostic, found, place(diagnostic, found, tree), trials.cut)
 

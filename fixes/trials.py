@@ -141,7 +141,7 @@ class Trials:
         good = good or [
             replace(t, uncovered=_remaining_of(t.new, diagnostic, EditedOffsets(t.fix.edits)))
             for t in tried
-            if t.gone and (t.doubtful and t.fix.kind != "typo" or t.asks_callers(diagnostic.function))
+            if t.gone and (t.uncertain and t.fix.kind != "typo" or t.asks_callers(diagnostic.function))
         ]
         if diagnostic.code.phase == "names":
             good = [t for t in tried if t.is_readable] or good
@@ -225,12 +225,12 @@ class Trials:
         left = _wrong(now_told) - _wrong(before) - len(uncovered)
         errors = _errors(now_told) - _errors(before) + _errors(self.report.diagnostics)
         at = places.normal(diagnostic.span.start)
-        decided = diagnostic.severity == "error" and budget.left > 0  # without steps an error is a doubt
-        doubtful = decided and bool(others) and all(
-            d.code.is_doubt and places.before(d.span.start) == at and called(d) == called(diagnostic) for d in others
+        decided = diagnostic.severity == "error" and budget.left > 0  # without steps an error is an unproved claim
+        uncertain = decided and bool(others) and all(
+            d.code.is_unproved and places.before(d.span.start) == at and called(d) == called(diagnostic) for d in others
         )  # fmt: skip
         return Trial(
-            fix, gone, others, left, errors, len(new) - len(others), _remaining_of(uncovered, diagnostic, places), doubtful,
+            fix, gone, others, left, errors, len(new) - len(others), _remaining_of(uncovered, diagnostic, places), uncertain,
             self._is_elsewhere(diagnostic, fix), self._is_clean(diagnostic, fix, after), source,
             any(d.severity == "error" and d.code.phase == "names" for d in now_told),
         )  # fmt: skip

@@ -143,7 +143,7 @@ _TABLE = """
 110 size of a bounded carry: the loop's index bounds it already
 120 one name: two sizes become one wherever they stand
 140 asserted: the run checks it
-150 in doubt: nothing says that the annotation is wrong
+150 unproved: nothing says that the annotation is wrong
 160 assert: a condition on sizes that only the body knows, for the run
 +2 of a parameter: what comes from outside is less likely to be what is wrong
 +2 named here: the statement names it already

@@ -6,7 +6,7 @@ from __future__ import annotations
 class Code(str):
     """A code is its text, and has a heading (of its page) and the phase that finds it.
 
-    `is_doubt`: what is said was not proved, and is checked when the program runs. `only_empty`: it holds for empty tensors
+    `is_unproved`: what is said was not proved, and is checked when the program runs. `only_empty`: it holds for empty tensors
     alone. `of_sizes`: sizes of a call's operands do not fit; `of_elements`: the number of elements does not; `of_dtypes`: their
     dtypes do not. `of_brackets`: what follows in the same lines may follow from it. `is_absent`: a file is not there.
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
@@ -17,7 +17,7 @@ class Code(str):
 
     heading: str
     phase: str
-    is_doubt = only_empty = of_sizes = of_elements = of_dtypes = False
+    is_unproved = only_empty = of_sizes = of_elements = of_dtypes = False
     of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = of_signature = of_sorts = False
     is_unread = False
 
@@ -104,7 +104,7 @@ E317 sizes of_elements of_shapes: an exact size is needed where a bound is known
 E318 sizes: Python code that raises
 
 # Left for when it runs
-W311 sizes is_doubt of_shapes: a claim that could not be proved
+W311 sizes is_unproved of_shapes: a claim that could not be proved
 W314 sizes: a check that an exported model does not make
 W312 sizes is_absent: weights that are not there yet
 W313 sizes: a reshape that stands for a transpose

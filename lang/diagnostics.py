@@ -195,7 +195,7 @@ def note(code: Code, message: str, span: Span, **rest: object) -> Diagnostic:
 
 
 def likeliest_first(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """As they are told to people: before other doubts and notes those that are nearly certain to be mistakes."""
+    """As they are told to people: before other unproved claims and notes those that are nearly certain to be mistakes."""
     others = iter(sorted((d for d in diagnostics if d.severity != "error"), key=lambda d: not d.by_chance))
     return [d if d.severity == "error" else next(others) for d in diagnostics]
 

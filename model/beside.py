@@ -16,7 +16,7 @@ Check = Callable[[Told], Report]
 def wrong(told: Told, report: Report, check: Check) -> Iterator[Diagnostic]:
     """What checking says of a run: of errors those that follow from no other."""
     before, lines = ([], []) if report.ok else _before(told, report, check)
-    own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_doubt]
+    own = [d for d in report.diagnostics if not d.code.is_quiet and not d.code.is_unproved]
     yield from (*before, *map(told.of, causes(told.trace, own, lines)))
 
 

@@ -54,24 +54,26 @@ class Assertions(VisitorPart):
         origin = stmt.origin
         asked = Claim(stmt, env, *(self._behind(origin, truth, env) if origin.claim and truth is not True else ()))
         sizes, empty_rule = dims_of_subject(origin, env, self.state), origin.declared is not None
-        status, doubt = self.prover.judge(frame, truth, asked, claim=origin.claim, sizes=sizes, empty_rule=empty_rule)
-        if doubt is not None and doubt.is_doubt and origin.claim and is_of_data(asked.entry):
-            doubt.arm = with_the_wrong_rank(self.state, frame.path, stmt, asked.entry)
+        status, unproved = self.prover.judge(
+            frame, truth, asked, claim=origin.claim, sizes=sizes, empty_rule=empty_rule
+        )
+        if unproved is not None and unproved.is_unproved and origin.claim and is_of_data(asked.entry):
+            unproved.arm = with_the_wrong_rank(self.state, frame.path, stmt, asked.entry)
         self._keep(frame, stmt, status, env)
 
     def _behind(self, origin: core.Origin, truth: Truth, env: Env) -> tuple[frozenset[Span], Finding | None]:
-        """What an annotation may be open for: the place that left the rank of its tensor open, and the doubt about the call
-        that made it, if its size is right in a case in which the call's operands fit."""
+        """What an annotation may be open for: the place that left the rank of its tensor open, and the unproved claim about
+        the call that made it, if its size is right in a case in which the call's operands fit."""
         entry = env.get(origin.declared.tensor) if origin.declared is not None else None
         if entry is None:
             return frozenset(), None
         open_at = frozenset((rank_of(self.state, entry).span,) if is_open(self.state, entry) else ())
         made = place_of(self.state, entry, origin.axis).made if origin.axis is not None else None
-        doubt = made.doubt if made is not None else None
-        if not isinstance(doubt, Finding) or isinstance(truth, Undecided):
+        unproved = made.unproved if made is not None else None
+        if not isinstance(unproved, Finding) or isinstance(truth, Undecided):
             return open_at, None
-        cases = doubt.cond.parts if isinstance(doubt.cond, AnyOf) else (doubt.cond,)
-        return open_at, doubt if any(self._holds_where(case, truth) for case in cases) else None
+        cases = unproved.cond.parts if isinstance(unproved.cond, AnyOf) else (unproved.cond,)
+        return open_at, unproved if any(self._holds_where(case, truth) for case in cases) else None
 
     def _holds_where(self, case: Cond, truth: Cond) -> bool:
         self.state.push()

@@ -81,9 +81,11 @@ class EntryChecks(VisitorPart):
         involved = () if truth is True else dims_of((e.value for e in site.entries), self.state)
         empty_rule = aloud and stmt.origin.declared is not None
         asked = Entrance(stmt, env, site)
-        status, doubt = self.prover.judge(frame, truth, asked, claim=aloud, sizes=involved, empty_rule=empty_rule)
-        if doubt is not None and doubt.is_doubt and stmt.origin.claim and stmt.origin.declared is not None:
-            doubt.arm = with_the_wrong_rank(self.state, frame.path, stmt, site.given.get(stmt.origin.declared.tensor))
+        status, unproved = self.prover.judge(frame, truth, asked, claim=aloud, sizes=involved, empty_rule=empty_rule)
+        if unproved is not None and unproved.is_unproved and stmt.origin.claim and stmt.origin.declared is not None:
+            unproved.arm = with_the_wrong_rank(
+                self.state, frame.path, stmt, site.given.get(stmt.origin.declared.tensor)
+            )
         if status is Status.REFUTED:
             return status
         if status is Status.RESIDUAL:

@@ -30,7 +30,7 @@ from .solver.facts import Facts
 from .solver.solved import linear_var
 from .solver.terms import of_atom
 
-# What is asked of sizes that are right otherwise; a doubt about it is no reason to think that anything else is wrong.
+# What is asked of sizes that are right otherwise; an unproved claim about it is no reason to think that anything else is wrong.
 _ORDINARY = (Multiple, AtLeast, AtMost, AxisInRange, DTypeRequirement, OfRank, RankAtLeast, RankIs)
 _COUNTED = {Status.PROVED: "proved", Status.REFUTED: "refuted", Status.RESIDUAL: "residual", Status.ENTRY: "entry"}
 
@@ -69,7 +69,7 @@ class Log:
         self.errors = 0
         # Checks on entry that nobody meets from outside.
         self.inner = 0
-        # The places of doubts of which nothing else is kept, behind very many and the end of the steps.
+        # The places of unproved claims of which nothing else is kept, behind very many and the end of the steps.
         self.left: dict[Span, None] = {}
         # Annotations that always fail.
         self.broken: list[Span] = []
@@ -136,13 +136,13 @@ class Log:
 
 
 def choose(log: Log) -> tuple[list[Finding], list[Finding]]:
-    """What is told, and the doubts that are silent because some call fails at that very place. A failure inside an inlined body
-    is told at the call, once, unless the body itself is wrong."""
+    """What is told, and the unproved claims that are silent because some call fails at that very place. A failure inside an
+    inlined body is told at the call, once, unless the body itself is wrong."""
     own, inlined = [f for f in log.findings if f.site is None], [f for f in log.findings if f.site is not None]
-    told, follow = _first_told(_standing(_first_doubts(own), log.broken))
+    told, follow = _first_told(_standing(_first_unproved(own), log.broken))
     wrong = {f.span for f in told if f.is_error}
     places = {f.span for f in inlined}
-    silent = {f: None for f in told if f.is_doubt and f.span in places}
+    silent = {f: None for f in told if f.is_unproved and f.span in places}
     calls: dict[Span | None, Finding] = {}
     for f in inlined:
         if f.span not in wrong:
@@ -150,7 +150,7 @@ def choose(log: Log) -> tuple[list[Finding], list[Finding]]:
     return [*(f for f in told if f not in silent), *calls.values()], [*silent, *follow]
 
 
-def _first_doubts(findings: Iterable[Finding]) -> list[Finding]:
+def _first_unproved(findings: Iterable[Finding]) -> list[Finding]:
     """Without what is open only because a call before is. A rank that is left open is told where that is met first: what the
     call gives has an open rank as well, and so on. An annotation follows where its rank does, and where it holds whenever the
     call that made the value works."""
@@ -166,7 +166,7 @@ def _first_doubts(findings: Iterable[Finding]) -> list[Finding]:
                 told |= places
             elif follows:
                 following.add(about.declared)
-            if finding.is_doubt and (follows or about.behind or (about.is_claim and about.declared in following)):
+            if finding.is_unproved and (follows or about.behind or (about.is_claim and about.declared in following)):
                 continue
         kept.append(finding)
     return kept
@@ -178,10 +178,10 @@ def _standing(findings: list[Finding], broken: list[Span]) -> list[Finding]:
     there: dict[Span, list[tuple[int, Finding]]] = {}
     for i, error in enumerate(errors):
         there.setdefault(error.span, []).append((i, error))
-    doubts = [f for f in findings if not f.is_error and f not in roots]
-    vague = {_annotated(f) for f in doubts if f.is_doubt and f.about is not None and f.about.what == "rank"}
+    unproved_claims = [f for f in findings if not f.is_error and f not in roots]
+    vague = {_annotated(f) for f in unproved_claims if f.is_unproved and f.about is not None and f.about.what == "rank"}
     return [
-        f for i, f in enumerate((*errors, *doubts))
+        f for i, f in enumerate((*errors, *unproved_claims))
         if not any(_outweighs(e, f, later=n > i) for n, e in there.get(f.span, ()) if e is not f)
         and not (f.only_empty and any(f.span.within(span) for span in broken))
         and not (_is_part(f) and _annotated(f) in vague)
@@ -189,8 +189,8 @@ def _standing(findings: list[Finding], broken: list[Span]) -> list[Finding]:
 
 
 def _at_their_roots(findings: list[Finding]) -> tuple[list[Finding], set[Finding]]:
-    """The errors; one about a size that a call made with a doubt of its own is that doubt, which it is the use of. Also which
-    doubts these are."""
+    """The errors; one about a size that a call made with an unproved claim of its own is that unproved claim, which it is the
+    use of. Also which unproved claims these are."""
     made: list[Finding] = []
     recorded, roots, places = set(findings), set[Finding](), set[Span]()
     for finding in [f for f in findings if f.is_error]:
@@ -205,12 +205,13 @@ def _at_their_roots(findings: list[Finding]) -> tuple[list[Finding], set[Finding
 
 def _outweighs(one: Finding, other: Finding, *, later: bool) -> bool:
     """What could not be proved of a call, or fails on some tensors only, does not matter where the call is an error."""
-    doubtful = other.is_doubt or (other.only_empty and (later or not one.only_empty))
-    return doubtful and one.span == other.span and not (_of_its_value(one) and other.is_doubt)
+    uncertain = other.is_unproved or (other.only_empty and (later or not one.only_empty))
+    return uncertain and one.span == other.span and not (_of_its_value(one) and other.is_unproved)
 
 
 def _of_its_value(finding: Finding) -> bool:
-    """Whether it is about a size that an annotation asks of a call's value, where the call's own doubt may be the reason."""
+    """Whether it is about a size that an annotation asks of a call's value, where the call's own unproved claim may be the
+    reason."""
     about = finding.about
     return about is not None and about.is_claim and about.what == "dim"
 
@@ -222,20 +223,20 @@ def _annotated(finding: Finding) -> tuple[Span | None, Span | None]:
 
 
 def _is_part(finding: Finding) -> bool:
-    """Whether it is a doubt about a part of an annotation: where the rank is not known either, that doubt names the whole
-    shape."""
+    """Whether it is an unproved claim about a part of an annotation: where the rank is not known either, that unproved claim
+    names the whole shape."""
     about = finding.about
-    return about is not None and finding.is_doubt and about.declared is not None and about.what in ("dim", "shape")
+    return about is not None and finding.is_unproved and about.declared is not None and about.what in ("dim", "shape")
 
 
 # What follows
 
 
 def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """What is told, and the doubts that follow from it."""
+    """What is told, and the unproved claims that follow from it."""
     kept, silent = _once(found)
     kept = _with_roots(kept)
-    follows = {**_of_calls_in_doubt(kept), **_of_wrong_values(kept)}
+    follows = {**_of_unproved_calls(kept), **_of_wrong_values(kept)}
     # Nor does it matter that what a call gives is large enough, where it does not fit.
     misfit = [f for f in kept if f.about is not None and f not in follows and _is_misfit(f)]
     intricate = [f for f in misfit if f.about and isinstance(f.about.asked, Intricate)]
@@ -247,21 +248,21 @@ def _first_told(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]
 
 
 def _ordinary_behind(kept: Iterable[Finding], findings: Iterable[Finding]) -> list[Finding]:
-    """The doubts about what is asked of sizes that are right otherwise, of the calls behind some findings."""
+    """The unproved claims about what is asked of sizes that are right otherwise, of the calls behind some findings."""
     made = calls_behind(entry for f in findings if f.about for entry in f.about.given)
-    return [f for f in kept if f.is_doubt and _is_ordinary(f) and f.about and f.about.place in made]
+    return [f for f in kept if f.is_unproved and _is_ordinary(f) and f.about and f.about.place in made]
 
 
-def _of_calls_in_doubt(kept: list[Finding]) -> dict[Finding, None]:
-    """The doubts about values that are made of what a call gives whose sizes may not fit."""
+def _of_unproved_calls(kept: list[Finding]) -> dict[Finding, None]:
+    """The unproved claims about values that are made of what a call gives whose sizes may not fit."""
     behind = Behind({f.about.place for f in kept if f.about is not None and _is_of_sizes(f)})
-    doubts = [f for f in kept if f.is_doubt and f.about is not None and any(map(behind.has, f.about.given))]
-    return {f: None for f in doubts if not _stands_alone(f, [d for d in kept if d not in doubts])}
+    unproved_claims = [f for f in kept if f.is_unproved and f.about is not None and any(map(behind.has, f.about.given))]
+    return {f: None for f in unproved_claims if not _stands_alone(f, [d for d in kept if d not in unproved_claims])}
 
 
 def _stands_alone(finding: Finding, before: list[Finding]) -> bool:
-    """Whether a doubt has nothing to do with the calls behind it: what these need is that sizes are not too large or small,
-    which is no reason to think that anything else is wrong, and it stays open where that is so."""
+    """Whether an unproved claim has nothing to do with the calls behind it: what these need is that sizes are not too large
+    or small, which is no reason to think that anything else is wrong, and it stays open where that is so."""
     assert finding.about is not None
     made = calls_behind(finding.about.given)
     causes = [f.outcome.cond for f in before if f.about is not None and _is_of_sizes(f) and f.about.place in made]
@@ -290,13 +291,13 @@ def _is_limit(cond: Cond) -> bool:
 
 
 def _of_wrong_values(kept: list[Finding]) -> dict[Finding, None]:
-    """The doubts about what a call needs, where what it gives is wrong anyway; and about what a loop gives that keeps what its
-    annotation says on empty tensors alone."""
+    """The unproved claims about what a call needs, where what it gives is wrong anyway; and about what a loop gives that
+    keeps what its annotation says on empty tensors alone."""
     wrong = (f.about.given for f in kept if f.is_error and f.about is not None and f.about.is_claim)
     made = calls_behind(entry for given in wrong for entry in given)
-    follows = {f: None for f in kept if f.is_doubt and _is_call(f) and f.about and f.about.place in made}
+    follows = {f: None for f in kept if f.is_unproved and _is_call(f) and f.about and f.about.place in made}
     loops = [f.span for f in kept if f.only_empty and f.about is not None and f.about.is_claim]
-    return {**follows, **{f: None for f in kept if f.is_doubt and _is_of_value_around(f, loops)}}
+    return {**follows, **{f: None for f in kept if f.is_unproved and _is_of_value_around(f, loops)}}
 
 
 def _is_of_value_around(finding: Finding, annotations: Iterable[Span]) -> bool:
@@ -306,7 +307,7 @@ def _is_of_value_around(finding: Finding, annotations: Iterable[Span]) -> bool:
 
 
 def _once(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """A call or an annotation is told of once: an error before a doubt, the first before the others."""
+    """A call or an annotation is told of once: an error before an unproved claim, the first before the others."""
     kept: dict[object, Finding] = {}
     silent = []
     for finding in found:
@@ -317,7 +318,7 @@ def _once(found: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
         elif finding.is_error and not before.is_error:
             kept[site] = finding
             silent.append(before)
-        elif finding.is_doubt or finding.only_empty:
+        elif finding.is_unproved or finding.only_empty:
             silent.append(finding)
         else:
             kept[finding] = finding
@@ -333,8 +334,8 @@ def _site(finding: Finding) -> tuple[str, Span, Span | None] | None:
 
 
 def _with_roots(found: list[Finding]) -> list[Finding]:
-    """An annotation that cannot be right, of a value whose call is in doubt: one of the two fails, and the call is told.
-    What works only on empty tensors is the error of the one doubt of sizes that it is behind."""
+    """An annotation that cannot be right, of a value whose call is unproved: one of the two fails, and the call is told.
+    What works only on empty tensors is the error of the one unproved claim of sizes that it is behind."""
     of_calls: dict[Span, list[Finding]] = {}
     for finding in found:
         if finding.about is not None and _is_of_sizes(finding):
@@ -342,15 +343,15 @@ def _with_roots(found: list[Finding]) -> list[Finding]:
     for finding in found:
         if finding.is_error and finding.about is not None and not _is_of_dtypes(finding):
             there = (f for place in _calls_right_behind(finding.about) for f in of_calls.get(place, ()))
-            doubt = next((f for f in there if f.is_doubt), None)
-            if doubt is not None:
-                doubt.use = finding
+            unproved = next((f for f in there if f.is_unproved), None)
+            if unproved is not None:
+                unproved.use = finding
     found = _without_uses(found)
     for finding in [f for f in found if f.is_error and f.only_empty and f.arm is None][:IN_FULL]:
         made = calls_behind(finding.about.given) if finding.about is not None else ()
-        doubts = [f for place in made for f in of_calls.get(place, ()) if f.is_doubt]
-        if len(doubts) == 1:
-            doubts[0].use = finding
+        unproved_claims = [f for place in made for f in of_calls.get(place, ()) if f.is_unproved]
+        if len(unproved_claims) == 1:
+            unproved_claims[0].use = finding
     return _without_uses(found)
 
 
@@ -361,7 +362,7 @@ def _calls_right_behind(about: About) -> list[Span]:
 
 
 def _without_uses(found: list[Finding]) -> list[Finding]:
-    """Without what is told with a doubt."""
+    """Without what is told with an unproved claim."""
     uses = {f.use for f in found}
     return [f for f in found if f not in uses]
 

@@ -137,13 +137,13 @@ def _applied(
         value = _apply(row, ctx, operands, wild)
     except Refuted:
         return Entry(POISON, call.span), replace(after, guard=True)
-    if not frame.quiet and not prover.is_brief_on_doubts:
+    if not frame.quiet and not prover.is_brief_on_unproved:
         _remark(visitor, info, row, value)
     if ctx.solved is not None and isinstance(target, core.ShapeLit):
         visitor.program.solutions.keep(target, ctx.solved)
         after = visitor.program.solutions.put(after)
     value = _with_ranges(ctx, row, operands, value)
-    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.doubt, row=row), number=number)
+    entry = Entry(value, call.span, origin=Made(row.name, entries, ctx.unproved, row=row), number=number)
     return entry, _as_it_stays(ctx, after, operands)
 
 

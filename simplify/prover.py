@@ -175,7 +175,7 @@ class Prover:
             asks_of_empty = empty_rule and not never and not frame.is_case and not spent()
             only_empty = asks_of_empty and cond is not None and self._only_empty(frame, cond, sizes)
             if claim or only_empty:
-                found = self._doubted(frame, truth, asked, sizes, only_empty=only_empty, never=never)
+                found = self._unproved(frame, truth, asked, sizes, only_empty=only_empty, never=never)
                 if demand:
                     self.demands[-1].finding = found
         self._open(frame, truth, of_dtypes=not demand)
@@ -199,15 +199,15 @@ class Prover:
                 self.state.facts.pop()
         return None
 
-    def _doubted(
+    def _unproved(
         self, frame: Frame, truth: Truth, asked: Asked, sizes: Iterable[Size], *, only_empty: bool, never: bool
     ) -> Finding:
         """What is found of what nothing decides: with sizes under which it fails, unless there was enough of that."""
         cond = None if isinstance(truth, Undecided) else truth
         if frame.is_case and cond is not None and None not in frame.path:
             cond = any_of(*(negate(c) for c in frame.path if c is not None), cond)
-        only = None if cond is None or self.is_brief_on_doubts else self._only(frame, cond)
-        witness = None if self.is_brief_on_doubts else self._witness(frame, truth, sizes)
+        only = None if cond is None or self.is_brief_on_unproved else self._only(frame, cond)
+        witness = None if self.is_brief_on_unproved else self._witness(frame, truth, sizes)
         outcome = Outcome(Status.RESIDUAL, only_empty, witness, cond=cond, only=only, never=never)
         found = self._report(frame, asked, outcome)
         if cond is not None and not only_empty and not self.options.spare_arms:
@@ -284,7 +284,7 @@ class Prover:
         return len(self.log.findings) >= IN_FULL or spent()
 
     @property
-    def is_brief_on_doubts(self) -> bool:
+    def is_brief_on_unproved(self) -> bool:
         return self.options.errors_only or self.is_brief
 
     def decide(self, truth: Truth) -> bool | None:

@@ -81,7 +81,7 @@ class SymbolicCtx:
         # Whether sizes decide that its elements are right; None where nobody asked.
         self.by_sizes: bool | None = None
         # What was reported of the call, if anything was.
-        self.doubt: Finding | None = None
+        self.unproved: Finding | None = None
 
     @cached_property
     def _sizes(self) -> tuple[Size, ...]:
@@ -120,15 +120,15 @@ class SymbolicCtx:
             raise Refuted
         if found is not None and status is Status.RESIDUAL and isinstance(asked, SameElements):
             found.inexact = self._is_taken_for_its_bound(*asked.counts)
-        self.doubt = found or self.doubt
-        if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.doubt is not None:
+        self.unproved = found or self.unproved
+        if status is Status.RESIDUAL and not isinstance(cond, Undecided) and self.unproved is not None:
             if not self.residual:
-                self.doubt.cond = cond
-            elif not self.frame.quiet and not self.prover.is_brief_on_doubts:
+                self.unproved.cond = cond
+            elif not self.frame.quiet and not self.prover.is_brief_on_unproved:
                 with Apart():
                     only = only_where(self.state, cond)
                 if only is not None:
-                    self.doubt.others[only] = only.said if only.cases == (only.said,) else render_cond(cond)
+                    self.unproved.others[only] = only.said if only.cases == (only.said,) else render_cond(cond)
         self.residual = self.residual or status is Status.RESIDUAL
         return status
 

@@ -138,7 +138,9 @@ def _annotation(case: FixCase, dims: sweet.ListExpr, shape: Dims) -> Iterator[Fi
     if elsewhere or _is_open(dims) or (len(dims.items) != len(shape) and case.callee):
         return
     rank = (
-        GIVING_WAY if case.diagnostic.severity == "error" and not case.diagnostic.code.is_doubt else weight("in doubt")
+        GIVING_WAY
+        if case.diagnostic.severity == "error" and not case.diagnostic.code.is_unproved
+        else weight("unproved")
     )
     show = case.subject.declared
     if len(dims.items) != len(shape):

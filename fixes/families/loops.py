@@ -244,8 +244,8 @@ def _existential(case: FixCase, loop: Loop, item: sweet.Expr, axis: int) -> Iter
     counted = isinstance(loop, sweet.For) and loop.index.name in {
         n.name for n in walk(item) if isinstance(n, sweet.Name)
     }
-    doubted = case.diagnostic.code.is_doubt  # what holds for some sizes is rather asked of them
-    rank = weight("size of a bounded carry") if counted else GIVING_WAY if doubted else weight("carry") + 1
+    unproved = case.diagnostic.code.is_unproved  # what holds for some sizes is rather asked of them
+    rank = weight("size of a bounded carry") if counted else GIVING_WAY if unproved else weight("carry") + 1
     for position, sign in enumerate((">=", "<=")):
         condition = f"{name} {sign} {item.span.text}"
         what = f"let the size change from turn to turn: `{name}` for `{item.span.text}`, with `where {condition}`"

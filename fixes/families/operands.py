@@ -67,7 +67,7 @@ def _all_turned(case: FixCase) -> Iterator[Fix]:
 def _left_out(case: FixCase) -> Iterator[Fix]:
     """The call itself, or one that made an operand, only moves axes, and there was no need to."""
     assert case.call is not None
-    certain = not (case.diagnostic.code.is_doubt or case.diagnostic.code.only_empty)
+    certain = not (case.diagnostic.code.is_unproved or case.diagnostic.code.only_empty)
     if has(case.callee, *_MOVING) and certain and "axes" not in case.arguments:
         yield from _without(case, case.call, weight("call left out"))
     for name, expr, _ in case.tensors():
@@ -194,7 +194,7 @@ def _swap(case: FixCase) -> Iterator[Fix]:
 def _one_size(case: FixCase) -> Iterator[Fix]:
     """Of two sizes that should be one, the smaller is repeated."""
     found = [(name, axis) for name, axis in case.subject.at if case.size(name, axis) is not None]
-    if len(found) != 2 or not (case.diagnostic.code.of_sizes or case.diagnostic.code.is_doubt):
+    if len(found) != 2 or not (case.diagnostic.code.of_sizes or case.diagnostic.code.is_unproved):
         return
     for (name, axis), (other_name, other_axis) in (found, found[::-1]):
         dims, expr = case.shape(name), case.arguments.get(name)

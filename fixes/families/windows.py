@@ -28,14 +28,16 @@ def fixes(case: FixCase) -> Iterator[Fix]:
 def may_be_too_small(case: FixCase) -> bool:
     """Whether some inputs are too small for a window: how small they get the author says, and the operation is right."""
     return (
-        case.diagnostic.code.is_doubt and has(case.callee, Trait.WINDOWS) and isinstance(case.asked, AtLeast | AtMost)
+        case.diagnostic.code.is_unproved
+        and has(case.callee, Trait.WINDOWS)
+        and isinstance(case.asked, AtLeast | AtMost)
     )
 
 
 def _is_of_sizes(case: FixCase) -> bool:
     """Sizes disagree, or there is too little for a window."""
     code = case.diagnostic.code
-    return code.of_sizes or code.of_elements or code.only_empty or code.is_doubt
+    return code.of_sizes or code.of_elements or code.only_empty or code.is_unproved
 
 
 def _resized(case: FixCase) -> Iterator[Fix]:

@@ -116,7 +116,7 @@ def arange(ctx: Ctx, start: Dim, stop: Dim | None, step: Dim, dtype: AnyDType | 
     first, last = (0, start) if stop is None else (start, stop)
     leads_on(ctx, "step", step)
     if type(first) is type(last) is type(step) is int and (far := beyond(range(first, last, step), str(dtype))):
-        try:  # a value that no element can have is told as a doubt, and refused by the run
+        try:  # a value that no element can have is told as an unproved claim, and refused by the run
             ctx.leave_open(Other(far))
         except RankUnknown:
             ctx.fail(Other(far))

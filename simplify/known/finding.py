@@ -71,7 +71,7 @@ class Asked(Node):
 class About(Node):
     """The call or the annotated value (`place`), the function that is called (empty where nothing is), the annotation that asks
     and which part of it; the requirement of a primitive; the values that it is about, made by calls before, and the places that
-    left a rank open; the doubt about the call that made it, where it holds whenever that call works."""
+    left a rank open; the unproved claim about the call that made it, where it holds whenever that call works."""
 
     place: Span
     callee: str = ""
@@ -89,7 +89,7 @@ class About(Node):
 
 class Finding:
     """What was found at one place. In a body that is inlined, `site` is the call in the user's function, and `between` are the
-    calls in between. `roots` are the doubts about calls that made a size which it is about.
+    calls in between. `roots` are the unproved claims about calls that made a size which it is about.
 
     Later it may become known: `cond`, the first condition that its call left open; `others`, what that call needs besides, as
     it is said and as it is written in Rx; `arm`, what came from an `if` and the arm with which it always fails; `use`, an error
@@ -142,7 +142,7 @@ class Finding:
         return certain or (self.only_empty and not self.options.allow_empty)
 
     @property
-    def is_doubt(self) -> bool:
+    def is_unproved(self) -> bool:
         """Whether the run decides."""
         settled = self.arm or self.use or self.only_empty or self.inexact
         return self.outcome.status is Status.RESIDUAL and not settled

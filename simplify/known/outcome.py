@@ -19,8 +19,8 @@ class Options(Node):
     functions that are `believed` nothing is told: their bodies, which no caller looks into, are as they were when they were
     checked. Under `supposing`, sizes that a program keeps in narrow dtypes are taken to fit them, and that is listed. Where
     `stopped` says so, between two statements, nobody wants to know any more, and GivenUp is raised. Where `errors_only` are
-    wanted nothing is told of doubts, no examples are looked for, and what is known is not put down in the program. Where a
-    program has `spare_arms`, one that never works is nobody's mistake, but a check for those who take it."""
+    wanted nothing is told of unproved claims, no examples are looked for, and what is known is not put down in the program.
+    Where a program has `spare_arms`, one that never works is nobody's mistake, but a check for those who take it."""
 
     strict: bool = False
     allow_empty: bool = False
@@ -37,7 +37,7 @@ class GivenUp(Exception):
 
 
 # So many findings of a program are told with examples, conditions and fixes; of more it is told what and where, and behind so
-# many of each error that it is one and where, and of all doubts together how many they are.
+# many of each error that it is one and where, and of all unproved claims together how many they are.
 IN_FULL, IN_WORDS = 100, 300
 
 

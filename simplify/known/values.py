@@ -97,13 +97,13 @@ Value = (
 
 
 class Made(Node):
-    """The call that made a value: its name and what each parameter got. `doubt` is the Finding of it when a
+    """The call that made a value: its name and what each parameter got. `unproved claim` is the Finding of it when a
     precondition was not proved. An `if` is one as well, of its arms: `guards` has the conditions of each, `depth` the number of
     arms around it."""
 
     name: str
     entries: tuple[tuple[str, Entry], ...]
-    doubt: object = None
+    unproved: object = None
     guards: tuple[tuple[Cond, ...], ...] = ()
     depth: int = 0
     row: Primitive | None = None

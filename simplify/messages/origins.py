@@ -65,7 +65,7 @@ def as_product(state: State, place: SizeOrigin, size: str) -> str:
 def roots(state: State, sizes: Iterable[tuple[Entry | None, int | None]]) -> tuple[Finding, ...]:
     """What was found of the calls that made these sizes, where they were open."""
     made = [place_of(state, entry, axis).made for entry, axis in sizes if entry is not None and axis is not None]
-    return tuple(m.doubt for m in made if m is not None and isinstance(m.doubt, Finding))
+    return tuple(m.unproved for m in made if m is not None and isinstance(m.unproved, Finding))
 
 
 def made_at(state: State, entry: Entry, axis: int, asked: Container[object]) -> Entry:

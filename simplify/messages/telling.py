@@ -44,17 +44,17 @@ def _alone(finding: Finding) -> Diagnostic:
     said, outcome = finding.asked.said(finding), finding.outcome
     subject = finding.asked.subject(finding.state)
     if subject is not None:
-        said = replace(said, subject=replace(subject, of_case=finding.of_case and finding.is_doubt))
+        said = replace(said, subject=replace(subject, of_case=finding.of_case and finding.is_unproved))
     said = labelled(said, outcome.reasons) if outcome.status is Status.REFUTED else with_conditions(said, outcome)
     return with_others(_in_one_arm(finding, said), finding)
 
 
 def in_short(findings: Sequence[Finding], left: Iterable[Span]) -> tuple[Diagnostic, ...]:
-    """Of very many findings the errors, what and where, and how many doubts there are, with those that are `left`."""
-    doubts = [*(f.span for f in findings if f.is_doubt), *left]
-    more = f"{len(doubts)} more checks could not be proved and are done at run time, the first of them here"
-    said = tuple(_in_short(f) for f in findings if not f.is_doubt)
-    return (*said, warning(codes.W311, more, doubts[0])) if doubts else said
+    """Of very many findings the errors, what and where, and how many unproved claims there are, with those that are `left`."""
+    unproved_claims = [*(f.span for f in findings if f.is_unproved), *left]
+    more = f"{len(unproved_claims)} more checks could not be proved and are done at run time, the first of them here"
+    said = tuple(_in_short(f) for f in findings if not f.is_unproved)
+    return (*said, warning(codes.W311, more, unproved_claims[0])) if unproved_claims else said
 
 
 def unread(functions: Sequence[core.Function]) -> tuple[Diagnostic, ...]:
@@ -137,7 +137,7 @@ def _in_arm(finding: Finding, joined: Entry, arm: Entry, sentence: Sentence) -> 
 
 
 def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
-    """A doubt with what else the same call needs that is open too: one place, one warning."""
+    """An unproved claim with what else the same call needs that is open too: one place, one warning."""
     sentence, others = said.sentence, finding.others
     if not others or finding.outcome.only_empty or finding.arm is not None or sentence is None:
         return said
@@ -147,27 +147,27 @@ def with_others(said: Diagnostic, finding: Finding) -> Diagnostic:
     return replace(said, subject=subject, notes=(*said.notes, f"it needs {together(list(others))} too"))
 
 
-def _rooted(finding: Finding, doubt: Diagnostic) -> Diagnostic:
-    """The doubt becomes an error, and where the size is used is the reason: one of these checks fails."""
+def _rooted(finding: Finding, unproved: Diagnostic) -> Diagnostic:
+    """The unproved claim becomes an error, and where the size is used is the reason: one of these checks fails."""
     *between, last = finding.uses
     *passed, said = (_at_the_call(use, _alone(use)) for use in finding.uses)
-    assert doubt.sentence is not None and said.sentence is not None
+    assert unproved.sentence is not None and said.sentence is not None
     declared = last.about.declared if last.about is not None and last.about.is_claim else None
-    same = said.span == doubt.span and not between
+    same = said.span == unproved.span and not between
     use = "with its uses below" if between else "with its use below"
     use = "as its result is declared" if same and declared is not None else use
-    sentence = replace(doubt.sentence, verdict=f"{use} {said.sentence.verdict}", only=())
+    sentence = replace(unproved.sentence, verdict=f"{use} {said.sentence.verdict}", only=())
     here = (
         replace(n, message="declared here") for n in said.labels[:1] if declared is not None and n.span.within(declared)
     )
     below = (Label(d.span, f"here {d.sentence.claim}") for d in (*passed, said) if d.sentence is not None)
     # Sizes with which the call itself fails, where it is shown.
-    own = same and doubt.witness is not None
-    notes = (*(n for n in said.notes if "\n" not in n), *(n for n in doubt.notes if same and ("\n" in n or own)))
+    own = same and unproved.witness is not None
+    notes = (*(n for n in said.notes if "\n" not in n), *(n for n in unproved.notes if same and ("\n" in n or own)))
     return saying(
-        doubt, sentence, code=said.code, severity="error",
-        labels=distinct(doubt.span, (*doubt.labels, *here) if same else tuple(below)),
-        witness=doubt.witness if own else said.witness, notes=notes,
+        unproved, sentence, code=said.code, severity="error",
+        labels=distinct(unproved.span, (*unproved.labels, *here) if same else tuple(below)),
+        witness=unproved.witness if own else said.witness, notes=notes,
     )  # fmt: skip
 
 

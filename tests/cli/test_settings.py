@@ -11,14 +11,14 @@ import pytest
 from rxlang.cli.main import invoke
 from support.places import ROOT
 
-DOUBTFUL = "@f = fn(x : Tensor([n, m], int8)) : Tensor([n, 4], int8) { x }\n"
+UNPROVED = "@f = fn(x : Tensor([n, m], int8)) : Tensor([n, 4], int8) { x }\n"
 EMPTY = "@f = fn(x : Tensor([n, 15], int32)) : Tensor([n, 4, 4], int32) { @reshape(x, [n, 4, 4]) }\n"
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "inner").mkdir()
-    (tmp_path / "doubtful.rx").write_text(DOUBTFUL)
+    (tmp_path / "uncertain.rx").write_text(UNPROVED)
     (tmp_path / "empty.rx").write_text(EMPTY)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -29,13 +29,13 @@ def settings(project: Path, text: str) -> None:
 
 
 def test_strict_is_set_for_a_project_and_the_command_line_wins(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert invoke(["check", "doubtful.rx"]) == 0
+    assert invoke(["check", "uncertain.rx"]) == 0
     settings(project, "[tool.rx]\nstrict = true\n")
-    assert invoke(["check", "doubtful.rx"]) == 1
-    assert invoke(["check", "--no-strict", "doubtful.rx"]) == 0
+    assert invoke(["check", "uncertain.rx"]) == 1
+    assert invoke(["check", "--no-strict", "uncertain.rx"]) == 0
     monkeypatch.chdir(project / "inner")
     (project / "inner" / "pyproject.toml").write_text('[project]\nname = "inner"\n')  # has no such table
-    assert invoke(["check", "../doubtful.rx"]) == 1
+    assert invoke(["check", "../uncertain.rx"]) == 1
 
 
 def test_empty_tensors_may_be_allowed(project: Path) -> None:
@@ -45,9 +45,9 @@ def test_empty_tensors_may_be_allowed(project: Path) -> None:
 
 def test_what_is_given_holds_where_it_meets_something(project: Path) -> None:
     settings(project, '[tool.rx]\nstrict = true\ngiven = ["@*: m == 4", "@*: k >= 1"]\n')
-    assert invoke(["check", "doubtful.rx"]) == 0
-    assert invoke(["check", "doubtful.rx", "--given", "@f: n >= 1"]) == 1  # the command line has its own
-    assert invoke(["check", "doubtful.rx", "--given", "@*: k >= 1"]) == 2
+    assert invoke(["check", "uncertain.rx"]) == 0
+    assert invoke(["check", "uncertain.rx", "--given", "@f: n >= 1"]) == 1  # the command line has its own
+    assert invoke(["check", "uncertain.rx", "--given", "@*: k >= 1"]) == 2
 
 
 def test_what_is_given_of_sizes_that_a_model_has_not_is_passed_over(
@@ -69,7 +69,7 @@ def test_a_root_that_is_no_folder_is_told_with_the_file_that_names_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings(project, '[tool.rx]\nroots = ["weights"]\n')
-    assert invoke(["check", "doubtful.rx"]) == 2
+    assert invoke(["check", "uncertain.rx"]) == 2
     said = capsys.readouterr().err
     assert "pyproject.toml" in said and "roots names" in said and "not a folder" in said
 
@@ -98,7 +98,7 @@ def test_a_wrong_setting_is_told_in_one_line(
     project: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings(project, text)
-    assert invoke(["check", "doubtful.rx"]) == 2
+    assert invoke(["check", "uncertain.rx"]) == 2
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1 and "pyproject.toml" in err
 

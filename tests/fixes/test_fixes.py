@@ -666,7 +666,9 @@ SUBSAMPLED = """@f = fn(x : Tensor([b, t, f], float32), k1 : Tensor([c, 1, 3, 3]
 
 
 @pytest.mark.parametrize("most", [20_000])
-def test_no_error_is_left_where_a_fix_is_said_to_leave_a_doubt(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_error_is_left_where_a_fix_is_said_to_leave_an_unproved_claim(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However few steps there are to try a fix: an error that nobody had the steps for is none that is gone."""
     whole = trials.StepBudget
     monkeypatch.setattr(trials, "StepBudget", lambda steps, walks: whole(min(steps, most), walks))
@@ -688,7 +690,7 @@ def test_what_a_function_is_given_and_nothing_uses_is_meant_rather_than_moved_ax
         assert applied(text, first.edits) == text.replace(wrong_call, right)
 
 
-def test_a_doubt_of_a_fix_is_seen_where_an_error_of_a_caller_hides_it() -> None:
+def test_an_unproved_claim_of_a_fix_is_seen_where_an_error_of_a_caller_hides_it() -> None:
     text = """@f = fn(x : Tensor([n, c, h], float32), w : Tensor([o, c, k], float32)) : Tensor {
   assert w.dim(2) == 3
   @conv(x, w)

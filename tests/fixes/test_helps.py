@@ -335,7 +335,7 @@ def fails_of(text: str) -> Iterator[str]:
             if fix.text.endswith("then W311 remains"):
                 del new["W311", key[1]]
             if d.code.phase == "names":  # nobody looked at sizes before: what cannot be told of them is no worse
-                new = Counter({found: n for found, n in new.items() if not found[0].is_doubt})
+                new = Counter({found: n for found, n in new.items() if not found[0].is_unproved})
             if d.code.phase == "text":  # what was not read before is only read now, and the rest of its line
                 line = d.span.source.position(d.span.start)[0]
                 new = Counter({found: n for found, n in new.items() if found[0].phase == "text"})

@@ -540,11 +540,11 @@ def test_of_hundreds_of_findings_the_first_hundred_are_told_with_their_condition
     assert [d.sentence.only != () for d in told] == [i < 100 for i in range(120)]
 
 
-def test_doubts_that_follow_from_the_first_of_a_long_row_are_silent():
+def test_unproved_claims_that_follow_from_the_first_of_a_long_row_are_silent():
     lines = "\n".join(f"  let (a{i + 1}, b{i + 1}) = @split(a{i}, 2)" for i in range(300))
     report = check(f"@f = fn(a0 : Tensor([n, m], float32)) : Tensor {{\n{lines}\n  a0\n}}\n")
-    (doubt,) = [d for d in report.diagnostics if d.code.is_doubt]
-    assert doubt.message.startswith("@split needs axis 0 of `a0` to be a multiple of 2")
+    (unproved,) = [d for d in report.diagnostics if d.code.is_unproved]
+    assert unproved.message.startswith("@split needs axis 0 of `a0` to be a multiple of 2")
 
 
 def test_of_a_list_that_is_called_often_the_run_chooses_and_no_check_is_lost(monkeypatch):
@@ -599,7 +599,7 @@ def test_a_loop_behind_the_end_of_the_steps_is_read_once(monkeypatch):
     assert count(12) < 1.2 * count(6)
 
 
-def test_of_very_many_doubts_behind_the_end_the_places_are_counted():
+def test_of_very_many_unproved_claims_behind_the_end_the_places_are_counted():
     report = check(long_programs.program("maps of functions", 12))
     [more] = [d.message for d in report.diagnostics if "more checks could not be proved" in d.message]
     told = sum(d.severity == "warning" for d in report.diagnostics) - 1

@@ -58,14 +58,14 @@ def test_a_message_says_what_was_known_at_its_place_and_not_what_is_learnt_later
     text = head + " {{\n  let a = @matmul(x, y)\n{}  a\n}}\n"
     alone, followed = (checked(text.format(more)) for more in ("", f"  {later}\n"))
     assert codes(alone) == ["W311"]
-    (said,) = (d for d in alone.diagnostics if d.code.is_doubt)
-    again = next(d for d in followed.diagnostics if d.code.is_doubt)
+    (said,) = (d for d in alone.diagnostics if d.code.is_unproved)
+    again = next(d for d in followed.diagnostics if d.code.is_unproved)
     assert (again.message, again.caption, again.notes) == (said.message, said.caption, said.notes)
     assert [label.message for label in again.labels] == [label.message for label in said.labels]
 
 
-def test_a_wrong_dtype_is_told_where_it_is_and_not_at_a_doubt_about_sizes_before() -> None:
-    """What is made with a doubt is given to a call that is wrong for another reason."""
+def test_a_wrong_dtype_is_told_where_it_is_and_not_at_an_unproved_claim_about_sizes_before() -> None:
+    """What is made with an unproved claim is given to a call that is wrong for another reason."""
     for call, needs in (
         ("@put(x, m, y * w)", "@put needs `m` to have an integer dtype"),
         ("@where(y * w, x, x)", "@where needs `y * w` to have dtype bool"),
@@ -96,14 +96,14 @@ BEHIND = (
 
 @pytest.mark.parametrize("limit", LIMITED)
 @pytest.mark.parametrize("behind", BEHIND, ids=[body for _, body in BEHIND])
-def test_a_doubt_behind_a_limit_is_told_where_it_is_one_within_the_limit_too(
+def test_an_unproved_claim_behind_a_limit_is_told_where_it_is_one_within_the_limit_too(
     limit: str, behind: tuple[str, str]
 ) -> None:
     param, first = LIMITED[limit]
     head = f"@f = fn(x : Tensor([b, 4, t, t], float32), {param}, {behind[0]}, y : Tensor([d], float32))"
     body = f"{{\n  let a = {first}\n  {behind[1]}\n}}"
-    doubts = [
+    unproved_claims = [
         [d.span.text for d in checked(f"{head}{where} {body}").diagnostics if d.severity == "warning"]
         for where in ("", f" where {limit}")
     ]
-    assert doubts[0] == [first, *doubts[1]]
+    assert unproved_claims[0] == [first, *unproved_claims[1]]

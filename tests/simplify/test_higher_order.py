@@ -72,7 +72,7 @@ def relu(x: Any) -> Any:
     return np.maximum(x, F(0))
 
 
-# The body of a function of `xs`, its result's type, and the same in NumPy: all of them proved, without a doubt.
+# The body of a function of `xs`, its result's type, and the same in NumPy: all of them proved, without an unproved claim.
 N_D, N_2D = "Tensor([n, d], float32)", "Tensor([n, 2 * d], float32)"
 PROGRAMS: dict[str, tuple[str, str, Any]] = {
     "a primitive": ("@map(@relu, xs)", N_D, relu),
@@ -189,10 +189,10 @@ def test_rows_are_mapped_folded_and_scanned_as_in_numpy(name: str, tmp_path: Pat
     path, where = tmp_path / "x.rx", " where n >= 1" if "xs[0]" in body else ""
     body = re.sub(r"\bV\b", V, body)
     path.write_text(f'import "lib.rx" as lib\n{LIBRARY}@f = fn({X}) : {result}{where} {{\n {body}\n}}\n')
-    doubts = [
+    unproved_claims = [
         d.message for d in said(path.read_text(), tmp_path) if d.span.source.name == "x.rx" and d.function == "@f"
     ]
-    assert not doubts
+    assert not unproved_claims
     module = rx.load(path)
     for n, d in SIZES:
         if n or not where:
@@ -333,8 +333,8 @@ def test_a_function_is_not_held_to_sizes_of_arguments_that_are_wrong(
 
 def test_tensors_with_another_number_of_rows_fail_before_the_first_turn() -> None:
     source = "@f = fn(xs : Tensor([n], float32), ys : Tensor([m], float32)) { @map(@add, xs, ys) }"
-    (doubt,) = said(source)
-    assert "@map needs `ys.dim(0) == xs.dim(0)` to hold: this holds only if n == m" in doubt.message
+    (unproved,) = said(source)
+    assert "@map needs `ys.dim(0) == xs.dim(0)` to hold: this holds only if n == m" in unproved.message
     with pytest.raises(ShapeError) as caught:
         rx.loads(source).f(np.ones(2, np.float32), np.ones(3, np.float32))
     assert (
@@ -493,7 +493,7 @@ def test_what_a_function_over_rows_is_given_is_called_a_row(call: str) -> None:
     assert error.caption.startswith("a row of `xs` is Tensor([4], float32), the parameter is Tensor([3], float32)")
 
 
-DOUBTS = [
+UNPROVED = [
     "@map(fn(r) { r + y }, x)",
     "@scan(fn(a, r) { let c = r + y; (a, c) }, @sum(y), x)[1]",
     "for i in range(n) stack (z : Tensor(?, ?)) { x[i] + y }",
@@ -502,8 +502,8 @@ DOUBTS = [
 ]
 
 
-@pytest.mark.parametrize("body", DOUBTS)
-def test_what_follows_from_a_doubt_in_a_turn_is_silent(body: str) -> None:
+@pytest.mark.parametrize("body", UNPROVED)
+def test_what_follows_from_an_unproved_claim_in_a_turn_is_silent(body: str) -> None:
     head = "@f = fn(x : Tensor([n, d], float32), y : Tensor([_e], float32)) : Tensor([n, d], float32)"
     report = rx.check_source(f"{head} {{ {body} }}")
     (told,) = [d for d in report.diagnostics if d.is_wrong]

@@ -257,7 +257,7 @@ def test_numbers_that_are_no_sizes_of_a_tensor_are_counted_as_well(index: str) -
         ("[t, 3]", "", "x + @take(w, @arange(0, s), axis=0)", ["E306", "W311"]),
     ],
 )
-def test_an_index_in_doubt_leaves_the_sizes_of_what_is_taken_in_no_doubt(
+def test_an_index_unproved_leaves_the_sizes_of_what_is_taken_proved(
     x: str, result: str, body: str, codes: list[str]
 ) -> None:
     signature = f"w : Tensor([16, 2], float32), x : Tensor({x}, float32), s : Size"

@@ -91,10 +91,10 @@ def test_a_stack_whose_turns_surely_differ_is_an_error_where_two_are_certain() -
 @pytest.mark.parametrize(
     ("range_", "more", "cond"), [("n", "", ""), ("4", ", c : Tensor([], bool)", "while (c)"), ("2 - n", "", "")]
 )
-def test_a_stack_whose_turns_may_differ_is_a_doubt(range_: str, more: str, cond: str) -> None:
+def test_a_stack_whose_turns_may_differ_is_an_unproved_claim(range_: str, more: str, cond: str) -> None:
     source = GROWING.format(more=more, range=range_, cond=cond)
-    (doubt,) = said(source)
-    assert doubt.code == "W311" and "one shape in all turns" in doubt.message
+    (unproved,) = said(source)
+    assert unproved.code == "W311" and "one shape in all turns" in unproved.message
     one = rx.loads(source).f(np.ones(3), 1, *([np.array(False)] if more else []))
     assert one.shape in ((1, 3), (0, 0))
 

@@ -1,5 +1,5 @@
-"""Programs that people write with loops: checked without a doubt, and the same as plain NumPy at several shapes; what the
-commands say of them is beside each, in `tests/goldens/loops/`."""
+"""Programs that people write with loops: checked without an unproved claim, and the same as plain NumPy at several shapes;
+what the commands say of them is beside each, in `tests/goldens/loops/`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ F = np.float32
 
 
 def loaded(name: str) -> rx.Module:
-    """A golden, without a doubt about it: every claim is proved or stands on entry, and no check is left inside."""
+    """A golden, without an unproved claim about it: every claim is proved or stands on entry, and no check is left inside."""
     text = (GOLDENS / f"{name}.rx").read_text(encoding="utf-8")
-    return without_doubt(text)
+    return without_unproved_claim(text)
 
 
-def without_doubt(text: str) -> rx.Module:
+def without_unproved_claim(text: str) -> rx.Module:
     found = pipeline.check_text(text, "x.rx", Path(".")).diagnostics
     assert not [d.message for d in found if d.severity in ("error", "warning")]
     module = rx.loads(text)
@@ -234,7 +234,7 @@ def test_newtons_method_finds_roots(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("a", "n", "m"), [(2, 3, 5), (3, 0, 2), (0, 2, 0)])
 def test_a_carry_grows_by_a_product_in_nested_loops(a: int, n: int, m: int) -> None:
-    module = without_doubt("""@grown = fn(x : Tensor([a], float64), n : Size, m : Size) : Tensor([a + n * m], float64)
+    module = without_unproved_claim("""@grown = fn(x : Tensor([a], float64), n : Size, m : Size) : Tensor([a + n * m], float64)
       where n >= 0, m >= 0 {
       for i in range(n) with (acc : Tensor([a + i * m], float64) = x) {
         for j in range(m) with (part : Tensor([a + i * m + j], float64) = acc) {
@@ -248,7 +248,7 @@ def test_a_carry_grows_by_a_product_in_nested_loops(a: int, n: int, m: int) -> N
 
 @pytest.mark.parametrize(("size", "turns"), [(2, 7), (3, 2)])
 def test_newtons_method_takes_so_many_turns(size: int, turns: int) -> None:
-    module = without_doubt("""@roots = fn(a : Tensor([k], float64), n : Size) : Tensor([k], float64) where n >= 0 {
+    module = without_unproved_claim("""@roots = fn(a : Tensor([k], float64), n : Size) : Tensor([k], float64) where n >= 0 {
       for i in range(n) with (x = a) { (x + a / x) * 0.5 }
     }""")
     a = np.arange(2.0, 2.0 + size)
@@ -260,7 +260,7 @@ def test_newtons_method_takes_so_many_turns(size: int, turns: int) -> None:
 
 @pytest.mark.parametrize(("rows", "least"), [(3, 20), (5, 5), (1, 7)])
 def test_a_size_that_doubles_is_at_least_one(rows: int, least: int) -> None:
-    module = without_doubt("""@doubled = fn(x : Tensor([s], float64), least : Size) : Tensor([q], float64)
+    module = without_unproved_claim("""@doubled = fn(x : Tensor([s], float64), least : Size) : Tensor([q], float64)
       where s >= 1, q >= least {
       while (acc.dim(0) < least) with (acc : Tensor([p], float64) = x) where p >= 1 { @concat([acc, acc], axis=0) }
     }""")

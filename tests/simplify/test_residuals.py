@@ -111,7 +111,7 @@ def test_a_check_that_follows_from_earlier_ones_is_gone(claim: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "doubts"),
+    ("body", "unproved claims"),
     [
         ("let a : Size = n // k; x", ["`n // k` needs the divisor to be at least 1"]),
         ("x[0:n // k]", ["`x[0:n // k]` needs the divisor to be at least 1"]),
@@ -120,11 +120,11 @@ def test_a_check_that_follows_from_earlier_ones_is_gone(claim: str) -> None:
         ("assert k >= 1; x[0:n // k]", []),
     ],
 )
-def test_what_a_size_needs_is_told_with_what_it_stands_in(body: str, doubts: list[str]) -> None:
+def test_what_a_size_needs_is_told_with_what_it_stands_in(body: str, unproved_claims: list[str]) -> None:
     text = f"@f = fn(x : Tensor([n], float32), k : Size) : Tensor {{ {body} }}\n"
     report = rxlang.check_source(text)
     told = [d.message.partition(": this")[0] for d in report.diagnostics if d.code == "W311"]
-    assert told == doubts
+    assert told == unproved_claims
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""A claim that an arm of an `if` on data can never satisfy by a size is that arm's mistake; other doubts stay doubts."""
+"""A claim that an arm of an `if` on data can never satisfy by a size is that arm's mistake; other unproved claims stay
+unproved claims."""
 
 from __future__ import annotations
 

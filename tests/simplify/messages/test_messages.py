@@ -67,7 +67,7 @@ def test_all_that_is_wrong_with_a_call_is_told() -> None:
     assert [d.code for d in said(text)] == ["E202", "E304"]
 
 
-def test_a_doubt_that_is_nearly_certain_to_be_a_mistake_leads() -> None:
+def test_an_unproved_claim_that_is_nearly_certain_to_be_a_mistake_leads() -> None:
     body = "let z = @reshape(x, [-1, 2])\n x / s"
     text = f"@f = fn(x : Tensor([b, d], float32), s : Tensor([b], float32)) {{ {body} }}"
     report = pipeline.check_text(text, "f.rx", Path())
@@ -208,7 +208,7 @@ def test_an_annotation_that_does_not_fit_is_reported_once() -> None:
     only("@f = fn(x : Tensor([64, 32, 3], float32)) {\n  let y ! Tensor([1, 2, 4], int8) = x\n  y\n}")
 
 
-def test_an_error_takes_back_what_was_in_doubt_about_the_same_call() -> None:
+def test_an_error_takes_back_what_was_unproved_about_the_same_call() -> None:
     assert only("@f = fn(x : Tensor([8, 15], float32), m : Size) { @reshape(x, [m, 16]) }").code == "E307"
 
 
@@ -496,7 +496,7 @@ def test_an_item_of_a_result_is_named_as_that() -> None:
     assert d.message.startswith("@f needs item 1 of its result to have dtype int8, but its dtype is not known")
 
 
-# Doubts
+# Unproved claims
 
 
 def test_where_a_rank_is_not_known_one_warning_names_the_whole_shape() -> None:
@@ -535,7 +535,7 @@ def test_a_claim_that_holds_where_the_call_before_is_right_is_not_told_again(tex
 
 
 @pytest.mark.parametrize(("other", "told"), [("[b, h]", "`*` needs axis 1"), ("[b, t, h]", "its result to be n")])
-def test_a_claim_about_what_a_call_in_doubt_gives_is_told_once_the_call_is_right(other: str, told: str) -> None:
+def test_a_claim_about_what_a_call_unproved_gives_is_told_once_the_call_is_right(other: str, told: str) -> None:
     (d,) = said(
         f"@f = fn(x : Tensor([b, t, h], float32), y : Tensor({other}, float32), n : Size) : Tensor([b, n], float32) {{\n"
         "  @sum(x * y, axis=2)\n}",
@@ -552,7 +552,7 @@ def test_a_claim_about_what_a_call_in_doubt_gives_is_told_once_the_call_is_right
         "@f = fn(q : Tensor([t, d], float32), m : Tensor([..., t, t], bool)) : Tensor { @attention(q, q, q, mask=m) }",
     ],
 )
-def test_a_rank_that_has_to_be_small_and_is_not_known_is_a_doubt(body: str) -> None:
+def test_a_rank_that_has_to_be_small_and_is_not_known_is_an_unproved_claim(body: str) -> None:
     d = next(d for d in said(body) if "rank" in d.message)
     assert d.code == "W311"
 

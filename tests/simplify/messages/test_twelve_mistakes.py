@@ -21,7 +21,7 @@ from support.places import TESTS
 GOLDENS = TESTS / "goldens"
 CHECKED, RUN = GOLDENS / "messages", GOLDENS / "messages_run"
 NAMES = [path.stem for path in sorted(CHECKED.glob("*.rx"))]
-# Doubts: an image may be as wide as there are channels, and one step may be left of three.
+# Unproved claims: an image may be as wide as there are channels, and one step may be left of three.
 ON_SOME = {"broadcast", "slice"}
 LONGEST = 14
 
