@@ -243,7 +243,10 @@ class Flat:
             return self.operand(replace(of, callee=replace(of.callee, name="take"), args=_with_axis(args)), names)
         value = self.operand(of, names)
         if not isinstance(value, core.TupleValue | core.ListValue):
-            raise Unsupported("a tuple of which only a part is taken", call)
+            what = (
+                f"`@{of.callee.name}`{OPEN}" if isinstance(of, core.Call) else "a tuple of which only a part is taken"
+            )
+            raise Unsupported(what, call)
         return value.items[int(position.value)]
 
     def _made(self, value: core.Value, name: str, parts: int) -> core.Value:
@@ -379,6 +382,10 @@ def _results(call: core.Call) -> int:
             return 0 if items is None else len(items) + more
     sections = given.get("sections")
     return int(sections.value) if isinstance(sections, core.SizeLit | core.Number) else 0
+
+
+# What is said of a call that gives several results, nobody knows how many.
+OPEN = ", whose number of results is not known,"
 
 
 class Unsupported(Exception):
