@@ -165,9 +165,9 @@ class Flat:
                     spliced = any(isinstance(d, core.Splice) and d.name == bound for d in stmt.dims)
                     sort = core.SHAPE if spliced else core.SIZE
                     names[bound] = core.variable(stmt.span, self.bind(bound, sort), sort)
-                self.stmts.append(renamed(stmt, _plain(names)))
+                self.stmts.append(renamed(stmt, _plain(names), annotated=True))
             case core.Assert():
-                made = renamed(stmt, _plain(names))
+                made = renamed(stmt, _plain(names), annotated=True)
                 # Each name has one value: what was asserted once holds.
                 if made.cond not in self.known:
                     self.known.add(made.cond)
