@@ -4,7 +4,6 @@ blocks of an `if` and of a loop are lists of the same kind."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, count
 from typing import assert_never
 
 from ..lang import core
@@ -34,6 +33,8 @@ class Flat:
         self.stmts: list[core.Stmt] = []
         self.sorts: dict[str, core.Sort] = {}
         self.taken = taken
+        # The number below which all are taken, by the begin of a name.
+        self.numbers: dict[str, int] = {}
         self.open: list[str] = []
         # The names that are complex.
         self.complex: set[str] = set()
@@ -50,14 +51,16 @@ class Flat:
         """What writes the statements of a block."""
         inner = Flat(self.functions, self.taken)
         inner.sorts, inner.open, inner.rules, inner.known = self.sorts, self.open, self.rules, set(self.known)
-        inner.parts, inner.complex = self.parts, self.complex
+        inner.parts, inner.complex, inner.numbers = self.parts, self.complex, self.numbers
         return inner
 
     def fresh(self, name: str) -> str:
         """The name, with a number where something has it. One that nobody wrote ends in `''`: messages do not speak of it."""
         base = name.rstrip("'")
-        name = base + core.UNSAID if name != base else name
-        found = next(n for n in chain((name,), (f"{base}_{i}{core.UNSAID}" for i in count(1))) if n not in self.taken)
+        found = base + core.UNSAID if name != base else name
+        while found in self.taken:
+            self.numbers[base] = self.numbers.get(base, 0) + 1
+            found = f"{base}_{self.numbers[base]}{core.UNSAID}"
         self.taken.add(found)
         return found
 
