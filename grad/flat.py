@@ -15,10 +15,12 @@ from ..ops.registry import lookup
 
 
 class Closure(Node):
-    """A function value: a lambda with what its names stand for, or a parameter's signature and the function `given`."""
+    """A function value: a lambda with what its names stand for, or a parameter's signature and the function `given`; and the
+    functions that it stands in."""
 
     fn: core.Lambda | core.Function
     names: Names
+    open: tuple[str, ...]
     given: core.Value | Closure | None = None
 
 
@@ -35,7 +37,8 @@ class Flat:
         self.taken = taken
         # The number below which all are taken, by the begin of a name.
         self.numbers: dict[str, int] = {}
-        self.open: list[str] = []
+        # The functions that are being written out here.
+        self.open: tuple[str, ...] = ()
         # The names that are complex.
         self.complex: set[str] = set()
         # What is asserted before, here and around.
@@ -44,6 +47,8 @@ class Flat:
         self.rules: dict[str, core.Rule] = {}
         # What the names of tuples that were taken apart stand for.
         self.parts: dict[str, core.Value] = {}
+        # What stands for the rows of a tensor, nobody says how many.
+        self.unstacked: dict[str, core.Call] = {}
         # Names of several implementations, of which a call takes one.
         self.lists: frozenset[str] = frozenset()
 
@@ -52,6 +57,7 @@ class Flat:
         inner = Flat(self.functions, self.taken)
         inner.sorts, inner.open, inner.rules, inner.known = self.sorts, self.open, self.rules, set(self.known)
         inner.parts, inner.complex, inner.numbers = self.parts, self.complex, self.numbers
+        inner.unstacked = self.unstacked
         return inner
 
     def fresh(self, name: str) -> str:
@@ -77,10 +83,8 @@ class Flat:
             raise Unsupported(f"the extern `@{function.name}`", at)
         if function.name in self.open:
             raise Unsupported("a function that calls itself", at)
-        self.open.append(function.name)
-        result = self._inlined(function.params, core.statements(function), function.body.result, args, {}, at)
-        self.open.pop()
-        return result
+        inside = (*self.open, function.name)
+        return self._inlined(function.params, core.statements(function), function.body.result, args, {}, inside, at)
 
     def _inlined(
         self,
@@ -89,14 +93,18 @@ class Flat:
         result: core.Value,
         args: tuple[core.Value | Closure, ...],
         names: Names,
+        inside: tuple[str, ...],
         at: Placed,
     ) -> core.Value:
         names = dict(names)
         for param, arg in zip(params, args, strict=True):
             names[param.name] = self._given(param, arg, names, at)
+        around, self.open = self.open, inside
         for stmt in stmts:
             self.stmt(stmt, names)
-        return self._plain(self.value(result, names), at)
+        made = self._plain(self.value(result, names), at)
+        self.open = around
+        return made
 
     def _plain(self, value: core.Value | Closure, at: Placed) -> core.Value:
         if isinstance(value, Closure):
@@ -106,7 +114,7 @@ class Flat:
     def _given(self, param: core.Param, arg: core.Value | Closure, names: Names, at: Placed) -> core.Value | Closure:
         if isinstance(param.sort, core.FnSort):
             signature = param.sort.signature
-            return Closure(signature, names, arg)
+            return Closure(signature, names, self.open, arg)
         if isinstance(arg, Closure):
             raise Unsupported("a function as a value", at)
         if param.sort in _LEVELS:
@@ -124,7 +132,7 @@ class Flat:
         fn = found.fn
         stmts = (*fn.checks, *fn.body.stmts) if isinstance(fn, core.Lambda) else core.statements(fn)
         outer = found.names if isinstance(fn, core.Lambda) else found.names | {fn.name: found.given or fn.body.result}
-        return self._inlined(fn.params, stmts, fn.body.result, self._values(call, names), outer, call)
+        return self._inlined(fn.params, stmts, fn.body.result, self._values(call, names), outer, found.open, call)
 
     def _values(self, call: core.Call, names: Names) -> tuple[core.Value | Closure, ...]:
         return tuple(self.value(a.value, names) for a in call.args)
@@ -214,7 +222,7 @@ class Flat:
             case core.Loop():
                 return self._loop(value, names)
             case core.Lambda():
-                return Closure(value, dict(names))
+                return Closure(value, dict(names), self.open)
             case core.TensorLit() | core.Load():
                 return self.name(value, value, name)
             case core.Number() | core.FnRef() | core.Text():
@@ -241,6 +249,9 @@ class Flat:
         """One part of a tuple, which is taken apart."""
         of, position = (a.value for a in call.args)
         assert isinstance(position, core.SizeLit | core.Number)
+        named = names.get(of.name, of) if isinstance(of, core.Var) else of
+        if isinstance(named, core.Var) and named.name in self.unstacked:
+            of, names = self.unstacked[named.name], {}
         if isinstance(of, core.Call) and of.callee == replace(of.callee, name="unstack"):
             args = (of.args[0], core.Arg(call.span, "indices", position), *of.args[1:])
             return self.operand(replace(of, callee=replace(of.callee, name="take"), args=_with_axis(args)), names)
@@ -256,7 +267,10 @@ class Flat:
         """The name, or the names of the parts, of what is computed."""
         assert isinstance(value, Placed)
         if not parts:
-            return self.name(value, value, name)
+            made_one = self.name(value, value, name)
+            if isinstance(value, core.Call) and value.callee.name == "unstack":
+                self.unstacked[made_one.name] = value
+            return made_one
         made = tuple(self.bind("part''") for _ in range(parts))
         self.stmts.append(core.Let(value.span, made, True, None, value))
         return core.TupleValue(value.span, tuple(core.Var(value.span, n) for n in made))

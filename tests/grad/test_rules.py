@@ -322,12 +322,15 @@ CONTROL = (
     ("x [n, d]", "let (a, b) = for i in range(3) with (p : (Tensor([n, d], float64), Tensor([n, d], float64)) = (x, x * 2.0)) "
                  "{ let (u, v) = p\n (v * u, @sin(u)) }\nlet y = a + b"),
     ("x [n]", "let y = @twice(fn(r) { r * x }, x) + @twice(@mine, x) + @twice(@sin, x) + @open(x)"),
+    ("x [n]; u [n]", "let y = @twice(fn(r) { @twice(fn(q) { q * r }, r) * x }, u) * @twice(@twofold, x)"),
+    ("x [n, d]", "let rows = @unstack(@stack([x, x * x, @sin(x)], axis=0))\nlet y = rows[0] * rows[2] + rows[-2]"),
     ("x [n]", "let (a, b) = @pair(x)\nlet t = @pair(a)\nlet y = @matmul(b, t[0])"),
     ("x [n, d]; u [d, m]; b [m]", "let y = @layer(x, (u, b))"),
 )  # fmt: skip
 BEFORE = """
 @twice = fn(f : fn(Tensor([n], d)) : Tensor([m], d), x : Tensor([n], d)) : Tensor([m], d) where d in floating { f(x) * 2.0 }
 @mine = fn(x : Tensor([n], float64)) : Tensor([n], float64) { @sin(x) }
+@twofold = fn(x : Tensor([n], float64)) : Tensor([n], float64) { @twice(@mine, x) }
 @open = fn(x : Tensor) { x * x }
 @pair = fn(x : Tensor([n], float64)) : (Tensor([n], float64), Tensor([n, n], float64)) { (x, @outer(x, x)) }
 type Layer(i, o) = (Tensor([i, o], float64), Tensor([o], float64))
