@@ -52,7 +52,14 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
             codes.E230, f"the result of @{info.decl.name.name} is no scalar: its gradient wants a cotangent",
             info.decl.name.span, labels=_asked(item), help=f"`vjp @{item.of.name} wrt ...` takes it as its last parameter",
         )  # fmt: skip
+    again = next((n for i, n in enumerate(item.wrt) if n.name in {m.name for m in item.wrt[:i]}), None)
+    if again is not None:
+        fail(codes.E231, f"`{again.name}` stands behind `wrt` twice", again.span)
     asked = [_parameter(unit, info, name) for name in item.wrt]
+    dtype = _dtype(expand(unit, result))
+    if item.kind != "rule" and dtype in DTYPES and DTYPES[dtype].kind != "float":
+        message = f"the result of @{info.decl.name.name} is {dtype}: only a result of floats has a gradient"
+        fail(codes.E231, message, info.decl.name.span, labels=_asked(item))
     types = [p.type for p in asked if p.type is not None]
     leaves = [leaf for type_ in types for leaf in _leaves(unit, type_)]
     taken = {p.name.name for p in of.params} | Spelt(of.params, result, of.where).identifiers

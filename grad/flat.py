@@ -82,7 +82,7 @@ class Flat:
         if function.target is not None:
             raise Unsupported(f"the extern `@{function.name}`", at)
         if function.name in self.open:
-            raise Unsupported("a function that calls itself", at)
+            raise Unsupported(f"`@{function.name}`, which calls itself,", at)
         inside = (*self.open, function.name)
         return self._inlined(function.params, core.statements(function), function.body.result, args, {}, inside, at)
 
@@ -128,7 +128,7 @@ class Flat:
         if isinstance(found, core.FnRef):
             return self._plain(self.value(replace(call, callee=found), names, name, parts), call)
         if not isinstance(found, Closure):
-            raise Unsupported("a call of a function value", call)
+            raise Unsupported(f"a call of the function `{call.callee.name}`", call)
         fn = found.fn
         stmts = (*fn.checks, *fn.body.stmts) if isinstance(fn, core.Lambda) else core.statements(fn)
         outer = found.names if isinstance(fn, core.Lambda) else found.names | {fn.name: found.given or fn.body.result}

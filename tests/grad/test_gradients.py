@@ -165,6 +165,14 @@ def test_a_cotangent_of_another_shape_is_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
+        *(
+            (f"@f = fn(x : Tensor([n], float32)) : Tensor([], {t}) {{ {b} }}\n@d = {k} @f wrt {w}", "E231", said)
+            for t, b, k, w, said in (
+                ("int64", "@size(x)", "grad", "x", "the result of @f is int64"),
+                ("bool", "@any(x > 0.0)", "vjp", "x", "the result of @f is bool"),
+                ("float32", "@sum(x)", "jvp", "x, x", "`x` stands behind `wrt` twice"),
+            )
+        ),
         (
             "@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x }\n@d = grad @f wrt x",
             "E230",
@@ -252,7 +260,7 @@ def test_a_type_with_parameters_and_tuples_have_gradients_of_their_form() -> Non
         ("@sum(@split(@outer(x, x), n)[0])", "`@split`"),
         ("@sum(@either(x))", "`@either`"),
         ("@sum(@outside(x))", "`@outside`"),
-        ("if (n > 3) { @f(x) } else { @sum(x) }", "calls itself"),
+        ("if (n > 3) { @f(x) } else { @sum(x) }", "`@f`, which calls itself,"),
     ],
 )
 def test_nothing_without_a_rule_is_taken_for_0(text: str, said: str) -> None:
