@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from string import ascii_letters
 
 from . import layers, windows
 from .texts import Texts, Written, args_of, axes_of, items_of, list_of, moved
@@ -340,13 +341,28 @@ def _summed(texts: Texts, items: list[str], place: int) -> str | None:
         letters = "".join(terms).replace(".", "")
         made = ("..." if "..." in said else "") + "".join(sorted(c for c in letters if letters.count(c) == 1))
     own = terms[place]
-    if any(own.replace(".", "").count(c) > 1 for c in own if c != "."):
-        return None
     others = [(t, n) for i, (t, n) in enumerate(zip(terms, items, strict=True)) if i != place]
     gets = own if "..." in own or "..." not in said else "..." + own
     left = ",".join([made, *(t for t, _ in others), own])
     operands = ", ".join(["g", *(n for _, n in others), f"@ones_like({items[place]})"])
     return f'@sum_to(@einsum("{left}->{gets}", [{operands}]), {items[place]}.shape)'
+
+
+def _with_diagonals(texts: Texts) -> str | None:
+    """A letter that stands in one operand twice: another letter, and the product with what is 1 where both are equal."""
+    said, arrow, made = texts["equation"].strip('"').replace(" ", "").partition("->")
+    terms, items = said.split(","), items_of(texts["xs"]) or []
+    letters = iter(c for c in ascii_letters if c not in said)
+    for k, term in enumerate(terms[: len(items)]):
+        again = next((i for i, c in enumerate(term) if c != "." and c in term[:i]), None)
+        if again is not None:
+            letter = next(letters)
+            axis = again - len(term) if "." in term[:again] else again
+            terms[k] = f"{term[:again]}{letter}{term[again + 1 :]}"
+            eye = f"@eye({items[k]}.dim({axis}), dtype={items[k]}.dtype)"
+            equation = ",".join([*terms, f"{term[again]}{letter}"]) + arrow + made
+            return f'@einsum("{equation}", {list_of([*items, eye])})'
+    return None
 
 
 WRITTEN: dict[str, Written] = {
@@ -357,7 +373,8 @@ WRITTEN: dict[str, Written] = {
     "tensordot.y": _dotted("y"), **windows.WRITTEN,
 }  # fmt: skip
 COMPOSED: dict[str, Written] = {
-    "quantile": _between, "matrix_power": _powered, "diff": _differences, "slice": _sliced_by_axes,
+    "quantile": _between, "einsum": _with_diagonals, "matrix_power": _powered, "diff": _differences,
+    "slice": _sliced_by_axes,
     "prod": _multiplied_by_axes, "sum": _in_dtype("sum"), "cumulative_sum": _in_dtype("cumulative_sum"),
     "cumulative_prod": _running("prod", "multiply", "1.0"), "cumulative_max": _running("max", "maximum", "-1e999"),
     "cumulative_min": _running("min", "minimum", "1e999"), "tensordot": _dotted_apart,
