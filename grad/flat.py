@@ -4,7 +4,7 @@ blocks of an `if` and of a loop are lists of the same kind."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from ..lang import core
 from ..lang.node import Node, replace
@@ -25,6 +25,7 @@ class Closure(Node):
 
 
 Names = dict[str, "core.Value | Closure"]
+Asserted = TypeVar("Asserted", core.Assert, core.MatchShape)
 
 
 class Flat:
@@ -176,9 +177,9 @@ class Flat:
                     spliced = any(isinstance(d, core.Splice) and d.name == bound for d in stmt.dims)
                     sort = core.SHAPE if spliced else core.SIZE
                     names[bound] = core.variable(stmt.span, self.bind(bound, sort), sort)
-                self.stmts.append(renamed(stmt, _plain(names), annotated=True))
+                self.stmts.append(_of_nothing(renamed(stmt, _plain(names))))
             case core.Assert():
-                made = renamed(stmt, _plain(names), annotated=True)
+                made = _of_nothing(renamed(stmt, _plain(names)))
                 # Each name has one value: what was asserted once holds.
                 if made.cond not in self.known:
                     self.known.add(made.cond)
@@ -355,6 +356,14 @@ def formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
     if isinstance(like, core.TupleValue):
         return replace(like, items=tuple(formed(item, values) for item in like.items))
     return next(values)
+
+
+def _of_nothing(stmt: Asserted) -> Asserted:
+    """The statement with an annotation of no tensor here: the names in it are those of another function."""
+    declared = stmt.origin.declared
+    return (
+        stmt if declared is None else replace(stmt, origin=replace(stmt.origin, declared=replace(declared, tensor="")))
+    )
 
 
 def joined(at: Placed, values: tuple[core.Value, ...]) -> core.Value:
