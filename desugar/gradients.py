@@ -53,7 +53,7 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
             codes.E230, f"the result of @{info.decl.name.name} is no scalar: its gradient wants a cotangent",
             info.decl.name.span, labels=_asked(item), help=f"`vjp @{item.of.name} wrt ...` takes it as its last parameter",
         )  # fmt: skip
-    asked = [_parameter(unit, info, name) for name in item.wrt]
+    asked = _wanted(unit, item, info, result)
     types = [p.type for p in asked if p.type is not None]
     leaves = [leaf for type_ in types for leaf in _leaves(unit, type_)]
     taken = {p.name.name for p in of.params} | Spelt(of.params, result, of.where).identifiers
@@ -71,6 +71,19 @@ def _declared(unit: Unit, item: sweet.Gradient, info: FnInfo) -> tuple[sweet.FnD
         item.span, unit.qualified(item.name.name), item.kind, info.name, tuple(p.name.name for p in asked)
     )
     return sweet.FnDecl(item.span, (), item.name, fn, None), made
+
+
+def _wanted(unit: Unit, item: sweet.Gradient, info: FnInfo, result: sweet.Type) -> list[sweet.Param]:
+    """The parameters behind `wrt`, each once, where the result has gradients at all."""
+    again = next((n for i, n in enumerate(item.wrt) if n.name in {m.name for m in item.wrt[:i]}), None)
+    if again is not None:
+        fail(codes.E231, f"`{again.name}` stands behind `wrt` twice", again.span)
+    asked = [_parameter(unit, info, name) for name in item.wrt]
+    dtype = _dtype(expand(unit, result))
+    if item.kind != "rule" and dtype in DTYPES and DTYPES[dtype].kind != "float":
+        message = f"the result of @{info.decl.name.name} is {dtype}: only a result of floats has a gradient"
+        fail(codes.E231, message, info.decl.name.span, labels=_asked(item))
+    return asked
 
 
 def _together(item: sweet.Gradient, types: list[sweet.Type]) -> sweet.Type:

@@ -14,7 +14,7 @@ from ..lang.source import Placed
 from ..lang.walk import rewrite
 from ..ops.registry import lookup
 from .complex_numbers import HOLOMORPHIC, WRITTEN, mark
-from .flat import Flat, Names, UnreadableCall, Unsupported, leaves, spelt, tensors
+from .flat import OPEN, Flat, Names, UnreadableCall, Unsupported, leaves, spelt, tensors
 from .loops import Handed, KeptLoop, changed_by_turns, kept
 from .rules import composition, filled, is_still, locals_apart, rule_of, takes_floats, texts_of, words_of
 
@@ -137,7 +137,7 @@ class Backward:
         texts, given = texts_of(row, call)
         texts |= {"out": let.names[0], **{f"out{i}": n for i, n in enumerate(let.names)}}
         if row.results == "tuple" and not let.is_tuple:
-            raise Unsupported(f"`@{name}` of which it is not known how many results it has", call)
+            raise Unsupported(f"`@{name}`{OPEN}", call)
         made = composition(name, texts, self.local)
         if made is not None:
             self._composed(let, call, made, handed, active)

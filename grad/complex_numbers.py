@@ -16,10 +16,12 @@ HOLOMORPHIC = frozenset({
     "cosh", "tanh", "sqrt", "square", "reciprocal", "reshape", "flatten", "permute_dims", "swapaxes", "moveaxis",
     "expand_dims", "squeeze", "broadcast_to", "sum", "sum_to", "concat", "stack", "unstack", "split", "slice", "take",
     "flip", "roll", "matrix_transpose", "matmul", "where", "outer", "inv", "solve", "cumulative_sum", "fftshift",
-    "ifftshift",
+    "ifftshift", "pad",
 })  # fmt: skip
 # What has rules that are written for complex numbers.
-WRITTEN = frozenset({"real", "imag", "conj", "complex", "abs", "cast", "fft", "ifft", "fftn", "ifftn", "eigvals"})
+WRITTEN = frozenset(
+    {"real", "imag", "conj", "complex", "abs", "cast", "fft", "ifft", "fftn", "ifftn", "eigvals", "eig"}
+)
 
 
 def mark(stmts: Iterable[core.Stmt], found: set[str]) -> None:

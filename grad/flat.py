@@ -4,8 +4,7 @@ blocks of an `if` and of a loop are lists of the same kind."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, count
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from ..lang import core
 from ..lang.node import Node, replace
@@ -16,14 +15,17 @@ from ..ops.registry import lookup
 
 
 class Closure(Node):
-    """A function value: a lambda with what its names stand for, or a parameter's signature and the function `given`."""
+    """A function value: a lambda with what its names stand for, or a parameter's signature and the function `given`; and the
+    functions that it stands in."""
 
     fn: core.Lambda | core.Function
     names: Names
+    open: tuple[str, ...]
     given: core.Value | Closure | None = None
 
 
 Names = dict[str, "core.Value | Closure"]
+Asserted = TypeVar("Asserted", core.Assert, core.MatchShape)
 
 
 class Flat:
@@ -34,7 +36,10 @@ class Flat:
         self.stmts: list[core.Stmt] = []
         self.sorts: dict[str, core.Sort] = {}
         self.taken = taken
-        self.open: list[str] = []
+        # The number below which all are taken, by the begin of a name.
+        self.numbers: dict[str, int] = {}
+        # The functions that are being written out here.
+        self.open: tuple[str, ...] = ()
         # The names that are complex.
         self.complex: set[str] = set()
         # What is asserted before, here and around.
@@ -43,6 +48,8 @@ class Flat:
         self.rules: dict[str, core.Rule] = {}
         # What the names of tuples that were taken apart stand for.
         self.parts: dict[str, core.Value] = {}
+        # What stands for the rows of a tensor, nobody says how many.
+        self.unstacked: dict[str, core.Call] = {}
         # Names of several implementations, of which a call takes one.
         self.lists: frozenset[str] = frozenset()
 
@@ -50,14 +57,17 @@ class Flat:
         """What writes the statements of a block."""
         inner = Flat(self.functions, self.taken)
         inner.sorts, inner.open, inner.rules, inner.known = self.sorts, self.open, self.rules, set(self.known)
-        inner.parts, inner.complex = self.parts, self.complex
+        inner.parts, inner.complex, inner.numbers = self.parts, self.complex, self.numbers
+        inner.unstacked = self.unstacked
         return inner
 
     def fresh(self, name: str) -> str:
         """The name, with a number where something has it. One that nobody wrote ends in `''`: messages do not speak of it."""
         base = name.rstrip("'")
-        name = base + core.UNSAID if name != base else name
-        found = next(n for n in chain((name,), (f"{base}_{i}{core.UNSAID}" for i in count(1))) if n not in self.taken)
+        found = base + core.UNSAID if name != base else name
+        while found in self.taken:
+            self.numbers[base] = self.numbers.get(base, 0) + 1
+            found = f"{base}_{self.numbers[base]}{core.UNSAID}"
         self.taken.add(found)
         return found
 
@@ -73,11 +83,9 @@ class Flat:
         if function.target is not None:
             raise Unsupported(f"the extern `@{function.name}`", at)
         if function.name in self.open:
-            raise Unsupported("a function that calls itself", at)
-        self.open.append(function.name)
-        result = self._inlined(function.params, core.statements(function), function.body.result, args, {}, at)
-        self.open.pop()
-        return result
+            raise Unsupported(f"`@{function.name}`, which calls itself,", at)
+        inside = (*self.open, function.name)
+        return self._inlined(function.params, core.statements(function), function.body.result, args, {}, inside, at)
 
     def _inlined(
         self,
@@ -86,14 +94,18 @@ class Flat:
         result: core.Value,
         args: tuple[core.Value | Closure, ...],
         names: Names,
+        inside: tuple[str, ...],
         at: Placed,
     ) -> core.Value:
         names = dict(names)
         for param, arg in zip(params, args, strict=True):
             names[param.name] = self._given(param, arg, names, at)
+        around, self.open = self.open, inside
         for stmt in stmts:
             self.stmt(stmt, names)
-        return self._plain(self.value(result, names), at)
+        made = self._plain(self.value(result, names), at)
+        self.open = around
+        return made
 
     def _plain(self, value: core.Value | Closure, at: Placed) -> core.Value:
         if isinstance(value, Closure):
@@ -103,7 +115,7 @@ class Flat:
     def _given(self, param: core.Param, arg: core.Value | Closure, names: Names, at: Placed) -> core.Value | Closure:
         if isinstance(param.sort, core.FnSort):
             signature = param.sort.signature
-            return Closure(signature, names, arg)
+            return Closure(signature, names, self.open, arg)
         if isinstance(arg, Closure):
             raise Unsupported("a function as a value", at)
         if param.sort in _LEVELS:
@@ -117,11 +129,11 @@ class Flat:
         if isinstance(found, core.FnRef):
             return self._plain(self.value(replace(call, callee=found), names, name, parts), call)
         if not isinstance(found, Closure):
-            raise Unsupported("a call of a function value", call)
+            raise Unsupported(f"a call of the function `{call.callee.name}`", call)
         fn = found.fn
         stmts = (*fn.checks, *fn.body.stmts) if isinstance(fn, core.Lambda) else core.statements(fn)
         outer = found.names if isinstance(fn, core.Lambda) else found.names | {fn.name: found.given or fn.body.result}
-        return self._inlined(fn.params, stmts, fn.body.result, self._values(call, names), outer, call)
+        return self._inlined(fn.params, stmts, fn.body.result, self._values(call, names), outer, found.open, call)
 
     def _values(self, call: core.Call, names: Names) -> tuple[core.Value | Closure, ...]:
         return tuple(self.value(a.value, names) for a in call.args)
@@ -165,9 +177,9 @@ class Flat:
                     spliced = any(isinstance(d, core.Splice) and d.name == bound for d in stmt.dims)
                     sort = core.SHAPE if spliced else core.SIZE
                     names[bound] = core.variable(stmt.span, self.bind(bound, sort), sort)
-                self.stmts.append(renamed(stmt, _plain(names)))
+                self.stmts.append(_of_nothing(renamed(stmt, _plain(names))))
             case core.Assert():
-                made = renamed(stmt, _plain(names))
+                made = _of_nothing(renamed(stmt, _plain(names)))
                 # Each name has one value: what was asserted once holds.
                 if made.cond not in self.known:
                     self.known.add(made.cond)
@@ -211,7 +223,7 @@ class Flat:
             case core.Loop():
                 return self._loop(value, names)
             case core.Lambda():
-                return Closure(value, dict(names))
+                return Closure(value, dict(names), self.open)
             case core.TensorLit() | core.Load():
                 return self.name(value, value, name)
             case core.Number() | core.FnRef() | core.Text():
@@ -238,19 +250,28 @@ class Flat:
         """One part of a tuple, which is taken apart."""
         of, position = (a.value for a in call.args)
         assert isinstance(position, core.SizeLit | core.Number)
+        named = names.get(of.name, of) if isinstance(of, core.Var) else of
+        if isinstance(named, core.Var) and named.name in self.unstacked:
+            of, names = self.unstacked[named.name], {}
         if isinstance(of, core.Call) and of.callee == replace(of.callee, name="unstack"):
             args = (of.args[0], core.Arg(call.span, "indices", position), *of.args[1:])
             return self.operand(replace(of, callee=replace(of.callee, name="take"), args=_with_axis(args)), names)
         value = self.operand(of, names)
         if not isinstance(value, core.TupleValue | core.ListValue):
-            raise Unsupported("a tuple of which only a part is taken", call)
+            what = (
+                f"`@{of.callee.name}`{OPEN}" if isinstance(of, core.Call) else "a tuple of which only a part is taken"
+            )
+            raise Unsupported(what, call)
         return value.items[int(position.value)]
 
     def _made(self, value: core.Value, name: str, parts: int) -> core.Value:
         """The name, or the names of the parts, of what is computed."""
         assert isinstance(value, Placed)
         if not parts:
-            return self.name(value, value, name)
+            made_one = self.name(value, value, name)
+            if isinstance(value, core.Call) and value.callee.name == "unstack":
+                self.unstacked[made_one.name] = value
+            return made_one
         made = tuple(self.bind("part''") for _ in range(parts))
         self.stmts.append(core.Let(value.span, made, True, None, value))
         return core.TupleValue(value.span, tuple(core.Var(value.span, n) for n in made))
@@ -337,6 +358,14 @@ def formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
     return next(values)
 
 
+def _of_nothing(stmt: Asserted) -> Asserted:
+    """The statement with an annotation of no tensor here: the names in it are those of another function."""
+    declared = stmt.origin.declared
+    return (
+        stmt if declared is None else replace(stmt, origin=replace(stmt.origin, declared=replace(declared, tensor="")))
+    )
+
+
 def joined(at: Placed, values: tuple[core.Value, ...]) -> core.Value:
     return values[0] if len(values) == 1 else core.TupleValue(at.span, values)
 
@@ -379,6 +408,10 @@ def _results(call: core.Call) -> int:
             return 0 if items is None else len(items) + more
     sections = given.get("sections")
     return int(sections.value) if isinstance(sections, core.SizeLit | core.Number) else 0
+
+
+# What is said of a call that gives several results, nobody knows how many.
+OPEN = ", whose number of results is not known,"
 
 
 class Unsupported(Exception):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from ..lang import core
 from ..lang.core_printer import print_expr
+from ..lang.node import Node
+from ..lang.walk import rewrite
 from ..ops.dtypes_column import parse_dtypes
 from ..ops.model import TENSORS, Primitive, PrimitiveParam
 from ..ops.page import default_text
@@ -50,7 +52,9 @@ def is_still(name: str) -> bool:
 def _row(key: str, texts: Texts) -> str | None:
     """What rules.txt says of a call."""
     rows = table()[0].get(key, [])
-    return next((said for held, said in rows if said and all(texts.get(a) == b for a, b in held)), None)
+    return next(
+        (t for held, t in rows if t and all((texts.get(a.rstrip("!")) == b) is (a[-1] != "!") for a, b in held)), None
+    )
 
 
 def composition(name: str, texts: Texts, fresh: Callable[[str], str]) -> str | None:
@@ -108,7 +112,7 @@ def _number(axis: str) -> str:
 
 def _said(param: PrimitiveParam, value: core.Value) -> Texts:
     """The word for a parameter, those for the items of a list, and what kind of value it is."""
-    texts = {param.name: print_expr(value), f"{param.name} kind": _kind(value)}
+    texts = {param.name: print_expr(rewrite(value, _apart)), f"{param.name} kind": _kind(value)}
     if param.kind == "float" and isinstance(value, core.Number):
         texts[param.name] = _default(float(value.value))
     for i, item in enumerate(items_of(texts[param.name]) or ()):
@@ -116,6 +120,11 @@ def _said(param: PrimitiveParam, value: core.Value) -> Texts:
         if item.startswith("("):
             texts |= {f"{param.name}_{i}_{j}": t for j, t in enumerate(items_of(f"[{item[1:-1]}]") or ())}
     return texts
+
+
+def _apart(node: Node) -> Node:
+    """What a rule puts beside operators stands in parentheses."""
+    return core.SizeVar(node.span, f"({print_expr(node)})") if isinstance(node, core.SizeOp) else node
 
 
 def _kind(value: core.Value) -> str:

@@ -40,14 +40,14 @@ def list_of(items: Iterable[str]) -> str:
     return f"[{', '.join(items)}]"
 
 
-def moved(name: str) -> Callable[[Texts], str]:
+def moved(name: str, **others: str) -> Callable[[Texts], str]:
     """Elements that are taken, moved or repeated as they are: what does that with their places says where each came from."""
 
     def rule(texts: Texts) -> str:
         return (
             "let flat = @reshape(x, [-1])\n"
             "let at = @reshape(@arange(flat.dim(0)), x.shape)\n"
-            f"let from = @reshape(@{name}({args_of(texts, x='at')}), [-1])\n"
+            f"let from = @reshape(@{name}({args_of(texts, x='at', **others)}), [-1])\n"
             "@reshape(@segment_sum(@reshape(g, [-1]), from, flat.dim(0)), x.shape)"
         )
 

@@ -115,19 +115,29 @@ def _back_weight(axes: int) -> Written:
     return lambda texts: None if texts["output_shape"] != "none" else rule(texts)
 
 
+def _by_rank(one: Callable[[int], str], most: int = 3) -> str:
+    """By the rank of x, which says how many spatial axes there are."""
+    made = one(most)
+    for axes in range(most - 1, 0, -1):
+        made = f"if (x.rank == {axes + 2}) {{ {one(axes)} }} else {{ {made} }}"
+    return made
+
+
 def _pooled(axes: int, kind: str) -> Written:
     """The places of a window one upon the other, which the largest or the mean is taken of."""
 
     def rule(texts: Texts) -> str | None:
         sizes = items_of(texts["kernel_shape"])
-        window = _window(texts, axes)
-        if sizes is None or window is None or texts["ceil_mode"] != "false":
+        is_same = "same" in texts["auto_pad"]
+        window = _window(texts | _NO_PADS if is_same else texts, axes)
+        if sizes is None or window is None or not all(s.isdigit() for s in sizes):
             return None
         sizes = sizes * axes if len(sizes) == 1 else sizes
-        if not all(s.isdigit() for s in sizes):
-            return None
         window[0] = sizes if texts["strides"] == "none" else window[0]
-        return _windows([int(s) for s in sizes], window, kind, texts)
+        lines: list[str] = []
+        if is_same:
+            lines, window[2:] = _same_pads(texts, [f"x.dim({i - axes})" for i in range(axes)], sizes, window)
+        return "\n".join([*lines, _windows([int(s) for s in sizes], window, kind, texts)])
 
     return rule
 
@@ -138,21 +148,47 @@ def _windows(sizes: list[int], window: list[list[str]], kind: str, texts: Texts)
     axes = list(range(-len(sizes), 0))
     pads = list_of(f"({b}, {a})" for b, a in zip(before, after, strict=True))
     places = list(product(*map(range, sizes)))
-    lines = [f"let whole = @pad(x, {pads}, axes={axes}{', value=-1e999' if kind == 'max' else ''})"]
-    lines += [f"let t{i} : Size = out.dim({a})" for i, a in enumerate(axes)]
+    lines = [f"let t{i} : Size = out.dim({a})" for i, a in enumerate(axes)]
+    more = ""
+    if texts["ceil_mode"] == "true":
+        for i, (size, axis) in enumerate(zip(sizes, axes, strict=True)):
+            reach = f"(t{i} - 1) * ({strides[i]}) + ({dilations[i]}) * {size - 1} + 1"
+            lines.append(f"let m{i} : Size = max(0, {reach} - ({before[i]}) - x.dim({axis}) - ({after[i]}))")
+        more = list_of(f"(0, m{i})" for i in range(len(sizes)))
+
+    def around(of: str, value: str) -> str:
+        beyond = "-1e999" if kind == "max" else "0.0"
+        made = f"@pad({of}, {pads}, axes={axes}, value={beyond if kind == 'max' else value})"
+        return f"@pad({made}, {more}, axes={axes}, value={beyond})" if more else made
 
     def cut(of: str, place: tuple[int, ...]) -> str:
         starts = [f"{p} * ({d})" for p, d in zip(place, dilations, strict=True)]
         stops = list_of(f"{s} + (t{i} - 1) * ({strides[i]}) + 1" for i, s in enumerate(starts))
         return f"@slice({of}, starts={list_of(starts)}, stops={stops}, axes={axes}, steps={list_of(strides)}, forward=true)"
 
+    lines.append(f"let whole = {around('x', '0.0')}")
     met = f"@stack({list_of(cut('whole', p) for p in places)}, axis=0)"
-    if kind == "average" and texts["count_include_pad"] == "false" and {*before, *after} != {"0"}:
-        lines.append(f"let ones = @pad(@ones_like(x), {pads}, axes={axes})")
+    is_padding = texts.get("count_include_pad") == "true"
+    if kind == "average" and (more or (not is_padding and {*before, *after} != {"0"})):
+        lines.append(f"let ones = {around('@ones_like(x)', '1.0' if is_padding else '0.0')}")
         ones = f"@stack({list_of(cut('ones', p) for p in places)}, axis=0)"
         return "\n".join([*lines, f"@sum({met}, axis=0) / @sum({ones}, axis=0)"])
     result = {"max": "@max({}, axis=0)", "average": "@mean({}, axis=0)", "lp": "@vector_norm({}, axis=0, ord=p)"}
     return "\n".join([*lines, result[kind].format(met)])
+
+
+# As if nobody had asked for pads.
+_NO_PADS = {"auto_pad": '"notset"', "pads": "none"}
+
+
+def _same_pads(texts: Texts, sizes: Sides, kernel: Sides, window: list[Sides]) -> tuple[Sides, list[Sides]]:
+    """The pads before and after that `auto_pad` stands for, and the lines that compute them."""
+    lines = []
+    for i, (size, n, stride, dilation) in enumerate(zip(sizes, kernel, *window[:2], strict=True)):
+        extent = f"({dilation}) * ({n} - 1) + 1"
+        lines.append(f"let p{i} : Size = max(0, (ceildiv({size}, {stride}) - 1) * ({stride}) + {extent} - {size})")
+    less, more = ([f"{t.format(i)}" for i in range(len(sizes))] for t in ("p{0} // 2", "(p{0} - p{0} // 2)"))
+    return lines, [less, more] if "upper" in texts["auto_pad"] else [more, less]
 
 
 def _conv_made_of(axes: int) -> Written:
@@ -165,18 +201,22 @@ def _conv_made_of(axes: int) -> Written:
             return f"@moveaxis({first}, 1, -1)"
         if texts["auto_pad"] not in ('"same_upper"', '"same_lower"'):
             return None
-        window = _window(texts | {"auto_pad": '"notset"', "pads": "none"}, axes)
+        window = _window(texts | _NO_PADS, axes)
         if window is None:
             return None
-        lines, pads = [], []
-        for i, (stride, dilation) in enumerate(zip(window[0], window[1], strict=True)):
-            size, extent = f"x.dim({i + 2})", f"({dilation}) * (weight.dim({i + 2}) - 1) + 1"
-            lines.append(f"let p{i} : Size = max(0, (ceildiv({size}, {stride}) - 1) * ({stride}) + {extent} - {size})")
-            ends = [f"p{i} // 2", f"p{i} - p{i} // 2"]
-            pads.append(f"({', '.join(ends if 'upper' in texts['auto_pad'] else ends[::-1])})")
-        return "\n".join([*lines, f"@conv{axes}d({args_of(texts, auto_pad='none', pads=list_of(pads))})"])
+        places = range(2, axes + 2)
+        kernel = [f"weight.dim({i})" for i in places]
+        lines, (before, after) = _same_pads(texts, [f"x.dim({i})" for i in places], kernel, window)
+        pads = list_of(f"({b}, {a})" for b, a in zip(before, after, strict=True))
+        return "\n".join([*lines, f"@conv{axes}d({args_of(texts, auto_pad='none', pads=pads)})"])
 
     return rule
+
+
+def _turned(name: str, texts: Texts, channels: int = 1) -> str:
+    """The call with channels in front."""
+    first = f"@{name}({args_of(texts, x=f'@moveaxis(x, -1, {channels})', layout='none')})"
+    return f"@moveaxis({first}, {channels}, -1)"
 
 
 def _pool_made_of(kind: str, axes: int) -> Written:
@@ -186,30 +226,18 @@ def _pool_made_of(kind: str, axes: int) -> Written:
     def rule(texts: Texts) -> str | None:
         if texts["layout"] != '"channels_last"':
             return pooled(texts)
-        front = f"@moveaxis(x, -1, {-1 - axes})"
-        first = f"@{kind}_pool{axes}d({args_of(texts, x=front, layout='none')})"
-        return f"@moveaxis({first}, {-1 - axes}, -1)"
+        return _turned(f"{kind}_pool{axes}d", texts, -1 - axes)
 
     return rule
 
 
-def _conv_by_rank(name: str) -> Written:
-    """By the rank of x, where the name does not tell it."""
+def _named_by_rank(name: str) -> Written:
+    """By the rank of x, where the call does not tell it."""
 
     def rule(texts: Texts) -> str:
-        one, two, three = (f"@{name}{n}d({args_of(texts)})" for n in _SPATIAL)
-        told = {len(items_of(texts[n]) or ()) for n in ("strides", "dilations", "pads")} - {0, 1}
-        if told:
-            return f"@{name}{max(told)}d({args_of(texts)})"
-        return f"if (x.rank == 3) {{ {one} }} else {{ if (x.rank == 4) {{ {two} }} else {{ {three} }} }}"
-
-    return rule
-
-
-def _pooled_by_rank(kind: str) -> Written:
-    def rule(texts: Texts) -> str | None:
-        axes = len(items_of(texts["kernel_shape"]) or ())
-        return _pooled(axes, kind)(texts) if axes > 1 else None
+        told = (len(items_of(texts.get(n, "")) or ()) for n in ("strides", "dilations", "pads", "kernel_shape"))
+        most = max(told)
+        return _by_rank(lambda n: f"@{name}{n if most < 2 else most}d({args_of(texts)})", 3 if most < 2 else 1)
 
     return rule
 
@@ -222,7 +250,7 @@ def _columns(texts: Texts) -> str:
         said = "kernel_shape=kernel_shape<<, strides=strides>><<, pads=pads>><<, dilations=dilations>>"
         return f"@fold(g, output_shape={sizes}, {said})"
 
-    return f"if (x.rank == 3) {{ {one(1)} }} else {{ if (x.rank == 4) {{ {one(2)} }} else {{ {one(3)} }} }}"
+    return _by_rank(one)
 
 
 def _nearest(name: str) -> Written:
@@ -241,34 +269,157 @@ def _nearest(name: str) -> Written:
     return rule
 
 
-def _to_one(name: str) -> Written:
-    return lambda texts: f"@{name}(x, layout=layout)" if set(items_of(texts["output_shape"]) or ()) == {"1"} else None
+def _in_front(name: str, sizes: str, along: Callable[[Texts, str, str, int], list[str]]) -> Written:
+    """One spatial axis after the other, with channels in front; `along` makes `made` of it, for a size and an axis."""
+
+    def rule(texts: Texts) -> str | None:
+        if texts.get("mode") == '"nearest"':
+            return None
+        if texts["layout"] == '"channels_last"':
+            return _turned(name, texts)
+        items = items_of(texts[sizes]) or []
+        if len(items) != 1:
+            lines = [
+                line for i, n in enumerate(items) for line in along(texts, n, "made" if i else "x", i - len(items))
+            ]
+            return "\n".join([*lines, "made"]) if lines else None
+        beside = {"x": "@expand_dims(x, axis=-1)", sizes: list_of([items[0], "1"])}
+        one = f"@squeeze(@{name}({args_of(texts, **beside)}), axis=-1)"
+        return _by_rank(lambda n: f"@{name}({args_of(texts, **{sizes: list_of(items * n)})})" if n > 1 else one, 5)
+
+    return rule
+
+
+# Of each mode how far the elements are from the one before a place, and their shares in what lies t behind that.
+_SHARES = {
+    '"linear"': ((0, "1.0 - t"), (1, "t")),
+    '"cubic"': (
+        (-1, "((-0.75 * (t + 1.0) + 3.75) * (t + 1.0) - 6.0) * (t + 1.0) + 3.0"), (0, "(1.25 * t - 2.25) * t * t + 1.0"),
+        (1, "(1.25 * (1.0 - t) - 2.25) * (1.0 - t) * (1.0 - t) + 1.0"),
+        (2, "((-0.75 * (2.0 - t) + 3.75) * (2.0 - t) - 6.0) * (2.0 - t) + 3.0"),
+    ),
+}  # fmt: skip
+
+
+def _interpolated(texts: Texts, size: str, of: str, axis: int) -> list[str]:
+    """The elements around each place in their shares."""
+    ends = "@arange(n, dtype=float64) * ((old - 1.0) / @size_to_tensor(max(n - 1, 1), float64))"
+    middles = "(@arange(n, dtype=float64) + 0.5) * (old / @size_to_tensor(max(n, 1), float64)) - 0.5"
+    places = ends if texts["align_corners"] == "true" else middles
+    places = f"@clip({places}, 0.0, @maximum(old - 1.0, 0.0))" if texts["mode"] == '"linear"' else places
+    beside = list_of(["-1", *["1"] * (-1 - axis)])
+    parts = [
+        f"@take({of}, @cast(@clip(low + {float(by)}, 0.0, old - 1.0), int64), axis={axis}) * ({share})"
+        for by, share in _SHARES[texts["mode"]]
+    ]
+    return [
+        f"let old = @size_to_tensor({of}.dim({axis}), float64)", f"let n : Size = {size}", f"let places = {places}",
+        "let low = @floor(places)", f"let t = @reshape(@cast(places - low, x.dtype), {beside})",
+        f"let made = {' + '.join(parts)}",
+    ]  # fmt: skip
+
+
+def _upsampled(texts: Texts) -> str | None:
+    """Interpolated to so many times the sizes."""
+    factors = items_of(texts["scales"])
+    if texts["mode"] == '"nearest"' or factors is None:
+        return None
+    if texts["layout"] == '"channels_last"':
+        return _turned("upsample", texts)
+
+    def one(axes: int) -> str:
+        scales = factors * axes if len(factors) == 1 else factors
+        sizes = list_of(f"x.dim({i + 2}) * {n}" for i, n in enumerate(scales))
+        return f"@resize({args_of(texts, scales='none', sizes=sizes)})"
+
+    return one(len(factors)) if len(factors) > 1 else _by_rank(one, 5)
+
+
+def _adaptive(kind: str) -> Written:
+    """The elements of each part of an axis beside each other; the last one stands where there are less than in others."""
+
+    def along(texts: Texts, size: str, of: str, axis: int) -> list[str]:
+        met = f"@take({of}, @minimum(at, ends - 1), axis={axis})"
+        ones = ["1"] * (-1 - axis)
+        counts = f"@reshape(@cast(at < ends, x.dtype), {list_of([size, '-1', *ones])})"
+        mean = f"@sum({met} * {counts}, axis={axis}) / @reshape(@cast(ends - first, x.dtype), {list_of([size, *ones])})"
+        return [
+            f"let n : Size = {of}.dim({axis})", f"let turns = @expand_dims(@arange({size}), axis=1)",
+            f"let first = (turns * @size_to_tensor(n)) // @size_to_tensor(max({size}, 1))",
+            f"let ends = -((-(turns + 1) * @size_to_tensor(n)) // @size_to_tensor(max({size}, 1)))",
+            f"let at = first + @arange(ceildiv(n, max({size}, 1)) + 1)",
+            f"let made = {f'@max({met}, axis={axis})' if kind == 'max' else mean}",
+        ]  # fmt: skip
+
+    to_one, to_several = (
+        f"@global_{kind}_pool(x, layout=layout)",
+        _in_front(f"adaptive_{kind}_pool", "output_shape", along),
+    )
+    return lambda texts: to_one if set(items_of(texts["output_shape"]) or ()) == {"1"} else to_several(texts)
 
 
 def _sampled(texts: Texts) -> str | None:
     """What stands around each place, in its shares; a place beyond the image is moved to its border, or has 0 around it."""
-    if texts["padding"] not in ('"zeros"', '"border"') or texts["mode"] not in ('"linear"', '"nearest"'):
-        return None
     lines = ["let image = @moveaxis(x, 1, -1)"]
     for name, axis, size in (("rows", 1, 2), ("columns", 0, 3)):
         at = f"((grid[..., {axis}] + 1.0) * 0.5)"
         lines.append(f"let {name}_size = @size_to_tensor(x.dim({size}), x.dtype)")
         at = f"{at} * ({name}_size - 1.0)" if texts["align_corners"] == "true" else f"{at} * {name}_size - 0.5"
-        at = f"@clip({at}, 0.0, {name}_size - 1.0)" if "border" in texts["padding"] else at
+        if "reflection" in texts["padding"]:
+            low, span = ("0.0", "1.0") if texts["align_corners"] == "true" else ("-0.5", "0.0")
+            lines.append(f"let {name}_span = {name}_size - {span}")
+            lines.append(f"let {name}_away = @remainder(@abs({at} - {low}), 2.0 * @maximum({name}_span, 0.5))")
+            at = f"@minimum({name}_away, 2.0 * {name}_span - {name}_away) + {low}"
+        at = f"@clip({at}, 0.0, {name}_size - 1.0)" if "zeros" not in texts["padding"] else at
         lines.append(f"let {name} = {at}")
         lines.append(f"let {name}_low = {'@round' if 'nearest' in texts['mode'] else '@floor'}({name})")
     lines.append("let batch = @broadcast_to(@reshape(@arange(x.dim(0)), [x.dim(0), 1, 1]), rows.shape)")
+    met = _met(lines, "linear" in texts["mode"])
+    return "\n".join([*lines, f"@moveaxis({met}, -1, 1)"])
+
+
+def _met(lines: list[str], is_linear: bool) -> str:
+    """What stands at `rows` and `columns` of the images of `batch`, in its shares; lines that it is made of are added."""
     found = []
-    for i, j in product((0, 1), (0, 1)) if "linear" in texts["mode"] else ((0, 0),):
+    for i, j in product((0, 1), (0, 1)) if is_linear else ((0, 0),):
         row, column = f"(rows_low + {i}.0)", f"(columns_low + {j}.0)"
         there = " && ".join(f"({p} >= 0.0) && ({p} < {n}_size)" for p, n in ((row, "rows"), (column, "columns")))
         lines.append(f"let there{i}{j} = {there}")
         places = ", ".join(f"@cast(@where(there{i}{j}, {p}, 0.0), int64)" for p in (row, column))
         one = f"@gather_nd(image, @stack([batch, {places}], axis=-1))"
         parts = [f"(1.0 - @abs({n} - {p}))" for n, p in (("rows", row), ("columns", column))]
-        share = f"@where(there{i}{j}, {' * '.join(parts) if 'linear' in texts['mode'] else '1.0'}, 0.0)"
+        share = f"@where(there{i}{j}, {' * '.join(parts) if is_linear else '1.0'}, 0.0)"
         found.append(f"{one} * @expand_dims({share}, axis=-1)")
-    return "\n".join([*lines, f"@moveaxis({' + '.join(found)}, -1, 1)"])
+    return " + ".join(found)
+
+
+def _in_boxes(texts: Texts) -> str | None:
+    """Samples in the cells of boxes; those that are more than one beyond the image are 0."""
+    sizes = items_of(texts["output_shape"])
+    if sizes is None:
+        return None
+    cells = (sizes * 2)[:2]
+    half = "0.5" if texts["aligned"] == "true" else "0.0"
+    lines = ["let image = @moveaxis(x, 1, -1)", "let corners = boxes * scale"]
+    for name, axis, n in (("rows", 1, cells[0]), ("columns", 0, cells[1])):
+        span = f"corners[:, {axis + 2}:{axis + 3}] - corners[:, {axis}:{axis + 1}]"
+        span = span if texts["aligned"] == "true" else f"@maximum({span}, 1.0)"
+        lines += [
+            f"let {name}_size = @size_to_tensor(x.dim({3 - axis}), x.dtype)",
+            f"let middles = (@arange({n} * samples, dtype=x.dtype) + 0.5) / @size_to_tensor(max({n} * samples, 1), x.dtype)",
+            f"let {name}_all = corners[:, {axis}:{axis + 1}] - {half} + ({span}) * middles",
+        ]
+    lines += [
+        "let (rows, columns) = @broadcast_arrays([@expand_dims(rows_all, axis=2), @expand_dims(columns_all, axis=1)])",
+        "let inside = (rows >= -1.0) && (rows <= rows_size) && (columns >= -1.0) && (columns <= columns_size)",
+    ]
+    for name in ("rows", "columns"):
+        lines += [f"let {name} = @clip({name}, 0.0, {name}_size - 1.0)", f"let {name}_low = @floor({name})"]
+    lines.append("let batch = @broadcast_to(@reshape(@cast(batch_indices, int64), [-1, 1, 1]), rows.shape)")
+    met = f"@where(@expand_dims(inside, axis=-1), {_met(lines, True)}, 0.0)"
+    shape = f"[boxes.dim(0), {cells[0]}, samples, {cells[1]}, samples, x.dim(1)]"
+    kind = texts["mode"].strip('"')
+    return "\n".join([*lines, f"@moveaxis(@{kind}(@reshape({met}, {shape}), axis=[2, 4]), -1, 1)"])
 
 
 def _neighbours(texts: Texts) -> str | None:
@@ -293,9 +444,10 @@ WRITTEN: dict[str, Written] = {
     **{f"{n}.x": _nearest(n) for n in ("upsample", "resize")},
 }  # fmt: skip
 COMPOSED: dict[str, Written] = {
-    **{n: _conv_by_rank(n) for n in ("conv", "conv_transpose")},
+    **{n: _named_by_rank(n) for n in ("conv", "conv_transpose", "max_pool", "average_pool", "lp_pool")},
     **{f"conv{n}d": _conv_made_of(n) for n in _SPATIAL},
     **{f"{n}_pool{axes}d": _pool_made_of(n, axes) for n in ("max", "average", "lp") for axes in _SPATIAL},
-    **{f"{n}_pool": _pooled_by_rank(n) for n in ("max", "average", "lp")}, "lrn": _neighbours, "grid_sample": _sampled,
-    **{f"adaptive_{n}_pool": _to_one(f"global_{n}_pool") for n in ("max", "average")},
+    "lrn": _neighbours, "grid_sample": _sampled,
+    **{f"adaptive_{n}_pool": _adaptive(n) for n in ("max", "average")}, "roi_align": _in_boxes,
+    "resize": _in_front("resize", "sizes", _interpolated), "upsample": _upsampled,
 }  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from string import ascii_letters
 
-from . import windows
+from . import layers, windows
 from .texts import Texts, Written, args_of, axes_of, items_of, list_of, moved
 
 _MOVED = ("tile", "repeat_each", "diagonal", "gather_nd")
@@ -90,7 +91,7 @@ def _padded(texts: Texts) -> str | None:
     if pads is None:
         return None
     if texts["mode"] != '"constant"':
-        return moved("pad")(texts)
+        return moved("pad", value="none")(texts)
     axes = list(range(len(pads))) if texts["axes"] == "none" else axes_of(texts["axes"])
     befores = [f"pads_{i}_0" for i in range(len(pads))]
     if axes is None or not texts.keys() >= set(befores) or len(axes) != len(pads):
@@ -180,9 +181,15 @@ def _multiplied_by_axes(texts: Texts) -> str | None:
 
 
 def _between(texts: Texts) -> str | None:
-    """Between the two elements that are nearest in order."""
-    if texts["method"] != '"linear"':
-        return None
+    """Between the two elements that are nearest in order, or one of them."""
+    shares = {
+        "linear": "place - low",
+        "lower": "0.0",
+        "higher": "1.0",
+        "midpoint": "0.5",
+        "nearest": "@round(place - low)",
+    }
+    share = shares[texts["method"].strip('"')]
     axes = None if texts["axis"] == "none" else axes_of(texts["axis"])
     if texts["axis"] != "none" and (axes is None or len(axes) != 1):
         return None
@@ -192,9 +199,33 @@ def _between(texts: Texts) -> str | None:
         "let place = @reshape(q, [-1]) * @size_to_tensor(rows.dim(-1) - 1, x.dtype)\n"
         "let low = @floor(place)\n"
         "let (first, second) = (@take(rows, @cast(low, int64), axis=-1), @take(rows, @cast(@ceil(place), int64), axis=-1))\n"
-        "let made = first + (second - first) * (place - low)\n"
+        f"let made = first + (second - first) * ({share})\n"
         "@reshape(@moveaxis(made, -1, 0), out.shape)"
     )
+
+
+def _powered(texts: Texts) -> str | None:
+    """By squares; of a negative one the inverse."""
+    n = texts["n"]
+    if not n.removeprefix("-").isdigit():
+        return None
+    if n.startswith("-"):
+        return f"@matrix_power(@inv(x), {n[1:]})"
+    if int(n) < 2:
+        return "x" if n == "1" else "@sum_to(x * 0.0, x.shape) + @eye(x.dim(-1), dtype=x.dtype)"
+    return (
+        f"@matmul(x, @matrix_power(x, {int(n) - 1}))" if int(n) % 2 else f"@matrix_power(@matmul(x, x), {int(n) // 2})"
+    )
+
+
+def _differences(texts: Texts) -> str | None:
+    """One after the other, of all that stand beside each other."""
+    parts = [p for p in ("prepend", "x", "append") if texts[p] != "none"]
+    if len(parts) > 1:
+        whole = f"@concat({list_of(parts)}, axis=axis)"
+        return f"@diff({args_of(texts, x=whole, prepend='none', append='none')})"
+    n = texts["n"]
+    return f"@diff(@diff(x, axis=axis), axis=axis, n={int(n) - 1})" if n.isdigit() and int(n) > 1 else None
 
 
 def _in_dtype(name: str) -> Written:
@@ -229,125 +260,23 @@ def _running(name: str, step: str, first: str) -> Written:
     return rule
 
 
-# Losses, and what is normalised
-
-
-def _reduced(name: str) -> Written:
-    """The mean or the sum of what there is element by element."""
+def _axis_by_axis(name: str) -> Written:
+    """One transform after the other; what goes from real numbers is first, what goes to real numbers is last."""
 
     def rule(texts: Texts) -> str | None:
-        bare = '"none"'
-        each = f"@{name}({args_of(texts, reduction=bare)})"
-        match texts["reduction"]:
-            case '"mean"':
-                return f"@mean({each})"
-            case '"sum"':
-                return f"@sum({each})"
-            case '"batchmean"':
-                count = "if (x.rank == 0) { @ones_like(@sum(x)) } else { @size_to_tensor(x.dim(0), x.dtype) }"
-                return f"@sum({each}) / ({count})"
-        return None
-
-    return rule
-
-
-def _by_class(texts: Texts) -> str:
-    """Minus the logarithm at each target, times the weight of its class; those that are ignored are 0."""
-    axis, smoothing = texts["axis"], texts.get("label_smoothing", "0.0")
-    logs = f"let logs = @log_softmax(x, axis={axis})\n" if "label_smoothing" in texts else "let logs = @identity(x)\n"
-    is_used = texts["ignore_index"] != "none"
-    used = (
-        f"let used = target != {texts['ignore_index']}\nlet at = @where(used, target, 0)\n"
-        if is_used
-        else "let at = target\n"
-    )
-    weights = (
-        "let w = @take(weight, at, axis=0)\n"
-        if texts["weight"] != "none"
-        else "let w = @ones_like(@sum(x, axis=AXIS))\n"
-    )
-    weights += "let w = @where(used, w, 0.0)\n" if is_used else ""
-    each = (
-        f"let each = -(@squeeze(@take_along_axis(logs, @expand_dims(at, axis={axis}), axis={axis}), axis={axis}) * w)\n"
-    )
-    if smoothing not in ("0.0", "0"):
-        share = f"@moveaxis(logs, {axis}, -1)" + (" * weight" if texts["weight"] != "none" else "")
-        whole = f"-@sum({share}, axis=-1)"
-        whole = f"@where(used, {whole}, 0.0)" if is_used else whole
-        each += f"let each = each * (1.0 - {smoothing}) + {whole} * ({smoothing} / @size_to_tensor(x.dim({axis}), x.dtype))\n"
-    last = {'"mean"': "@sum(each) / @sum(w)", '"sum"': "@sum(each)"}.get(texts["reduction"], "each")
-    return logs + used + weights.replace("AXIS", axis) + each + last
-
-
-def _normalised(name: str) -> Written:
-    """Over several axes: these as one."""
-
-    def rule(texts: Texts) -> str | None:
-        axis = int(texts["axis"])
-        if axis == -1:
+        sizes = items_of(texts["s"])
+        is_open = texts["axes"] == "none" or name in ("fftn", "ifftn")
+        if sizes is None and (is_open or texts["s"] != "none"):
             return None
-        names = [f"d{i}" for i in range(axis if axis >= 0 else -axis)]
-        bound, sides = [*names, "rest"], [*names, "*rest"] if axis >= 0 else ["*rest", *names]
-        made = [*names, "-1"] if axis >= 0 else ["*rest", "-1"]
-        bias = "let flat_bias = @reshape(bias, [-1])\n" if texts.get("bias", "none") != "none" else ""
-        return (
-            f"match_shape(x, {list_of(bound)}, {list_of(sides)})\n"
-            f"let flat_scale = @reshape(scale, [-1])\n{bias}"
-            f"let flat = @{name}(@reshape(x, {list_of(made)}), flat_scale{', flat_bias' if bias else ''}, epsilon=epsilon)\n"
-            "@reshape(flat, x.shape)"
-        )
+        axes = axes_of(texts["axes"]) or list(range(-len(sizes or ()), 0))
+        inner = "ifft" if name in ("ifftn", "irfftn") else "fft"
+        made = "x"
+        for i, axis in list(enumerate(axes))[:: -1 if name == "rfftn" else 1]:
+            n = f", s_{i}" if sizes is not None else ""
+            made = f"@{name[:-1] if i == len(axes) - 1 else inner}({made}{n}, axis={axis}, norm=norm)"
+        return made
 
     return rule
-
-
-# Of each layer what it carries, and the other attributes of its cell.
-_CELLS = {"rnn": ("h", "activation"), "lstm": ("hc", ""), "gru": ("h", "linear_before_reset")}
-
-
-def _recurrent(name: str) -> Written:
-    """One cell after the other."""
-
-    def rule(texts: Texts) -> str | None:
-        if texts["layout"] != '"time_first"' or texts["direction"] == '"bidirectional"':
-            return None
-        state, attribute = _CELLS[name]
-        first, said = "@zeros([x.dim(1), r.dim(-1)], x.dtype)", f", {attribute}={attribute}" if attribute else ""
-        starts = [f"initial_{s}[0]" if texts[f"initial_{s}"] != "none" else first for s in state]
-        held = ", ".join(
-            f"{s}' : Tensor([x.dim(1), r.dim(-1)], x.dtype) = {i}" for s, i in zip(state, starts, strict=True)
-        )
-        made, ends = ", ".join(f"{s}_next'" for s in state), ", ".join(f"last_{s}" for s in state)
-        cell = f"@{name}_cell(rows[i'], {', '.join(f'{s}{chr(39)}' for s in state)}, w[0], r[0]<<, b=b[0]>>{said})"
-        turn = f"let {f'({made})' if len(state) > 1 else made} = {cell}; ({made}, h_next')"
-        is_back = texts["direction"] == '"reverse"'
-        results = ", ".join(f"@expand_dims(last_{s}, axis=0)" for s in state)
-        return (
-            f"let rows = {'@flip(x, axis=0)' if is_back else '@identity(x)'}\n"
-            f"let ({ends}, every) = for i' in range(x.dim(0)) with ({held}) stack (y' : Tensor(?, ?)) {{ {turn} }}\n"
-            f"(@expand_dims({'@flip(every, axis=0)' if is_back else 'every'}, axis=1), {results})"
-        )
-
-    return rule
-
-
-def _attended(texts: Texts) -> str:
-    """Where no position counts the result is 0."""
-    scale = texts["scale"] if texts["scale"] != "none" else "(1.0 / @sqrt(@size_to_tensor(q.dim(-1), q.dtype)))"
-    text = f"let s = @matmul(q, @matrix_transpose(k)) * {scale}\n"
-    if texts["mask"] != "none":
-        text += "let s = if (mask.dtype == bool) { @where(mask, s, -1e999) } else { s + mask }\n"
-    if texts["causal"] == "true":
-        text += f"let s = @where(@tril(@ones([q.dim(-2), k.dim(-2)], bool), {'past' if 'past' in texts else '0'}), s, -1e999)\n"
-    if texts["mask"] == "none" and texts["causal"] == "false":
-        return f"{text}@matmul(@softmax(s), v)"
-    return (
-        f"{text}let counts = s > -1e999\nlet p = @where(counts, @softmax(@where(counts, s, -1e30)), 0.0)\n@matmul(p, v)"
-    )
-
-
-def _grouped(texts: Texts) -> str:
-    heads = "let k = @repeat(k, q.dim(-3) // k.dim(-3), axis=-3)\nlet v = @repeat(v, q.dim(-3) // v.dim(-3), axis=-3)\n"
-    return heads + _attended(texts)
 
 
 # Products of matrices, and lists of operands
@@ -412,13 +341,28 @@ def _summed(texts: Texts, items: list[str], place: int) -> str | None:
         letters = "".join(terms).replace(".", "")
         made = ("..." if "..." in said else "") + "".join(sorted(c for c in letters if letters.count(c) == 1))
     own = terms[place]
-    if any(own.replace(".", "").count(c) > 1 for c in own if c != "."):
-        return None
     others = [(t, n) for i, (t, n) in enumerate(zip(terms, items, strict=True)) if i != place]
     gets = own if "..." in own or "..." not in said else "..." + own
     left = ",".join([made, *(t for t, _ in others), own])
     operands = ", ".join(["g", *(n for _, n in others), f"@ones_like({items[place]})"])
     return f'@sum_to(@einsum("{left}->{gets}", [{operands}]), {items[place]}.shape)'
+
+
+def _with_diagonals(texts: Texts) -> str | None:
+    """A letter that stands in one operand twice: another letter, and the product with what is 1 where both are equal."""
+    said, arrow, made = texts["equation"].strip('"').replace(" ", "").partition("->")
+    terms, items = said.split(","), items_of(texts["xs"]) or []
+    letters = iter(c for c in ascii_letters if c not in said)
+    for k, term in enumerate(terms[: len(items)]):
+        again = next((i for i, c in enumerate(term) if c != "." and c in term[:i]), None)
+        if again is not None:
+            letter = next(letters)
+            axis = again - len(term) if "." in term[:again] else again
+            terms[k] = f"{term[:again]}{letter}{term[again + 1 :]}"
+            eye = f"@eye({items[k]}.dim({axis}), dtype={items[k]}.dtype)"
+            equation = ",".join([*terms, f"{term[again]}{letter}"]) + arrow + made
+            return f'@einsum("{equation}", {list_of([*items, eye])})'
+    return None
 
 
 WRITTEN: dict[str, Written] = {
@@ -428,16 +372,14 @@ WRITTEN: dict[str, Written] = {
     "update_slice.update": _updated, "scatter_slices.updates": _windows_written, "tensordot.x": _dotted("x"),
     "tensordot.y": _dotted("y"), **windows.WRITTEN,
 }  # fmt: skip
-_LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "kl_div",
-           "binary_cross_entropy_with_logits", "softmax_cross_entropy")  # fmt: skip
 COMPOSED: dict[str, Written] = {
-    "quantile": _between, "slice": _sliced_by_axes, "prod": _multiplied_by_axes, "sum": _in_dtype("sum"),
-    "cumulative_sum": _in_dtype("cumulative_sum"), "cumulative_prod": _running("prod", "multiply", "1.0"),
-    "cumulative_max": _running("max", "maximum", "-1e999"), "cumulative_min": _running("min", "minimum", "1e999"),
-    "cumulative_logsumexp": _running("logsumexp", "logaddexp", "-1e999"), "tensordot": _dotted_apart,
-    "layer_norm": _normalised("layer_norm"), "rms_norm": _normalised("rms_norm"), "nll_loss": _by_class,
-    "cross_entropy_loss": _by_class, "attention": _attended, "grouped_query_attention": _grouped,
-    **{n: _reduced(n) for n in _LOSSES}, **{n: _recurrent(n) for n in ("rnn", "lstm", "gru")}, **windows.COMPOSED,
+    "quantile": _between, "einsum": _with_diagonals, "matrix_power": _powered, "diff": _differences,
+    "slice": _sliced_by_axes,
+    "prod": _multiplied_by_axes, "sum": _in_dtype("sum"), "cumulative_sum": _in_dtype("cumulative_sum"),
+    "cumulative_prod": _running("prod", "multiply", "1.0"), "cumulative_max": _running("max", "maximum", "-1e999"),
+    "cumulative_min": _running("min", "minimum", "1e999"), "tensordot": _dotted_apart,
+    "cumulative_logsumexp": _running("logsumexp", "logaddexp", "-1e999"),
+    **{n: _axis_by_axis(n) for n in ("fftn", "ifftn", "rfftn", "irfftn")}, **layers.COMPOSED, **windows.COMPOSED,
 }  # fmt: skip
 LISTS: dict[tuple[str, str], Callable[[Texts, list[str], int], str | None]] = {
     ("concat", "xs"): _concatenated, ("stack", "xs"): _stacked, ("broadcast_arrays", "xs"): _broadcast,

@@ -79,7 +79,8 @@ def _when(place: Place) -> str:
 def _turn(turn: TracedTurn, moment: str) -> str:
     if turn.done is None:
         return "before the first turn"
-    index = f" ({turn.loop.name} = {turn.index})" if turn.loop.name is not None else ""
+    name = turn.loop.name
+    index = "" if name is None or name.endswith(core.UNSAID) else f" ({name} = {turn.index})"
     return f"{moment or ('before' if turn.is_condition else 'in')} turn {turn.done + 1}{index}"
 
 

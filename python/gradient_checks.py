@@ -15,6 +15,7 @@ from ..lang import codes, core
 from ..lang.diagnostics import Diagnostic, RxError, error, note
 from ..lang.node import Node, replace
 from ..lang.summary import plural
+from ..lang.walk import rewrite
 from ..simplify.known.outcome import Options
 from .drawn import Undrawn, arguments
 
@@ -23,6 +24,8 @@ Values = list[Any]
 _SETS: tuple[int | None, ...] = (None, None, None, 1, 0)
 # How often arguments are drawn for a set until the function takes them; how many elements of an operand are looked at.
 _DRAWS, _ELEMENTS = 40, 2_000
+# How many turns a `while` may make.
+_TURNS = 1_000
 _STEP, _CLOSE = 1e-5, 2e-4
 
 
@@ -42,7 +45,7 @@ def tried(given: pipeline.Loaded, options: Options, allow_extern: bool = False) 
         functions = {f.name: f for f in program.functions}
         consts.update({c.name: c.value.value for c in program.consts if isinstance(c.value, core.SizeLit)})
         asked.extend(_asked(program, functions))
-        return replace(program, functions=tuple(functions.values()))
+        return rewrite(replace(program, functions=tuple(functions.values())), _ending)
 
     report = pipeline.check_in_doubles(given, change, options)
     found, lines = [], []
@@ -90,6 +93,18 @@ def _calling(rule: core.Rule, around: core.Function, own: core.Function) -> core
     let = core.Let(rule.span, tuple(v.name for v in values), is_tuple, None, call)
     body = core.Block(rule.span, (let,), core.TupleValue(rule.span, values) if is_tuple else values[0])
     return replace(around, name=f"{around.name}tried", result=sort, promises=(), impl=None, body=body)
+
+
+def _ending(node: Node) -> Node:
+    """A `while` that fails when it has made as many turns as it may: for what is drawn it may be endless."""
+    if not isinstance(node, core.Loop) or node.range is not None:
+        return node
+    span, turn = node.span, f"turn{node.span.start}{core.UNSAID}"
+    range_ = core.Range(*(core.SizeLit(span, n) for n in (0, _TURNS + 1, 1)))
+    below = core.Compare(span, "<", core.SizeVar(span, turn), core.SizeLit(span, _TURNS))
+    origin = core.Origin(span, "assert", False, None, None, f"fewer than {_TURNS:,} turns of a while")
+    ends = core.Assert(span, below, None, origin)
+    return replace(node, index=turn, range=range_, body=replace(node.body, stmts=(ends, *node.body.stmts)))
 
 
 class _Asked(Node):

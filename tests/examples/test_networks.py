@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,9 @@ def numbers(seed: int, *shape: int) -> Array:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def run(name: str) -> list[str]:
-    done = subprocess.run([sys.executable, str(EXAMPLES / name / "run.py")], capture_output=True, text=True)
+def run(name: str, *arguments: str) -> list[str]:
+    command = [sys.executable, str(EXAMPLES / name / "run.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
 
@@ -192,57 +195,59 @@ def test_names_are_found_by_beam_search() -> None:
 # Training
 
 
-def network(seed: int, i: int, h: int, o: int) -> tuple[Array, ...]:
-    return tuple(numbers(seed + k, *shape) for k, shape in enumerate([(h, i), (h,), (o, h), (o,)]))
+def small_gpt(v: int, p: int, d: int, layers: int) -> tuple[Array, ...]:
+    blocks = ((d,), (d, 3 * d), (d, d), (d,), (d, 4 * d), (4 * d, d))
+    shapes = [(v, d), (p, d), *((layers, *s) for s in blocks), (d,)]
+    return tuple(numbers(i, *shape) / 2 for i, shape in enumerate(shapes))
 
 
-def loss(x: Array, y: Array, w: tuple[Array, ...]) -> float:
-    w1, b1, w2, b2 = (part.astype(float) for part in w)
-    logs = log_softmax(np.tanh(x @ w1.T + b1) @ w2.T + b2)
-    return float(-logs[np.arange(len(y)), y].mean())
+def test_the_gradients_of_the_gpt_are_slopes_of_its_loss() -> None:
+    module, weights, ids = example("train"), small_gpt(7, 5, 6, 2), numbers(1, 3, 5)
+    ids = (np.abs(ids) * 3).astype(np.int64)[:, :4] % 7
+    value, gradients = module.loss_and_gradients(ids, ids[:, ::-1].copy(), weights, 3)
+    assert np.isfinite(value)
+    for k, gradient in enumerate(gradients):
+        way = numbers(k + 20, *gradient.shape)
+        ends = [
+            float(module.loss(ids, ids[:, ::-1].copy(), (*weights[:k], weights[k] + by * way, *weights[k + 1 :]), 3))
+            for by in (np.float32(1e-2), np.float32(-1e-2))
+        ]
+        np.testing.assert_allclose(np.sum(gradient * way), (ends[0] - ends[1]) / 2e-2, rtol=2e-2, atol=2e-3)
 
 
-def moved(w: tuple[Array, ...], part: int, place: tuple[int, ...], by: float) -> tuple[Array, ...]:
-    parts = [p.astype(float) for p in w]
-    parts[part][place] += by
-    return tuple(parts)
-
-
-@pytest.mark.parametrize(("b", "i", "h", "o"), [(5, 2, 3, 4), (1, 1, 2, 2)])
-def test_the_gradients_are_the_slopes_of_the_loss(b: int, i: int, h: int, o: int) -> None:
-    x, y, w = numbers(1, b, i), np.arange(b) % o, network(2, i, h, o)
-    value, gradients = example("train").loss_and_gradients(x, y, w)
-    np.testing.assert_allclose(value, loss(x, y, w), rtol=1e-5)
-    for part, gradient in enumerate(gradients):
-        for place in np.ndindex(gradient.shape):
-            ends = [loss(x, y, moved(w, part, place, by)) for by in (1e-5, -1e-5)]
-            np.testing.assert_allclose(gradient[place], (ends[0] - ends[1]) / 2e-5, rtol=1e-3, atol=1e-5)
-
-
-@pytest.mark.parametrize(("b", "turns"), [(6, 4), (2, 1), (3, 0)])
-def test_steps_of_adam_are_numpys(b: int, turns: int) -> None:
-    module, x, y, w = example("train"), numbers(1, b, 3), np.arange(b) % 2, network(4, 3, 2, 2)
-    trained, losses = module.train(x, y, w, turns, np.float32(0.1))
-    means, squares = [np.zeros(p.shape) for p in w], [np.zeros(p.shape) for p in w]
-    now = [p.astype(float) for p in w]
-    for t in range(1, turns + 1):
-        _, gradients = module.loss_and_gradients(x, y, tuple(p.astype(np.float32) for p in now))
+def test_steps_of_adam_are_numpys() -> None:
+    module, now = example("train"), [w.astype(float) for w in small_gpt(5, 4, 4, 1)]
+    ids = np.array([[1, 2, 0, 3], [4, 4, 2, 0]])
+    weights = tuple(w.astype(np.float32) for w in now)
+    ours = [weights, *(tuple(np.zeros_like(w) for w in weights) for _ in range(2))]
+    means, squares = [np.zeros(p.shape) for p in now], [np.zeros(p.shape) for p in now]
+    for t in range(1, 4):
+        _, gradients = module.loss_and_gradients(ids, ids, tuple(p.astype(np.float32) for p in now), 2)
         for k, g in enumerate(gradients):
             means[k] = 0.9 * means[k] + 0.1 * g
             squares[k] = 0.999 * squares[k] + 0.001 * g**2
             now[k] -= 0.1 * means[k] / (1 - 0.9**t) / (np.sqrt(squares[k] / (1 - 0.999**t)) + 1e-8)
-    assert losses.shape == (turns,)
-    for made, wanted in zip(trained, now, strict=True):
-        np.testing.assert_allclose(made, wanted, rtol=1e-3, atol=1e-4)
+        _, *ours = module.step(ids, ids, *ours, 2, t - 1, np.float32(0.1))
+    for made, wanted in zip(ours[0], now, strict=True):
+        np.testing.assert_allclose(made, wanted, rtol=2e-2, atol=2e-3)
 
 
-def test_training_tells_the_spirals_apart() -> None:
-    assert run("train")[-1] == "step 400: 200 of 200 points told apart"
+@pytest.mark.parametrize("engine", ["numpy", "torch"])
+def test_the_gpt_learns_is_saved_and_writes(engine: str, tmp_path: Path) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    at = ["--engine", engine, "--steps", "25", "--weights", str(tmp_path / "gpt.safetensors")]
+    lines = run("train", *at)
+    first, last = (float(n) for n in re.findall(r"\d\.\d\d", next(line for line in lines if "first step" in line)))
+    assert first > 4 and last < first - 1
+    written = lines[lines.index("it writes:") :]
+    # With the weights that were saved it writes the same.
+    assert run("train", *at) == written
 
 
 @pytest.mark.parametrize(
     ("name", "function"),
-    [("unet", "unet"), ("resnet", "resnet"), ("detect", "detect"), ("search", "search"), ("train", "train")],
+    [("unet", "unet"), ("resnet", "resnet"), ("detect", "detect"), ("search", "search"), ("train", "step")],
 )
 def test_nothing_is_left_to_check_inside(name: str, function: str) -> None:
     assert getattr(example(name), function).residual == ()

@@ -68,6 +68,9 @@ UNTRIED = (
     ("@f = fn(x : Tensor([n], float32)) : Tensor([], float32) { @sum(@log(-@exp(x))) }\n@d = grad @f wrt x\n", "not finite"),
     ("@f = fn(s : Shape, x : Tensor([n], float32)) : Tensor([], float32) { @sum(x) + @sum(@ones(s)) }\n@d = grad @f wrt x\n",
      "`s` is neither"),
+    ("@f = fn(x : Tensor([n], float32)) : Tensor([], float32) {\n"
+     "  @sum(while (@sum(c * c) > -1.0) with (c : Tensor([n], float32) = x) { @sin(c) })\n}\n@d = grad @f wrt x\n",
+     "in turn 1001, `fewer than 1,000 turns of a while` does not hold"),
     ('extern @f = fn(x : Tensor([n], float32)) : Tensor([n], float32) = "numpy:sin"\n'
      "vjp @f = fn(x : Tensor([n], float32), g : Tensor([n], float32)) : Tensor([n], float32) { g * @cos(x) }\n", "@f"),
 )  # fmt: skip
@@ -80,9 +83,9 @@ def test_what_was_not_tried_is_told(text: str, reason: str, tmp_path: Path, caps
 
 
 def test_an_extern_is_tried_where_python_may_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = checked(UNTRIED[3][0], tmp_path, capsys, "--allow-extern")
+    status, out, _ = checked(UNTRIED[4][0], tmp_path, capsys, "--allow-extern")
     assert status == 0 and "vjp @f: right at 5 sets of sizes" in out
-    wrong = UNTRIED[3][0].replace("@cos", "@sin")
+    wrong = UNTRIED[4][0].replace("@cos", "@sin")
     assert checked(wrong, tmp_path, capsys, "--allow-extern")[0] == 1
 
 

@@ -98,7 +98,8 @@ def judged(text: str, calls: list[dict[str, Any]], wrt: list[str], random: np.ra
         # A turn or an arm that is never reached may be refuted by what is known behind it.
         is_plain = not any(word in text for word in ("for ", "while ", "if ", "@map", "@scan", "@fold"))
         for args in calls if "refuted" in found and is_plain else ():
-            assert refuses(rx.loads(text), args), found
+            is_empty = "works only on empty tensors" in found and not all(np.size(a) for a in args.values())
+            assert is_empty or refuses(rx.loads(text), args), found
         return found.partition(":")[0]
     came = Counter(verdict(found, args, wrt, random) for args in calls)
     return "right" if came["right"] else came.most_common(1)[0][0]

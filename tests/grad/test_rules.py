@@ -24,6 +24,10 @@ INTEGERS = {
     "classes": ("0", "d"),
     "counts": ("0", "4"),
     "lengths": ("0", "n + 1"),
+    "which": ("0", "b"),
+    "signs": ("0", "c"),
+    "frames": ("h - 1", "h + 1"),
+    "lengths_of": ("0", "o + 1"),
 }
 POSITIVE = {"p", "v"}
 
@@ -91,6 +95,14 @@ INDEXED = (
     ("x [n, d]; at [m, 1]; u [m, 1, d] where n >= 1", '@scatter_slices(x, at, u, reduction="add")'),
     ("x [n, d]; at [m, 1]; u [m, d] where n >= 1", "@scatter_slices(x, at, u, collapse=[0])"),
     ("x [n, d]; counts [n]", "@repeat_each(x, counts)"), ("x [n, d]; lengths [d]", "@reverse_sequence(x, lengths)"),
+    *(("x [n, d]; q [m]", f'@quantile(x, @sigmoid(q), axis=0, method="{k}")') 
+      for k in ("lower", "higher", "midpoint", "nearest")),
+    ("x [n, d]; u [m, d] where m >= 1", "@diff(x, axis=0, prepend=u, append=x)"),
+    ("x [n, d] where n >= 1", "@diff(x, axis=0, append=x, n=3)"),
+    *(("x [n, d]", t) for t in ("@unique_values(x)", "@unique_all(x)[0]", "@unique_counts(x)[0]")),
+    *((f"x [n, d]; ids [m, {k}]; u [m, d]", f'@scatter_{f}(x, ids, u, reduction="{r}")')
+      for r in ("max", "min") for f, k in (("nd", "1"), ("elements", "d"))),
+    ("x [n, d]; u [n, d]", "@nextafter(@sum(x, axis=0), u)"),
     ("x [n, d]; at [m]", "@embedding(at, x)"), ("x [n, d]; classes [n]", "@segment_sum(x, classes, d)"),
     *((f"x [n, d]; classes [n]{w}", f'@cross_entropy_loss(x, classes{v}, reduction="{r}")')
       for r in ("mean", "sum", "none") for w, v in (("", ""), ("; p [d]", ", p"), ("; p [d]", ", p, label_smoothing=0.1"))),
@@ -111,6 +123,10 @@ MATRICES = (
     ("x [2, n, n]; u [n]", f"{SQUARE}let y = @solve(a[0], u)"), ("x [n, n]", f"{SQUARE}let y = @cholesky(a)"),
     ("x [2, n, n]", f"{SQUARE}let y = @cholesky(a, upper=true)"), ("x [n, n]", f"{SQUARE}let y = @eigvalsh(a)"),
     ("x [n, n]", f"{SQUARE}let (w, v) = @eigh(a)\nlet y = w * @sum(v * v * v * v, axis=0)"),
+    *(("x [n, n]", f"let (w, v) = @eig(@complex(x, {i}))\nlet y = {y}") for i, y in
+      (("x * 0.0", "@abs(v) * @real(w)"), ("@sin(x)", "@abs(@sum(v * v, axis=0)) + @abs(w * w)"))),
+    *(("x [n, n]", f"let y = @matrix_power(x, {k})") for k in (-2, 0, 7)),
+    *(("x [n, d] where d >= 1", f'let y = @matrix_norm(x, ord="{k}")') for k in ("nuc", "2", "-2", "-1", "-inf")),
     ("x [n, d]", "let y = @svdvals(x)"), ("x [n, d]", "let y = @pinv(x)"), ("x [2, d, n]", "let y = @pinv(x)"),
     *((f"x {s}", f"let (q, r) = @qr(x)\nlet y = {y}") for s in ("[n, d]", "[d, n]", "[2, n, n]")
       for y in ("@matmul(q * @cos(q), @sin(r))", "@sum(r * r * r) + @sum(q * q * q * q)")),
@@ -147,6 +163,10 @@ SPECTRA = (
     *(f"{f}(@concat([{o}, {o}], axis=1){a})" for f in ("@irfft", "@hfft") for o in "xz"
       for a in ("", ', norm="ortho"', ', norm="forward"')),
     *(f"@abs(@ihfft(x{a}))" for a in ("", ', norm="ortho"', ', norm="forward"')),
+    *(f"@abs({f}(z, {n}, axis={axis}))" for f in ("@fft", "@ifft", "@irfft", "@hfft") for n, axis in (("d + 1", 0), (3, 1))),
+    "@abs(@rfft(x, 4))", '@abs(@ihfft(x, d + 2, norm="forward"))', "@irfftn(z)", '@irfftn(z, [4], axes=[0], norm="ortho")',
+    *(f"@abs({f}({o}, {n}))" for f, o in (("@fftn", "z"), ("@ifftn", "z"), ("@irfftn", "z"), ("@rfftn", "x"))
+      for n in ("[3, 4]", "[d + 1, n + 1], axes=[1, 0]")),
     "@irfft(@rfft(@concat([x, x], axis=1)) * @conj(@rfft(@concat([u, u], axis=1))))",
     "@real(@eigvals(@matmul(x, @matrix_transpose(u))) * @eigvals(@matmul(x, @matrix_transpose(u)) + @eye(n, dtype=float64)))",
 )  # fmt: skip
@@ -156,6 +176,20 @@ SPECTRA = (
 def test_complex_numbers_in_between(text: str) -> None:
     sizes: Sizes = ({"n": 4, "d": 3}, {"n": 2, "d": 5}, {"n": 1, "d": 2})
     check("x [n, d]; u [n, d] where n >= 1, d >= 2", f"let z = @complex(x, u)\nlet y = {text}", sizes)
+
+
+# Of frames of w elements, some of which are cut off.
+SOUNDS = (
+    *(f"@abs(@stft(x, w, 2{a}))" for a in (", u, center=false", ", u", ", center=false")), "@abs(@stft(x, 4, w - 3))",
+    *(f"@istft(@square(@stft(x, w, 2{c})), w, 2, u * u + 0.5{c})" for c in ("", ", center=false")),
+    "@istft(@stft(x, w, 3), w, 3)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SOUNDS)
+def test_spectra_of_frames(text: str) -> None:
+    sizes: Sizes = ({"b": 2, "t": 9, "w": 5}, {"b": 1, "t": 12, "w": 4})
+    check("x [b, t]; u [w] where t >= 7, w >= 4, w <= 6", f"let y = {text}", sizes)
 
 
 UNTOLD = (
@@ -195,6 +229,23 @@ WINDOWS = (
     ("x [b, c * 2, h, w]; k [c * 2, o, 3, 2]", "@conv_transpose2d(x, k, groups=2, dilations=2)"),
     *(("x [b, c, h, w]", f"@{kind}_pool2d(x, {a})") for kind in ("max", "average") for a in POOLED),
     ("x [b, c, h, w]", "@average_pool2d(x, [3, 2], strides=2, pads=1, count_include_pad=true)"),
+    *(("x [b, c, h, w]", f"@{kind}_pool2d(x, {a})") for kind in ("max", "average", "lp")
+      for a in ("[3, 2], strides=2, pads=1, ceil_mode=true", '[2, 3], strides=2, auto_pad="same_lower"')),
+    ("x [b, c, h, w]", "@average_pool2d(x, 3, strides=2, pads=1, ceil_mode=true, count_include_pad=true)"),
+    ("x [b, c, h]", '@max_pool(x, [2], auto_pad="same_upper") + @lp_pool(x, [2], strides=2, ceil_mode=true)'),
+    *(("x [b, c, h, w]", f"@adaptive_{kind}_pool(x, {n})")
+      for kind in ("max", "average") for n in ("[2, 3]", "[h - 1, w + 1]")),
+    ("x [b, h, c]", '@adaptive_average_pool(x, [2], layout="channels_last")'),
+    *(("x [b, c, h, w]", f'@resize(x, sizes={n}, mode="{m}", align_corners={a})') for m in ("linear", "cubic")
+      for n, a in (("[3, 7]", "true"), ("[h + w, 2 * h - 1]", "false"))),
+    ("x [b, c, h]", '@resize(x, sizes=[5], mode="linear")'),
+    ("x [b, h, w, c]", '@upsample(x, [3, 2], "linear", "channels_last")'),
+    *(("x [b, c, h, w]; u [o, 4]; which [o]", f"@roi_align(x, @square(u) * 1.5 - 0.7, which, {a})")
+      for a in ("[2, 3]", '[3, 2], scale=0.7, mode="max"', "[2], aligned=false, samples=1")),
+    *(("x [h, b, c]; signs [b, o]; frames [b]; lengths_of [b]", f"@ctc_loss(@log_softmax({x}), signs, frames, lengths_of{a})")
+      for x, a in (("x", ""), ("@concat([x, x * 2.0, x], axis=-1)", ', reduction="sum", blank=2'),
+                   ("x", ', reduction="none", zero_infinity=true'))),
+    ("x [b, c, h, w]; g [b, w, h, 2]", '@grid_sample(x, g * 2.8, padding="reflection")'),
     ("x [b, c, h, w]", "@max_pool(x, [2, 2])"), ("x [b, c, h, w]", "@lp_pool2d(x, 2)"), ("x [b, c, h, w]", "@lrn(x, 3)"),
     ("q [b, 4, h, c]; k [b, 2, w, c]; u [b, 2, w, o]", "@grouped_query_attention(q, k, u, causal=true, past=1)"),
     ("q [b, h, c]; k [1, w, c]; u [w, o]", "@attention(q, k, u)"),
@@ -229,6 +280,11 @@ CELLS = (
      "let (a, e) = @rnn(x, u, r, s)\nlet y = @sum(a, axis=[0, 1]) * @sum(e, axis=0)"),
     ("x [t, b, i]; u [1, 4 * h, i]; r [1, 4 * h, h]",
      "let (a, e, f) = @lstm(x, u, r)\nlet y = @sum(a * a, axis=[0, 1]) * @sum(e + f, axis=0)"),
+    ("x [t, b, i]; u [2, h, i]; r [2, h, h]; s [2, 2 * h]",
+     'let (a, e) = @rnn(x, u, r, s, direction="bidirectional")\nlet y = @sum(a * a, axis=[0, 1]) * @sum(e, axis=0)'),
+    ("x [b, t, i]; u [2, 4 * h, i]; r [2, 4 * h, h]; q [b, 2, h]; c [b, 2, h]",
+     'let (a, e, f) = @lstm(x, u, r, initial_h=q, initial_c=c, direction="bidirectional", layout="batch_first")\n'
+     "let y = @sum(a * a, axis=[1, 2]) * @sum(e * e + f, axis=1)"),
     ("x [t, b, i]; u [1, 3 * h, i]; r [1, 3 * h, h]; q [1, b, h]",
      'let (a, e) = @gru(x, u, r, initial_h=q, direction="reverse")\nlet y = @sum(a * a, axis=[0, 1]) * @sum(e, axis=0)'),
 )  # fmt: skip
@@ -266,12 +322,15 @@ CONTROL = (
     ("x [n, d]", "let (a, b) = for i in range(3) with (p : (Tensor([n, d], float64), Tensor([n, d], float64)) = (x, x * 2.0)) "
                  "{ let (u, v) = p\n (v * u, @sin(u)) }\nlet y = a + b"),
     ("x [n]", "let y = @twice(fn(r) { r * x }, x) + @twice(@mine, x) + @twice(@sin, x) + @open(x)"),
+    ("x [n]; u [n]", "let y = @twice(fn(r) { @twice(fn(q) { q * r }, r) * x }, u) * @twice(@twofold, x)"),
+    ("x [n, d]", "let rows = @unstack(@stack([x, x * x, @sin(x)], axis=0))\nlet y = rows[0] * rows[2] + rows[-2]"),
     ("x [n]", "let (a, b) = @pair(x)\nlet t = @pair(a)\nlet y = @matmul(b, t[0])"),
     ("x [n, d]; u [d, m]; b [m]", "let y = @layer(x, (u, b))"),
 )  # fmt: skip
 BEFORE = """
 @twice = fn(f : fn(Tensor([n], d)) : Tensor([m], d), x : Tensor([n], d)) : Tensor([m], d) where d in floating { f(x) * 2.0 }
 @mine = fn(x : Tensor([n], float64)) : Tensor([n], float64) { @sin(x) }
+@twofold = fn(x : Tensor([n], float64)) : Tensor([n], float64) { @twice(@mine, x) }
 @open = fn(x : Tensor) { x * x }
 @pair = fn(x : Tensor([n], float64)) : (Tensor([n], float64), Tensor([n, n], float64)) { (x, @outer(x, x)) }
 type Layer(i, o) = (Tensor([i, o], float64), Tensor([o], float64))
