@@ -288,7 +288,7 @@ torch._C._VariableFunctions.meshgrid | *tensors, indexing="ij" | meshgrid(listed
 torch.hstack | tensors | concat(same_all(tensors), axis=1 if tensors[0].rank > 1 else 0)
 torch.vstack torch.row_stack | tensors | concat(same_all(tensors), axis=0) if tensors[0].rank > 1 else
     stack(same_all(tensors), axis=0)
-F.one_hot | tensor, num_classes | one_hot(tensor, num_classes, dtype=int64)
+F.one_hot | tensor, num_classes | embedding(tensor, eye(num_classes, dtype=int64))
 F.pixel_shuffle .pixel_shuffle | input, upscale_factor | pixel_shuffle(of_rank(4, input), upscale_factor)
 F.pixel_unshuffle .pixel_unshuffle | input, downscale_factor | pixel_unshuffle(of_rank(4, input), downscale_factor)
 F.unfold | input, kernel_size, dilation=1, padding=0, stride=1 | unfold(not_empty_inside(of_rank(4, input)), two(kernel_size),

@@ -253,7 +253,8 @@ class Tracer(TorchFunctionMode):
         """The one element of a tensor of integers as a size."""
         if not value.rank and isinstance(value.info.sizes, (int, torch.SymInt)):
             return value.info.sizes
-        found = sympy.Symbol(name := self.names.fresh("n"), integer=True)
+        hint = (*places.bound_names(self.frame), "n")[0]
+        found = sympy.Symbol(name := self.names.fresh(hint), integer=True)
         self.sizes.texts[found] = name
         self.write(f"let {name} = @item(@reshape({value.text}, []))")
         return self.sizes.number(found, 3)
