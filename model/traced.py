@@ -15,7 +15,7 @@ from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
 from ..lang.checked import Checked, Conditions, Counts, EntryCondition, UndecidedCheck
-from ..lang.core import Call
+from ..lang.core import Call, Var
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
 from ..lang.given import Given
@@ -311,7 +311,8 @@ def _contract(told: Told, checked: Checked, sides: Sides, uncrossed: Mapping[str
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
     others = (c for c in said.conditions if kept[c.text] is None)
     ways = tuple(dict.fromkeys(text for c in others for text in sides.way(c)))
-    clauses = tuple(_clause(c, told, checked) for c in said.conditions if kept[c.text])
+    own = [(c, told, checked) for c in said.conditions if kept[c.text]]
+    clauses = tuple(_clause(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     undecided = [_demand(asked, told) for asked in said.left]
     undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
@@ -356,7 +357,8 @@ def _of_elements(told: Told, checked: Checked) -> Iterator[Demand]:
         given = dict(zip((p.name for p in row.params), call.args, strict=False)) | {a.name: a for a in call.args}
         if row.refuses not in given or told.trace.types.keys().isdisjoint(names_in(given[row.refuses].value.span.text)):
             continue  # no tensor
-        text = {name: told.words(f"`{arg.value.span.text}`", step) for name, arg in given.items()}
+        named = {n: arg.value.span.text if isinstance(arg.value, Var) else "" for n, arg in given.items()}
+        text = {n: told.words(f"`{name}`", step) if name else "another value" for n, name in named.items()}
         table = row.places[1] if row.places else row.selects if row.refuses == "indices" else ""
         needs = f"{text[row.refuses]} holds {f'indices into {text[table]}' if table else f'what {step.op} takes'}"
         where = told.file_line(step.place)
