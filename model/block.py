@@ -243,8 +243,10 @@ def _boxed(contract: Contract, found: AcceptedSizes) -> Iterator[str]:
 def _remarks(contract: Contract, found: AcceptedSizes, more: str) -> Iterator[str]:
     """What else there is to know, each in a line."""
     if contract.undecided:
-        nodes = ", ".join(dict.fromkeys(d.node.removeprefix("node ") for d in contract.undecided[:2]))
-        yield f"checked when it runs, since data decides: {plural(len(contract.undecided), 'check')} ({more}): {nodes}"
+        nodes = list(dict.fromkeys(d.node.removeprefix("node ") for d in contract.undecided[:2]))
+        count, only = len(contract.undecided), contract.undecided[0].needs or "a check"
+        said = f"{plural(count, 'check')} ({more}): {', '.join(nodes)}" if count > 1 else f"{nodes[0]}: {only}"
+        yield f"checked when it runs, since data decides: {said}"
     if contract.operations:
         calls = ", ".join(dict.fromkeys(f"{o.op} ({o.file}:{o.line})" for o in contract.operations[:2]))
         yield f"supposed, since only PyTorch knows their results: {plural(len(contract.operations), 'call')}: {calls}"

@@ -39,13 +39,14 @@ class Typed(Node):
 
 class Demand(Node):
     """A node that demands something: what it needs in words, where its author wrote it, the way to it from an input, and what
-    it does in a few words."""
+    it does in a few words. `is_of_elements`: only the elements of a tensor decide, not its shape."""
 
     node: str
     needs: str
     trace: str | None
     way: tuple[str, ...]
     gist: str = ""
+    is_of_elements: bool = False
 
 
 class Clause(Node):

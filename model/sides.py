@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 
-from ..lang.checked import Conditions, EntryCondition
+from ..lang.checked import Checked, Conditions, EntryCondition
 from ..lang.expressions import names_in
 from ..simplify.solver.prove import prove
-from .arms_by_data import is_way
+from .arms_by_data import is_way, outputs_of
 from .contract import conditions_of
 from .told import ReadRun, Told
 from .ways import OtherWay, branches
@@ -25,10 +26,30 @@ class Sides:
     ) -> None:
         assert read.report.checked is not None
         self.told, self.others, self.result, self.given = read.told, others, result, given
+        self.own = _shapes(read.told, read.report.checked)
         said = conditions_of(read.report.checked)
-        self.demanded = [c.text for c in said.conditions if not self._is_only_way(c)]
+        self.own_demands = [c.text for c in said.conditions if not self._is_only_way(c)]
         self.left = set(_open_in(self.told, said))
         self.refused: dict[int, bool | None] = {}
+        self.read: dict[int, ReadRun | None] = {}
+
+    @cached_property
+    def more(self) -> list[tuple[EntryCondition, Told, Checked]]:
+        """The conditions of other ways that all sizes of the first one satisfy: that they are not 0, mostly."""
+        own, found = [*self.own_demands, *branches(self.told.trace)], list[tuple[EntryCondition, Told, Checked]]()
+        for number, other in enumerate(self.others):
+            read = self._reading(number)
+            if read is None or not read.report.ok or read.report.checked is None:
+                continue
+            known = [*self.own_demands, *(c.text for c, _, _ in found), *branches(other.run), *self.given]
+            theirs = [c for c in conditions_of(read.report.checked).conditions if _follow(own, [c.text])]
+            found += [(c, read.told, read.report.checked) for c in theirs if not _follow(known, [c.text])]
+        return found
+
+    def _reading(self, number: int) -> ReadRun | None:
+        if number not in self.read:
+            self.read[number] = None if self.others[number].same else self.result(self.others[number])
+        return self.read[number]
 
     def is_way(self, condition: EntryCondition) -> bool:
         return is_way(self.told, condition)
@@ -64,13 +85,13 @@ class Sides:
 
     def _is_refused(self, number: int) -> bool | None:
         if number not in self.refused:
-            self.refused[number] = self._refusal(self.others[number])
+            self.refused[number] = self._refusal(number)
         return self.refused[number]
 
-    def _refusal(self, other: OtherWay) -> bool | None:
+    def _refusal(self, number: int) -> bool | None:
+        other, read = self.others[number], self._reading(number)
         if other.same:
             return False
-        read = self.result(other)
         if read is None or not read.report.ok or read.report.checked is None:
             return None if other.run.stopped is not None and other.run.stopped.is_unread else True
         said = conditions_of(read.report.checked)
@@ -78,16 +99,27 @@ class Sides:
             return None
         theirs = [*(c.text for c in said.conditions), *read.inner]
         region = [*branches(other.run), *self.given]
-        is_same = _follow([*self.demanded, *region], theirs) and _follow([*theirs, *region], self.demanded)
-        return False if is_same and self._are_same(other.run.shapes, region) else None
+        demanded = [*self.own_demands, *(c.text for c, _, _ in self.more)]
+        is_same = _follow([*demanded, *region], theirs) and _follow([*theirs, *region], demanded)
+        return False if is_same and self._are_same(_shapes(read.told, read.report.checked), region) else None
 
-    def _are_same(self, shapes: Sequence[Sequence[str]], region: Sequence[str]) -> bool:
+    def _are_same(self, shapes: Sequence[Sequence[int | str]], region: Sequence[str]) -> bool:
         """Whether the first way's results have these shapes wherever the sizes are in a region."""
-        own = self.told.trace.shapes
+        own = self.own
         if [len(shape) for shape in shapes] != [len(shape) for shape in own]:
             return False
         pairs = [p for a, b in zip(shapes, own, strict=True) for p in zip(a, b, strict=True)]
         return _follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
+
+
+def _shapes(told: Told, checked: Checked) -> list[Sequence[int | str]]:
+    """The shapes of a way's results as the trace knows them; a size that only the program knows, as checking does."""
+    found = zip(told.trace.shapes, outputs_of(told.trace, checked), strict=True)
+    return [[_known(told, *dims) for dims in zip(own, one.shape or own, strict=True)] for own, one in found]
+
+
+def _known(told: Told, traced: str, checked: int | str) -> int | str:
+    return traced if checked == "?" or set(names_in(traced)) <= set(told.trace.hints) else checked
 
 
 def _open_in(told: Told, said: Conditions) -> Iterator[str]:

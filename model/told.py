@@ -116,7 +116,7 @@ def causes(run: Trace, said: Sequence[Diagnostic], wrong: Sequence[int] = ()) ->
     way that is taken. The lines `wrong` have errors beside."""
     lines = {d.span.line for d in said if d.severity == "error"}
     own = {n for n in lines if n not in run.steps or run.steps[n].kind not in _WAYS} if len(lines) > 1 else lines
-    after = _using(run, {*own, *wrong})
+    after = using(run, {*own, *wrong})
     first, text = min({*own, *wrong}, default=0), run.text.splitlines()
     after |= {
         n for n in own if n > first and text[n - 1].lstrip().startswith("assert ")
@@ -124,7 +124,7 @@ def causes(run: Trace, said: Sequence[Diagnostic], wrong: Sequence[int] = ()) ->
     return [d for d in said if d.severity != "error" or d.span.line in (own or lines) and d.span.line not in after]
 
 
-def _using(run: Trace, wrong: set[int]) -> set[int]:
+def using(run: Trace, wrong: set[int]) -> set[int]:
     """The lines of a program that use what some lines make."""
     found, names, spoilt = set[int](), set[str](), ""
     for number, line in enumerate(run.text.splitlines(), 1):

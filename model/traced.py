@@ -15,11 +15,15 @@ from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
 from ..lang.checked import Checked, Conditions, Counts, EntryCondition, UndecidedCheck
+from ..lang.core import Call, Var
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in, sizes_text
 from ..lang.given import Given
 from ..lang.node import Node, replace
 from ..lang.source import Source, Span
+from ..lang.walk import walk
+from ..ops.model import Trait
+from ..ops.registry import lookup
 from ..pipeline import Report, check_loaded, loaded
 from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
@@ -307,10 +311,12 @@ def _contract(told: Told, checked: Checked, sides: Sides, uncrossed: Mapping[str
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
     others = (c for c in said.conditions if kept[c.text] is None)
     ways = tuple(dict.fromkeys(text for c in others for text in sides.way(c)))
-    clauses = tuple(_clause(c, told, checked) for c in said.conditions if kept[c.text])
+    own = [(c, told, checked) for c in said.conditions if kept[c.text]]
+    clauses = tuple(_clause(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     undecided = [_demand(asked, told) for asked in said.left]
     undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
+    undecided += dict.fromkeys(_of_elements(told, checked))
     undecided += _not_run(uncrossed, ways, clauses)
     return Contract(
         inputs,
@@ -332,6 +338,31 @@ def _not_run(point: Mapping[str, int] | None, ways: Sequence[str], clauses: Sequ
     if point is not None and all(holds_at(text, point) is not False for text in said):
         sizes = sizes_text(point)
         yield Demand("branches on several sizes", f"not all their ways were run: {sizes} takes another one", None, ())
+
+
+def _of_elements(told: Told, checked: Checked) -> Iterator[Demand]:
+    """The calls of which only data decides whether they take the elements of an operand; PyTorch takes all exponents."""
+    by_sizes = {span for said in checked.conditions for span in said.by_sizes}
+    calls = (node for node in walk(*checked.program.functions) if isinstance(node, Call) and not node.sure)
+    for call in calls:
+        row, step = lookup(getattr(call.callee, "name", "")), told.step(call.span.line)
+        if (
+            step is None
+            or row is None
+            or call.span in by_sizes
+            or not row.is_tensor(row.refuses)
+            or Trait.BROADCASTS in row.traits
+        ):
+            continue
+        given = dict(zip((p.name for p in row.params), call.args, strict=False)) | {a.name: a for a in call.args}
+        if row.refuses not in given or told.trace.types.keys().isdisjoint(names_in(given[row.refuses].value.span.text)):
+            continue  # no tensor
+        named = {n: arg.value.span.text if isinstance(arg.value, Var) else "" for n, arg in given.items()}
+        text = {n: told.words(f"`{name}`", step) if name else "another value" for n, name in named.items()}
+        table = row.places[1] if row.places else row.selects if row.refuses == "indices" else ""
+        needs = f"{text[row.refuses]} holds {f'indices into {text[table]}' if table else f'what {step.op} takes'}"
+        where = told.file_line(step.place)
+        yield Demand(where, needs, where, step.place.above, is_of_elements=True)
 
 
 def _clause(condition: EntryCondition, told: Told, checked: Checked) -> Clause:

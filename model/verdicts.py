@@ -16,7 +16,7 @@ from ..lang.expressions import names_in
 from ..simplify.solver.prove import prove
 from .contract import conditions_of, failed
 from .replay import Unanswered, failure_at
-from .told import Told
+from .told import Told, using
 
 # Whose parameters have the sizes of axes that are told apart by what they are for.
 _LAYERS = (".linear", ".conv1d", ".conv2d", ".conv3d")
@@ -28,17 +28,19 @@ class Verdicts:
 
     def __init__(self, told: Told) -> None:
         self.told, self.trace = told, told.trace
+        self.known: list[str] = []  # what the code states
         self.wrong: list[int] = []  # the lines of the program with errors that were told
 
     def of(self, checked: Checked, strict: bool) -> Iterator[Diagnostic]:
         """What is wrong although some sizes fit: sizes of one input that are tied, and sizes that are pinned. What follows from
         an error that was told is not told again."""
         told: list[str] = []
+        self.known = [c.text for c in conditions_of(checked).conditions if self._is_stated(c)]
         lines: set[tuple[str, int, bool]] = set()  # one mistake is told once
         for condition in conditions_of(checked).conditions:
             view = self._written(condition)
             found = error if view is not None else self._verdict(condition)
-            if found is error and self._follows(told, condition):
+            if found is error and (self._follows(told, condition) or self._uses_wrong(condition)):
                 continue
             told += [condition.text] if found is error else []
             found = error if strict and not self._is_declared(condition) else found
@@ -50,20 +52,39 @@ class Verdicts:
                 lines.add((*line, found is error))
                 self.wrong += [condition.asked[0].place.line] if found is error else []
 
+    def _uses_wrong(self, condition: EntryCondition) -> bool:
+        """Whether it is asked in lines that use what wrong ones give."""
+        lines = {asked.place.line for asked in condition.asked}
+        return bool(self.wrong) and bool(lines) and lines <= using(self.trace, set(self.wrong))
+
     def _first(self, checked: Checked, condition: EntryCondition) -> tuple[UndecidedCheck, tuple[str, ...]]:
         """The check that fails first where a condition does not hold for tensors of several elements, and where that is."""
         found = condition.asked[0]
+        large = [f"{name} >= {hint}" for name, hint in self.trace.hints.items()]
+        small = [f"{name} {bound}" for name in self.trace.hints for bound in (">= 2", "<= 9")]
+        earlier = self._before(checked, condition, large) and self._before(checked, condition, small)
+        return earlier or (found, ())
+
+    def _before(
+        self, checked: Checked, condition: EntryCondition, sizes: Sequence[str]
+    ) -> tuple[UndecidedCheck, tuple[str, ...]] | None:
+        """A check before that fails at such sizes, where these break a condition alone."""
         others = [c.text for c in conditions_of(checked).conditions if c is not condition]
-        facts = [*others, *(f"{name} >= {hint}" for name, hint in self.trace.hints.items())]
+        facts = [*others, *sizes]
         answer = prove(facts, condition.text)
         answer = prove(facts, "nothing_else == 0") if answer["result"] == "unsat" else answer
         point = {**self.trace.hints, **answer.get("witness", {})}
         with suppress(Unanswered):
             said = failure_at(checked, self.told.params, point) if "witness" in answer else None
             step = self.told.step(said.span.line) if said is not None else None
-            if said is not None and step is not None and step.kind == "call" and said.span.line < found.place.line:
+            if (
+                said is not None
+                and step is not None
+                and step.kind == "call"
+                and said.span.line < condition.asked[0].place.line
+            ):
                 return failed(said), (f"with {', '.join(f'{n} = {point[n]}' for n in self.trace.hints)}",)
-        return found, ()
+        return None
 
     def _diagnostic(
         self, found: Callable[..., Diagnostic], checked: Checked, condition: EntryCondition, view: Step | None
@@ -126,11 +147,17 @@ class Verdicts:
         """An upper bound that two activations make, with no table that has so many rows: it fits where one of them is 1, or
         where nothing is cut. And what a view asks to be divided although it writes other numbers than there are."""
         lines = [a.place.line for a in condition.asked]
-        if is_bound(condition.text) and lines:
+        if lines and (is_bound(condition.text) or self._leaves_one(condition)):
             steps = [self.told.step(line) for line in lines]
             of_model = any(name in self._made for line in lines for name in self._operands(line))
             return None if of_model or not all(s is not None and s.kind == "call" for s in steps) else error
         return warning if "%" in condition.text and any(map(self._is_uneven, lines)) else None
+
+    def _leaves_one(self, condition: EntryCondition) -> bool:
+        """Whether a condition on several sizes leaves none of several entries, with what the code states."""
+        facts = [*self.known, condition.text]
+        is_of_several = "<=" in condition.text and len(condition.sizes) > 1 and bool(self.known)
+        return is_of_several and any(prove(facts, f"{n} <= 1")["result"] == "valid" for n in condition.sizes)
 
     def _operands(self, line: int) -> list[str]:
         """The tensors that a line of the program names."""

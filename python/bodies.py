@@ -175,7 +175,7 @@ def _left(found: Answered, said: DeclaredFunction) -> Iterator[str]:
     """What is not proved, though nothing is wrong with it."""
     contract = found.found.contract
     assert contract is not None
-    yield from (f"{d.node}: {d.needs}" for d in contract.undecided)
+    yield from (f"{d.node}: {d.needs}" for d in contract.undecided if not d.is_of_elements)
     yield from (f"known where {text} only" for text in contract.given if text not in _own_conditions(said))
     yield from (str(d.message) for d in found.found.known_for)
 

@@ -61,14 +61,16 @@ torch.tril_indices | row, col, offset=0, *, dtype=None |
     stack(places_of(tril(ones((row, col), dtype=float32), k=offset), True), axis=0)
 torch.triu_indices | row, col, offset=0, *, dtype=None |
     stack(places_of(triu(ones((row, col), dtype=float32), k=offset), True), axis=0)
-.diag | input, diagonal=0 | diagonal_of(input, diagonal)
+.diag | input, offset=0 | on_diagonal(input, offset, -2, -1) if input.rank == 1 else diagonal(input, offset=offset)
 .diag_embed | input, offset=0, dim1=-2, dim2=-1 | on_diagonal(input, offset, dim1, dim2)
 .diagflat | input, offset=0 | on_diagonal(reshape(input, (-1,)), offset, -2, -1)
 .frac .deg2rad .rad2deg torch.special.round | input | real(input)
 .sinc .i0 .angle torch.special.sinc torch.special.expit torch.special.entr torch.special.erfc torch.special.erfcx
     torch.special.erfinv torch.special.psi torch.special.digamma torch.special.gammaln torch.special.ndtr
     torch.special.ndtri torch.special.log_ndtr torch.special.i0 torch.special.i0e torch.special.i1 torch.special.i1e
-    torch.special.bessel_j0 torch.special.bessel_j1 | input | tanh(real(input))
+    torch.special.bessel_j0 torch.special.bessel_j1 torch.special.bessel_y0 torch.special.bessel_y1 torch.special.airy_ai
+    torch.special.modified_bessel_i0 torch.special.modified_bessel_i1 torch.special.modified_bessel_k0
+    torch.special.modified_bessel_k1 torch.special.spherical_bessel_j0 | input | tanh(real(input))
 torch.special.logit | input, eps=None | tanh(real(input))
 .polygamma torch.special.polygamma | n, input | tanh(real(input if isinstance(n, int) else n))
 torch.special.softmax | input, dim, *, dtype=None | softmax(to(input, dtype), axis=dim)
@@ -160,5 +162,8 @@ torch._C._nn.pad_sequence | sequences, batch_first=False, padding_value=0.0, pad
     padded(sequences, batch_first)
 torch.functional.atleast_1d torch.atleast_1d | input | input if input.rank else expand_dims(input, axis=0)
 torch.functional.atleast_2d torch.atleast_2d | input | row_of(input)
-torch.column_stack | tensors | concat(same_all(columns(tensors)), axis=1)
+torch.column_stack | tensors | concat(tuple(expand_dims(t, axis=1) if t.rank == 1 else t for t in same_all(tensors)), axis=1)
+.diagonal_scatter | input, src, offset=0, dim1=0, dim2=1 |
+    replaced_in(input, src, diagonal(moveaxis(input, (dim1, dim2), (-2, -1)), offset=offset))
+.frexp | input | (input, zeros_like(input, dtype=int32))
 """

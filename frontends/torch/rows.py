@@ -15,7 +15,7 @@ from ...ops.slices import SENTINEL, slice_length
 from .sizes import Symbolic, difference, expr_of, is_same
 from .tensors import TracedTensor
 from .trace import NoRow, Tracer
-from .values import Value, is_static
+from .values import ListIndex, Value, is_static
 
 FUNCTIONS: list[tuple[str, Callable[..., Any]]] = []
 
@@ -159,6 +159,13 @@ def listed(tracer: Tracer, sizes: Any) -> Any:
     return tuple(tracer.number_in(one) if isinstance(one, Value) and not one.rank else one for one in found)
 
 
+def positive(tracer: Tracer, sizes: Any) -> None:
+    """Sizes that have to be 1 at least."""
+    for one in sizes:
+        if not isinstance(one, int) and not expr_of(one).is_positive:
+            tracer.write(f"assert {tracer.sizes.text(one)} >= 1")
+
+
 @word
 def viewed(tracer: Tracer, x: Value, shape: Any) -> Value:
     if len(shape) == 1 and isinstance(shape[0], torch.dtype):
@@ -166,15 +173,8 @@ def viewed(tracer: Tracer, x: Value, shape: Any) -> Value:
     sizes = listed(tracer, shape)
     others = [s for s in sizes if not (isinstance(s, int) and s == -1)]
     if len(others) < len(sizes) and not all(isinstance(s, int) and s > 0 for s in others):
-        for one in others:  # what -1 stands for is not known beside 0
-            if not isinstance(one, int) and not expr_of(one).is_positive:
-                tracer.write(f"assert {tracer.sizes.text(one)} >= 1")
+        positive(tracer, others)  # what -1 stands for is not known beside 0
     return tracer.calls.call("reshape", x, sizes)
-
-
-@word
-def flattened(tracer: Tracer, x: Value, start: int, end: int) -> Value:
-    return tracer.calls.call("flatten", x, start=start, end=end) if x.rank else tracer.calls.call("reshape", x, (1,))
 
 
 @word
@@ -197,17 +197,8 @@ def converted(tracer: Tracer, x: Value, *args: Any, **named: Any) -> Value:
 # Rows that are functions
 
 
-@row("torch.layer_norm")
-def layer_norm(
-    tracer: Tracer, input: Value, normalized_shape: Any, weight: Value | None = None, bias: Value | None = None,
-    eps: float = 1e-5, *_: Any,
-) -> Value:  # fmt: skip
-    shape, calls = tuple(normalized_shape), tracer.calls
-    scale = weight if weight is not None else calls.call("ones", shape, dtype=input.dtype)
-    return calls.call("layer_norm", input, scale, bias=bias, axis=-len(shape), **other_than(1e-5, eps))
-
-
-def other_than(default: float, eps: float) -> dict[str, float]:
+@word
+def other_than(_: Tracer, default: float, eps: float) -> dict[str, float]:
     """The argument of a norm, where it is not the primitive's own."""
     return {} if eps == default else {"epsilon": float(eps)}
 
@@ -228,13 +219,6 @@ def arange(tracer: Tracer, start: Any, end: Any = None, step: Any = 1, *, dtype:
         tracer.write(f"assert {tracer.sizes.text(order[0])} <= {tracer.sizes.text(order[1])}")
     found = tracer.calls.call("arange", first, last, by, dtype=dtype or kind)
     return found if shared == 1 else tracer.calls.call("divide", found, tracer.scalar(shared, found.dtype))
-
-
-@row("torch.linspace")
-def linspace(tracer: Tracer, start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = None) -> Value:
-    if isinstance(start, (int, float)) and isinstance(end, (int, float)):
-        return tracer.calls.call("linspace", float(start), float(end), steps, dtype=dtype or torch.float32)
-    return unknown(tracer, tracer.calls.call("zeros", (steps,), dtype=dtype or torch.float32))
 
 
 @row("torch.tensor torch.as_tensor torch.asarray")
@@ -311,9 +295,7 @@ def interpolate(
     if len(each) != count:
         raise NoRow
     sizes = each if size is not None else tuple(_scaled(s, f) for s, f in zip(input.shape[2:], each, strict=True))
-    for one in (*input.shape[1:], *sizes):
-        if not isinstance(one, int) and not expr_of(one).is_positive:
-            tracer.write(f"assert {tracer.sizes.text(one)} >= 1")
+    positive(tracer, (*input.shape[1:], *sizes))
     return tracer.calls.call("resize", input, sizes, mode="linear" if is_linear else "nearest")
 
 
@@ -334,13 +316,25 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
         raise NoRow
     pairs = [(pad[n], pad[n + 1]) for n in range(0, len(pad), 2)][::-1]
     name = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
-    for size in input.shape[max(0, input.rank - len(pairs) - 1) :] if mode != "constant" else ():
+    inside = max(0, input.rank - len(pairs) - (mode != "circular"))  # the channels too, where torch asks for them
+    for size in input.shape[inside:] if mode != "constant" else ():
         if not isinstance(size, int) or size == 0:
             tracer.write(f"assert {tracer.sizes.text(size)} >= 1")
     every = tuple([(0, 0)] * (input.rank - len(pairs)) + pairs)
-    if any(isinstance(p, int) and p < 0 for pair in every for p in pair):
-        raise NoRow
-    return tracer.calls.call("pad", input, every, mode=name)
+    if mode != "constant":
+        return tracer.calls.call("pad", input, every, mode=name)
+    cuts = [
+        tuple(-p if tracer.is_input(expr_of(p)) and p < 0 else 0 for p in pair) for pair in every
+    ]  # what is below 0 cuts off
+    for size, (before, behind) in zip(input.shape, cuts, strict=True):
+        if is_same(before + behind, 0) is not True:
+            tracer.write(f"assert {tracer.sizes.text(before + behind)} <= {tracer.sizes.text(size)}")
+    parts = [
+        slice(a, n - b) if is_same(a + b, 0) is not True else slice(None)
+        for n, (a, b) in zip(input.shape, cuts, strict=True)
+    ]
+    more = tuple((p + a, q + b) for (p, q), (a, b) in zip(every, cuts, strict=True))
+    return tracer.calls.call("pad", sliced(tracer, input, parts), more, mode=name)
 
 
 # Indexing
@@ -350,7 +344,7 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
 def getitem(tracer: Tracer, self: Value, index: Any) -> Value:
     if is_number(index) and (first := tracer.firsts.get(self.text)) is not None and is_same(index, 0) is True:
         return tracer.calls.call("size_to_tensor", first)
-    at = list(index) if isinstance(index, tuple) else [index]
+    at = list(index) if isinstance(index, tuple) and not isinstance(index, ListIndex) else [index]
     at = [_plain_index(tracer, i) for i in at]
     used = sum(
         i.rank if isinstance(i, Value) and i.dtype is torch.bool else 1 for i in at if i is not None and i is not ...
@@ -400,7 +394,7 @@ def _picked(tracer: Tracer, x: Value, at: list[Any]) -> Value:
 
 
 def _plain_index(tracer: Tracer, index: Any) -> Any:
-    if isinstance(index, list):
+    if isinstance(index, ListIndex):
         return of_numbers(tracer, index)
     return index
 
@@ -463,7 +457,7 @@ def sliced(tracer: Tracer, x: Value, at: list[Any]) -> Value:
 
 @row("torch.Tensor.__setitem__")
 def setitem(tracer: Tracer, self: Value, index: Any, value: Any) -> Value:
-    region = getitem(tracer, self, index)
+    region = tracer.let(getitem(tracer, self, index))
     tracer.let(tracer.calls.call("broadcast_to", tensor(tracer, value, self), region.shape))
     return unknown(tracer, self)
 

@@ -152,7 +152,7 @@ def batch_normed(
     if training:
         more_than_one(tracer, (x.shape[0], *x.shape[2:]))
     given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias, mean, variance)]
-    return tracer.calls.call("batch_normalization", x, *given, **other_than(1e-5, eps))
+    return tracer.calls.call("batch_normalization", x, *given, **other_than(tracer, 1e-5, eps))
 
 
 @word
@@ -162,7 +162,7 @@ def instance_normed(tracer: Tracer, x: Value, weight: Value | None, bias: Value 
     if own:
         more_than_one(tracer, x.shape[2:])
     given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias)]
-    return tracer.calls.call("instance_normalization", x, *given, **other_than(1e-5, eps))
+    return tracer.calls.call("instance_normalization", x, *given, **other_than(tracer, 1e-5, eps))
 
 
 @word
@@ -171,7 +171,7 @@ def group_normed(tracer: Tracer, x: Value, groups: int, weight: Value | None, bi
         raise NoRow
     more_than_one(tracer, (x.shape[0] * x.shape[1] // groups, *x.shape[2:]))
     given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias)]
-    return tracer.calls.call("group_normalization", x, *given, groups, **other_than(1e-5, eps))
+    return tracer.calls.call("group_normalization", x, *given, groups, **other_than(tracer, 1e-5, eps))
 
 
 @word
@@ -179,7 +179,7 @@ def rms_normed(tracer: Tracer, x: Value, shape: Any, weight: Value | None, eps: 
     scale = weight if weight is not None else ones(tracer, x, *shape)
     of_shape(tracer, scale, shape)
     least = torch.finfo(x.dtype).eps if eps is None else eps
-    return tracer.calls.call("rms_norm", x, scale, axis=-len(shape), **other_than(1e-6, least))
+    return tracer.calls.call("rms_norm", x, scale, axis=-len(shape), **other_than(tracer, 1e-6, least))
 
 
 # Attention and recurrent layers

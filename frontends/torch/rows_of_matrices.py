@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .rows import real, same, same_all, setitem, squeeze, tensor, to, unknown, word
+from .rows import real, same, setitem, squeeze, tensor, to, unknown, word
 from .rows_of_layers import filled, likelihood, reduced
 from .rows_of_shapes import axis_of, equal, need, of_shape
 from .sizes import is_same
@@ -77,11 +77,6 @@ def with_itself(tracer: Tracer, x: Value) -> Value:
     if x.rank < 2:
         return call("sum", x)
     return squeeze(tracer, tracer.let(call("matmul", x, call("matrix_transpose", x))))
-
-
-@word
-def diagonal_of(tracer: Tracer, x: Value, offset: int) -> Value:
-    return on_diagonal(tracer, x, offset, -2, -1) if x.rank == 1 else tracer.calls.call("diagonal", x, offset=offset)
 
 
 @word
@@ -357,11 +352,6 @@ def row_of(tracer: Tracer, x: Value) -> Value:
     for _ in range(2 - x.rank):
         x = tracer.calls.call("expand_dims", x, axis=0)
     return x
-
-
-@word
-def columns(tracer: Tracer, tensors: Any) -> tuple[Value, ...]:
-    return tuple(tracer.calls.call("expand_dims", t, axis=1) if t.rank == 1 else t for t in same_all(tracer, tensors))
 
 
 @word

@@ -269,11 +269,6 @@ def two(tracer: Tracer, value: Any) -> tuple[Any, ...]:
 
 
 @word
-def around(tracer: Tracer, each: Any) -> tuple[tuple[Any, Any], ...]:
-    return tuple((p, p) for p in each)
-
-
-@word
 def asserted(tracer: Tracer, condition: Any, message: str) -> None:
     torch._assert(condition, message)
 

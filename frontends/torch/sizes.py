@@ -213,10 +213,8 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
         case Max() | Min() | sympy.Max() | sympy.Min():
             name = "max" if isinstance(expr, (Max, sympy.Max)) else "min"
             return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=_order))})"
-        case functions.CeilToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
-            return f"ceildiv({', '.join(_text(a, names) for a in expr.args[0].args)})"
-        case functions.FloorToInt() | functions.TruncToInt() if isinstance(expr.args[0], functions.IntTrueDiv):
-            return " // ".join(each(expr.args[0].args))
+        case functions.CeilToInt() | functions.FloorToInt() | functions.TruncToInt() if text := _rounded(expr, names):
+            return text
         case functions.RoundToInt() if isinstance(expr.args[0], functions.IntTrueDiv) and expr.args[0].args[1] == 2:
             half = _text(expr.args[0].args[0], names, True)  # halves are rounded to the even number
             return f"({half} + {half} // 2 % 2) // 2"
@@ -230,6 +228,18 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
 
 _order = cache(str)
 _JOINED = {True: " && ", False: " || "}
+
+
+def _rounded(expr: Any, names: Mapping[Any, str]) -> str:
+    """A quotient that is rounded, as in `math.ceil(a / b + 1)`; no text where it is something else."""
+    more, rest = expr.args[0].as_coeff_Add()
+    is_whole = isinstance(rest, functions.IntTrueDiv) and float(more).is_integer()
+    if not is_whole or more and isinstance(expr, functions.TruncToInt):
+        return ""
+    is_up = isinstance(expr, functions.CeilToInt)
+    inside = ", ".join(_text(a, names) for a in rest.args) if is_up else " // ".join(_operands(names, rest.args))
+    text = f"ceildiv({inside})" if is_up else inside
+    return f"{text} {'+' if more > 0 else '-'} {abs(int(more))}" if more else text
 
 
 def _operands(names: Mapping[Any, str], parts: Any) -> list[str]:

@@ -9,6 +9,7 @@ row in place.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -50,7 +51,7 @@ ROWS = """
 .__rshift__ .bitwise_right_shift | input, other | bitwise_right_shift(*same(input, other))
 .fmod | input, other | remainder(*same(input, other))
 .atan2 .arctan2 | input, other | atan2(*reals(input, other))
-.hypot | input, other | hypot(*same(input, other))
+.hypot .igamma .igammac torch.special.gammainc torch.special.gammaincc | input, other | hypot(*same(input, other))
 .logaddexp .logaddexp2 | input, other | logaddexp(*same(input, other))
 .xlogy | input, other | multiply(*reals(input, other))
 .lerp | input, end, weight | sum_of(*same(input, product_of(*same(weight, subtract(*same(end, input))))))
@@ -101,7 +102,8 @@ F.scaled_dot_product_attention | query, key, value, attn_mask=None, dropout_p=0.
 .all | input, dim=None, keepdim=False | all(cast(input, bool_), axis=axes(dim), keepdims=keepdim)
 .cumsum | input, dim, *, dtype=None | cumulative_sum(to(whole(input), dtype), axis=dim)
 .view .reshape | input, *shape | viewed(input, shape)
-.flatten | input, start_dim=0, end_dim=-1 | flattened(input, start_dim, end_dim)
+.flatten | input, start_dim=0, end_dim=-1 | flatten(input, start=start_dim, end=end_dim) if input.rank else
+    reshape(input, (1,))
 .transpose .swapaxes .swapdims | input, dim0, dim1 | swapaxes(input, dim0, dim1)
 .t | input | matrix_transpose(input) if input.rank == 2 else input
 torch.Tensor.T.__get__ torch.Tensor.mT.__get__ | input | matrix_transpose(input)
@@ -125,6 +127,10 @@ torch.stack | tensors, dim=0 | stack(same_all(tensors), axis=dim)
 .int | input | to(input, int32)
 .bool | input | to(input, bool_)
 .type_as | input, other | to(input, other.dtype)
+torch.layer_norm | input, shape, weight=None, bias=None, eps=1e-5, *_ | layer_norm(input, ones(tuple(shape), dtype=input.dtype)
+    if weight is None else weight, bias=bias, axis=-len(shape), **other_than(1e-5, eps))
+torch.linspace | start, end, steps, *, dtype=None | linspace(float(start), float(end), steps, dtype=dtype or float32) if
+    isinstance(start, (int, float)) and isinstance(end, (int, float)) else unknown(zeros((steps,), dtype=dtype or float32))
 torch.zeros | *size, dtype=None | zeros(listed(size), dtype=dtype or float32)
 torch.ones | *size, dtype=None | ones(listed(size), dtype=dtype or float32)
 torch.empty torch.rand torch.randn | *size, dtype=None | unknown(zeros(listed(size), dtype=dtype or float32))
@@ -277,7 +283,7 @@ torch.complex | real, imag | complex(real, imag)
 torch.polar | abs, angle | complex(abs, angle)
 torch.view_as_complex | input | complex(selected(input, -1, 0), selected(input, -1, 1))
 torch.view_as_real | input | stack((part_of("real", input), part_of("imag", input)), axis=-1)
-.conj | input | conj(input) if input.dtype.is_complex else input
+.conj .conj_physical | input | conj(input) if input.dtype.is_complex else input
 .unfold | input, dimension, size, step | framed(input, dimension, size, step)
 .diagonal | input, offset=0, dim1=0, dim2=1 | diagonal(moveaxis(input, (dim1, dim2), (-2, -1)), offset=offset)
 .trace | input | trace(of_rank(2, input))
@@ -288,13 +294,13 @@ torch._C._VariableFunctions.meshgrid | *tensors, indexing="ij" | meshgrid(listed
 torch.hstack | tensors | concat(same_all(tensors), axis=1 if tensors[0].rank > 1 else 0)
 torch.vstack torch.row_stack | tensors | concat(same_all(tensors), axis=0) if tensors[0].rank > 1 else
     stack(same_all(tensors), axis=0)
-F.one_hot | tensor, num_classes | one_hot(tensor, num_classes, dtype=int64)
+F.one_hot | tensor, num_classes | embedding(tensor, eye(num_classes, dtype=int64))
 F.pixel_shuffle .pixel_shuffle | input, upscale_factor | pixel_shuffle(of_rank(4, input), upscale_factor)
 F.pixel_unshuffle .pixel_unshuffle | input, downscale_factor | pixel_unshuffle(of_rank(4, input), downscale_factor)
 F.unfold | input, kernel_size, dilation=1, padding=0, stride=1 | unfold(not_empty_inside(of_rank(4, input)), two(kernel_size),
-    strides=two(stride), pads=around(two(padding)), dilations=two(dilation))
+    strides=two(stride), pads=tuple((p, p) for p in two(padding)), dilations=two(dilation))
 F.fold | input, output_size, kernel_size, dilation=1, padding=0, stride=1 | fold(of_rank(3, input), two(output_size),
-    two(kernel_size), strides=two(stride), pads=around(two(padding)), dilations=two(dilation))
+    two(kernel_size), strides=two(stride), pads=tuple((p, p) for p in two(padding)), dilations=two(dilation))
 F.grid_sample | input, grid, mode="bilinear", padding_mode="zeros", align_corners=None | grid_sample(input, grid)
 .index_add .index_copy | input, dim, index, source, *, alpha=1 | put(input, index, source, axis=dim)
 .index_fill | input, dim, index, value | put(input, index, filling(value, input, index, dim), axis=dim)
@@ -403,9 +409,16 @@ def rows() -> dict[Any, Callable[..., Any]]:
     return found
 
 
+# What torch calls the sizes or axes that may be given one by one.
+_STARRED = ("size", "shape", "dims", "repeats", "sizes")
+
+
 def _of_expression(code: Any, namespace: Callable[[Any], dict[str, Any]]) -> Callable[..., Any]:
     def row(tracer: Any, *args: Any, **kwargs: Any) -> Any:
-        return eval(code, namespace(tracer))(*args, **kwargs)
+        function = eval(code, namespace(tracer))
+        if function.__code__.co_flags & inspect.CO_VARARGS:  # `size=` is said of `*size`
+            args += tuple(kwargs.pop(name) for name in _STARRED if name in kwargs)
+        return function(*args, **kwargs)
 
     return row
 

@@ -88,11 +88,10 @@ class TracedTensor(torch.Tensor):
     def __int__(self) -> int:
         return int(self.item())
 
+    __index__ = __int__
+
     def __float__(self) -> float:
         return float(self.item())
-
-    def __index__(self) -> int:
-        return int(self.item())
 
     def __repr__(self, **_: Any) -> str:
         return f"<{self.value.text} : {self.value.info.dtype} of rank {self.value.rank}>"

@@ -30,7 +30,7 @@ from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
 from .sizes import HINTED, PATCHES, SizeQuestion, Symbolic, TracedSizes, Unwritable, hint_of, is_symbolic
 from .tensors import VIEWS, NotTraced, TracedTensor, all_traced, paths, results, tensor_names, written_into
-from .values import TORCH_DTYPES, Calls, Impossible, Reading, Value, is_static
+from .values import TORCH_DTYPES, Calls, Impossible, ListIndex, Reading, Value, is_static
 from .wholes import standing
 
 _FEW = 64  # constants of so many elements stand in the program, since shapes may be made of them
@@ -192,7 +192,7 @@ class Tracer(TorchFunctionMode):
     def asked(self, question: SizeQuestion) -> Any:
         """A question that rests on a hint becomes a fact of this run; the answer."""
         place, frame = places.here()
-        if question.is_truth and not {str(s) for s in question.expr.free_symbols} <= set(self.hints):
+        if question.is_truth and not self.is_input(question.expr):
             self.open_data.append(place)
             way = self.decided.way(bool(question.answer), place, frame)
             question = SizeQuestion(question.expr, sympy.sympify(way), True)
@@ -203,6 +203,10 @@ class Tracer(TorchFunctionMode):
             self.facts.append((text, step))
         self.place = before
         return question.answer
+
+    def is_input(self, expr: Any) -> bool:
+        """Whether an expression is made of the sizes of the inputs alone."""
+        return {str(s) for s in expr.free_symbols} <= set(self.hints)
 
     def _asking(self) -> str:
         """The module of torch that asks, where one does."""
@@ -253,7 +257,7 @@ class Tracer(TorchFunctionMode):
         """The one element of a tensor of integers as a size."""
         if not value.rank and isinstance(value.info.sizes, (int, torch.SymInt)):
             return value.info.sizes
-        found = sympy.Symbol(name := self.names.fresh("n"), integer=True)
+        found = sympy.Symbol(name := self.names.fresh((*places.bound_names(self.frame), "n")[0]), integer=True)
         self.sizes.texts[found] = name
         self.write(f"let {name} = @item(@reshape({value.text}, []))")
         return self.sizes.number(found, 3)
@@ -357,7 +361,7 @@ class Tracer(TorchFunctionMode):
         if isinstance(value, slice):
             return slice(self.taken(value.start), self.taken(value.stop), self.taken(value.step))
         if isinstance(value, (list, tuple)):
-            return tuple(self.taken(v) for v in value)
+            return (ListIndex if isinstance(value, list) else tuple)(self.taken(v) for v in value)
         return value
 
     def given(self, found: Any) -> Any:
@@ -420,6 +424,8 @@ class Tracer(TorchFunctionMode):
             ):
                 during.callback(hook.remove)
             during.enter_context(torch.no_grad())
+            during.enter_context(torch.random.fork_rng(devices=[]))
+            torch.manual_seed(0)  # what the code draws itself is no other way
             during.enter_context(self)
             try:
                 result = self.run_user_code(code, args, kwargs)

@@ -49,6 +49,10 @@ class Value(Node):
         return RX_DTYPES[self.info.dtype.name]
 
 
+class ListIndex(tuple[Any, ...]):
+    """A list of Python's: as an index it is one tensor, and a tuple is several indices."""
+
+
 class Impossible(Exception):
     """A call that no sizes make right: the checker says why, at the line."""
 

@@ -1,5 +1,5 @@
-"""`int`, `float` and `len` in the user's modules and torch's recurrent ones, and `math.sqrt`, during a trace: for sizes they
-give no number."""
+"""`int`, `float`, `len`, `min` and `max` in the user's modules and torch's recurrent ones, and `math.sqrt`, during a trace:
+for sizes they give no number."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial, reduce
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -78,7 +78,17 @@ def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:
     return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else own(x)
 
 
-_STANDING = {"int": WholeNumber, "float": Real, "len": length}
+def _least(*values: Any, own: Any = min, join: Any = torch.sym_min, **named: Any) -> Any:
+    """What stands for `min`, and for `max`: of sizes, or of a list of them, it is one size."""
+    found = values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
+    is_of_sizes = not named and any(isinstance(v, torch.SymInt) for v in found)
+    if not is_of_sizes or not all(isinstance(v, (int, torch.SymInt)) for v in found):
+        return own(*values, **named)
+    return reduce(join, found)
+
+
+_most = partial(_least, own=max, join=torch.sym_max)
+_STANDING = {"int": WholeNumber, "float": Real, "len": length, "min": _least, "max": _most}
 
 
 @contextmanager

@@ -446,7 +446,7 @@ class State:
 
     def _learn_numbers(self, cond: Condition) -> None:
         """The sizes that a condition which is written in the program makes numbers."""
-        for v in sorted(cond_vars(cond) - self._numbers.keys() - self._solved.keys()):
+        for v in sorted(v for v in cond_vars(cond) if v not in self._numbers and v not in self._solved):
             number = self.facts.number(v)
             if number is not None:
                 self._numbers[v] = number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 
 from support.torch_further_cases import FURTHER
@@ -153,6 +154,11 @@ torch.meshgrid(x, y) | x=float32[a]; y=float32[b]
 torch.broadcast_tensors(x, y) | y=float32[b, 1]
 F.pad(x, ({d(0, 2)}, {d(0, 2)}))
 F.pad(x, (0, 1, {d(0, 2)}, 2))
+F.pad(x, pad=({d(-2, 1)}, {d(-2, 1)}, 0, {d(-1, 1)}))
+F.pad(x, (0, 3 - x.shape[2]))
+torch.zeros(size=(x.shape[0], 2))
+x.permute(dims=(2, 0, 1))
+torch.zeros(math.ceil((x.shape[0] - 2) / 2 + 1))
 F.pad(x, ({d(0, 2)}, {d(0, 2)}), mode="{c(['reflect', 'replicate', 'circular'])}")
 F.pixel_shuffle(x, 2) | x=float32[a, 8, b, k]
 F.pixel_unshuffle(x, 2) | x=float32[a, 2, b, k]
@@ -173,6 +179,8 @@ torch.scalar_tensor(x.shape[0])
 torch.full_like(i, 1.5)
 """,
     "indices": """
+x[[0, {d(-1, 1)}]]
+x[:, [{d(-1, 1)}, 0]]
 x[{d(-2, 2)}]
 x[:, {d(0, 2)}:]
 x[:, :-{d(1, 2)}, ::2]
@@ -366,6 +374,9 @@ x.masked_scatter(m_, y) | m_=bool[b, k]
 x.take(i)
 torch.aminmax(x, dim=1)
 x.aminmax()
+x.diagonal_scatter(torch.ones(2, 2))
+torch.frexp(x)
+torch.igamma(x, y)
 torch.dist(x, y) | y=float32[b, k]
 torch.addbmm(z, x, y) | z=float32[b, m]; y=float32[a, k, m]
 torch.addr(z, x, y) | x=float32[k]; y=float32[b]
@@ -440,3 +451,8 @@ KNOWN = {
     "torch.fft.": "Intel's library takes no tensor of no elements",
     "torch.take_along_dim": "torch divides by zero for an empty axis",
 }
+if importlib.util.find_spec("torch") and tuple(map(int, importlib.metadata.version("torch").split(".")[:2])) < (2, 5):
+    KNOWN |= {
+        "F.pad(x, pad=": "PyTorch 2.4 refuses what is cut to nothing",
+        "torch.nn.CTCLoss()(x, i, n, n)": "PyTorch 2.4 takes no steps",
+    }

@@ -78,6 +78,9 @@ def cut(x, n):
 def counted(x):
     return torch.zeros(int((x > 0).sum()), 3)
 
+def looked_up(x, ids, places):
+    return x[ids], torch.nn.functional.embedding(places[:, 0], x), x[torch.arange(x.shape[0])], x[:, 0] ** x[:, 1]
+
 def looped(x):
     for _ in range(int((x > 0).sum())):
         x = x.relu()
@@ -129,4 +132,13 @@ def test_what_only_the_other_way_needs_is_listed(tmp_path: Path) -> None:
 
 @needs_torch
 def test_a_number_that_data_decides_is_told(tmp_path: Path) -> None:
-    assert lines(_checked(tmp_path, "looped"), "warning") == [73]
+    assert lines(_checked(tmp_path, "looped"), "warning") == [76]
+
+
+@needs_torch
+def test_elements_that_have_to_be_indices_are_listed(tmp_path: Path) -> None:
+    found = _checked(tmp_path, "looked_up", "ids=int64[k]", "places=int64[b, t]")
+    assert [(d.node, d.needs) for d in found.contract.undecided] == [
+        ("data.py:73", "`ids` holds indices into `x`"),
+        ("data.py:73", "`getitem` holds indices into `x`"),
+    ]

@@ -52,8 +52,8 @@ def cached(x):
     TABLE[: x.size(0), : x.size(1)] = x[:, :, None]
     return TABLE[: x.size(0), : x.size(1)]
 """
-WHOLE = ["half", "third", "lengths", "windows", "beside", "cached"]
-ON_A_WAY = ["tenth", "long", "grouped", "relative"]
+WHOLE = ["half", "third", "lengths", "windows", "grouped", "beside", "cached"]
+ON_A_WAY = ["tenth", "long", "relative"]
 
 
 def _given(code: Any, b: int, t: int) -> tuple[int, ...] | None:

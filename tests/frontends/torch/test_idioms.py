@@ -8,7 +8,7 @@ import pytest
 from support.places import TESTS
 from support.torch_cases import checked, conditions, lines, needs_torch
 
-MODELS = TESTS / "corpora" / "idioms" / "models.py"
+MODELS = "\n\n".join(file.read_text() for file in sorted((TESTS / "corpora" / "idioms").glob("*.py")))
 
 # The constructor, the arguments, and what the sizes have to be, as torch has it at sizes around each bound.
 RIGHT: dict[str, tuple[str | None, list[str], set[str]]] = {
@@ -30,6 +30,15 @@ RIGHT: dict[str, tuple[str | None, list[str], set[str]]] = {
         {"b >= 1", "q >= 1"},
     ),
     "RelAttention": ("", ["x=float32[b, t, 16]", "mems=float32[b, m, 16]"], set()),
+    "CodecEncoder": ("", ["wav=float32[b, 1, t]"], {"t >= 1"}),
+    "RWKVTimeMix": ("", ["x=float32[b, t, 16]"], {"t >= 1"}),
+    "ProbAttention": ("", ["queries=float32[b, l, 8]"], {"b >= 1", "l >= 1"}),
+    "WindowBlock": ("", ["x=float32[b, h, w, 8]"], {"b >= 1", "h >= 1", "w >= 1"}),
+    "speculative_accept": (
+        None,
+        ["draft_logits=float32[b, g, v]", "target_logits=float32[b, k, v]", "draft_tokens=int64[b, g]"],
+        {"k == g + 1", "v >= 1"},
+    ),
 }  # fmt: skip
 
 # The model, what stands there, what stands there then, and how the line begins that it is told at.
@@ -53,6 +62,15 @@ MISTAKES = [
     ("CachedAttention", "k = torch.cat((past_k, k), dim=-2)", "k = torch.cat((past_k, k), dim=-1)", "k = torch.cat"),
     ("SelfAttention2d", "torch.bmm(g, beta.transpose(1, 2))", "torch.bmm(g, beta)", "o = self.o("),
     ("match_cost", "area_a[:, None] + area_b", "area_a + area_b", "union = area_a"),
+    ("RWKVTimeMix", "torch.arange(T - 1, -1, -1)", "torch.arange(T - 1, 0, -1)", "num = torch.cumsum"),
+    (
+        "ProbAttention",
+        "Q_reduce = Q[torch.arange(B)[:, None, None], torch.arange(H)[None, :, None]",
+        "Q_reduce = Q[torch.arange(B)[:, None], torch.arange(H)[None, :]",
+        "Q_reduce =",
+    ),
+    ("WindowBlock", "x = x[:, :H, :W, :]", "x = x[:, :W, :H, :]", "return shortcut + x"),
+    ("speculative_accept", "target_logits[:, :-1], -1", "target_logits, -1", "residual = max_fn("),
     ("RelAttention", "torch.arange(klen - 1, -1", "torch.arange(t - 1, -1", "r = self.r("),
 ]
 
@@ -66,7 +84,7 @@ def said_of(folder: Path, name: str, text: str) -> object:
 @needs_torch
 @pytest.mark.parametrize("name", RIGHT)
 def test_the_contract_is_what_torch_accepts(name: str, tmp_path: Path) -> None:
-    found = said_of(tmp_path, name, MODELS.read_text())
+    found = said_of(tmp_path, name, MODELS)
     assert (lines(found), conditions(found), found.supposed) == ([], RIGHT[name][2], ())
     assert found.contract.given == ()
 
@@ -76,7 +94,7 @@ def test_the_contract_is_what_torch_accepts(name: str, tmp_path: Path) -> None:
 def test_a_planted_mistake_is_one_message_at_its_line(
     name: str, right: str, wrong: str, at: str, tmp_path: Path
 ) -> None:
-    text = MODELS.read_text()
+    text = MODELS
     assert text.count(right) == 1
     found = said_of(tmp_path, name, text.replace(right, wrong))
     source = text.replace(right, wrong).splitlines()
