@@ -11,10 +11,23 @@ import numpy as np
 from ...lang.dtypes import int_range
 from ...ops.windows import spread
 from ...sizes.partial import applied
-from .composed_turns import bound
-from .table import Ops, composed
+from .composed_turns import bound  # noqa: F401 - a word of the rows
+from .table import Ops, composed, composed_rows
 
 Array = Any
+
+_ROWS = """
+unique_values | filter((found := _distinct(ops, x))[0], found[2])
+unique_counts | (filter((found := _distinct(ops, x))[0], found[2]), _members(ops, found[2]))
+unique_inverse | (filter((found := _distinct(ops, x))[0], found[2]), _turned_back(ops, *found[1:], x.shape))
+segment_sum | _segments(ops, x, ids, count, 0, "add")
+segment_max | _segments(ops, x, ids, count, bound(ops, x, greatest=False), "max")
+segment_min | _segments(ops, x, ids, count, bound(ops, x, greatest=True), "min")
+bincount | segment_sum(ones(x.shape, named("int64")), x, length)
+fftshift | _shift(ops, x, axes, back=False)
+ifftshift | _shift(ops, x, axes, back=True)
+"""
+composed_rows(_ROWS, globals())
 
 # Sets
 
@@ -42,24 +55,6 @@ def _turned_back(ops: Ops, order: Array, first: Array, shape: Any) -> Array:
     """For each element which of the distinct ones it is."""
     numbers = ops.subtract(ops.cumulative_sum(ops.cast(first, ops.named("int64"))), 1)
     return ops.reshape(ops.put(ops.zeros_like(order), order, numbers), shape)
-
-
-@composed("unique_values")
-def unique_values(ops: Ops, x: Array) -> Array:
-    ordered, _, first = _distinct(ops, x)
-    return ops.filter(ordered, first)
-
-
-@composed("unique_counts")
-def unique_counts(ops: Ops, x: Array) -> Any:
-    ordered, _, first = _distinct(ops, x)
-    return ops.filter(ordered, first), _members(ops, first)
-
-
-@composed("unique_inverse")
-def unique_inverse(ops: Ops, x: Array) -> Any:
-    ordered, order, first = _distinct(ops, x)
-    return ops.filter(ordered, first), _turned_back(ops, order, first, x.shape)
 
 
 @composed("unique_all")
@@ -92,31 +87,11 @@ def _segments(ops: Ops, x: Array, ids: Array, count: Any, rest: Any, reduction: 
     return ops.scatter_nd(first, ops.expand_dims(places, (1,)), x, reduction)
 
 
-@composed("segment_sum")
-def segment_sum(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
-    return _segments(ops, x, ids, count, 0, "add")
-
-
-@composed("segment_max")
-def segment_max(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
-    return _segments(ops, x, ids, count, bound(ops, x, greatest=False), "max")
-
-
-@composed("segment_min")
-def segment_min(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
-    return _segments(ops, x, ids, count, bound(ops, x, greatest=True), "min")
-
-
 @composed("segment_mean")
 def segment_mean(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
     members = ops.cast(ops.maximum(ops.bincount(ids, count), 1), x.dtype)
     behind = tuple(range(1, len(x.shape)))
     return ops.divide(ops.segment_sum(x, ids, count), ops.expand_dims(members, behind) if behind else members)
-
-
-@composed("bincount")
-def bincount(ops: Ops, x: Array, length: Any) -> Array:
-    return ops.segment_sum(ops.ones(x.shape, ops.named("int64")), x, length)
 
 
 # Parts
@@ -170,16 +145,6 @@ def _shift(ops: Ops, x: Array, axes: Any, back: bool) -> Array:
     given = tuple(range(len(x.shape))) if axes is None else axes
     sizes = [x.shape[a] for a in given]
     return ops.roll(x, [(n + 1) // 2 if back else n // 2 for n in sizes], given) if given else ops.identity(x)
-
-
-@composed("fftshift")
-def fftshift(ops: Ops, x: Array, axes: Any) -> Array:
-    return _shift(ops, x, axes, back=False)
-
-
-@composed("ifftshift")
-def ifftshift(ops: Ops, x: Array, axes: Any) -> Array:
-    return _shift(ops, x, axes, back=True)
 
 
 def _frequencies(ops: Ops, places: Array, n: Any, d: float, dtype: Any) -> Array:
@@ -414,17 +379,6 @@ def atan2(ops: Ops, x: Array, y: Array) -> Array:
     turned = ops.where(ops.less(y, 0), ops.add(near, half), near)
     straight = ops.where(ops.signbit(y), half, x)
     return ops.where(ops.logical_and(ops.equal(x, 0), ops.equal(y, 0)), straight, turned)
-
-
-@composed("copysign")
-def copysign(ops: Ops, x: Array, y: Array) -> Array:
-    size = ops.abs(x)
-    return ops.where(ops.signbit(y), ops.negative(size), size)
-
-
-@composed("signbit")
-def signbit(ops: Ops, x: Array) -> Array:
-    return ops.logical_or(ops.less(x, 0), ops.less(ops.divide(1, x), 0))
 
 
 @composed("matrix_norm")

@@ -19,9 +19,14 @@ from ...ops.windows import (
     transposed_size,
 )
 from ...sizes.partial import applied
-from .table import Ops, Refused, composed
+from .table import Ops, Refused, composed, composed_rows
 
 Array = Any
+
+_ROWS = """
+adaptive_max_pool | _adapted(ops, x, output_shape, layout, _least(ops, x), lambda parts, _: max(parts, (-1,)))
+"""
+composed_rows(_ROWS, globals())
 
 # Windows
 
@@ -178,11 +183,6 @@ def adaptive_average_pool(ops: Ops, x: Array, output_shape: Any, layout: str) ->
         return ops.divide(ops.sum(parts, (-1,)), ops.cast(members, x.dtype))
 
     return _adapted(ops, x, output_shape, layout, 0, mean)
-
-
-@composed("adaptive_max_pool")
-def adaptive_max_pool(ops: Ops, x: Array, output_shape: Any, layout: str) -> Array:
-    return _adapted(ops, x, output_shape, layout, _least(ops, x), lambda parts, _: ops.max(parts, (-1,)))
 
 
 # Convolution

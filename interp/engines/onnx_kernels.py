@@ -10,7 +10,9 @@ import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
+from . import expressions
 from .onnx_graph import Graph, elem_type, literal
+from .symbolic import Dim
 from .table import Refused
 
 Array = Any
@@ -65,6 +67,12 @@ class Emit:
             return self.cast(made, wide, dtype)
         return self.cast(made[0], wide, dtype), *made[1:]
 
+    def places(self, indices: Array) -> str:
+        """Positions in int64."""
+        if not hasattr(indices, "value"):
+            return self.graph.scalar(indices) if isinstance(indices, Dim) else self.of(indices, DTYPES["int64"])
+        return self.cast(indices.value, indices.dtype, DTYPES["int64"])
+
     def ints(self, values: Sequence[int]) -> str:
         return self.graph.ints(values)
 
@@ -80,6 +88,24 @@ def kernel(*names: str) -> Callable[[Emitter], Emitter]:
 
     return add
 
+
+_ROWS = """
+softmax | Softmax(x, axis=axis)
+log_softmax | LogSoftmax(x, axis=axis)
+cast | e.cast(x.value, x.dtype, dtype) if hasattr(x, "value") else e.of(x, dtype)
+shape | Shape(x)
+size | e.graph.scalar(prod(x.shape))
+size_to_tensor | e.cast(e.graph.scalar(n), DTYPES["int64"], dtype or DTYPES["int64"])
+matmul | e.over("MatMul", x.dtype, x.value, y.value)
+einsum | e.over("Einsum", xs[0].dtype, *[x.value for x in xs], last=len(xs), equation=equation)
+take | Gather(x, e.places(indices), axis=axis or 0)
+gather_nd | GatherND(x, e.places(indices), batch_dims=batch_dims)
+gather_elements | GatherElements(x, e.places(indices), axis=axis)
+scatter_nd | ScatterND(x, e.places(indices), updates, reduction=reduction)
+scatter_elements | ScatterElements(x, e.places(indices), updates, axis=axis, reduction=reduction)
+filter | Compress(x, mask, axis=0)
+"""
+KERNELS.update(expressions.kernels(_ROWS, globals(), "e", expressions.Nodes))
 
 _UNARY = {
     "negative": "Neg", "abs": "Abs", "sign": "Sign", "sqrt": "Sqrt", "reciprocal": "Reciprocal", "exp": "Exp", "log": "Log",
@@ -307,16 +333,6 @@ def mean(e: Emit, x: Array, axis: Any, keepdims: bool) -> str:
     return e.node("Div", sum_(e, x, axis, keepdims, None), count)  # type: ignore[no-any-return]
 
 
-@kernel("softmax")
-def softmax(e: Emit, x: Array, axis: int) -> str:
-    return e.node("Softmax", x.value, axis=axis)  # type: ignore[no-any-return]
-
-
-@kernel("log_softmax")
-def log_softmax(e: Emit, x: Array, axis: int) -> str:
-    return e.node("LogSoftmax", x.value, axis=axis)  # type: ignore[no-any-return]
-
-
 def _argument(op: str) -> Emitter:
     def run(e: Emit, x: Array, axis: int | None, keepdims: bool) -> str:
         if axis is None:
@@ -358,21 +374,6 @@ def arange(e: Emit, start: Any, stop: Any, step: Any, dtype: DType | None) -> st
     first, last = (0, start) if stop is None else (start, stop)
     made = e.node("Range", *map(e.graph.scalar, (first, last, step)))
     return e.cast(made, DTYPES["int64"], dtype or DTYPES["int64"])
-
-
-@kernel("cast")
-def cast(e: Emit, x: Array, dtype: DType) -> str:
-    return e.cast(x.value, x.dtype, dtype) if hasattr(x, "value") else e.of(x, dtype)
-
-
-@kernel("shape")
-def shape(e: Emit, x: Array) -> str:
-    return e.node("Shape", x.value)  # type: ignore[no-any-return]
-
-
-@kernel("size_to_tensor")
-def size_to_tensor(e: Emit, n: Any, dtype: DType | None) -> str:
-    return e.cast(e.graph.scalar(n), DTYPES["int64"], dtype or DTYPES["int64"])
 
 
 # Shapes
@@ -471,13 +472,3 @@ KERNELS.update({"tril": _trilu(0), "triu": _trilu(1)})
 
 
 # Products
-
-
-@kernel("matmul")
-def matmul(e: Emit, x: Array, y: Array) -> str:
-    return e.over("MatMul", x.dtype, x.value, y.value)  # type: ignore[no-any-return]
-
-
-@kernel("einsum")
-def einsum(e: Emit, equation: str, xs: Any) -> str:
-    return e.over("Einsum", xs[0].dtype, *(x.value for x in xs), last=len(xs), equation=equation)  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from ...ops import registry as rows
 from ..dispatch import complete
 from ..kernels.registry import BadValue
 from ..kernels.windows import GROUND
+from . import expressions
 
 Kernel = Callable[..., Any]
 # Of states, and of the rows that a turn reads, the next states.
@@ -65,6 +66,12 @@ def composed(name: str) -> Callable[[Kernel], Kernel]:
         return function
 
     return add
+
+
+def composed_rows(text: str, space: dict[str, Any]) -> None:
+    """Compositions that are one expression; `space` has the words beside the primitives."""
+    for name, function in expressions.kernels(text, space, "ops", expressions.Composed):
+        composed(name)(function)
 
 
 @cache
