@@ -7,7 +7,7 @@ from math import pi, prod
 from typing import Any
 
 from ..kernels.elementwise import _ERFC_32, _ERFC_64
-from .table import Ops, composed, composed_rows
+from .table import Ops, composed, composed_rows, tensors  # noqa: F401 - a word of the rows
 
 Array = Any
 
@@ -47,7 +47,7 @@ acosh | where(x < 1e100, log1p((rest := x - 1) + sqrt(rest * (x + 1))), log(x) +
 atanh | (log1p(x) - log1p(-x)) * 0.5
 asin | atan(x / (sqrt((1 - x) * (x + 1)) + 1)) * 2
 acos | atan(sqrt((1 - x) / (x + 1))) * 2
-copysign | where(signbit(y), -(size := abs(x)), size)
+copysign | where(signbit((pair := tensors(ops, x, y))[1]), -(size := abs(pair[0])), size)
 signbit | logical_or(x < 0, 1 / x < 0)
 std | sqrt(var(x, axis, keepdims, correction))
 count_nonzero | sum(

@@ -6,16 +6,17 @@ from math import inf, prod
 from typing import Any
 
 from ...sizes.partial import applied
-from .table import Ops, Refused, composed, composed_rows
+from .table import Ops, Refused, composed, composed_rows, tensors  # noqa: F401 - a word of the rows
 
 Array = Any
 
 _ROWS = """
 trace | sum(diagonal(x, offset), (-1,))
-hypot | where(logical_or(isinf(x), isinf(y)), inf,
-    (most := maximum(abs(x), abs(y)))
-    * sqrt(square(minimum(abs(x), abs(y)) / where(equal(most, 0.0), 1.0, most)) + 1.0))
-isin | (logical_not if invert else identity)(any(equal(expand_dims(x, (-1,)), flatten(values)), (-1,)))
+hypot | where(logical_or(isinf((pair := tensors(ops, x, y))[0]), isinf(pair[1])), inf,
+    (most := maximum(one := abs(pair[0]), other := abs(pair[1])))
+    * sqrt(square(minimum(one, other) / where(equal(most, 0.0), 1.0, most)) + 1.0))
+isin | (logical_not if invert else identity)(
+    any(equal(expand_dims((pair := tensors(ops, x, values))[0], (-1,)), flatten(pair[1])), (-1,)))
 sort | take_along_axis(x, argsort(x, axis, descending), axis)
 """
 composed_rows(_ROWS, globals())

@@ -12,7 +12,7 @@ from ...lang.dtypes import int_range
 from ...ops.windows import spread
 from ...sizes.partial import applied
 from .composed_turns import bound  # noqa: F401 - a word of the rows
-from .table import Ops, composed, composed_rows
+from .table import Ops, Refused, composed, composed_rows, tensors
 
 Array = Any
 
@@ -67,6 +67,7 @@ def unique_all(ops: Ops, x: Array) -> Any:
 @composed("searchsorted")
 def searchsorted(ops: Ops, x: Array, values: Array, side: str) -> Array:
     """How many elements are before each value; what is no number is behind all others."""
+    x, values = tensors(ops, x, values)
     given = ops.expand_dims(values, (len(values.shape),))
     before = (ops.less_equal if side == "right" else ops.less)(x, given)
     if ops.dtype_of(x).kind == "float":
@@ -170,7 +171,7 @@ def rfftfreq(ops: Ops, n: Any, d: float, dtype: Any) -> Array:
 @composed("quantile")
 def quantile(ops: Ops, x: Array, q: Array, axis: Any, keepdims: bool, method: str) -> Array:
     """Along the reduced axes, which are one in last place. A part below 0 or beyond 1 becomes a place that is refused."""
-    rank = len(x.shape)
+    rank, q = len(x.shape), q if hasattr(q, "dtype") else ops.engine.array(np.float64(q))
     gone = tuple(range(rank)) if axis is None else tuple(a % rank for a in axis)
     left = [i for i in range(rank) if i not in gone]
     rest, size = [x.shape[i] for i in left], prod([x.shape[i] for i in gone])
@@ -351,6 +352,7 @@ def bitwise_left_shift(ops: Ops, x: Array, y: Array) -> Array:
 @composed("bitwise_right_shift")
 def bitwise_right_shift(ops: Ops, x: Array, y: Array) -> Array:
     """What is shifted far is its sign."""
+    x, y = tensors(ops, x, y)
     factor, fits = _power(ops, x, y)
     far = ops.minimum(ops.sign(x), 0) if ops.dtype_of(factor).kind == "int" else ops.multiply(factor, 0)
     return ops.where(fits, ops.floor_divide(x, factor), far)
@@ -371,7 +373,7 @@ def _power(ops: Ops, x: Array, y: Array) -> tuple[Array, Array]:
 @composed("atan2")
 def atan2(ops: Ops, x: Array, y: Array) -> Array:
     """The angle of the quotient, by what quadrant it is in."""
-    x, y = (a if hasattr(a, "dtype") else ops.full_like(b, a) for a, b in ((x, y), (y, x)))
+    x, y = tensors(ops, x, y)
     rate = ops.divide(x, y)
     both_far = ops.logical_and(ops.isinf(x), ops.isinf(y))
     near = ops.where(both_far, ops.multiply(ops.multiply(ops.sign(x), ops.sign(y)), pi / 4), ops.atan(rate))
@@ -387,7 +389,9 @@ def matrix_norm(ops: Ops, x: Array, keepdims: bool, ord: str) -> Array:
     if ord == "fro":
         return ops.sqrt(ops.sum(ops.square(ops.abs(x)), (-2, -1), keepdims))
     if ord not in sums:
-        found = ops.svdvals(x)
+        if not ops.engine.has("svdvals"):
+            raise Refused("singular values")
+        found = ops.engine.kernel("svdvals")(x)
         made = {"nuc": ops.sum, "2": ops.max, "-2": ops.min}[ord](found, (-1,))
         return ops.expand_dims(made, (-2, -1)) if keepdims else made
     axis, how = sums[ord]

@@ -96,8 +96,9 @@ cast | e.cast(x.value, x.dtype, dtype) if hasattr(x, "value") else e.of(x, dtype
 shape | Shape(x)
 size | e.graph.scalar(prod(x.shape))
 size_to_tensor | e.cast(e.graph.scalar(n), DTYPES["int64"], dtype or DTYPES["int64"])
+real | x.value
+imag | e.node("Expand", e.graph.constant(literal(0, x.dtype)), e.graph.sizes(x.shape))
 matmul | e.over("MatMul", x.dtype, x.value, y.value)
-einsum | e.over("Einsum", xs[0].dtype, *[x.value for x in xs], last=len(xs), equation=equation)
 take | Gather(x, e.places(indices), axis=axis or 0)
 gather_nd | GatherND(x, e.places(indices), batch_dims=batch_dims)
 gather_elements | GatherElements(x, e.places(indices), axis=axis)
@@ -472,3 +473,16 @@ KERNELS.update({"tril": _trilu(0), "triu": _trilu(1)})
 
 
 # Products
+
+
+@kernel("einsum")
+def einsum(e: Emit, equation: str, xs: Any) -> str:
+    """ONNX's `...` stands for the same number of axes in all operands, of which some may be 1."""
+    terms = equation.replace(" ", "").partition("->")[0].split(",")
+    hidden = [len(x.shape) - len(t.replace("...", "")) if "..." in t else None for t, x in zip(terms, xs, strict=True)]
+    most, names = max((n for n in hidden if n is not None), default=0), []
+    for term, count, x in zip(terms, hidden, xs, strict=True):
+        first = term.find("...")
+        lacking = range(first, first + most - count) if count is not None else ()
+        names.append(e.node("Unsqueeze", x.value, e.ints(lacking)) if lacking else x.value)
+    return e.over("Einsum", xs[0].dtype, *names, last=len(xs), equation=equation)  # type: ignore[no-any-return]

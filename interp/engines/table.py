@@ -48,6 +48,7 @@ _FILES = (
     "composed",
     "composed_arrays",
     "composed_layers",
+    "composed_matrices",
     "composed_random",
     "composed_sequences",
     "composed_turns",
@@ -228,6 +229,12 @@ def composition(function: Kernel, ops: Ops, *args: Any) -> Any:
 
 def _is_array(value: Any) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape")
+
+
+def tensors(ops: Ops, *operands: Any) -> tuple[Any, ...]:
+    """Operands of one dtype, of which literal numbers become tensors of it."""
+    like = next(x.dtype for x in operands if _is_array(x))
+    return tuple(x if _is_array(x) else ops.full((), x, like) for x in operands)
 
 
 def _widened(ops: Ops, x: Any) -> Any:
