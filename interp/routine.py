@@ -311,7 +311,7 @@ class Lowering:
         given = bind(row, c)
         if all(isinstance(v, core.Number) for p, v in given if v is not None and p.kind in TENSORS):
             is_float = any(p.kind == "tensor" and type(getattr(v, "value", None)) is float for p, v in given)
-            given = [(p, _as_tensor(v, is_float) if p.kind == "tensor" else v) for p, v in given]
+            given = tuple((p, _as_tensor(v, is_float) if p.kind == "tensor" else v) for p, v in given)
         inputs = tuple(None if v is None else self._argument(p, v) for p, v in given)
         guard = c.guard or self.program.guard_all
         self.steps.append(Compute(c.span, row, inputs, output, c.known, guard, c))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, reduce
 from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -192,8 +192,7 @@ class Engine(ABC):
 
     def kernel(self, name: str) -> Kernel:
         """What computes a primitive that the engine has."""
-        ways = self.ways(name)
-        return ways[0] if len(ways) == 1 else partial(_first_of, ways)
+        return reduce(_or_else, reversed(self.ways(name)))
 
     def ways(self, name: str) -> list[Kernel]:
         """An engine's own kernel, and a composition for arguments that it does not take."""
@@ -203,13 +202,16 @@ class Engine(ABC):
         return found
 
 
-def _first_of(ways: Sequence[Kernel], *args: Any) -> Any:
-    for way in ways[:-1]:
+def _or_else(rest: Kernel, first: Kernel) -> Kernel:
+    """A kernel, and another for arguments that it does not take."""
+
+    def run(*args: Any) -> Any:
         try:
-            return way(*args)
+            return first(*args)
         except NotImplementedError:
-            continue
-    return ways[-1](*args)
+            return rest(*args)
+
+    return run
 
 
 def composition(function: Kernel, ops: Ops, *args: Any) -> Any:

@@ -29,7 +29,8 @@ class Namespace:
         self.device = device
 
     def __getattr__(self, name: str) -> Any:
-        return _OTHERWISE.get(name) or getattr(torch, _NAMES.get(name, name))
+        found = self.__dict__[name] = _OTHERWISE.get(name) or getattr(torch, _NAMES.get(name, name))
+        return found
 
     def asarray(self, value: Any, dtype: Any = None) -> Array:
         return torch.as_tensor(value, dtype=dtype, device=self.device)
