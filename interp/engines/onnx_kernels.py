@@ -73,6 +73,12 @@ class Emit:
             return self.graph.scalar(indices) if isinstance(indices, Dim) else self.of(indices, DTYPES["int64"])
         return self.cast(indices.value, indices.dtype, DTYPES["int64"])
 
+    def stretched(self, name: str, shape: Sequence[Any], wanted: Sequence[Any]) -> str:
+        """A value with sizes that it is broadcast to, if they may be others than it has."""
+        pairs = zip(*(map(self.graph.dims.settled, sizes) for sizes in (shape, wanted)), strict=False)
+        is_same = len(shape) == len(wanted) and all(n is w or (isinstance(w, int) and n == w) for n, w in pairs)
+        return name if is_same else self.node("Expand", name, self.graph.sizes(wanted))
+
     def ints(self, values: Sequence[int]) -> str:
         return self.graph.ints(values)
 
@@ -407,7 +413,7 @@ def squeeze(e: Emit, x: Array, axis: Any) -> str:
 @kernel("broadcast_to")
 def broadcast_to(e: Emit, x: Array, shape: Any) -> str:
     assert isinstance(e.out.dtype, DType)
-    return e.node("Expand", e.of(x, e.out.dtype), e.graph.sizes(e.out.shape))  # type: ignore[no-any-return]
+    return e.stretched(e.of(x, e.out.dtype), getattr(x, "shape", ()), e.out.shape)
 
 
 @kernel("tile")

@@ -32,8 +32,7 @@ def take_along_axis(e: Emit, x: Array, indices: Array, axis: int) -> str:
     for a, name in ((x, x.value), (indices, e.places(indices))):
         wanted = list(common)
         wanted.insert(axis % rank, a.shape[axis])
-        same = all(w is n or (isinstance(w, int) and w == n) for w, n in zip(wanted, a.shape, strict=True))
-        parts.append(name if same else e.node("Expand", name, e.graph.sizes(wanted)))
+        parts.append(e.stretched(name, a.shape, wanted))
     return e.node("GatherElements", *parts, axis=axis)  # type: ignore[no-any-return]
 
 
