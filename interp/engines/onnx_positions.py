@@ -49,22 +49,11 @@ def put(e: Emit, x: Array, indices: Array, updates: Array, axis: int) -> str:
     return made if axis == 0 else e.node("Transpose", made, perm=back)  # type: ignore[no-any-return]
 
 
-@kernel("topk")
-def topk(e: Emit, x: Array, k: Any, axis: int, largest: bool) -> Any:
-    given = x.value, e.graph.size(k)
-    return e.over("TopK", x.dtype, *given, last=1, outputs=2, axis=axis, largest=int(largest), sorted=1)
-
-
 @kernel("nonzero")
 def nonzero(e: Emit, x: Array) -> Any:
     found = e.node("NonZero", e.cast(x.value, x.dtype, DTYPES["bool"]))
     rows = (e.node("Slice", found, e.ints([i]), e.ints([i + 1]), e.ints([0])) for i in range(len(e.outs)))
     return tuple(e.node("Squeeze", row, e.ints([0])) for row in rows)
-
-
-@kernel("broadcast_arrays")
-def broadcast_arrays(e: Emit, xs: Any) -> Any:
-    return tuple(e.node("Expand", x.value, e.graph.sizes(out.shape)) for x, out in zip(xs, e.outs, strict=True))
 
 
 @kernel("flip")
