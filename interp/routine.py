@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, assert_never
 
 from ..lang import core
+from ..lang.dtypes import DTYPES
 from ..lang.source import Span
 from ..ops import registry as rows
 from ..ops.binding import bind
-from ..ops.model import PrimitiveParam
+from ..ops.model import TENSORS, PrimitiveParam
 from .core_uses import call_of
 from .last_use import released
 from .names import SlotScope
@@ -307,7 +308,11 @@ class Lowering:
             return self._invoke(c, name, "decided" if skips else "checked", output)
         row = rows.lookup(name.removeprefix("prelude."))
         assert row is not None, f"no function or primitive is called @{name}"
-        inputs = tuple(None if v is None else self._argument(p, v) for p, v in bind(row, c))
+        given = bind(row, c)
+        if all(isinstance(v, core.Number) for p, v in given if v is not None and p.kind in TENSORS):
+            is_float = any(p.kind == "tensor" and type(getattr(v, "value", None)) is float for p, v in given)
+            given = tuple((p, _as_tensor(v, is_float) if p.kind == "tensor" else v) for p, v in given)
+        inputs = tuple(None if v is None else self._argument(p, v) for p, v in given)
         guard = c.guard or self.program.guard_all
         self.steps.append(Compute(c.span, row, inputs, output, c.known, guard, c))
         return None
@@ -421,6 +426,15 @@ class Lowering:
         self.slots.held.update(binds)
         dims = tuple(map(self.slots.shape_level, stmt.dims))
         self.steps.append(Match(stmt.span, tensor, binds, dims, stmt, names, stmt.status in _LIVE))
+
+
+def _as_tensor(v: core.Value | None, is_float: bool) -> core.Value | None:
+    """A literal number as a tensor: beside no tensor it has a dtype of its own."""
+    if not isinstance(v, core.Number):
+        return v
+    value = float(v.value) if is_float and type(v.value) is int else v.value
+    kinds = {bool: "bool", int: "int64", float: "float64"}
+    return core.TensorLit(v.span, (), (value,), DTYPES[kinds[type(value)]])
 
 
 def _takes_more(function: core.Function) -> bool:

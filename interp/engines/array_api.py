@@ -10,6 +10,7 @@ import numpy as np
 from ...lang.dtypes import DTYPES, DType
 from ..kernels.registry import BadValue
 from ..kernels.shape import _solved
+from . import expressions
 from .table import Engine, Kernel, Refused
 
 Array = Any
@@ -73,6 +74,41 @@ _ROUNDING = ("floor", "ceil", "trunc", "round")
 _STANDARD = ("bool", "float32", "float64", "complex64", "complex128")
 
 
+_ROWS = """
+identity | of(x, x)
+where | xp.where(of(condition, condition), of(x, y), of(y, x))
+real | xp.real(x) if kind(x) == "complex" else x
+imag | xp.imag(x) if kind(x) == "complex" else xp.zeros_like(x)
+conj | xp.conj(x) if kind(x) == "complex" else x
+sum | xp.sum(x, axis=axes(axis), keepdims=keepdims, dtype=dtype or x.dtype)
+prod | xp.prod(x, axis=axes(axis), keepdims=keepdims, dtype=dtype or x.dtype)
+max | extreme(xp.max, x, axis, keepdims, -inf)
+min | extreme(xp.min, x, axis, keepdims, inf)
+any | xp.any(x, axis=axes(axis), keepdims=keepdims)
+all | xp.all(x, axis=axes(axis), keepdims=keepdims)
+argmax | xp.argmax(x, axis=axis, keepdims=keepdims)
+argmin | xp.argmin(x, axis=axis, keepdims=keepdims)
+full | xp.broadcast_to(of(value, value) if dtype is None else xp.astype(of(value, value), dtype), shape)
+eye | xp.eye(n, m, k=k, dtype=dtype or dtypes["float32"])
+size_to_tensor | xp.astype(xp.asarray(n, dtype=dtypes["int64"]), dtype or dtypes["int64"])
+shape | xp.asarray(tuple(x.shape), dtype=dtypes["int64"])
+item | int(t)
+reshape | xp.reshape(x, solved(x.shape, shape))
+permute_dims | xp.permute_dims(x, tuple(reversed(range(x.ndim))) if axes is None else tuple(axes))
+squeeze | xp.squeeze(x, axis=tuple([i for i, n in enumerate(x.shape) if n == 1]) if axis is None else tuple(axis))
+broadcast_to | xp.broadcast_to(of(x, x), shape)
+broadcast_arrays | tuple(xp.broadcast_arrays(*xs))
+tile | xp.tile(x, tuple(repeats))
+repeat | xp.repeat(x, repeats, axis=axis)
+concat | xp.concat(list(xs), axis=axis)
+flip | xp.flip(x, axis=axis)
+matmul | xp.matmul(x, y)
+nonzero | xp.nonzero(x)
+filter | x[mask] if x.ndim == 1 else xp.take(x, xp.nonzero(mask)[0], axis=0)
+argsort | xp.argsort(ordered(x), axis=axis, descending=descending)
+"""
+
+
 class ArrayApi(Engine):
     """An engine of a namespace; its arrays convert by `asarray`."""
 
@@ -125,8 +161,16 @@ class _Tables:
         own.update({n: self._binary(getattr(self.xp, n)) for n in _BINARY})
         own.update({n: self._order(getattr(self.xp, n)) for n in _ORDER})
         own.update({n: self._rounding(getattr(self.xp, n)) for n in _ROUNDING})
+        own.update(expressions.kernels(_ROWS, self._words()))
         kernels = {n.removeprefix("k_"): getattr(self, n) for n in dir(self) if n.startswith("k_")}
         own.update(kernels)
+
+    def _words(self) -> dict[str, Any]:
+        """What the rows see beside a primitive's parameters."""
+        engine = self.engine
+        words = {"xp": self.xp, "of": engine.of, "dtypes": engine.dtypes, "inf": inf, "solved": _solved}
+        kind = {"kind": lambda x: engine.dtype_of(x).kind}
+        return {**words, **kind, "axes": self._axes, "extreme": self._extreme, "ordered": self._ordered}
 
     def _binary(self, function: Kernel) -> Kernel:
         def run(x: Array, y: Array) -> Array:
@@ -151,13 +195,10 @@ class _Tables:
 
         return run
 
-    def _axes(self, x: Array, axis: Any) -> Any:
+    def _axes(self, axis: Any) -> Any:
         return axis if axis is None or len(axis) != 1 else axis[0]
 
     # Element by element
-
-    def k_identity(self, x: Array) -> Array:
-        return self.engine.of(x, x)
 
     def k_pow(self, x: Array, y: Array) -> Array:
         base, power = self.engine.of(x, y), self.engine.of(y, x)
@@ -165,64 +206,24 @@ class _Tables:
             raise BadValue("the exponent `y` of integers holds a negative number")
         return self.xp.pow(base, power)
 
-    def k_where(self, condition: Array, x: Array, y: Array) -> Array:
-        return self.xp.where(self.engine.of(condition, condition), self.engine.of(x, y), self.engine.of(y, x))
-
-    def k_real(self, x: Array) -> Array:
-        return self.xp.real(x) if self.engine.dtype_of(x).kind == "complex" else x
-
-    def k_imag(self, x: Array) -> Array:
-        return self.xp.imag(x) if self.engine.dtype_of(x).kind == "complex" else self.xp.zeros_like(x)
-
-    def k_conj(self, x: Array) -> Array:
-        return self.xp.conj(x) if self.engine.dtype_of(x).kind == "complex" else x
-
     # Reductions
-
-    def k_sum(self, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
-        return self.xp.sum(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=dtype or x.dtype)
-
-    def k_prod(self, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
-        return self.xp.prod(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=dtype or x.dtype)
-
-    def k_max(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return self._extreme(self.xp.max, x, axis, keepdims, -inf)
-
-    def k_min(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return self._extreme(self.xp.min, x, axis, keepdims, inf)
 
     def _extreme(self, function: Kernel, x: Array, axis: Any, keepdims: bool, rest: float) -> Array:
         """The greatest or the least; of nothing, which compositions ask for, what is before all of them."""
         if axis == ():
             return x
         if prod(x.shape) or self.engine.dtype_of(x).kind != "float":
-            return function(x, axis=self._axes(x, axis), keepdims=keepdims)
-        like = self.xp.sum(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=x.dtype)
+            return function(x, axis=self._axes(axis), keepdims=keepdims)
+        like = self.xp.sum(x, axis=self._axes(axis), keepdims=keepdims, dtype=x.dtype)
         return like + self.engine.of(rest, x)
 
     def k_mean(self, x: Array, axis: Any, keepdims: bool) -> Array:
         axes = range(x.ndim) if axis is None else axis
         count = prod(x.shape[i] for i in axes)
-        total = self.xp.sum(x, axis=self._axes(x, axis), keepdims=keepdims, dtype=x.dtype)
+        total = self.xp.sum(x, axis=self._axes(axis), keepdims=keepdims, dtype=x.dtype)
         return total / self.engine.of(count, total) if count else total / self.engine.of(0, total)
 
-    def k_any(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return self.xp.any(x, axis=self._axes(x, axis), keepdims=keepdims)
-
-    def k_all(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return self.xp.all(x, axis=self._axes(x, axis), keepdims=keepdims)
-
-    def k_argmax(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return self.xp.argmax(x, axis=axis, keepdims=keepdims)
-
-    def k_argmin(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return self.xp.argmin(x, axis=axis, keepdims=keepdims)
-
     # Made anew
-
-    def k_full(self, shape: Any, value: Array, dtype: Any) -> Array:
-        given = self.engine.of(value, value)
-        return self.xp.broadcast_to(given if dtype is None else self.xp.astype(given, dtype), shape)
 
     def k_arange(self, start: int, stop: int | None, step: int, dtype: Any) -> Array:
         if step == 0:
@@ -231,31 +232,12 @@ class _Tables:
         made = self.xp.arange(first, last, step, dtype=self.engine.dtypes["int64"])
         return made if dtype is None else self.xp.astype(made, dtype)
 
-    def k_eye(self, n: int, m: int | None, k: int, dtype: Any) -> Array:
-        return self.xp.eye(n, m, k=k, dtype=dtype or self.engine.dtypes["float32"])
-
     def k_cast(self, x: Array, dtype: Any) -> Array:
         kind = self.engine.dtype_of(x).kind
         whole = kind == "complex" and self.engine.dtype_of(self.xp.zeros(1, dtype=dtype)).kind != "complex"
         return self.xp.astype(self.xp.real(x) if whole else self.engine.of(x, x), dtype)
 
-    def k_size_to_tensor(self, n: int, dtype: Any) -> Array:
-        made = self.xp.asarray(n, dtype=self.engine.dtypes["int64"])
-        return made if dtype is None else self.xp.astype(made, dtype)
-
-    def k_shape(self, x: Array) -> Array:
-        return self.xp.asarray(tuple(x.shape), dtype=self.engine.dtypes["int64"])
-
-    def k_item(self, t: Array) -> int:
-        return int(t)
-
     # Shapes
-
-    def k_reshape(self, x: Array, shape: Any) -> Array:
-        return self.xp.reshape(x, _solved(x.shape, shape))
-
-    def k_permute_dims(self, x: Array, axes: Any) -> Array:
-        return self.xp.permute_dims(x, tuple(reversed(range(x.ndim))) if axes is None else tuple(axes))
 
     def k_expand_dims(self, x: Array, axis: Any) -> Array:
         axes = (axis,) if isinstance(axis, int) else axis
@@ -263,31 +245,6 @@ class _Tables:
         for i in sorted(a % rank for a in axes):
             x = self.xp.expand_dims(x, axis=i)
         return x
-
-    def k_squeeze(self, x: Array, axis: Any) -> Array:
-        gone = tuple(i for i, n in enumerate(x.shape) if n == 1) if axis is None else tuple(axis)
-        return self.xp.squeeze(x, axis=gone) if gone else x
-
-    def k_broadcast_to(self, x: Array, shape: Any) -> Array:
-        return self.xp.broadcast_to(self.engine.of(x, x), shape)
-
-    def k_sum_to(self, x: Array, shape: Any) -> Array:
-        leading = x.ndim - len(shape)
-        stretched = (leading + i for i, size in enumerate(shape) if size == 1 and x.shape[leading + i] != 1)
-        axes = (*range(leading), *stretched)
-        return self.xp.reshape(self.k_sum(x, axes, False, None), shape) if axes else self.engine.of(x, x)
-
-    def k_broadcast_arrays(self, xs: Any) -> Any:
-        return tuple(self.xp.broadcast_arrays(*xs))
-
-    def k_tile(self, x: Array, repeats: Any) -> Array:
-        return self.xp.tile(x, tuple(repeats))
-
-    def k_repeat(self, x: Array, repeats: int, axis: int | None) -> Array:
-        return self.xp.repeat(x, repeats, axis=axis)
-
-    def k_concat(self, xs: Any, axis: int) -> Array:
-        return self.xp.concat(list(xs), axis=axis)
 
     def k_slice(self, x: Array, starts: Any, stops: Any, axes: Any, steps: Any, forward: bool) -> Array:
         cuts, backwards = [slice(None)] * x.ndim, []
@@ -301,13 +258,10 @@ class _Tables:
         made = x[tuple(cuts)]
         return self.xp.flip(made, axis=tuple(backwards)) if backwards else made
 
-    def k_flip(self, x: Array, axis: Any) -> Array:
-        return self.xp.flip(x, axis=axis)
-
     def k_roll(self, x: Array, shift: Any, axis: Any) -> Array:
         if axis is None:
             return self.xp.roll(x, shift[0])
-        return self.xp.roll(x, tuple(shift) if len(shift) > 1 else shift[0], axis=self._axes(x, axis))
+        return self.xp.roll(x, tuple(shift) if len(shift) > 1 else shift[0], axis=self._axes(axis))
 
     def k_pad(self, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> Array:
         if mode != "constant":
@@ -327,9 +281,6 @@ class _Tables:
         return self.xp.concat([border(low), x, border(high)], axis=axis) if low or high else x
 
     # Products
-
-    def k_matmul(self, x: Array, y: Array) -> Array:
-        return self.xp.matmul(x, y)
 
     # By position
 
@@ -354,18 +305,9 @@ class _Tables:
         taken = self.xp.take(table, self.xp.reshape(places, (-1,)), axis=0)
         return self.xp.reshape(taken, (*places.shape, *table.shape[1:]))
 
-    def k_filter(self, x: Array, mask: Array) -> Array:
-        return x[mask] if x.ndim == 1 else self.xp.take(x, self.xp.nonzero(mask)[0], axis=0)
-
-    def k_nonzero(self, x: Array) -> Any:
-        return self.xp.nonzero(x)
-
     def k_sort(self, x: Array, axis: int, descending: bool) -> Array:
         made = self.xp.astype(self.xp.sort(self._ordered(x), axis=axis), x.dtype)
         return self.xp.flip(made, axis=axis) if descending else made
-
-    def k_argsort(self, x: Array, axis: int, descending: bool) -> Array:
-        return self.xp.argsort(self._ordered(x), axis=axis, descending=descending)
 
 
 def strict() -> ArrayApi:

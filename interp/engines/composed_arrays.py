@@ -6,9 +6,20 @@ from math import inf, prod
 from typing import Any
 
 from ...sizes.partial import applied
-from .table import Ops, Refused, composed
+from .table import Ops, Refused, composed, composed_rows, tensors  # noqa: F401 - a word of the rows
 
 Array = Any
+
+_ROWS = """
+trace | sum(diagonal(x, offset), (-1,))
+hypot | where(logical_or(isinf((pair := tensors(ops, x, y))[0]), isinf(pair[1])), inf,
+    (most := maximum(one := abs(pair[0]), other := abs(pair[1])))
+    * sqrt(square(minimum(one, other) / where(equal(most, 0.0), 1.0, most)) + 1.0))
+isin | (logical_not if invert else identity)(
+    any(equal(expand_dims((pair := tensors(ops, x, values))[0], (-1,)), flatten(pair[1])), (-1,)))
+sort | take_along_axis(x, argsort(x, axis, descending), axis)
+"""
+composed_rows(_ROWS, globals())
 
 # Parts
 
@@ -134,11 +145,6 @@ def diagonal(ops: Ops, x: Array, offset: Any) -> Array:
     return ops.take(ops.reshape(x, (*lead, n * m)), places, axis=len(lead))
 
 
-@composed("trace")
-def trace(ops: Ops, x: Array, offset: Any) -> Array:
-    return ops.sum(ops.diagonal(x, offset), (len(x.shape) - 2,))
-
-
 @composed("tensordot")
 def tensordot(ops: Ops, x: Array, y: Array, axes: int, x_axes: Any, y_axes: Any) -> Array:
     ranks = len(x.shape), len(y.shape)
@@ -187,28 +193,7 @@ def sum_to(ops: Ops, x: Array, shape: Any) -> Array:
     return ops.reshape(ops.sum(x, axes), shape) if axes else ops.identity(x)
 
 
-@composed("hypot")
-def hypot(ops: Ops, x: Array, y: Array) -> Array:
-    parts = ops.abs(x), ops.abs(y)
-    greater, less = ops.maximum(*parts), ops.minimum(*parts)
-    rate = ops.divide(less, ops.where(ops.equal(greater, 0.0), 1.0, greater))
-    made = ops.multiply(greater, ops.sqrt(ops.add(ops.square(rate), 1.0)))
-    return ops.where(ops.logical_or(ops.isinf(x), ops.isinf(y)), inf, made)
-
-
-@composed("isin")
-def isin(ops: Ops, x: Array, values: Array, invert: bool) -> Array:
-    same = ops.equal(ops.expand_dims(x, (-1,)), ops.reshape(values, (prod(values.shape),)))
-    found = ops.any(same, (len(x.shape),))
-    return ops.logical_not(found) if invert else found
-
-
 # Order
-
-
-@composed("sort")
-def sort(ops: Ops, x: Array, axis: int, descending: bool) -> Array:
-    return ops.take_along_axis(x, ops.argsort(x, axis, descending), axis)
 
 
 @composed("argsort")

@@ -5,33 +5,44 @@ from __future__ import annotations
 from math import prod, sqrt
 from typing import Any
 
-from .table import Ops, Refused, composed
+from .table import Ops, Refused, composed, composed_rows
 
 Array = Any
 
+_ROWS = """
+linear | _biased(ops, matmul(x, matrix_transpose(weight)), bias)
+dense | _biased(ops, matmul(x, weight), bias)
+outer | expand_dims(x, (1,)) * expand_dims(y, (0,))
+vecdot | sum(conj(x) * y, (axis,))
+cosine_similarity | sum(x * y, (axis,)) / (
+    maximum(sqrt(sum(square(x), (axis,))), epsilon) * maximum(sqrt(sum(square(y), (axis,))), epsilon))
+layer_norm | _biased(ops, _standard(ops, x, _from(x, axis), epsilon) * scale, bias)
+rms_norm | x / sqrt(mean(square(x), _from(x, axis), True) + epsilon) * scale
+prelu | where(x > 0, x, x * _over_channels(ops, slope, x, layout))
+global_average_pool | mean(x, _spatial(x, layout), True)
+global_max_pool | max(x, _spatial(x, layout), True)
+mse_loss | _reduced(ops, square(x - target), reduction)
+l1_loss | _reduced(ops, abs(x - target), reduction)
+huber_loss | _reduced(
+    ops, where((apart := abs(x - target)) <= delta, square(apart) / 2, (apart * 2 - delta) * delta * 0.5), reduction)
+binary_cross_entropy | _reduced(
+    ops, -(target * maximum(log(x), -100) + (1 - target) * maximum(log(1 - x), -100)), reduction)
+binary_cross_entropy_with_logits | _reduced(ops, maximum(x, 0) - x * target + log1p(exp(-abs(x))), reduction)
+kl_div | _reduced(ops, exp(target) * (target - x) if log_target
+    else where(target > 0, target * log(target), 0.0) - target * x, reduction)
+softmax_cross_entropy | _reduced(ops, -sum(target * log_softmax(x, axis), (axis,)), reduction)
+nll_loss | _by_class(ops, x, target, weight, reduction, axis, ignore_index)
+cross_entropy_loss | _by_class(
+    ops, log_softmax(x, axis), target, weight, reduction, axis, ignore_index, label_smoothing)
+"""
+composed_rows(_ROWS, globals())
+
+
+def _biased(ops: Ops, made: Array, bias: Array | None) -> Array:
+    return made if bias is None else ops.add(made, bias)
+
+
 # Products
-
-
-@composed("linear")
-def linear(ops: Ops, x: Array, weight: Array, bias: Array | None) -> Array:
-    made = ops.matmul(x, ops.matrix_transpose(weight))
-    return made if bias is None else ops.add(made, bias)
-
-
-@composed("dense")
-def dense(ops: Ops, x: Array, weight: Array, bias: Array | None) -> Array:
-    made = ops.matmul(x, weight)
-    return made if bias is None else ops.add(made, bias)
-
-
-@composed("outer")
-def outer(ops: Ops, x: Array, y: Array) -> Array:
-    return ops.multiply(ops.expand_dims(x, (1,)), ops.expand_dims(y, (0,)))
-
-
-@composed("vecdot")
-def vecdot(ops: Ops, x: Array, y: Array, axis: int) -> Array:
-    return ops.sum(ops.multiply(ops.conj(x), y), (axis,))
 
 
 @composed("conj")
@@ -49,12 +60,6 @@ def cross(ops: Ops, x: Array, y: Array, axis: int) -> Array:
     return ops.stack(parts, axis)
 
 
-@composed("cosine_similarity")
-def cosine_similarity(ops: Ops, x: Array, y: Array, axis: int, epsilon: float) -> Array:
-    lengths = [ops.maximum(ops.sqrt(ops.sum(ops.square(a), (axis,))), epsilon) for a in (x, y)]
-    return ops.divide(ops.sum(ops.multiply(x, y), (axis,)), ops.multiply(*lengths))
-
-
 # Normalisation
 
 
@@ -67,18 +72,6 @@ def _standard(ops: Ops, x: Array, axes: Any, epsilon: float) -> Array:
 def _from(x: Array, axis: int) -> tuple[int, ...]:
     rank = len(x.shape)
     return tuple(range(axis % rank, rank))
-
-
-@composed("layer_norm")
-def layer_norm(ops: Ops, x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> Array:
-    made = ops.multiply(_standard(ops, x, _from(x, axis), epsilon), scale)
-    return made if bias is None else ops.add(made, bias)
-
-
-@composed("rms_norm")
-def rms_norm(ops: Ops, x: Array, scale: Array, axis: int, epsilon: float) -> Array:
-    mean = ops.mean(ops.square(x), _from(x, axis), True)
-    return ops.multiply(ops.divide(x, ops.sqrt(ops.add(mean, epsilon))), scale)
 
 
 def _over_channels(ops: Ops, weight: Array, x: Array, layout: str) -> Array:
@@ -117,22 +110,6 @@ def group_normalization(
     over = [_over_channels(ops, w, x, "channels_first") for w in (scale, bias)]
     result = ops.add(ops.multiply(made, over[0]), over[1])
     return ops.moveaxis(result, (1,), (-1,)) if layout == "channels_last" else result
-
-
-@composed("prelu")
-def prelu(ops: Ops, x: Array, slope: Array, layout: str) -> Array:
-    over = _over_channels(ops, slope, x, layout)
-    return ops.where(ops.greater(x, 0), x, ops.multiply(x, over))
-
-
-@composed("global_average_pool")
-def global_average_pool(ops: Ops, x: Array, layout: str) -> Array:
-    return ops.mean(x, _spatial(x, layout), True)
-
-
-@composed("global_max_pool")
-def global_max_pool(ops: Ops, x: Array, layout: str) -> Array:
-    return ops.max(x, _spatial(x, layout), True)
 
 
 def _spatial(x: Array, layout: str) -> tuple[int, ...]:
@@ -229,55 +206,11 @@ def _reduced(ops: Ops, values: Array, reduction: str) -> Array:
     return ops.divide(total, ops.size_to_tensor(prod(shape), values.dtype))
 
 
-@composed("mse_loss")
-def mse_loss(ops: Ops, x: Array, target: Array, reduction: str) -> Array:
-    return _reduced(ops, ops.square(ops.subtract(x, target)), reduction)
-
-
-@composed("l1_loss")
-def l1_loss(ops: Ops, x: Array, target: Array, reduction: str) -> Array:
-    return _reduced(ops, ops.abs(ops.subtract(x, target)), reduction)
-
-
 @composed("smooth_l1_loss")
 def smooth_l1_loss(ops: Ops, x: Array, target: Array, reduction: str, beta: float) -> Array:
     apart = ops.abs(ops.subtract(x, target))
     near = ops.divide(ops.square(apart), 2 * beta or 1)
     return _reduced(ops, ops.where(ops.less(apart, beta), near, ops.subtract(apart, beta / 2)), reduction)
-
-
-@composed("huber_loss")
-def huber_loss(ops: Ops, x: Array, target: Array, reduction: str, delta: float) -> Array:
-    apart = ops.abs(ops.subtract(x, target))
-    far = ops.multiply(ops.subtract(apart, delta / 2), delta)
-    return _reduced(ops, ops.where(ops.less_equal(apart, delta), ops.divide(ops.square(apart), 2), far), reduction)
-
-
-@composed("binary_cross_entropy")
-def binary_cross_entropy(ops: Ops, x: Array, target: Array, reduction: str) -> Array:
-    yes = ops.multiply(target, ops.maximum(ops.log(x), -100))
-    no = ops.multiply(ops.subtract(1, target), ops.maximum(ops.log(ops.subtract(1, x)), -100))
-    return _reduced(ops, ops.negative(ops.add(yes, no)), reduction)
-
-
-@composed("binary_cross_entropy_with_logits")
-def binary_cross_entropy_with_logits(ops: Ops, x: Array, target: Array, reduction: str) -> Array:
-    values = ops.subtract(ops.maximum(x, 0), ops.multiply(x, target))
-    return _reduced(ops, ops.add(values, ops.log1p(ops.exp(ops.negative(ops.abs(x))))), reduction)
-
-
-@composed("kl_div")
-def kl_div(ops: Ops, x: Array, target: Array, reduction: str, log_target: bool) -> Array:
-    if log_target:
-        return _reduced(ops, ops.multiply(ops.exp(target), ops.subtract(target, x)), reduction)
-    own = ops.where(ops.greater(target, 0), ops.multiply(target, ops.log(target)), 0.0)
-    return _reduced(ops, ops.subtract(own, ops.multiply(target, x)), reduction)
-
-
-@composed("softmax_cross_entropy")
-def softmax_cross_entropy(ops: Ops, x: Array, target: Array, axis: int, reduction: str) -> Array:
-    values = ops.negative(ops.sum(ops.multiply(target, ops.log_softmax(x, axis)), (axis,)))
-    return _reduced(ops, values, reduction)
 
 
 def _by_class(
@@ -302,19 +235,3 @@ def _by_class(
     if reduction != "mean":
         return _reduced(ops, values, reduction)
     return ops.divide(ops.sum(values), ops.sum(used))
-
-
-@composed("nll_loss")
-def nll_loss(
-    ops: Ops, x: Array, target: Array, weight: Array | None, reduction: str, axis: int, ignore_index: int | None
-) -> Array:
-    return _by_class(ops, x, target, weight, reduction, axis, ignore_index)
-
-
-@composed("cross_entropy_loss")
-def cross_entropy_loss(
-    ops: Ops, x: Array, target: Array, weight: Array | None, reduction: str, axis: int, ignore_index: int | None,
-    label_smoothing: float,
-) -> Array:  # fmt: skip
-    logs = ops.log_softmax(x, axis)
-    return _by_class(ops, logs, target, weight, reduction, axis, ignore_index, label_smoothing)

@@ -11,10 +11,23 @@ import numpy as np
 from ...lang.dtypes import int_range
 from ...ops.windows import spread
 from ...sizes.partial import applied
-from .composed_turns import bound
-from .table import Ops, composed
+from .composed_turns import bound  # noqa: F401 - a word of the rows
+from .table import Ops, Refused, composed, composed_rows, tensors
 
 Array = Any
+
+_ROWS = """
+unique_values | filter((found := _distinct(ops, x))[0], found[2])
+unique_counts | (filter((found := _distinct(ops, x))[0], found[2]), _members(ops, found[2]))
+unique_inverse | (filter((found := _distinct(ops, x))[0], found[2]), _turned_back(ops, *found[1:], x.shape))
+segment_sum | _segments(ops, x, ids, count, 0, "add")
+segment_max | _segments(ops, x, ids, count, bound(ops, x, greatest=False), "max")
+segment_min | _segments(ops, x, ids, count, bound(ops, x, greatest=True), "min")
+bincount | segment_sum(ones(x.shape, named("int64")), x, length)
+fftshift | _shift(ops, x, axes, back=False)
+ifftshift | _shift(ops, x, axes, back=True)
+"""
+composed_rows(_ROWS, globals())
 
 # Sets
 
@@ -44,24 +57,6 @@ def _turned_back(ops: Ops, order: Array, first: Array, shape: Any) -> Array:
     return ops.reshape(ops.put(ops.zeros_like(order), order, numbers), shape)
 
 
-@composed("unique_values")
-def unique_values(ops: Ops, x: Array) -> Array:
-    ordered, _, first = _distinct(ops, x)
-    return ops.filter(ordered, first)
-
-
-@composed("unique_counts")
-def unique_counts(ops: Ops, x: Array) -> Any:
-    ordered, _, first = _distinct(ops, x)
-    return ops.filter(ordered, first), _members(ops, first)
-
-
-@composed("unique_inverse")
-def unique_inverse(ops: Ops, x: Array) -> Any:
-    ordered, order, first = _distinct(ops, x)
-    return ops.filter(ordered, first), _turned_back(ops, order, first, x.shape)
-
-
 @composed("unique_all")
 def unique_all(ops: Ops, x: Array) -> Any:
     ordered, order, first = _distinct(ops, x)
@@ -72,6 +67,7 @@ def unique_all(ops: Ops, x: Array) -> Any:
 @composed("searchsorted")
 def searchsorted(ops: Ops, x: Array, values: Array, side: str) -> Array:
     """How many elements are before each value; what is no number is behind all others."""
+    x, values = tensors(ops, x, values)
     given = ops.expand_dims(values, (len(values.shape),))
     before = (ops.less_equal if side == "right" else ops.less)(x, given)
     if ops.dtype_of(x).kind == "float":
@@ -92,31 +88,11 @@ def _segments(ops: Ops, x: Array, ids: Array, count: Any, rest: Any, reduction: 
     return ops.scatter_nd(first, ops.expand_dims(places, (1,)), x, reduction)
 
 
-@composed("segment_sum")
-def segment_sum(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
-    return _segments(ops, x, ids, count, 0, "add")
-
-
-@composed("segment_max")
-def segment_max(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
-    return _segments(ops, x, ids, count, bound(ops, x, greatest=False), "max")
-
-
-@composed("segment_min")
-def segment_min(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
-    return _segments(ops, x, ids, count, bound(ops, x, greatest=True), "min")
-
-
 @composed("segment_mean")
 def segment_mean(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
     members = ops.cast(ops.maximum(ops.bincount(ids, count), 1), x.dtype)
     behind = tuple(range(1, len(x.shape)))
     return ops.divide(ops.segment_sum(x, ids, count), ops.expand_dims(members, behind) if behind else members)
-
-
-@composed("bincount")
-def bincount(ops: Ops, x: Array, length: Any) -> Array:
-    return ops.segment_sum(ops.ones(x.shape, ops.named("int64")), x, length)
 
 
 # Parts
@@ -172,16 +148,6 @@ def _shift(ops: Ops, x: Array, axes: Any, back: bool) -> Array:
     return ops.roll(x, [(n + 1) // 2 if back else n // 2 for n in sizes], given) if given else ops.identity(x)
 
 
-@composed("fftshift")
-def fftshift(ops: Ops, x: Array, axes: Any) -> Array:
-    return _shift(ops, x, axes, back=False)
-
-
-@composed("ifftshift")
-def ifftshift(ops: Ops, x: Array, axes: Any) -> Array:
-    return _shift(ops, x, axes, back=True)
-
-
 def _frequencies(ops: Ops, places: Array, n: Any, d: float, dtype: Any) -> Array:
     wide = ops.named("float64")
     share = ops.divide(1.0, ops.multiply(ops.size_to_tensor(n, wide), d))
@@ -205,7 +171,7 @@ def rfftfreq(ops: Ops, n: Any, d: float, dtype: Any) -> Array:
 @composed("quantile")
 def quantile(ops: Ops, x: Array, q: Array, axis: Any, keepdims: bool, method: str) -> Array:
     """Along the reduced axes, which are one in last place. A part below 0 or beyond 1 becomes a place that is refused."""
-    rank = len(x.shape)
+    rank, q = len(x.shape), q if hasattr(q, "dtype") else ops.engine.array(np.float64(q))
     gone = tuple(range(rank)) if axis is None else tuple(a % rank for a in axis)
     left = [i for i in range(rank) if i not in gone]
     rest, size = [x.shape[i] for i in left], prod([x.shape[i] for i in gone])
@@ -386,6 +352,7 @@ def bitwise_left_shift(ops: Ops, x: Array, y: Array) -> Array:
 @composed("bitwise_right_shift")
 def bitwise_right_shift(ops: Ops, x: Array, y: Array) -> Array:
     """What is shifted far is its sign."""
+    x, y = tensors(ops, x, y)
     factor, fits = _power(ops, x, y)
     far = ops.minimum(ops.sign(x), 0) if ops.dtype_of(factor).kind == "int" else ops.multiply(factor, 0)
     return ops.where(fits, ops.floor_divide(x, factor), far)
@@ -406,7 +373,7 @@ def _power(ops: Ops, x: Array, y: Array) -> tuple[Array, Array]:
 @composed("atan2")
 def atan2(ops: Ops, x: Array, y: Array) -> Array:
     """The angle of the quotient, by what quadrant it is in."""
-    x, y = (a if hasattr(a, "dtype") else ops.full_like(b, a) for a, b in ((x, y), (y, x)))
+    x, y = tensors(ops, x, y)
     rate = ops.divide(x, y)
     both_far = ops.logical_and(ops.isinf(x), ops.isinf(y))
     near = ops.where(both_far, ops.multiply(ops.multiply(ops.sign(x), ops.sign(y)), pi / 4), ops.atan(rate))
@@ -416,24 +383,15 @@ def atan2(ops: Ops, x: Array, y: Array) -> Array:
     return ops.where(ops.logical_and(ops.equal(x, 0), ops.equal(y, 0)), straight, turned)
 
 
-@composed("copysign")
-def copysign(ops: Ops, x: Array, y: Array) -> Array:
-    size = ops.abs(x)
-    return ops.where(ops.signbit(y), ops.negative(size), size)
-
-
-@composed("signbit")
-def signbit(ops: Ops, x: Array) -> Array:
-    return ops.logical_or(ops.less(x, 0), ops.less(ops.divide(1, x), 0))
-
-
 @composed("matrix_norm")
 def matrix_norm(ops: Ops, x: Array, keepdims: bool, ord: str) -> Array:
     sums = {"1": (-2, "max"), "-1": (-2, "min"), "inf": (-1, "max"), "-inf": (-1, "min")}
     if ord == "fro":
         return ops.sqrt(ops.sum(ops.square(ops.abs(x)), (-2, -1), keepdims))
     if ord not in sums:
-        found = ops.svdvals(x)
+        if not ops.engine.has("svdvals"):
+            raise Refused("singular values")
+        found = ops.engine.kernel("svdvals")(x)
         made = {"nuc": ops.sum, "2": ops.max, "-2": ops.min}[ord](found, (-1,))
         return ops.expand_dims(made, (-2, -1)) if keepdims else made
     axis, how = sums[ord]

@@ -7,9 +7,22 @@ from math import inf
 from typing import Any
 
 from ...lang.dtypes import int_range
-from .table import Ops, Turn, composed
+from .table import Ops, Turn, composed, composed_rows
 
 Array = Any
+
+_ROWS = """
+cumulative_max | _running(ops, maximum, bound(ops, x, greatest=False), x, axis, reverse)
+cumulative_min | _running(ops, minimum, bound(ops, x, greatest=True), x, axis, reverse)
+cumulative_logsumexp | _running(ops, logaddexp, bound(ops, x, greatest=False), x, axis, reverse)
+rnn_cell | rnn_turn(activation)(ops, r, b)((h,), (with_inputs(ops, x, w, b),))[0]
+lstm_cell | lstm_turn(ops, r, b)((h, c), (with_inputs(ops, x, w, b),))
+gru_cell | gru_turn(linear_before_reset)(ops, r, b)((h,), (with_inputs(ops, x, w, b),))[0]
+rnn | _layer(ops, rnn_turn(activation), x, w, r, b, direction, layout, initial_h)
+lstm | _layer(ops, lstm_turn, x, w, r, b, direction, layout, initial_h, initial_c)
+gru | _layer(ops, gru_turn(linear_before_reset), x, w, r, b, direction, layout, initial_h)
+"""
+composed_rows(_ROWS, globals())
 
 # Turns over an axis
 
@@ -26,21 +39,6 @@ def bound(ops: Ops, x: Array, *, greatest: bool) -> Any:
     """What is before, or behind, all elements."""
     dtype = ops.dtype_of(x)
     return int_range(dtype)[greatest] if dtype.kind in ("int", "uint") else inf if greatest else -inf
-
-
-@composed("cumulative_max")
-def cumulative_max(ops: Ops, x: Array, axis: int, reverse: bool) -> Array:
-    return _running(ops, ops.maximum, bound(ops, x, greatest=False), x, axis, reverse)
-
-
-@composed("cumulative_min")
-def cumulative_min(ops: Ops, x: Array, axis: int, reverse: bool) -> Array:
-    return _running(ops, ops.minimum, bound(ops, x, greatest=True), x, axis, reverse)
-
-
-@composed("cumulative_logsumexp")
-def cumulative_logsumexp(ops: Ops, x: Array, axis: int, reverse: bool) -> Array:
-    return _running(ops, ops.logaddexp, -inf, x, axis, reverse)
 
 
 def _cumulative(name: str, over: str, first: int) -> None:
@@ -155,42 +153,3 @@ def gru_turn(is_late: bool) -> Callable[..., Turn]:
         return turn
 
     return begin
-
-
-@composed("rnn_cell")
-def rnn_cell(ops: Ops, x: Array, h: Array, w: Array, r: Array, b: Array | None, activation: str) -> Array:
-    return rnn_turn(activation)(ops, r, b)((h,), (with_inputs(ops, x, w, b),))[0]
-
-
-@composed("lstm_cell")
-def lstm_cell(ops: Ops, x: Array, h: Array, c: Array, w: Array, r: Array, b: Array | None) -> Any:
-    return lstm_turn(ops, r, b)((h, c), (with_inputs(ops, x, w, b),))
-
-
-@composed("gru_cell")
-def gru_cell(ops: Ops, x: Array, h: Array, w: Array, r: Array, b: Array | None, linear_before_reset: bool) -> Array:
-    return gru_turn(linear_before_reset)(ops, r, b)((h,), (with_inputs(ops, x, w, b),))[0]
-
-
-@composed("rnn")
-def rnn(
-    ops: Ops, x: Array, w: Array, r: Array, b: Array | None, initial_h: Array | None, direction: str, activation: str,
-    layout: str,
-) -> Any:  # fmt: skip
-    return _layer(ops, rnn_turn(activation), x, w, r, b, direction, layout, initial_h)
-
-
-@composed("lstm")
-def lstm(
-    ops: Ops, x: Array, w: Array, r: Array, b: Array | None, initial_h: Array | None, initial_c: Array | None,
-    direction: str, layout: str,
-) -> Any:  # fmt: skip
-    return _layer(ops, lstm_turn, x, w, r, b, direction, layout, initial_h, initial_c)
-
-
-@composed("gru")
-def gru(
-    ops: Ops, x: Array, w: Array, r: Array, b: Array | None, initial_h: Array | None, direction: str,
-    linear_before_reset: bool, layout: str,
-) -> Any:  # fmt: skip
-    return _layer(ops, gru_turn(linear_before_reset), x, w, r, b, direction, layout, initial_h)

@@ -19,9 +19,15 @@ from ...ops.windows import (
     transposed_size,
 )
 from ...sizes.partial import applied
-from .table import Ops, Refused, composed
+from .table import Ops, Refused, composed, composed_rows
 
 Array = Any
+
+_ROWS = """
+adaptive_max_pool | _adapted(
+    ops, x, output_shape, layout, _least(ops, x), max, lambda parts, _: max(parts, (-1,)))
+"""
+composed_rows(_ROWS, globals())
 
 # Windows
 
@@ -161,10 +167,17 @@ def _parts(ops: Ops, size: Any, count: Any) -> tuple[Array, Array]:
     return ops.logical_and(ops.less_equal(starts, here), ops.less(here, ends)), ops.subtract(ends, starts)
 
 
-def _adapted(ops: Ops, x: Array, output_shape: Any, layout: str, rest: Any, reduce: Callable[..., Array]) -> Array:
+def _adapted(
+    ops: Ops, x: Array, output_shape: Any, layout: str, rest: Any, whole: Callable[..., Array],
+    reduce: Callable[..., Array],
+) -> Array:  # fmt: skip
+    """What `reduce` makes of the parts of an axis, one after the other; `whole` where all of an image is one part."""
     rank = len(x.shape)
     axes = spatial_axes(rank, rank - 2, layout)
-    for axis, count in zip(axes, spread(output_shape, len(axes), 1), strict=True):
+    counts = spread(output_shape, len(axes), 1)
+    if all(isinstance(count, int) and count == 1 for count in counts):
+        return whole(x, tuple(axes), True)
+    for axis, count in zip(axes, counts, strict=True):
         belongs, members = _parts(ops, x.shape[axis], count)
         last = ops.expand_dims(ops.moveaxis(x, (axis,), (-1,)), (-2,))
         made = reduce(ops.where(belongs, last, rest), ops.squeeze(members, (1,)))
@@ -177,12 +190,7 @@ def adaptive_average_pool(ops: Ops, x: Array, output_shape: Any, layout: str) ->
     def mean(parts: Array, members: Array) -> Array:
         return ops.divide(ops.sum(parts, (-1,)), ops.cast(members, x.dtype))
 
-    return _adapted(ops, x, output_shape, layout, 0, mean)
-
-
-@composed("adaptive_max_pool")
-def adaptive_max_pool(ops: Ops, x: Array, output_shape: Any, layout: str) -> Array:
-    return _adapted(ops, x, output_shape, layout, _least(ops, x), lambda parts, _: ops.max(parts, (-1,)))
+    return _adapted(ops, x, output_shape, layout, 0, ops.mean, mean)
 
 
 # Convolution

@@ -411,11 +411,14 @@ def _stems(slots: Sequence[str]) -> list[str]:
     return [unmangled(s.removeprefix("v_")) if s.startswith("v_") else "carried" for s in slots]
 
 
+_NAMED = core.Var | core.SizeVar | core.ShapeVar | core.BoolVar
+
+
 def _tail(block: StepBlock) -> tuple[StepBlock, Step | None]:
     """A block as what it gives in last place, a call or a branch, and the steps before that."""
     steps = list(block.steps)
     wanted: Any = RESULT
-    while steps and isinstance(last := steps[-1], Bind) and last.output == wanted and isinstance(last.value, core.Var):
+    while steps and isinstance(last := steps[-1], Bind) and last.output == wanted and isinstance(last.value, _NAMED):
         wanted = last.value.name
         steps.pop()
     if steps and isinstance(last := steps[-1], Invoke | Branch) and last.output == wanted:

@@ -10,7 +10,9 @@ import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
+from . import expressions
 from .onnx_graph import Graph, elem_type, literal
+from .symbolic import Dim
 from .table import Refused
 
 Array = Any
@@ -65,6 +67,18 @@ class Emit:
             return self.cast(made, wide, dtype)
         return self.cast(made[0], wide, dtype), *made[1:]
 
+    def places(self, indices: Array) -> str:
+        """Positions in int64."""
+        if not hasattr(indices, "value"):
+            return self.graph.scalar(indices) if isinstance(indices, Dim) else self.of(indices, DTYPES["int64"])
+        return self.cast(indices.value, indices.dtype, DTYPES["int64"])
+
+    def stretched(self, name: str, shape: Sequence[Any], wanted: Sequence[Any]) -> str:
+        """A value with sizes that it is broadcast to, if they may be others than it has."""
+        pairs = zip(*(map(self.graph.dims.settled, sizes) for sizes in (shape, wanted)), strict=False)
+        is_same = len(shape) == len(wanted) and all(n is w or (isinstance(w, int) and n == w) for n, w in pairs)
+        return name if is_same else self.node("Expand", name, self.graph.sizes(wanted))
+
     def ints(self, values: Sequence[int]) -> str:
         return self.graph.ints(values)
 
@@ -80,6 +94,43 @@ def kernel(*names: str) -> Callable[[Emitter], Emitter]:
 
     return add
 
+
+_ROWS = """
+softmax | Softmax(x, axis=axis)
+log_softmax | LogSoftmax(x, axis=axis)
+cast | e.cast(x.value, x.dtype, dtype) if hasattr(x, "value") else e.of(x, dtype)
+shape | Shape(x)
+identity | e.of(x, e.out.dtype)
+trunc | x.value if x.dtype.kind != "float" else Mul(Sign(x), Floor(Abs(x)))
+full | Expand(
+    e.cast(value.value, value.dtype, e.out.dtype) if hasattr(value, "value") else e.of(value, e.out.dtype),
+    e.graph.sizes(e.out.shape))
+arange | e.cast(
+    Range(*map(e.graph.scalar, (0, start, step) if stop is None else (start, stop, step))),
+    DTYPES["int64"], dtype or DTYPES["int64"])
+reshape | Reshape(x, e.graph.sizes(e.out.shape), allowzero=1)
+permute_dims | x.value if (order := list(reversed(range(len(x.shape)))) if axes is None else [
+    int(a) % len(x.shape) for a in axes]) == sorted(order) else Transpose(x, perm=order)
+expand_dims | Unsqueeze(x, e.ints([axis] if isinstance(axis, int) else axis)) if axis != () and axis != [] else x.value
+squeeze | Squeeze(x, e.ints(gone)) if (gone := [
+    i for i, n in enumerate(x.shape) if isinstance(n, int) and n == 1] if axis is None else list(axis)) else x.value
+broadcast_to | e.stretched(e.of(x, e.out.dtype), getattr(x, "shape", ()), e.out.shape)
+broadcast_arrays | tuple([e.node("Expand", x.value, e.graph.sizes(out.shape)) for x, out in zip(xs, e.outs)])
+concat | Concat(*[e.of(x, e.out.dtype) for x in xs], axis=axis)
+topk | e.over("TopK", x.dtype, x.value, e.graph.size(k), last=1, outputs=2, axis=axis, largest=int(largest), sorted=1)
+size | e.graph.scalar(prod(x.shape))
+size_to_tensor | e.cast(e.graph.scalar(n), DTYPES["int64"], dtype or DTYPES["int64"])
+real | x.value
+imag | e.node("Expand", e.graph.constant(literal(0, x.dtype)), e.graph.sizes(x.shape))
+matmul | e.over("MatMul", x.dtype, x.value, y.value)
+take | Gather(x, e.places(indices), axis=axis or 0)
+gather_nd | GatherND(x, e.places(indices), batch_dims=batch_dims)
+gather_elements | GatherElements(x, e.places(indices), axis=axis)
+scatter_nd | ScatterND(x, e.places(indices), updates, reduction=reduction)
+scatter_elements | ScatterElements(x, e.places(indices), updates, axis=axis, reduction=reduction)
+filter | Compress(x, mask, axis=0)
+"""
+KERNELS.update(expressions.kernels(_ROWS, globals(), "e", expressions.Nodes))
 
 _UNARY = {
     "negative": "Neg", "abs": "Abs", "sign": "Sign", "sqrt": "Sqrt", "reciprocal": "Reciprocal", "exp": "Exp", "log": "Log",
@@ -142,24 +193,11 @@ KERNELS.update({n: _binary(op, _TRUTHS.get(n)) for n, op in _BINARY.items()})
 KERNELS.update({n: _rounding(op) for n, op in _ROUNDING.items()})
 
 
-@kernel("identity")
-def identity(e: Emit, x: Array) -> str:
-    assert isinstance(e.out.dtype, DType)
-    return e.of(x, e.out.dtype)
-
-
 @kernel("relu")
 def relu(e: Emit, x: Array) -> str:
     if x.dtype.kind == "int":
         raise Refused(f"tensors of {x.dtype}")
     return e.node("Relu", x.value) if x.dtype.kind != "uint" else x.value  # type: ignore[no-any-return]
-
-
-@kernel("trunc")
-def trunc(e: Emit, x: Array) -> str:
-    if x.dtype.kind != "float":
-        return x.value  # type: ignore[no-any-return]
-    return e.node("Mul", e.node("Sign", x.value), e.node("Floor", e.node("Abs", x.value)))  # type: ignore[no-any-return]
 
 
 def _is(op: str) -> Emitter:
@@ -307,16 +345,6 @@ def mean(e: Emit, x: Array, axis: Any, keepdims: bool) -> str:
     return e.node("Div", sum_(e, x, axis, keepdims, None), count)  # type: ignore[no-any-return]
 
 
-@kernel("softmax")
-def softmax(e: Emit, x: Array, axis: int) -> str:
-    return e.node("Softmax", x.value, axis=axis)  # type: ignore[no-any-return]
-
-
-@kernel("log_softmax")
-def log_softmax(e: Emit, x: Array, axis: int) -> str:
-    return e.node("LogSoftmax", x.value, axis=axis)  # type: ignore[no-any-return]
-
-
 def _argument(op: str) -> Emitter:
     def run(e: Emit, x: Array, axis: int | None, keepdims: bool) -> str:
         if axis is None:
@@ -346,66 +374,7 @@ def cumulative_sum(
 # Made anew
 
 
-@kernel("full")
-def full(e: Emit, shape: Any, value: Array, dtype: DType | None) -> str:
-    assert isinstance(e.out.dtype, DType)
-    given = e.cast(value.value, value.dtype, e.out.dtype) if hasattr(value, "value") else e.of(value, e.out.dtype)
-    return e.node("Expand", given, e.graph.sizes(e.out.shape))  # type: ignore[no-any-return]
-
-
-@kernel("arange")
-def arange(e: Emit, start: Any, stop: Any, step: Any, dtype: DType | None) -> str:
-    first, last = (0, start) if stop is None else (start, stop)
-    made = e.node("Range", *map(e.graph.scalar, (first, last, step)))
-    return e.cast(made, DTYPES["int64"], dtype or DTYPES["int64"])
-
-
-@kernel("cast")
-def cast(e: Emit, x: Array, dtype: DType) -> str:
-    return e.cast(x.value, x.dtype, dtype) if hasattr(x, "value") else e.of(x, dtype)
-
-
-@kernel("shape")
-def shape(e: Emit, x: Array) -> str:
-    return e.node("Shape", x.value)  # type: ignore[no-any-return]
-
-
-@kernel("size_to_tensor")
-def size_to_tensor(e: Emit, n: Any, dtype: DType | None) -> str:
-    return e.cast(e.graph.scalar(n), DTYPES["int64"], dtype or DTYPES["int64"])
-
-
 # Shapes
-
-
-@kernel("reshape")
-def reshape(e: Emit, x: Array, shape: Any) -> str:
-    return e.node("Reshape", x.value, e.graph.sizes(e.out.shape), allowzero=1)  # type: ignore[no-any-return]
-
-
-@kernel("permute_dims")
-def permute_dims(e: Emit, x: Array, axes: Any) -> str:
-    rank = len(x.shape)
-    order = list(reversed(range(rank))) if axes is None else [int(a) % rank for a in axes]
-    return x.value if order == list(range(rank)) else e.node("Transpose", x.value, perm=order)  # type: ignore[no-any-return]
-
-
-@kernel("expand_dims")
-def expand_dims(e: Emit, x: Array, axis: Any) -> str:
-    axes = (axis,) if isinstance(axis, int) else axis
-    return e.node("Unsqueeze", x.value, e.ints(list(axes))) if axes else x.value  # type: ignore[no-any-return]
-
-
-@kernel("squeeze")
-def squeeze(e: Emit, x: Array, axis: Any) -> str:
-    gone = [i for i, n in enumerate(x.shape) if isinstance(n, int) and n == 1] if axis is None else list(axis)
-    return e.node("Squeeze", x.value, e.ints(gone)) if gone else x.value  # type: ignore[no-any-return]
-
-
-@kernel("broadcast_to")
-def broadcast_to(e: Emit, x: Array, shape: Any) -> str:
-    assert isinstance(e.out.dtype, DType)
-    return e.node("Expand", e.of(x, e.out.dtype), e.graph.sizes(e.out.shape))  # type: ignore[no-any-return]
 
 
 @kernel("tile")
@@ -414,12 +383,6 @@ def tile(e: Emit, x: Array, repeats: Any) -> str:
     times = [*(1,) * (rank - len(repeats)), *repeats]
     source = e.node("Reshape", x.value, e.graph.sizes((*(1,) * (rank - len(x.shape)), *x.shape)), allowzero=1)
     return e.node("Tile", source if rank > len(x.shape) else x.value, e.graph.sizes(times)) if rank else x.value  # type: ignore[no-any-return]
-
-
-@kernel("concat")
-def concat(e: Emit, xs: Any, axis: int) -> str:
-    assert isinstance(e.out.dtype, DType)
-    return e.node("Concat", *(e.of(x, e.out.dtype) for x in xs), axis=axis)  # type: ignore[no-any-return]
 
 
 @kernel("slice")
@@ -473,11 +436,14 @@ KERNELS.update({"tril": _trilu(0), "triu": _trilu(1)})
 # Products
 
 
-@kernel("matmul")
-def matmul(e: Emit, x: Array, y: Array) -> str:
-    return e.over("MatMul", x.dtype, x.value, y.value)  # type: ignore[no-any-return]
-
-
 @kernel("einsum")
 def einsum(e: Emit, equation: str, xs: Any) -> str:
-    return e.over("Einsum", xs[0].dtype, *(x.value for x in xs), last=len(xs), equation=equation)  # type: ignore[no-any-return]
+    """ONNX's `...` stands for the same number of axes in all operands, of which some may be 1."""
+    terms = equation.replace(" ", "").partition("->")[0].split(",")
+    hidden = [len(x.shape) - len(t.replace("...", "")) if "..." in t else None for t, x in zip(terms, xs, strict=True)]
+    most, names = max((n for n in hidden if n is not None), default=0), []
+    for term, count, x in zip(terms, hidden, xs, strict=True):
+        first = term.find("...")
+        lacking = range(first, first + most - count) if count is not None else ()
+        names.append(e.node("Unsqueeze", x.value, e.ints(lacking)) if lacking else x.value)
+    return e.over("Einsum", xs[0].dtype, *names, last=len(xs), equation=equation)  # type: ignore[no-any-return]

@@ -9,26 +9,14 @@ import numpy as np
 
 from ...lang.dtypes import DTYPES
 from .onnx_kernels import FAR, Array, Emit, kernel, total
-from .symbolic import Dim
 
 # By position
-
-
-@kernel("take")
-def take(e: Emit, x: Array, indices: Any, axis: int | None) -> str:
-    return e.node("Gather", x.value, _int64(e, indices), axis=axis or 0)  # type: ignore[no-any-return]
-
-
-def _int64(e: Emit, indices: Array) -> str:
-    if not hasattr(indices, "value"):
-        return e.graph.scalar(indices) if isinstance(indices, Dim) else e.of(indices, DTYPES["int64"])
-    return e.cast(indices.value, indices.dtype, DTYPES["int64"])
 
 
 @kernel("embedding")
 def embedding(e: Emit, ids: Array, table: Array) -> str:
     """An id below 0 becomes one that is refused."""
-    places = _int64(e, ids)
+    places = e.places(ids)
     if ids.dtype.kind != "uint":
         below = e.node("Less", places, e.graph.constant(np.array(0, np.int64)))
         places = e.node("Where", below, e.graph.scalar(table.shape[0]), places)
@@ -41,22 +29,11 @@ def take_along_axis(e: Emit, x: Array, indices: Array, axis: int) -> str:
     rank = len(x.shape)
     common = [n for i, n in enumerate(e.out.shape) if i != axis % rank]
     parts = []
-    for a, name in ((x, x.value), (indices, _int64(e, indices))):
+    for a, name in ((x, x.value), (indices, e.places(indices))):
         wanted = list(common)
         wanted.insert(axis % rank, a.shape[axis])
-        same = all(w is n or (isinstance(w, int) and w == n) for w, n in zip(wanted, a.shape, strict=True))
-        parts.append(name if same else e.node("Expand", name, e.graph.sizes(wanted)))
+        parts.append(e.stretched(name, a.shape, wanted))
     return e.node("GatherElements", *parts, axis=axis)  # type: ignore[no-any-return]
-
-
-@kernel("gather_nd")
-def gather_nd(e: Emit, x: Array, indices: Array, batch_dims: int) -> str:
-    return e.node("GatherND", x.value, _int64(e, indices), batch_dims=batch_dims)  # type: ignore[no-any-return]
-
-
-@kernel("scatter_nd")
-def scatter_nd(e: Emit, x: Array, indices: Array, updates: Array, reduction: str) -> str:
-    return e.node("ScatterND", x.value, _int64(e, indices), updates.value, reduction=reduction)  # type: ignore[no-any-return]
 
 
 @kernel("put")
@@ -66,26 +43,10 @@ def put(e: Emit, x: Array, indices: Array, updates: Array, axis: int) -> str:
     axis %= rank
     order = [axis, *(i for i in range(rank) if i != axis)]
     back = [order.index(i) for i in range(rank)]
-    places = e.node("Unsqueeze", _int64(e, indices), e.ints([1]))
+    places = e.node("Unsqueeze", e.places(indices), e.ints([1]))
     parts = [a.value if axis == 0 else e.node("Transpose", a.value, perm=order) for a in (x, updates)]
     made = e.node("ScatterND", parts[0], places, parts[1])
     return made if axis == 0 else e.node("Transpose", made, perm=back)  # type: ignore[no-any-return]
-
-
-@kernel("filter")
-def filter_(e: Emit, x: Array, mask: Array) -> str:
-    return e.node("Compress", x.value, mask.value, axis=0)  # type: ignore[no-any-return]
-
-
-@kernel("topk")
-def topk(e: Emit, x: Array, k: Any, axis: int, largest: bool) -> Any:
-    given = x.value, e.graph.size(k)
-    return e.over("TopK", x.dtype, *given, last=1, outputs=2, axis=axis, largest=int(largest), sorted=1)
-
-
-@kernel("size")
-def size(e: Emit, x: Array) -> str:
-    return e.graph.scalar(prod(x.shape))
 
 
 @kernel("nonzero")
@@ -93,11 +54,6 @@ def nonzero(e: Emit, x: Array) -> Any:
     found = e.node("NonZero", e.cast(x.value, x.dtype, DTYPES["bool"]))
     rows = (e.node("Slice", found, e.ints([i]), e.ints([i + 1]), e.ints([0])) for i in range(len(e.outs)))
     return tuple(e.node("Squeeze", row, e.ints([0])) for row in rows)
-
-
-@kernel("broadcast_arrays")
-def broadcast_arrays(e: Emit, xs: Any) -> Any:
-    return tuple(e.node("Expand", x.value, e.graph.sizes(out.shape)) for x, out in zip(xs, e.outs, strict=True))
 
 
 @kernel("flip")
@@ -120,17 +76,6 @@ def roll(e: Emit, x: Array, shift: Any, axis: Any) -> str:
         parts = (e.graph.size(start), e.ints([FAR])), (e.ints([0]), e.graph.size(start))
         made = e.node("Concat", *(e.node("Slice", made, *p, e.ints([place])) for p in parts), axis=place)
     return e.node("Reshape", made, e.graph.sizes(x.shape), allowzero=1) if axis is None else made  # type: ignore[no-any-return]
-
-
-@kernel("gather_elements")
-def gather_elements(e: Emit, x: Array, indices: Array, axis: int) -> str:
-    return e.node("GatherElements", x.value, _int64(e, indices), axis=axis)  # type: ignore[no-any-return]
-
-
-@kernel("scatter_elements")
-def scatter_elements(e: Emit, x: Array, indices: Array, updates: Array, axis: int, reduction: str) -> str:
-    given = x.value, _int64(e, indices), updates.value
-    return e.node("ScatterElements", *given, axis=axis, reduction=reduction)  # type: ignore[no-any-return]
 
 
 @kernel("sum_to")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, reduce
 from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from ...ops import registry as rows
 from ..dispatch import complete
 from ..kernels.registry import BadValue
 from ..kernels.windows import GROUND
+from . import expressions
 
 Kernel = Callable[..., Any]
 # Of states, and of the rows that a turn reads, the next states.
@@ -47,6 +48,7 @@ _FILES = (
     "composed",
     "composed_arrays",
     "composed_layers",
+    "composed_matrices",
     "composed_random",
     "composed_sequences",
     "composed_turns",
@@ -65,6 +67,12 @@ def composed(name: str) -> Callable[[Kernel], Kernel]:
         return function
 
     return add
+
+
+def composed_rows(text: str, space: dict[str, Any]) -> None:
+    """Compositions that are one expression; `space` has the words beside the primitives."""
+    for name, function in expressions.kernels(text, space, "ops", expressions.Composed):
+        composed(name)(function)
 
 
 @cache
@@ -184,8 +192,7 @@ class Engine(ABC):
 
     def kernel(self, name: str) -> Kernel:
         """What computes a primitive that the engine has."""
-        ways = self.ways(name)
-        return ways[0] if len(ways) == 1 else partial(_first_of, ways)
+        return reduce(_or_else, reversed(self.ways(name)))
 
     def ways(self, name: str) -> list[Kernel]:
         """An engine's own kernel, and a composition for arguments that it does not take."""
@@ -195,13 +202,16 @@ class Engine(ABC):
         return found
 
 
-def _first_of(ways: Sequence[Kernel], *args: Any) -> Any:
-    for way in ways[:-1]:
+def _or_else(rest: Kernel, first: Kernel) -> Kernel:
+    """A kernel, and another for arguments that it does not take."""
+
+    def run(*args: Any) -> Any:
         try:
-            return way(*args)
+            return first(*args)
         except NotImplementedError:
-            continue
-    return ways[-1](*args)
+            return rest(*args)
+
+    return run
 
 
 def composition(function: Kernel, ops: Ops, *args: Any) -> Any:
@@ -221,6 +231,12 @@ def composition(function: Kernel, ops: Ops, *args: Any) -> Any:
 
 def _is_array(value: Any) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape")
+
+
+def tensors(ops: Ops, *operands: Any) -> tuple[Any, ...]:
+    """Operands of one dtype, of which literal numbers become tensors of it."""
+    like = next(x.dtype for x in operands if _is_array(x))
+    return tuple(x if _is_array(x) else ops.full((), x, like) for x in operands)
 
 
 def _widened(ops: Ops, x: Any) -> Any:

@@ -29,31 +29,11 @@ class Namespace:
         self.device = device
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(torch, _NAMES.get(name, name))
+        found = self.__dict__[name] = _OTHERWISE.get(name) or getattr(torch, _NAMES.get(name, name))
+        return found
 
     def asarray(self, value: Any, dtype: Any = None) -> Array:
         return torch.as_tensor(value, dtype=dtype, device=self.device)
-
-    def astype(self, x: Array, dtype: Any) -> Array:
-        return x.to(dtype)
-
-    def matrix_transpose(self, x: Array) -> Array:
-        return x.mT
-
-    def expand_dims(self, x: Array, axis: int) -> Array:
-        return x.unsqueeze(axis)
-
-    def squeeze(self, x: Array, axis: Any) -> Array:
-        return torch.squeeze(x, axis)
-
-    def permute_dims(self, x: Array, axes: Any) -> Array:
-        return x.permute(axes)
-
-    def concat(self, xs: Any, axis: int) -> Array:
-        return torch.cat(xs, axis)
-
-    def broadcast_to(self, x: Array, shape: Any) -> Array:
-        return torch.broadcast_to(x, tuple(shape))
 
     def flip(self, x: Array, axis: Any) -> Array:
         return torch.flip(x, tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis)
@@ -63,43 +43,10 @@ class Namespace:
             shift = (shift,) * len(axis)
         return torch.roll(x, shift, axis)
 
-    def take(self, x: Array, indices: Array, axis: int) -> Array:
-        return torch.index_select(x, axis, indices)
-
-    def broadcast_arrays(self, *xs: Array) -> Any:
-        return torch.broadcast_tensors(*xs)
-
-    def conj(self, x: Array) -> Array:
-        return torch.conj_physical(x)
-
-    def nonzero(self, x: Array) -> Any:
-        return torch.nonzero(x, as_tuple=True)
-
-    def max(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return torch.amax(x, _all(x, axis), keepdims)
-
-    def min(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return torch.amin(x, _all(x, axis), keepdims)
-
-    def sum(self, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
-        return x.to(dtype) if axis == () else torch.sum(x, _all(x, axis), keepdims, dtype=dtype)
-
     def prod(self, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
         for i in sorted((a % x.ndim for a in _all(x, axis)), reverse=True):
             x = torch.prod(x, i, keepdims, dtype=dtype)
         return x.to(dtype)
-
-    def any(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
-        return x if axis == () else torch.any(x, _all(x, axis), keepdims) if x.ndim else x
-
-    def all(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
-        return x if axis == () else torch.all(x, _all(x, axis), keepdims) if x.ndim else x
-
-    def argmax(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return _first(torch.argmax, x, axis, keepdims)
-
-    def argmin(self, x: Array, axis: Any, keepdims: bool) -> Array:
-        return _first(torch.argmin, x, axis, keepdims)
 
     def arange(self, start: int, stop: int, step: int, dtype: Any) -> Array:
         is_empty = not range(start, stop, step)
@@ -110,20 +57,39 @@ class Namespace:
     def zeros(self, shape: Any, dtype: Any) -> Array:
         return torch.zeros(shape, dtype=dtype, device=self.device)
 
-    def sort(self, x: Array, axis: int) -> Array:
-        return torch.sort(x, stable=True, dim=axis).values
 
-    def argsort(self, x: Array, axis: int, descending: bool) -> Array:
-        return torch.argsort(x, stable=True, dim=axis, descending=descending)
-
-    def pow(self, x: Array, y: Array) -> Array:
-        made = torch.pow(x, y)
-        return torch.where(y == 0, 1, made) if made.is_complex() else made
-
-    def sign(self, x: Array) -> Array:
-        return torch.where(torch.isnan(x), x, torch.sign(x)) if x.is_floating_point() else torch.sgn(x)
+def _true_along(function: Any) -> Any:
+    return lambda x, axis=None, keepdims=False: x if axis == () or not x.ndim else function(x, _all(x, axis), keepdims)
 
 
+# What PyTorch writes otherwise than as a function of the same arguments.
+_OTHERWISE: dict[str, Any] = {
+    "astype": lambda x, dtype: x.to(dtype),
+    "matrix_transpose": lambda x: x.mT,
+    "expand_dims": lambda x, axis: x.unsqueeze(axis),
+    "squeeze": lambda x, axis: torch.squeeze(x, axis),
+    "permute_dims": lambda x, axes: x.permute(axes),
+    "concat": lambda xs, axis: torch.cat(xs, axis),
+    "broadcast_to": lambda x, shape: torch.broadcast_to(x, tuple(shape)),
+    "take": lambda x, indices, axis: torch.index_select(x, axis, indices),
+    "broadcast_arrays": torch.broadcast_tensors,
+    "conj": torch.conj_physical,
+    "nonzero": lambda x: torch.nonzero(x, as_tuple=True),
+    "max": lambda x, axis, keepdims: torch.amax(x, _all(x, axis), keepdims),
+    "min": lambda x, axis, keepdims: torch.amin(x, _all(x, axis), keepdims),
+    "sum": lambda x, axis, keepdims, dtype: (
+        x.to(dtype) if axis == () else torch.sum(x, _all(x, axis), keepdims, dtype=dtype)
+    ),
+    **{name: _true_along(function) for name, function in (("any", torch.any), ("all", torch.all))},
+    "argmax": lambda x, axis, keepdims: _first(torch.argmax, x, axis, keepdims),
+    "argmin": lambda x, axis, keepdims: _first(torch.argmin, x, axis, keepdims),
+    "sort": lambda x, axis: torch.sort(x, stable=True, dim=axis).values,
+    "argsort": lambda x, axis, descending: torch.argsort(x, stable=True, dim=axis, descending=descending),
+    "pow": lambda x, y: (
+        torch.where(y == 0, 1, torch.pow(x, y)) if x.is_complex() or y.is_complex() else torch.pow(x, y)
+    ),
+    "sign": lambda x: torch.where(torch.isnan(x), x, torch.sign(x)) if x.is_floating_point() else torch.sgn(x),
+}
 _NAMES = {
     "acos": "acos", "bitwise_invert": "bitwise_not", "negative": "neg", "equal": "eq", "not_equal": "ne", "less": "lt",
     "less_equal": "le", "greater": "gt", "greater_equal": "ge", "divide": "true_divide",

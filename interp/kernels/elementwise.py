@@ -192,7 +192,7 @@ def where(condition: Array, x: Array, y: Array, out: Array | None = None) -> Arr
 
 @kernel("clip")
 def clip(x: Array, min: Array | None, max: Array | None) -> Array:
-    result = np.asarray(x)
+    result = np.asarray(x, next((a.dtype for a in (x, min, max) if a is not None and hasattr(a, "dtype")), None))
     if min is not None:
         result = _as(np.maximum(*_one_dtype(result, min)), result)
     if max is not None:

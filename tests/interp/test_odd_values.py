@@ -165,3 +165,14 @@ def test_what_no_array_can_hold_is_told_as_too_large(call: str, size: int) -> No
     with pytest.raises(rx.ShapeError, match=r"larger than an array can be|more memory than there is") as caught:
         module.f(size)
     assert "do not fit" not in str(caught.value)
+
+
+LITERALS = {
+    "@permute_dims(true)": True, "@repeat(1.5, 2)": [1.5, 1.5], "@unique_values(2)": [2], "@l1_loss(1.5, 2)": 0.5,
+    "@vector_norm(2.5)": 2.5, "@clip(2, x + 0.5, x + 0.5)": X + 0.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", LITERALS)
+def test_a_literal_number_is_a_tensor_where_no_other_tells_its_dtype(body: str) -> None:
+    np.testing.assert_array_equal(called(body, X, 1), LITERALS[body])

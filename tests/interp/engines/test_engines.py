@@ -143,14 +143,14 @@ def test_a_wrong_call_is_refused_before_the_engine(name: str, case: str, monkeyp
 def test_all_that_an_engine_lacks_is_told_when_a_program_is_loaded() -> None:
     engine("onnxruntime")
     text = """@f = fn(x : Tensor([n, n], float32)) : Tensor([n, n], float32) {
-  let y = @inv(x)
+  let y = @pinv(x)
   y + @expand_dims(@svdvals(x), axis=0)
 }
 """
     with pytest.raises(rx.CheckError) as caught:
         rx.loads(text, engine="onnxruntime")
     told = {(d.message, d.span.line) for d in caught.value.diagnostics if d.severity == "error"}
-    assert told == {("the engine onnxruntime has no @inv", 2), ("the engine onnxruntime has no @svdvals", 3)}
+    assert told == {("the engine onnxruntime has no @pinv", 2), ("the engine onnxruntime has no @svdvals", 3)}
 
 
 def test_arguments_and_dtypes_that_an_engine_lacks_are_told_when_a_program_is_loaded() -> None:

@@ -24,7 +24,6 @@ SAMPLE = ("attention", "gpt", "ff", "search", "unet", "train", "decoder")
 FILES = [KINDS, *(f for f in sorted(EXAMPLES.rglob("*.rx")) if fuzz.FULL or f.stem in SAMPLE)]
 # What the engines have no way for in the examples, with the reason.
 REFUSED = {
-    ("onnxruntime", "solved"): "no @solve",
     ("onnxruntime", "convolved"): "known at a call only",
 }
 
