@@ -11,6 +11,8 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 JOBS ?= 2
 # The share of all random programs that `make fuzz` tries (tests/support/fuzz.py counts them); `make test` takes a sample.
 RX_FUZZ ?= 1
+# Many tests start the command: each would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-torch test-engines test-editors pictures check fuzz format weights packaged-models vscode clean distclean
 
