@@ -420,11 +420,16 @@ def test_an_endless_loop_is_interrupted(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(MODEL)
     asked = [sys.executable, "-m", "rxlang", "check", "net.py:endless", "--arg", "x=float32[a]"]
     child = subprocess.Popen(
-        asked, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    time.sleep(8)
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+        asked, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # In the background of a shell the signal is ignored, and whoever is started inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    try:
+        time.sleep(8)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert child.returncode == 130 and out == "" and "Traceback" not in err
 
 
