@@ -200,6 +200,19 @@ def relu(e: Emit, x: Array) -> str:
     return e.node("Relu", x.value) if x.dtype.kind != "uint" else x.value  # type: ignore[no-any-return]
 
 
+@kernel("clip")
+def clip(e: Emit, x: Array, min: Array, max: Array) -> str:
+    """Between numbers that are in order it is one node, which onnxruntime makes part of the convolution before it."""
+    dtype = e.out.dtype
+    assert isinstance(dtype, DType)
+    name, *bounds = (bound if bound is None else e.of(bound, dtype) for bound in (x, min, max))
+    if dtype.kind == "float" and isinstance(min, int | float) and isinstance(max, int | float) and min <= max:
+        return e.node("Clip", name, *bounds)  # type: ignore[no-any-return]
+    for op, bound in zip(("Max", "Min"), bounds, strict=True):
+        name = name if bound is None else e.over(op, dtype, name, bound)
+    return name  # type: ignore[no-any-return]
+
+
 def _is(op: str) -> Emitter:
     def run(e: Emit, x: Array) -> str:
         if x.dtype.kind != "float":
