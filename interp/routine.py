@@ -430,8 +430,8 @@ class Lowering:
 
 def _as_tensor(v: core.Value | None, is_float: bool) -> core.Value | None:
     """A literal number as a tensor: beside no tensor it has a dtype of its own."""
-    if not isinstance(v, core.Number):
-        return v
+    if not isinstance(v, core.Number) or type(v.value) is int and not -(2**63) <= v.value < 2**63:
+        return v  # a number that no dtype holds is refused where it is read
     value = float(v.value) if is_float and type(v.value) is int else v.value
     kinds = {bool: "bool", int: "int64", float: "float64"}
     return core.TensorLit(v.span, (), (value,), DTYPES[kinds[type(value)]])

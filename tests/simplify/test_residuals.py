@@ -111,7 +111,7 @@ def test_a_check_that_follows_from_earlier_ones_is_gone(claim: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "unproved claims"),
+    ("body", "unproved_claims"),
     [
         ("let a : Size = n // k; x", ["`n // k` needs the divisor to be at least 1"]),
         ("x[0:n // k]", ["`x[0:n // k]` needs the divisor to be at least 1"]),
