@@ -38,7 +38,7 @@ from support.listings import agrees, lines_of
 from support.places import ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-RUN = [d for d in DOCUMENTS if d.name != "errors.md"]  # its pages are run by test_errors_doc.py
+RUN = [d for d in DOCUMENTS if d.name != "errors.md"]  # test_diagnostics.py runs its pages
 FENCE = re.compile(
     r"(?:^<!-- rx: (?P<says>[^>]*?) -->\n+)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
