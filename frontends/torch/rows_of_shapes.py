@@ -71,6 +71,9 @@ def reals(tracer: Tracer, *operands: Any) -> tuple[Value, ...]:
 def clamped(tracer: Tracer, x: Value, least: Any, most: Any) -> Value:
     if least is None and most is None:
         raise NoRow
+    is_of_numbers = all(type(bound) in (int, float) for bound in (least, most))
+    if is_of_numbers and least <= most and getattr(x.info.dtype, "kind", "") == "float":
+        return tracer.calls.call("clip", x, float(least), float(most))
     for call, bound in (("maximum", least), ("minimum", most)):
         if bound is not None:
             x = tracer.calls.call(call, *same(tracer, x, bound))

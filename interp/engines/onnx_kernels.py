@@ -205,12 +205,13 @@ def clip(e: Emit, x: Array, min: Array, max: Array) -> str:
     """Between numbers that are in order it is one node, which onnxruntime makes part of the convolution before it."""
     dtype = e.out.dtype
     assert isinstance(dtype, DType)
-    name, *bounds = (bound if bound is None else e.of(bound, dtype) for bound in (x, min, max))
+    name = e.of(x, dtype)
     if dtype.kind == "float" and isinstance(min, int | float) and isinstance(max, int | float) and min <= max:
-        return e.node("Clip", name, *bounds)  # type: ignore[no-any-return]
-    for op, bound in zip(("Max", "Min"), bounds, strict=True):
-        name = name if bound is None else e.over(op, dtype, name, bound)
-    return name  # type: ignore[no-any-return]
+        return e.node("Clip", name, e.of(min, dtype), e.of(max, dtype))  # type: ignore[no-any-return]
+    for op, bound in (("Max", min), ("Min", max)):
+        if bound is not None:
+            name = e.over(op, dtype, name, e.of(bound, dtype))
+    return name
 
 
 def _is(op: str) -> Emitter:
