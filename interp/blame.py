@@ -105,7 +105,10 @@ def _diagnosed(failure: Failure) -> Diagnostic:
         return _kernel(failure, step)
     if isinstance(step, Bind) and not step.sure:
         return _taken_apart(failure, step)
-    message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
+    if isinstance(problem, Violation):
+        message = f"the function that is called here needs {problem}"
+    else:
+        message = str(problem) if isinstance(problem, Undefined) else "a size cannot be computed here"
     return error(codes.R401, message, site.span, function=_function(site), labels=_chain(failure, site.span))
 
 

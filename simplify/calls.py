@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..lang import core
+from ..lang import codes, core
 from ..lang.core import Status
+from ..lang.diagnostics import error
 from ..lang.dtypes import WEAK, DType
 from ..lang.node import replace
 from ..lang.renaming import renamed
@@ -17,7 +18,21 @@ from .bodies import Bodies
 from .entry_checks import EntryChecks, as_function
 from .frame import Frame
 from .known.fresh import unknown
-from .known.values import POISON, UNKNOWN, Entry, Env, FnValue, Made, NumberValue, UnknownValue, Value, is_wrong
+from .known.values import (
+    POISON,
+    UNDECIDED,
+    UNKNOWN,
+    Entry,
+    Env,
+    FnValue,
+    Made,
+    NumberValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    is_wrong,
+)
+from .messages.claims import TakenByEach
 from .messages.entry_checks import Site
 from .primitives import call_primitive
 from .program import Check, bound_below
@@ -43,17 +58,23 @@ class CallVisitor(VisitorPart):
     def call(self, frame: Frame, expr: core.Call, target: Value, env: Env) -> tuple[Entry, core.Value]:
         """The call's result, and the call as it stays."""
         if not isinstance(target, FnValue):
-            nothing = UNKNOWN if isinstance(target, UnknownValue) else POISON
-            return Entry(nothing, expr.span), self._walked(frame, expr, env)
+            after = self._walked(frame, expr, env)
+            if not isinstance(target, UnknownValue):
+                return Entry(POISON, expr.span), after
+            if expr.args:
+                self.prover.judge(frame, UNDECIDED, TakenByEach(expr.span, expr.callee.name), claim=True)
+            return Entry(UNKNOWN, expr.span), after
         if target.closure is not None:
             return self._call_lambda(frame, target, expr, env)
         if target.function is not None and target.env is not None:
             return self._call_parameter(frame, target, target.function, expr, env)
         if target.function is not None:
-            return self._call_function(frame, target.function, expr, env)
+            return self._call_function(frame, target, target.function, expr, env)
         row = self.program.lookup(target.name.removeprefix("prelude."))
         if row is None:
             return Entry(POISON, expr.span), self._walked(frame, expr, env)
+        if isinstance(expr.callee, core.Var):
+            expr = replace(expr, callee=core.FnRef(expr.callee.span, target.name))
         return call_primitive(self.visitor, frame, row, expr, env)
 
     def _walked(self, frame: Frame, expr: core.Call, env: Env) -> core.Call:
@@ -64,9 +85,11 @@ class CallVisitor(VisitorPart):
     # A function of the program
 
     def _call_function(
-        self, frame: Frame, function: core.Function, expr: core.Call, env: Env
+        self, frame: Frame, target: FnValue, function: core.Function, expr: core.Call, env: Env
     ) -> tuple[Entry, core.Value]:
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
+        if target.passed_as is not None:
+            found = self.typed(frame, target.passed_as, found, env)
         return self.apply_function(frame, function, expr, found, env)
 
     def apply_function(
@@ -75,7 +98,7 @@ class CallVisitor(VisitorPart):
         """A call whose arguments have been walked."""
         known_as = self.visitor.bindings.known_as
         found = [(known_as(frame, env, e, v, p.sort), v) for p, (e, v) in zip(function.params, found, strict=True)]
-        found = self.typed(function, found)
+        found = self.typed(frame, function, found)
         entries = tuple(e for e, _ in found)
         args = [replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)]
         if any(is_wrong(e.value) for e in entries):
@@ -103,22 +126,51 @@ class CallVisitor(VisitorPart):
         after = replace(expr, args=tuple(args), decided=not through_value, sure=is_sure)
         return result, after
 
-    def typed(self, function: core.Function, found: list[tuple[Entry, core.Value]]) -> list[tuple[Entry, core.Value]]:
-        """The arguments with a dtype for each literal number."""
-        given = {p.name: e.value for p, (e, _) in zip(function.params, found, strict=False)}
+    def typed(
+        self, frame: Frame, function: core.Function, found: list[tuple[Entry, core.Value]], env: Env | None = None
+    ) -> list[tuple[Entry, core.Value]]:
+        """The arguments with a dtype for each literal number, also in tuples where the annotation names one; the signature of
+        a function value speaks of what is around it (`env`)."""
+        given = {name: entry.value for name, entry in (env or {}).items()}
+        given |= {p.name: e.value for p, (e, _) in zip(function.params, found, strict=False)}
+        for names, taken in _taken_apart(function):
+            value = given.get(taken)
+            given |= zip(names, value.items, strict=True) if isinstance(value, TupleValue) else ()
         pairs = zip(function.params, found, strict=False)
-        return [self._typed_number(function, p, e, v, given) for p, (e, v) in pairs]
+        return [self._typed(frame, function, p.name, p.sort, e, v, given) for p, (e, v) in pairs]
 
-    def _typed_number(
-        self, function: core.Function, param: core.Param, entry: Entry, value: core.Value, given: dict[str, Value]
-    ) -> tuple[Entry, core.Value]:
-        """A literal number takes the dtype that the parameter's annotation asks for, be it another argument's."""
-        if not isinstance(entry.value, NumberValue) or param.sort != core.TENSOR:
+    def _typed(
+        self, frame: Frame, function: core.Function, name: str, sort: core.Sort, entry: Entry, value: core.Value,
+        given: dict[str, Value],
+    ) -> tuple[Entry, core.Value]:  # fmt: skip
+        """A literal number takes the dtype that the annotation of its name asks for, be it another argument's; else a parameter
+        has the number's own, which has to hold it."""
+        if (
+            isinstance(value, core.TupleValue)
+            and isinstance(entry.value, TupleValue)
+            and isinstance(sort, core.TupleSort)
+        ):
+            names = next((names for names, taken in _taken_apart(function) if taken == name), ())
+            parts = zip(names, sort.items, entry.items, value.items, strict=False)
+            items = [self._typed(frame, function, n, s, e, v, given) for n, s, e, v in parts]
+            if items:
+                entry = replace(
+                    entry, value=TupleValue(tuple(e.value for e, _ in items)), items=tuple(e for e, _ in items)
+                )
+                value = replace(value, items=tuple(v for _, v in items))
+            return entry, value
+        if not isinstance(entry.value, NumberValue) or sort != core.TENSOR:
             return entry, value
         number = entry.value.value
-        dtype = self._asked_dtype(function, param.name, given)
+        dtype = self._asked_dtype(function, name, given)
+        if dtype is None and all(p.name != name for p in function.params):
+            return entry, value
         if dtype is None or not number_fits(number, dtype):
             dtype = WEAK[type(number)]
+        if not number_fits(number, dtype):
+            if not frame.quiet and not frame.trial:
+                self.prover.log.remark(error(codes.E211, f"{number} does not fit {dtype}", value.span))
+            return replace(entry, value=POISON), value
         literal = core.TensorLit(value.span, (), (number,), dtype)
         return replace(entry, value=TensorInfo((), dtype, of_literal(literal.values, dtype))), literal
 
@@ -201,6 +253,8 @@ class CallVisitor(VisitorPart):
         """What a function value sees of its arguments, None where its entry check is refuted; what stays of the entry check,
         in its names; and the call with the arguments simplified."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
+        for asking in filter(None, (target.passed_as, signature)):
+            found = self.typed(frame, asking, found, env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(is_wrong(e.value) for e in entries):
@@ -238,6 +292,15 @@ class CallVisitor(VisitorPart):
                 self.prover.log.count(Status.ENTRY)
             frame.out.write(renamed(stmt, names))
         return result, core.Var(expr.span, name)
+
+
+def _taken_apart(function: core.Function) -> list[tuple[tuple[str, ...], str]]:
+    """The names of the parts of each tuple that the entry check of a function takes apart, and the tuple's name."""
+    return [
+        (s.names, s.value.name)
+        for s in function.checks
+        if isinstance(s, core.Let) and s.is_tuple and isinstance(s.value, core.Var)
+    ]
 
 
 def _name_arguments(

@@ -112,7 +112,7 @@ class Lists(VisitorPart):
                 if isinstance(after, core.Call) and after.guard
                 else True
             )
-        typed = self.calls.typed(member, found)
+        typed = self.calls.typed(frame, member, found)
         if len(typed) != len(member.params):
             return False
         entries = tuple(e for e, _ in typed)
@@ -174,7 +174,7 @@ class Lists(VisitorPart):
         """What a member gives where it is taken."""
         if isinstance(member, Primitive):
             return apply_primitive(self.visitor, frame, member, call, found, env)[0]
-        typed = self.calls.typed(member, found)
+        typed = self.calls.typed(frame, member, found)
         entries = tuple(e for e, _ in typed)
         site = Site(call.span, member, entries, tuple(a.span for a in call.args))
         if over():

@@ -30,8 +30,9 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
                 weak.setdefault((slot.var or param.name, slot), []).append((place, found.value if found else POISON))
             elif isinstance(operand, TensorInfo) and operand.dtype is not None:
                 _check_operand(ctx, slot, letters, operand.dtype, place)
+    made = {r.var for r in column.results if _named(r, row, arguments) is None}
     for (letter, word), values in weak.items():
-        _check_numbers(ctx, letter, word, letters, values)
+        _check_numbers(ctx, letter, word, letters, values, letter in made)
     return [_result_dtype(ctx, r, letters, row, arguments) for r in column.results]
 
 
@@ -54,15 +55,17 @@ def _check_operand(ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], d
 
 
 def _check_numbers(
-    ctx: SymbolicCtx, letter: str, word: Word, letters: dict[str, AnyDType], values: list[tuple[str, Value]]
+    ctx: SymbolicCtx, letter: str, word: Word, letters: dict[str, AnyDType], values: list[tuple[str, Value]], kept: bool
 ) -> None:
-    """Literal numbers take the other operand's dtype, if they are of its kind; `values` stand at the places of operands."""
+    """Literal numbers take the other operand's dtype, if they are of its kind; `values` stand at the places of operands.
+    Without another operand they have a dtype of their own, which has to hold them where the result has it (`kept`)."""
     numbers = [v.value for _, v in values if isinstance(v, NumberValue)]
     if letter not in letters:
         kinds = [type(n) for n in numbers] or [int]
         letters[letter] = WEAK[float if float in kinds else int if int in kinds else bool]
         _check_operand(ctx, word, letters, letters[letter], values[0][0])
-        return
+        if not kept:
+            return
     for number in numbers:
         dtype = ctx.state.dtype(letters[letter])
         if not isinstance(dtype, DType):
@@ -88,18 +91,20 @@ def _number_text(number: int | float | bool) -> str:
 def _result_dtype(
     ctx: SymbolicCtx, word: Word, letters: dict[str, AnyDType], row: Primitive, arguments: list[Any]
 ) -> AnyDType | None:
-    if word.param is not None:
-        position = next(i for i, p in enumerate(row.params) if p.name == word.param)
-        given: AnyDType | str | None = arguments[position]
-        if isinstance(given, DType | DTypeSymbol):
-            return given
-        if isinstance(given, str):
-            return DTYPES[given]
+    named = _named(word, row, arguments)
+    if named is not None:
+        return named
     if word.var is not None:
         return _part(ctx, word, letters.get(word.var) or ctx.state.dtype_symbol("?"))
     if len(word.classes) == 1 and word.classes[0] in DTYPES:
         return DTYPES[word.classes[0]]
     return ctx.state.dtype_symbol("?")
+
+
+def _named(word: Word, row: Primitive, arguments: list[Any]) -> AnyDType | None:
+    """The dtype that an argument of the call names for a result."""
+    given = next((a for p, a in zip(row.params, arguments, strict=True) if p.name == word.param), None)
+    return DTYPES[given] if isinstance(given, str) else given if isinstance(given, DType | DTypeSymbol) else None
 
 
 def _part(ctx: SymbolicCtx, word: Word, dtype: AnyDType) -> AnyDType:

@@ -65,12 +65,13 @@ class ListValue(Node):
 
 class FnValue(Node):
     """A function as a value: one of the program's (`function`, by its wrapper), a primitive (`name`), or a lambda with
-    the environment it was made in."""
+    the environment it was made in; `passed_as` is the signature of the parameter that it was given for."""
 
     name: str
     function: core.Function | None = None
     closure: core.Lambda | None = None
     env: Any = None
+    passed_as: core.Function | None = None
 
 
 class Poison(Node):

@@ -354,6 +354,16 @@ def _stacked(span: Span, name: str) -> str:
     return f"`{name}`" if span.text.startswith(name) else "the value of each turn"
 
 
+class TakenByEach(Asked):
+    """That a function which only the run chooses takes the arguments of a call."""
+
+    span: Span
+    name: str
+
+    def said(self, finding: Finding) -> Diagnostic:
+        return finish(finding, codes.E309, f"`{self.name}` needs arguments that fit whichever function it is")
+
+
 class Fits(Asked):
     """That the parts of something are as many as are named, or that arguments have parameters: never so."""
 
