@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
+from support import fuzz
 
 from .test_gradients import EXPRESSIONS, arguments, differences
 from .test_rules import BEFORE, CELLS, CONTROL, INDEXED, INTEGERS, MATRICES, ROWS, STEPS, WINDOWS, given
@@ -28,7 +29,7 @@ TWICE = """
 """
 
 
-@pytest.mark.parametrize("text", EXPRESSIONS[::4])
+@pytest.mark.parametrize("text", fuzz.some(EXPRESSIONS[::4], 2))
 def test_second_derivatives_are_those_of_central_differences(text: str) -> None:
     module = rx.loads(TWICE.format(text))
     args = arguments(2, 3, 4)
@@ -50,7 +51,7 @@ CASES: list[tuple[str, str, dict[str, int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("params", "body", "size"), CASES)
+@pytest.mark.parametrize(("params", "body", "size"), fuzz.some(CASES, 3))
 def test_second_derivatives_along_a_direction(params: str, body: str, size: dict[str, int]) -> None:
     params, _, where = params.partition(" where ")
     shapes = {name: shape for name, _, shape in (p.partition(" ") for p in params.split("; "))}

@@ -9,6 +9,7 @@ import sys
 import pytest
 import rxlang as rx
 import sympy
+from support import fuzz
 
 n, m, k = (sympy.Symbol(name, integer=True, nonnegative=True) for name in "nmk")
 
@@ -23,12 +24,12 @@ def random_size(choose: random.Random, depth: int) -> str:
     return f"{op}({a}, {b})" if op.isalpha() else f"({a} {op} {b})"
 
 
-def test_a_thousand_random_sizes_come_back_from_sympy_as_they_went() -> None:
+def test_random_sizes_come_back_from_sympy_as_they_went() -> None:
     choose = random.Random(0)
-    texts = [random_size(choose, 3) for _ in range(1000)]
+    texts = [random_size(choose, 3) for _ in range(1000 if fuzz.FULL else 250)]
     changed = [t for t in texts if rx.Size.from_sympy(rx.Size(t).sympy) != rx.Size(t)]
     assert changed == []
-    assert len({str(rx.Size(t)) for t in texts}) > 500
+    assert len({str(rx.Size(t)) for t in texts}) > len(texts) // 2
 
 
 def test_the_sympy_view_has_the_values_of_the_size() -> None:

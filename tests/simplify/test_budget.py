@@ -37,7 +37,7 @@ SHORT = 4 if TOTAL <= 200 else 37  # lines of a program: in the ordinary run the
 # the functions that are entered take their place where they don't, about a million to the second.
 SECONDS, MEGABYTES, STEPS = 6 if fuzz.FUZZ else float("inf"), 300, 250_000
 ENTERED = 3_000_000
-FULL = 3 if TOTAL <= 200 else 37  # full lines of a long program
+FULL = 2 if TOTAL <= 200 else 37  # full lines of a long program
 
 
 def check(text):
@@ -426,7 +426,7 @@ def test_programs_that_took_long_are_done_soon(name):
         assert found["steps"] < STEPS, path.name
 
 
-@pytest.mark.parametrize("block", range(BLOCKS if fuzz.FUZZ else 2))
+@pytest.mark.parametrize("block", range(BLOCKS if fuzz.FUZZ else 1))
 def test_programs_whose_sizes_grow_into_each_other_are_done_soon(block):
     assert too_dear("nested sizes", block, SHORT) == []
 
@@ -436,7 +436,9 @@ def test_programs_that_nest_whatever_nests_are_done_soon(block):
     assert too_dear("hard programs", block, 37 if fuzz.FUZZ else 1, "hard_programs") == []
 
 
-@pytest.mark.parametrize("seed", [83, 136, 207])  # members of a list, functions over one another, loops in loops
+@pytest.mark.parametrize(
+    "seed", fuzz.some([83, 136, 207], 3)
+)  # members of a list, functions over one another, loops in loops
 def test_what_is_walked_again_and_again_comes_to_an_end(seed):
     checked = check(hard_programs.program(seed)).checked
     assert checked.ended

@@ -174,7 +174,7 @@ def over_elements() -> list[str]:
     return sorted(row.name for row in plain if not row.name.startswith("random"))
 
 
-@pytest.mark.parametrize("name", over_elements())
+@pytest.mark.parametrize("name", fuzz.some(over_elements(), 2))
 def test_elements_of_every_kind_are_met_by_every_primitive(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A number, a size, a fraction of one, a condition and an element that is not known, each beside each."""
     row = registry.lookup(name)

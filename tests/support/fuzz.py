@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FUZZ = float(os.environ["RX_FUZZ"]) if "RX_FUZZ" in os.environ else None
 # Whether the files of the project are tried as a whole too, and not some of them.
@@ -179,6 +179,11 @@ FAMILIES: dict[str, Count] = {
     "edited texts": Count(20, 1_500),
     "renames": Count(4, 500),
 }  # fmt: skip
+
+
+def some(cases: Iterable[Any], share: int) -> list[Any]:
+    """One of so many cases, in their order; `make fuzz` tries all."""
+    return list(cases)[:: 1 if FULL else share]
 
 
 def tries(family: str) -> int:
