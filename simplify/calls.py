@@ -162,14 +162,14 @@ class CallVisitor(VisitorPart):
         if not isinstance(entry.value, NumberValue) or sort != core.TENSOR:
             return entry, value
         number = entry.value.value
-        dtype = self._asked_dtype(function, name, given)
+        asked = dtype = self._asked_dtype(function, name, given)
         if dtype is None and all(p.name != name for p in function.params):
             return entry, value
         if dtype is None or not number_fits(number, dtype):
             dtype = WEAK[type(number)]
         if not number_fits(number, dtype):
             if not frame.quiet and not frame.trial:
-                self.prover.log.remark(error(codes.E211, f"{number} does not fit {dtype}", value.span))
+                self.prover.log.remark(error(codes.E211, f"this number does not fit {asked or dtype}", value.span))
             return replace(entry, value=POISON), value
         literal = core.TensorLit(value.span, (), (number,), dtype)
         return replace(entry, value=TensorInfo((), dtype, of_literal(literal.values, dtype))), literal

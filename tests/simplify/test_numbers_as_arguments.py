@@ -54,7 +54,7 @@ def test_a_number_that_no_dtype_holds_is_refused(body: str, number: int) -> None
 
 def test_a_number_for_a_function_that_is_given_is_refused() -> None:
     found = rx.check_source(FUNCTIONS % BIG)
-    assert [d.message for d in found.diagnostics if d.severity == "error"] == [f"{BIG} does not fit int64"]
+    assert [d.message for d in found.diagnostics if d.severity == "error"] == ["this number does not fit int64"]
 
 
 def test_a_part_of_a_tuple_is_refused_as_the_number_is() -> None:
