@@ -3,14 +3,16 @@ blocks of an `if` and of a loop are lists of the same kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar, assert_never
 
 from ..lang import core
+from ..lang.dtypes import DType
 from ..lang.node import Node, replace
 from ..lang.renaming import renamed
 from ..lang.source import Placed
 from ..lang.walk import walk
+from ..lang.weak import asked_dtypes, number_fits, part_names
 from ..ops.registry import lookup
 
 
@@ -98,14 +100,40 @@ class Flat:
         at: Placed,
     ) -> core.Value:
         names = dict(names)
+        others = dict(v for p, a in zip(params, args, strict=True) for v in _variables(stmts, p.name, a))
         for param, arg in zip(params, args, strict=True):
-            names[param.name] = self._given(param, arg, names, at)
+            names[param.name] = self._given(param, self._typed(stmts, param.name, param.sort, arg, others), names, at)
         around, self.open = self.open, inside
         for stmt in stmts:
             self.stmt(stmt, names)
         made = self._plain(self.value(result, names), at)
         self.open = around
         return made
+
+    def _typed(
+        self,
+        checks: Iterable[core.Stmt],
+        name: str,
+        sort: core.Sort,
+        value: core.Value | Closure,
+        others: dict[str, core.Var],
+    ) -> core.Value | Closure:
+        """A literal number as an argument, with the dtype that the entry check asks for, be it that of another argument."""
+        if isinstance(value, core.TupleValue) and isinstance(sort, core.TupleSort):
+            parts = zip(part_names(checks, name), sort.items, value.items, strict=False)
+            items = [self._plain(self._typed(checks, *part, others), value) for part in parts]
+            return replace(value, items=tuple(items)) if items else value
+        if not isinstance(value, core.Number) or sort != core.TENSOR:
+            return value
+        for asked in asked_dtypes(checks, name):
+            if isinstance(asked, DType) and number_fits(value.value, asked):
+                return self.name(core.TensorLit(value.span, (), (value.value,), asked), value, name)
+            other = others.get(asked) if isinstance(asked, str) else None
+            if isinstance(other, core.Var):
+                dtype = core.Arg(value.span, "dtype", core.DTypeOf(value.span, other.name))
+                cast = core.Call(value.span, core.FnRef(value.span, "cast"), (core.Arg(value.span, None, value), dtype))
+                return self.name(cast, value, name)
+        return self.name(value, value, name)
 
     def _plain(self, value: core.Value | Closure, at: Placed) -> core.Value:
         if isinstance(value, Closure):
@@ -120,8 +148,6 @@ class Flat:
             raise Unsupported("a function as a value", at)
         if param.sort in _LEVELS:
             return self._level(param.name, param.sort, arg, at)
-        if isinstance(arg, core.Number):
-            return self.name(arg, at, param.name)
         return arg
 
     def _applied(self, found: core.Value | Closure, call: core.Call, names: Names, name: str, parts: int) -> core.Value:
@@ -356,6 +382,15 @@ def formed(like: core.Value, values: Iterator[core.Value]) -> core.Value:
     if isinstance(like, core.TupleValue):
         return replace(like, items=tuple(formed(item, values) for item in like.items))
     return next(values)
+
+
+def _variables(checks: Iterable[core.Stmt], name: str, value: core.Value | Closure) -> Iterator[tuple[str, core.Var]]:
+    """The variables among an argument and its parts, by the names that the entry check has for them."""
+    if isinstance(value, core.Var):
+        yield name, value
+    elif isinstance(value, core.TupleValue):
+        for part, item in zip(part_names(checks, name), value.items, strict=False):
+            yield from _variables(checks, part, item)
 
 
 def _of_nothing(stmt: Asserted) -> Asserted:

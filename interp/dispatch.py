@@ -68,7 +68,11 @@ def _write_primitive(unit: GeneratedModule, name: str, site: StepSite) -> None:
 def asked(function: core.Function) -> Asked:
     places = {p.name: i for i, p in enumerate(function.params)}
     return tuple(
-        tuple(a if isinstance(a, DType) else places[a] for a in asked_dtypes(function, p.name) if _is_there(a, places))
+        tuple(
+            a if isinstance(a, DType) else places[a]
+            for a in asked_dtypes(function.checks, p.name)
+            if _is_there(a, places)
+        )
         if p.sort == core.TENSOR
         else None
         for p in function.params

@@ -240,6 +240,9 @@ def foreign(value: object) -> str:
 
 
 def dtype_name(dtype: Any) -> str:
+    """The name of a dtype, also of an engine's own (`torch.float32`)."""
+    if not isinstance(dtype, np.dtype):
+        return str(dtype).rpartition(".")[-1]
     try:
         return str(dtype_of(dtype))
     except (LookupError, TypeError, ValueError):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from . import core
 from .dtypes import WEAK, DType, int_range
 
 
-def asked_dtypes(function: core.Function, param: str) -> Iterator[DType | str]:
-    """What a function's entry check asks of the dtype of a parameter, in order: a dtype, or the parameter that has the same
-    one."""
-    for stmt in function.checks:
+def asked_dtypes(checks: Iterable[core.Stmt], param: str) -> Iterator[DType | str]:
+    """What an entry check asks of the dtype of a parameter, or of a part of one, in order: a dtype, or the name that has the
+    same one."""
+    for stmt in checks:
         match stmt:
             case core.Assert(
                 cond=core.Compare(op="==", left=core.DTypeOf(tensor=name), right=core.DTypeLit(dtype=asked))
@@ -22,6 +22,19 @@ def asked_dtypes(function: core.Function, param: str) -> Iterator[DType | str]:
             case core.Assert(cond=core.Compare(op="==", left=core.DTypeOf(tensor=a), right=core.DTypeOf(tensor=b))):
                 if param in (a, b):
                     yield b if a == param else a
+
+
+def part_names(checks: Iterable[core.Stmt], param: str) -> tuple[str, ...]:
+    """The names of the parts of a tuple that an entry check takes apart."""
+    for stmt in checks:
+        if (
+            isinstance(stmt, core.Let)
+            and stmt.is_tuple
+            and isinstance(stmt.value, core.Var)
+            and stmt.value.name == param
+        ):
+            return stmt.names
+    return ()
 
 
 def kind_fits(literal: DType, dtype: DType) -> bool:

@@ -11,7 +11,7 @@ from ..lang.dtypes import WEAK, DType
 from ..lang.node import replace
 from ..lang.renaming import renamed
 from ..lang.source import Span
-from ..lang.weak import asked_dtypes, number_fits
+from ..lang.weak import asked_dtypes, number_fits, part_names
 from ..ops.model import TensorInfo
 from ..ops.tracked import of_literal
 from .bodies import Bodies
@@ -133,9 +133,8 @@ class CallVisitor(VisitorPart):
         a function value speaks of what is around it (`env`)."""
         given = {name: entry.value for name, entry in (env or {}).items()}
         given |= {p.name: e.value for p, (e, _) in zip(function.params, found, strict=False)}
-        for names, taken in _taken_apart(function):
-            value = given.get(taken)
-            given |= zip(names, value.items, strict=True) if isinstance(value, TupleValue) else ()
+        for name, value in tuple(given.items()):
+            _name_parts(function, name, value, given)
         pairs = zip(function.params, found, strict=False)
         return [self._typed(frame, function, p.name, p.sort, e, v, given) for p, (e, v) in pairs]
 
@@ -150,8 +149,7 @@ class CallVisitor(VisitorPart):
             and isinstance(entry.value, TupleValue)
             and isinstance(sort, core.TupleSort)
         ):
-            names = next((names for names, taken in _taken_apart(function) if taken == name), ())
-            parts = zip(names, sort.items, entry.items, value.items, strict=False)
+            parts = zip(part_names(function.checks, name), sort.items, entry.items, value.items, strict=False)
             items = [self._typed(frame, function, n, s, e, v, given) for n, s, e, v in parts]
             if items:
                 entry = replace(
@@ -176,7 +174,7 @@ class CallVisitor(VisitorPart):
 
     def _asked_dtype(self, function: core.Function, param: str, given: dict[str, Value]) -> DType | None:
         """The dtype that a function's entry check asks of a parameter, where that is known."""
-        for asked in asked_dtypes(function, param):
+        for asked in asked_dtypes(function.checks, param):
             if isinstance(asked, DType):
                 return asked
             other = given.get(asked)
@@ -294,13 +292,12 @@ class CallVisitor(VisitorPart):
         return result, core.Var(expr.span, name)
 
 
-def _taken_apart(function: core.Function) -> list[tuple[tuple[str, ...], str]]:
-    """The names of the parts of each tuple that the entry check of a function takes apart, and the tuple's name."""
-    return [
-        (s.names, s.value.name)
-        for s in function.checks
-        if isinstance(s, core.Let) and s.is_tuple and isinstance(s.value, core.Var)
-    ]
+def _name_parts(function: core.Function, name: str, value: Value, given: dict[str, Value]) -> None:
+    """Adds the parts of a tuple, under the names that the entry check has for them."""
+    if isinstance(value, TupleValue):
+        for part, item in zip(part_names(function.checks, name), value.items, strict=False):
+            given[part] = item
+            _name_parts(function, part, item, given)
 
 
 def _name_arguments(
