@@ -171,6 +171,8 @@ def rfftfreq(ops: Ops, n: Any, d: float, dtype: Any) -> Array:
 @composed("quantile")
 def quantile(ops: Ops, x: Array, q: Array, axis: Any, keepdims: bool, method: str) -> Array:
     """Along the reduced axes, which are one in last place. A part below 0 or beyond 1 becomes a place that is refused."""
+    if not hasattr(x, "dtype"):
+        x, q = tensors(ops, x, q)
     rank, q = len(x.shape), q if hasattr(q, "dtype") else ops.engine.array(np.float64(q))
     gone = tuple(range(rank)) if axis is None else tuple(a % rank for a in axis)
     left = [i for i in range(rank) if i not in gone]

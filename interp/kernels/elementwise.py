@@ -158,7 +158,7 @@ def pow_(x: Array, y: Array) -> Array:
         if power is not None:
             return _as(power, x)
     base, exponent = _one_dtype(x, y)
-    if np.asarray(base).dtype.kind in "iu" and np.any(np.less(exponent, 0)):
+    if all(np.asarray(v).dtype.kind in "iu" for v in (base, exponent)) and np.any(np.less(exponent, 0)):
         raise BadValue("the exponent `y` of integers holds a negative number")
     return _as(np.power(base, exponent), x, y)
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rxlang as rx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops.broadcast import broadcast
@@ -218,6 +220,14 @@ def test_clip_broadcasts_its_bounds() -> None:
 def test_pow_by_a_literal_is_the_power(exponent: float, dtype: str) -> None:
     x = ops.draw(np.random.default_rng(2), (3, 5), dtype, 1, 5)
     ops.check("pow", lambda x, y: np.exp(y * np.log(x)), x=x, y=exponent)
+
+
+def test_pow_of_a_literal_number_is_of_the_exponent_s_dtype() -> None:
+    for dtype in ("float16", "float32", "float64", "complex64"):
+        exponent = np.array([-1, 0, 2], dtype)
+        assert_array_equal(
+            rx.loads(f"@f = fn(x : Tensor([n], {dtype})) {{ 2 ** x }}").f(exponent), np.array([0.5, 1, 4], dtype)
+        )
 
 
 def test_pow_of_integers_by_a_negative_number_is_refused() -> None:
