@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang import pipeline
-from support import fuzz
+from rxlang.ops import registry
+from support import fuzz, ops
 
 MASKED = """@f = fn(x : Tensor([n], {0}), m : Tensor([n], bool)) : Tensor([n], {0}) {{
   let c = -1e30 / 1e28
@@ -181,3 +182,37 @@ def test_an_integer_that_no_float_holds_is_refused_in_words(body: str) -> None:
         rx.loads(program.replace("B", HUGE)).f(np.ones(2, "float32"))
     assert "float" in str(refused.value)
     assert rx.loads(program.replace("B", "7")).f(np.ones(2, "float32")).shape == (2,) or body.startswith("@std")
+
+
+BESIDE = {
+    "float32": [-2.5, -1, 0, 0.5, 3], "float16": [-2.5, -1, 0, 0.5, 3], "int32": [-3, -1, 0, 2, 5],
+    "uint8": [0, 1, 2, 200, 255], "bool": [True, False], "complex64": [1 + 2j, -1, 0.5j],
+}  # fmt: skip
+OF_OPERANDS = [
+    name for name in registry.names()
+    if 2 <= len(needed := [p for p in ops.row_of(name).params if p.required]) <= 3 and all(p.kind == "tensor" for p in needed)
+]  # fmt: skip
+
+
+def given(text: str, x: np.ndarray) -> object:
+    """What a program gives for x, or that it is refused when it is checked or when it runs."""
+    try:
+        found = rx.loads(f"@f = fn(x : Tensor([n], {x.dtype})) {{ {text} }}").f(x)
+    except (rx.CheckError, rx.ShapeError) as problem:
+        return type(problem)
+    return [(part.dtype, part.tolist()) for part in map(np.asarray, found if isinstance(found, tuple) else (found,))]
+
+
+@pytest.mark.parametrize("name", fuzz.some(OF_OPERANDS, 4))
+def test_a_number_beside_a_tensor_is_what_it_is_when_it_is_cast(name: str) -> None:
+    count = sum(p.required for p in ops.row_of(name).params)
+    for dtype, values in BESIDE.items():
+        for number in ("2", "-1", "2.5", "true"):
+            draw = random.Random(f"{name} {dtype} {number}")
+            x, place = np.array(values, dtype), draw.randrange(count)
+            texts = ["x" if i != place else None for i in range(count)]
+            written, cast = (
+                f"@{name}({', '.join(t or n for t in texts)})" for n in (number, f"@cast({number}, {dtype})")
+            )
+            found, wanted = given(written, x), given(cast, x)
+            assert rx.CheckError in (found, wanted) or str(found) == str(wanted), written
