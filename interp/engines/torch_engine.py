@@ -199,7 +199,7 @@ def _linear(x: Array, weight: Array, bias: Array | None) -> Array:
 
 
 def _layer_norm(x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> Array:
-    return F.layer_norm(x, x.shape[axis:], scale, bias, epsilon)
+    return torch.layer_norm(x, x.shape[axis:], scale, bias, epsilon)
 
 
 def _gelu(x: Array, approximate: str) -> Array:
@@ -356,7 +356,7 @@ _OWN: dict[str, Any] = {
     "complex": lambda x, y: torch.complex(*torch.broadcast_tensors(*_pair(x, y))), "cumulative_max": _cumulative(torch.cummax),
     "cumulative_min": _cumulative(torch.cummin),
     "cumulative_logsumexp": lambda x, axis, reverse: _turned(lambda a: torch.logcumsumexp(a, axis), x, axis, reverse),
-    "floor_divide": _quotient(lambda a, b: torch.floor(a / b), torch.floor_divide),
+    "floor_divide": _quotient(torch.floor_divide, torch.floor_divide),
     "remainder": _quotient(torch.remainder, torch.remainder),
     "linear": _linear, "layer_norm": _layer_norm, "gelu": _gelu, "relu": torch.relu, "sigmoid": torch.sigmoid,
     "silu": F.silu, "erf": torch.erf, "rsqrt": torch.rsqrt, "topk": _topk,
