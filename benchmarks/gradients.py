@@ -5,7 +5,8 @@ memory at once, with what attention computes kept and computed again.
     python benchmarks/gradients.py [layers] --engines
 
 With `--engines` it is timed beside PyTorch's own step (one thread, one run, in turns): `@step` on engine torch, `@loss` on
-engine torch differentiated by PyTorch, and `@step` as one model in onnxruntime; each with the largest difference of its gradients.
+engine torch differentiated by PyTorch, and `@step` as one model in onnxruntime; each with the largest difference of its
+gradients.
 """
 
 from __future__ import annotations

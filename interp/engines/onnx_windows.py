@@ -199,6 +199,15 @@ def conv_transpose(
     return e.node("ConvTranspose", *given, group=group, output_padding=more, **window)  # type: ignore[no-any-return]
 
 
+def _pooled(window: dict[str, Any], ceil_mode: bool) -> dict[str, int]:
+    """Of windows of padding alone onnxruntime gives something else; only dilated ones may lie there."""
+    if max(window["dilations"], default=1) > 1 and any(window.get("pads", (1,))):
+        raise Refused("dilated windows over padding")
+    if ceil_mode and "auto_pad" in window:
+        raise Refused("`ceil_mode` beside `auto_pad`")
+    return {"ceil_mode": int(ceil_mode)}
+
+
 def max_pool(
     e: Emit, x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool,
     layout: str,
@@ -209,9 +218,7 @@ def max_pool(
     window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
     if x.dtype.name not in ("float32", "float64", "int8", "uint8"):
         raise Refused(f"tensors of {x.dtype}")
-    if ceil_mode:
-        raise Refused("`ceil_mode`")
-    return e.node("MaxPool", x.value, kernel_shape=sizes, **window)  # type: ignore[no-any-return]
+    return e.node("MaxPool", x.value, kernel_shape=sizes, **window, **_pooled(window, ceil_mode))  # type: ignore[no-any-return]
 
 
 def average_pool(
@@ -222,10 +229,10 @@ def average_pool(
     count = len(x.shape) - 2
     sizes = _spread(kernel_shape, count, 1)
     window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
-    if ceil_mode or x.dtype.name != "float32":
-        raise Refused(f"`ceil_mode` or tensors of {x.dtype}")
-    include = int(count_include_pad)
-    return e.node("AveragePool", x.value, kernel_shape=sizes, count_include_pad=include, **window)  # type: ignore[no-any-return]
+    if x.dtype.name != "float32":
+        raise Refused(f"tensors of {x.dtype}")
+    more = {"count_include_pad": int(count_include_pad), **_pooled(window, ceil_mode)}
+    return e.node("AveragePool", x.value, kernel_shape=sizes, **window, **more)  # type: ignore[no-any-return]
 
 
 def or_nothing(run: Emitter, images: int) -> Emitter:
