@@ -299,6 +299,10 @@ TRAPS: dict[str, tuple[str, list[Any]]] = {
         "@f = fn(x : Tensor([n], float64), y : Tensor([n], float64)) { (x // y, x % y) }",
         [np.array([1, -1, np.inf, -1, 5, 0.3]), np.array([0.1, 0.1, 2, np.inf, 0, -0.1])],
     ),
+    "a row that a mask hides": (
+        "@f = fn(x : Tensor([2, n, d], float32), m : Tensor([n, n], float32)) { @attention(x, x, x, mask=m) }",
+        [np.ones((2, 3, 2), np.float32), np.array([[0, 0, 0], [-np.inf] * 3, [0, -np.inf, 1]], np.float32)],
+    ),
     "products of nothing": (
         "@f = fn(x : Tensor([b, t, d], float32)) { @einsum(\"btd,bsd->bts\", [x, x]) }", [np.ones((3, 2, 0), np.float32)]
     ),
