@@ -38,14 +38,15 @@ Weights = Callable[[core.Load], Any]
 
 class Options(Node):
     """`direct` calls NumPy's functions without a kernel in between, which is right for the plain dtypes; `reuse` has them write
-    into the memory of tensors that are not read any more. `guard_all` runs every precondition and every entry check at every
-    call, as an unsimplified program needs. `ahead` makes those that shapes decide before any work. `instrument` counts the
-    checks that run and takes the time of each function. `dps` allocates the memory of results before they are computed, by the
-    sizes of a shape program."""
+    into the memory of tensors that are not read any more, and with `out` all kernels may. `guard_all` runs every precondition
+    and every entry check at every call, as an unsimplified program needs. `ahead` makes those that shapes decide before any
+    work. `instrument` counts the checks that run and takes the time of each function. `dps` allocates the memory of results
+    before they are computed, by the sizes of a shape program."""
 
     allow_extern: bool = False
     direct: bool = True
     reuse: bool = True
+    out: bool = False
     guard_all: bool = False
     ahead: bool = True
     instrument: bool = False
@@ -183,7 +184,7 @@ def _write(
     functions: dict[str, core.Function | core.Impls] = {f.name: f for f in program.functions}
     functions.update({i.name: i for i in program.impls})
     unit = GeneratedModule(
-        functions, direct=options.direct, reuse=options.reuse, tally=tally, hosting=options.instrument
+        functions, direct=options.direct, reuse=options.reuse, out=options.out, tally=tally, hosting=options.instrument
     )
     for slot, value in lowered.constants:
         unit.array(slot, make_tensor(value) if isinstance(value, core.TensorLit) else weights(value))

@@ -36,6 +36,7 @@ class GeneratedModule:
         *,
         direct: bool = True,
         reuse: bool = True,
+        out: bool = False,
         tally: Tally | None = None,
         hosting: bool = False,
     ) -> None:
@@ -43,6 +44,7 @@ class GeneratedModule:
         self.owners = {f.impl: f.name for f in functions.values() if isinstance(f, core.Function) and f.impl}
         self.direct = direct
         self.reuse = reuse
+        self.out = out
         self.tally = tally
         self.hosting = hosting
         self.lines: list[Line] = []

@@ -52,7 +52,7 @@ def split_parts(text: str) -> list[str]:
     parts: list[str] = []
     while text.strip():
         first, _, text = _split(text, ";")
-        parts.append(first)
+        parts.append(first.strip())
     return parts
 
 

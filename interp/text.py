@@ -379,7 +379,7 @@ class RoutineText(ShapeTexts):
             if step.memory is not None and step.memory.in_rows and ufunc:
                 return f"{kernel}({', '.join(texts)}, out={self._memory(step.memory)})"
             texts += ["order='C'"] if self._is_stack(step) else []
-        elif into is not None and not ufunc:
+        elif into is not None and (self.unit.out or not ufunc):
             texts.append(f"out={self.local(into)}")
         call = f"{kernel}({', '.join(texts)})"
         return call if step.memory is None else f"placed({self._memory(step.memory)}, {call})"

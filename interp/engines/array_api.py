@@ -290,10 +290,12 @@ class _Tables:
         places = xp.astype(positions, self.engine.dtypes["int64"])
         if self.engine.looks(places) and bool(xp.any((places < least) | (places >= size))):
             raise BadValue(f"`{name}` holds a position that axis {axis} of `x` of size {size} does not have")
-        return xp.where(places < 0, places + size, places)
+        return xp.where(places < 0, places + size, places) if least < 0 else places
 
     def k_take(self, x: Array, indices: Any, axis: int | None) -> Array:
         axis, size = axis or 0, x.shape[axis or 0]
+        if isinstance(indices, int) and -size <= indices < size:
+            return x[(slice(None),) * (axis % x.ndim) + (indices, ...)]
         given = self.xp.asarray(indices, dtype=self.engine.dtypes["int64"]) if isinstance(indices, int) else indices
         places = self._checked(given, "indices", size, axis, -size)
         taken = self.xp.take(x, self.xp.reshape(places, (-1,)), axis=axis)

@@ -132,10 +132,9 @@ def _shares(ops: Ops, scores: Array) -> Array:
     """How much each position counts; where none does the weights are 0, not nan."""
     if isinstance(scores.shape[-1], int) and scores.shape[-1] == 0:
         return scores
-    greatest = ops.max(scores, (-1,), True)
-    powers = ops.exp(ops.subtract(scores, ops.where(ops.equal(greatest, float("-inf")), 0.0, greatest)))
-    added = ops.sum(powers, (-1,), True)
-    return ops.divide(powers, ops.where(ops.equal(added, 0), 1.0, added))
+    least = -3.4e38 if ops.dtype_of(scores).bits == 32 else -1.7e308  # a row of these has shares, and gradients
+    shares = ops.softmax(ops.maximum(scores, least), -1)
+    return ops.where(ops.equal(scores, float("-inf")), 0.0, shares)
 
 
 def _scaled(ops: Ops, q: Array, scale: float | None) -> Array:

@@ -18,9 +18,9 @@ cumulative_logsumexp | _running(ops, logaddexp, bound(ops, x, greatest=False), x
 rnn_cell | rnn_turn(activation)(ops, r, b)((h,), (with_inputs(ops, x, w, b),))[0]
 lstm_cell | lstm_turn(ops, r, b)((h, c), (with_inputs(ops, x, w, b),))
 gru_cell | gru_turn(linear_before_reset)(ops, r, b)((h,), (with_inputs(ops, x, w, b),))[0]
-rnn | _layer(ops, rnn_turn(activation), x, w, r, b, direction, layout, initial_h)
-lstm | _layer(ops, lstm_turn, x, w, r, b, direction, layout, initial_h, initial_c)
-gru | _layer(ops, gru_turn(linear_before_reset), x, w, r, b, direction, layout, initial_h)
+rnn | layer(ops, rnn_turn(activation), x, w, r, b, direction, layout, initial_h)
+lstm | layer(ops, lstm_turn, x, w, r, b, direction, layout, initial_h, initial_c)
+gru | layer(ops, gru_turn(linear_before_reset), x, w, r, b, direction, layout, initial_h)
 """
 composed_rows(_ROWS, globals())
 
@@ -70,7 +70,7 @@ def _rows(ops: Ops, x: Array, at: int) -> Array:
     return ops.squeeze(ops.slice(x, (at,), (at + 1,), (0,)), (0,))
 
 
-def _layer(
+def layer(
     ops: Ops, begin: Callable[..., Turn], x: Array, w: Array, r: Array, b: Array | None, direction: str, layout: str,
     *initial: Array | None,
 ) -> tuple[Array, ...]:  # fmt: skip

@@ -89,12 +89,12 @@ class ControlTracing(Tracing):
     @contextmanager
     def within(self) -> Iterator[Graph]:
         """What is written meanwhile is a graph in the graph."""
-        outer, oks = self.engine.graph, self.oks
-        self.engine.graph, self.oks = outer.inner(), []
+        oks, self.oks = self.oks, []
         try:
-            yield self.engine.graph
+            with self.engine.within(self.graph.inner()) as graph:
+                yield graph
         finally:
-            self.engine.graph, self.oks = outer, oks
+            self.oks = oks
 
     def named(self, value: Any) -> str:
         """A value of the model for a tensor, a Size or a Bool."""

@@ -19,11 +19,13 @@ Array = Any
 
 
 class Emit:
-    """One call that is written: its graph, and what its results are. With `guarded` it may be made of empty images."""
+    """One call that is written: its graph, what its results are, and the engine, which writes compositions. With `guarded` it
+    may be made of empty images."""
 
-    def __init__(self, graph: Graph, outs: Sequence[TensorInfo[Any]], *, guarded: bool = False) -> None:
+    def __init__(self, graph: Graph, outs: Sequence[TensorInfo[Any]], engine: Any, *, guarded: bool = False) -> None:
         self.graph = graph
         self.outs = outs
+        self.engine = engine
         self.guarded = guarded
 
     @property
@@ -97,7 +99,6 @@ def kernel(*names: str) -> Callable[[Emitter], Emitter]:
 
 _ROWS = """
 softmax | Softmax(x, axis=axis)
-log_softmax | LogSoftmax(x, axis=axis)
 cast | e.cast(x.value, x.dtype, dtype) if hasattr(x, "value") else e.of(x, dtype)
 shape | Shape(x)
 identity | e.of(x, e.out.dtype)
@@ -214,6 +215,13 @@ def clip(e: Emit, x: Array, min: Array, max: Array) -> str:
     return name
 
 
+@kernel("log_softmax")
+def log_softmax(e: Emit, x: Array, axis: int) -> str:
+    if x.dtype.name == "float64":  # where one of its elements is no number it gives others
+        raise Refused("tensors of float64")
+    return e.node("LogSoftmax", x.value, axis=axis)  # type: ignore[no-any-return]
+
+
 def _is(op: str) -> Emitter:
     def run(e: Emit, x: Array) -> str:
         if x.dtype.kind != "float":
@@ -232,12 +240,25 @@ def floor_divide(e: Emit, x: Array, y: Array) -> str:
     a, b = e.pair(x, y)
     assert isinstance(e.out.dtype, DType)
     if e.out.dtype.kind == "float":
-        return e.node("Floor", e.node("Div", a, b))  # type: ignore[no-any-return]
+        return _whole_quotient(e, a, b, e.out.dtype)
     divisor, factor = _divisor(e, y, b)
     made = e.node("Div", a, divisor)  # towards 0, from which it is one further where the remainders differ
     apart = e.node("Not", e.node("Equal", e.node("Mod", a, divisor), e.node("Sub", a, e.node("Mul", made, divisor))))
     made = e.node("Sub", made, e.cast(apart, DTYPES["bool"], e.out.dtype))
     return made if factor is None else e.node("Mul", made, factor)  # type: ignore[no-any-return]
+
+
+def _whole_quotient(e: Emit, a: str, b: str, dtype: DType) -> str:
+    """By what is left, as NumPy has it: the floor of the quotient is one too much where that was rounded up."""
+    rest = e.node("Mod", a, b, fmod=1)
+    zero, one = (e.graph.constant(literal(float(n), dtype)) for n in (0, 1))
+    made = e.node("Div", e.node("Sub", a, rest), b)
+    made = e.node("Where", _other_sign(e, rest, b, zero), e.node("Sub", made, one), made)
+    return e.node("Where", e.node("Equal", b, zero), e.node("Div", a, b), e.node("Round", made))  # type: ignore[no-any-return]
+
+
+def _other_sign(e: Emit, rest: str, b: str, zero: str) -> str:
+    return e.node("Less", e.node("Mul", e.node("Sign", rest), e.node("Sign", b)), zero)  # type: ignore[no-any-return]
 
 
 def _divisor(e: Emit, y: Array, b: str) -> tuple[str, str | None]:
@@ -260,8 +281,7 @@ def remainder(e: Emit, x: Array, y: Array) -> str:
         return e.node("Mod", a, _divisor(e, y, b)[0])  # type: ignore[no-any-return]
     rest = e.node("Mod", a, b, fmod=1)  # which has the sign of x
     zero = e.graph.constant(literal(0.0, e.out.dtype))
-    other = e.node("Less", e.node("Mul", e.node("Sign", rest), e.node("Sign", b)), zero)
-    return e.node("Where", other, e.node("Add", rest, b), rest)  # type: ignore[no-any-return]
+    return e.node("Where", _other_sign(e, rest, b, zero), e.node("Add", rest, b), rest)  # type: ignore[no-any-return]
 
 
 @kernel("pow")
@@ -345,7 +365,23 @@ def _axes(e: Emit, axis: Any) -> list[str]:
     return [] if axis is None else [e.ints([int(a) for a in axis])]
 
 
-KERNELS.update({"max": _reduction("ReduceMax"), "min": _reduction("ReduceMin")})
+def _extreme(op: str) -> Emitter:
+    """With one that is no number among them it is that, as the sum of the squares says: ReduceMax may pass it over."""
+
+    def run(e: Emit, x: Array, axis: Any, keepdims: bool) -> str:
+        made = _reduction(op)(e, x, axis, keepdims)
+        return made if x.dtype.kind != "float" or axis == () else _unless_nan(e, x, axis, keepdims, made)
+
+    return run
+
+
+def _unless_nan(e: Emit, x: Array, axis: Any, keepdims: bool, made: str, otherwise: str | None = None) -> str:
+    """What was made, or otherwise no number, where one of the elements is none."""
+    squares = _reduction("ReduceSumSquare")(e, x, axis, keepdims)
+    return e.node("Where", e.node("IsNaN", squares), otherwise or squares, made)  # type: ignore[no-any-return]
+
+
+KERNELS.update({"max": _extreme("ReduceMax"), "min": _extreme("ReduceMin")})
 
 
 @kernel("mean")
@@ -360,12 +396,19 @@ def mean(e: Emit, x: Array, axis: Any, keepdims: bool) -> str:
 
 
 def _argument(op: str) -> Emitter:
+    def along(e: Emit, op: str, source: str, dtype: DType, axis: int | None, keepdims: bool) -> str:
+        if axis is not None:
+            return e.over(op, dtype, source, axis=axis, keepdims=int(keepdims))  # type: ignore[no-any-return]
+        made = e.over(op, dtype, e.node("Reshape", source, e.ints([-1])), axis=0, keepdims=0)
+        return e.node("Reshape", made, e.graph.sizes(e.out.shape)) if keepdims else made  # type: ignore[no-any-return]
+
     def run(e: Emit, x: Array, axis: int | None, keepdims: bool) -> str:
-        if axis is None:
-            flat = e.node("Reshape", x.value, e.ints([-1]))
-            made = e.over(op, x.dtype, flat, axis=0, keepdims=0)
-            return e.node("Reshape", made, e.graph.sizes(e.out.shape)) if keepdims else made  # type: ignore[no-any-return]
-        return e.over(op, x.dtype, x.value, axis=axis, keepdims=int(keepdims))  # type: ignore[no-any-return]
+        made = along(e, op, x.value, x.dtype, axis, keepdims)
+        if x.dtype.kind != "float":
+            return made
+        first = e.cast(e.node("IsNaN", x.value), DTYPES["bool"], DTYPES["int32"])
+        first = along(e, "ArgMax", first, DTYPES["int32"], axis, keepdims)
+        return _unless_nan(e, x, None if axis is None else (axis,), keepdims, made, first)
 
     return run
 
@@ -445,19 +488,3 @@ def _trilu(upper: int) -> Emitter:
 
 
 KERNELS.update({"tril": _trilu(0), "triu": _trilu(1)})
-
-
-# Products
-
-
-@kernel("einsum")
-def einsum(e: Emit, equation: str, xs: Any) -> str:
-    """ONNX's `...` stands for the same number of axes in all operands, of which some may be 1."""
-    terms = equation.replace(" ", "").partition("->")[0].split(",")
-    hidden = [len(x.shape) - len(t.replace("...", "")) if "..." in t else None for t, x in zip(terms, xs, strict=True)]
-    most, names = max((n for n in hidden if n is not None), default=0), []
-    for term, count, x in zip(terms, hidden, xs, strict=True):
-        first = term.find("...")
-        lacking = range(first, first + most - count) if count is not None else ()
-        names.append(e.node("Unsqueeze", x.value, e.ints(lacking)) if lacking else x.value)
-    return e.over("Einsum", xs[0].dtype, *names, last=len(xs), equation=equation)  # type: ignore[no-any-return]

@@ -4,6 +4,7 @@ what ONNX has no way for, is told with its place."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, assert_never
 
@@ -124,7 +125,7 @@ class OnnxEngine(Engine):
                 raise
             infos = predicted(_row("sum"), (*args, None))  # compositions ask for the greatest of nothing
         outs = infos if isinstance(infos, tuple) else (infos,)
-        made = KERNELS[row.name](Emit(self.graph, outs, guarded=self.guarded), *args)
+        made = KERNELS[row.name](Emit(self.graph, outs, self, guarded=self.guarded), *args)
         names = made if isinstance(made, tuple | list) else (made,)
         found = tuple(self.traced(out, name) for out, name in zip(outs, names, strict=True))
         return found if isinstance(infos, tuple) else found[0]
@@ -133,11 +134,19 @@ class OnnxEngine(Engine):
     def sizes(self) -> SymbolicCtx:
         return SymbolicCtx()
 
+    @contextmanager
+    def within(self, graph: Graph) -> Iterator[Graph]:
+        """What is written meanwhile is in a graph."""
+        outer, self.graph = self.graph, graph
+        try:
+            yield graph
+        finally:
+            self.graph = outer
+
     def scan(self, turn: Turn, firsts: Sequence[Any], rows: Sequence[Any], reverse: bool) -> tuple[Sequence[Any], Any]:
         """A Loop over the first axis of rows, in order or backwards."""
         outer, count, ops = self.graph, rows[0].shape[0], self.ops
-        graph = self.graph = outer.inner()
-        try:
+        with self.within(outer.inner()) as graph:
             index, going = graph.names.new("turn"), graph.names.new("goes_on")
             states = [ModelTensor(s.shape, s.dtype, None, value=graph.names.new("state")) for s in firsts]
             place: Any = ModelTensor((), DTYPES["int64"], None, value=index)
@@ -147,8 +156,6 @@ class OnnxEngine(Engine):
             ends.append((graph.ended(made[0].value), states[0]))
             inputs = [value_info(index, 0), value_info(going, True), *(value_info(s.value, s) for s in states)]
             body = graph.proto(index, inputs, [value_info(n, v) for n, v in ends])
-        finally:
-            self.graph = outer
         given = (outer.scalar(count), outer.truth(True), *(s.value for s in firsts))
         *lasts, stacked = outer.add("Loop", given, len(firsts) + 1, {"body": body})
         shape = (count, *firsts[0].shape)

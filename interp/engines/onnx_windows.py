@@ -1,17 +1,106 @@
-"""Kernels of layers, convolution and pooling that write nodes of ONNX."""
+"""Kernels of products, layers, convolution and pooling that write nodes of ONNX."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from onnx import helper
 
 from ...lang.dtypes import DType
+from . import composed_turns, expressions
 from .onnx_graph import elem_type, literal
-from .onnx_kernels import Array, Emit, Emitter, kernel
+from .onnx_kernels import KERNELS, Array, Emit, Emitter, kernel
 from .symbolic import Dim, Truth, both, compared
 from .table import Refused
+
+# Products
+
+
+@kernel("einsum")
+def einsum(e: Emit, equation: str, xs: Any) -> Any:
+    """ONNX's `...` stands for the same number of axes in all operands, of which some may be 1."""
+    terms = equation.replace(" ", "").partition("->")[0].split(",")
+    hidden = [len(x.shape) - len(t.replace("...", "")) if "..." in t else None for t, x in zip(terms, xs, strict=True)]
+    most, names = max((n for n in hidden if n is not None), default=0), []
+    for term, count, x in zip(terms, hidden, xs, strict=True):
+        first = term.find("...")
+        lacking = range(first, first + most - count) if count is not None else ()
+        names.append(e.node("Unsqueeze", x.value, e.ints(lacking)) if lacking else x.value)
+    return either(
+        e,
+        filled(*(prod(x.shape) for x in xs)),
+        lambda e: e.over("Einsum", xs[0].dtype, *names, last=len(xs), equation=equation),
+        lambda e: e.node("Expand", e.graph.constant(literal(0, e.out.dtype)), e.graph.sizes(e.out.shape)),
+    )
+
+
+def filled(*counts: Any) -> bool | Truth | None:
+    """Whether all counts are at least 1: onnxruntime refuses operands without elements, gives what is not there, or its process
+    ends."""
+    return both("and", *(compared("<=", 1, count) for count in counts))
+
+
+def either(e: Emit, cond: bool | Truth | None, run: Emitter, other: Emitter) -> Any:
+    """What is made where a condition holds, and what else."""
+    if not isinstance(cond, Truth):
+        return run(e) if cond else other(e)
+    arms = []
+    for make in (run, other):
+        graph = e.graph.inner()
+        made = make(Emit(graph, e.outs, e.engine))
+        names = [graph.ended(name) for name in (made if isinstance(made, tuple) else (made,))]
+        types = [elem_type(out.dtype) for out in e.outs if isinstance(out.dtype, DType)]
+        infos = [helper.make_tensor_value_info(n, t, None) for n, t in zip(names, types, strict=True)]
+        arms.append(graph.proto(names[0], [], infos))
+    found = e.graph.add("If", (e.graph.truth(cond),), len(e.outs), {"then_branch": arms[0], "else_branch": arms[1]})
+    return found if len(found) > 1 else found[0]
+
+
+# Layers that take turns
+
+_TURNS = """
+rnn | turns(e, "RNN", x, w, r, b, (initial_h,), direction, layout, composed_turns.rnn_turn(activation),
+    activations=[activation.title()] * (1 + (direction == "bidirectional")))
+lstm | turns(e, "LSTM", x, w, r, b, (initial_h, initial_c), direction, layout, composed_turns.lstm_turn)
+gru | turns(e, "GRU", x, w, r, b, (initial_h,), direction, layout, composed_turns.gru_turn(linear_before_reset),
+    linear_before_reset=int(linear_before_reset))
+"""
+
+
+def turns(
+    e: Emit, op: str, x: Array, w: Array, r: Array, b: Array | None, initial: Sequence[Array | None], direction: str,
+    layout: str, begin: Any, **more: Any,
+) -> Any:  # fmt: skip
+    """A layer as one node, whose time is the first axis. Without steps, or with what is infinite or no number, that gives
+    something else, and turns are taken."""
+    hidden, given = r.shape[-1], (x, w, r, b, *initial)
+    if x.dtype.name != "float32" or not all(isinstance(n, int) and n for n in (hidden, x.shape[-1])):
+        raise Refused("such operands")
+
+    def turned(e: Emit, name: str, *order: int) -> str:
+        return e.node("Transpose", name, perm=order) if layout == "batch_first" else name
+
+    def run(e: Emit) -> Any:
+        values = ["" if v is None else v.value for v in given]
+        names = [n if not n or 0 < i < 4 else turned(e, n, 1, 0, 2) for i, n in enumerate(values)]
+        named = {"hidden_size": hidden, "direction": direction, **more}
+        steps, *last = e.node(op, *names[:4], "", *names[4:], outputs=1 + len(initial), **named)
+        return turned(e, steps, 2, 0, 1, 3), *(turned(e, s, 1, 0, 2) for s in last)
+
+    def by_turns(e: Emit) -> Any:
+        with e.engine.within(e.graph):
+            made = composed_turns.layer(e.engine.ops, begin, x, w, r, b, direction, layout, *initial)
+        return tuple(v.value for v in made)
+
+    squares = [e.node("ReduceSumSquare", v.value, keepdims=0) for v in given if v is not None]
+    small = e.node("Less", e.node("Sum", *squares), e.graph.constant(literal(1e30, x.dtype)))
+    return either(e, both("and", filled(prod(x.shape[:2])), Truth("value", small)), run, by_turns)
+
+
+KERNELS.update(expressions.kernels(_TURNS, globals(), "e", expressions.Nodes))
+
 
 # Layers
 
@@ -110,6 +199,15 @@ def conv_transpose(
     return e.node("ConvTranspose", *given, group=group, output_padding=more, **window)  # type: ignore[no-any-return]
 
 
+def _pooled(window: dict[str, Any], ceil_mode: bool) -> dict[str, int]:
+    """Of windows of padding alone onnxruntime gives something else; only dilated ones may lie there."""
+    if max(window["dilations"], default=1) > 1 and any(window.get("pads", (1,))):
+        raise Refused("dilated windows over padding")
+    if ceil_mode and "auto_pad" in window:
+        raise Refused("`ceil_mode` beside `auto_pad`")
+    return {"ceil_mode": int(ceil_mode)}
+
+
 def max_pool(
     e: Emit, x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool,
     layout: str,
@@ -120,9 +218,7 @@ def max_pool(
     window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
     if x.dtype.name not in ("float32", "float64", "int8", "uint8"):
         raise Refused(f"tensors of {x.dtype}")
-    if ceil_mode:
-        raise Refused("`ceil_mode`")
-    return e.node("MaxPool", x.value, kernel_shape=sizes, **window)  # type: ignore[no-any-return]
+    return e.node("MaxPool", x.value, kernel_shape=sizes, **window, **_pooled(window, ceil_mode))  # type: ignore[no-any-return]
 
 
 def average_pool(
@@ -133,10 +229,10 @@ def average_pool(
     count = len(x.shape) - 2
     sizes = _spread(kernel_shape, count, 1)
     window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
-    if ceil_mode or x.dtype.name != "float32":
-        raise Refused(f"`ceil_mode` or tensors of {x.dtype}")
-    include = int(count_include_pad)
-    return e.node("AveragePool", x.value, kernel_shape=sizes, count_include_pad=include, **window)  # type: ignore[no-any-return]
+    if x.dtype.name != "float32":
+        raise Refused(f"tensors of {x.dtype}")
+    more = {"count_include_pad": int(count_include_pad), **_pooled(window, ceil_mode)}
+    return e.node("AveragePool", x.value, kernel_shape=sizes, **window, **more)  # type: ignore[no-any-return]
 
 
 def or_nothing(run: Emitter, images: int) -> Emitter:
@@ -146,18 +242,8 @@ def or_nothing(run: Emitter, images: int) -> Emitter:
     def guarded(e: Emit, *args: Any) -> Any:
         if not e.guarded:
             return run(e, *args)
-        sizes = [prod(x.shape) for x in (e.out, *args[:images])]
-        some = both("and", *(compared("<=", 1, size) for size in sizes))
-        if not isinstance(some, Truth):
-            return run(e, *args) if some else _nothing(e, args[2] if images == 2 else None)
-        assert isinstance(e.out.dtype, DType)
-        arms = []
-        for make in (lambda inner: run(inner, *args), lambda inner: _nothing(inner, args[2] if images == 2 else None)):
-            graph = e.graph.inner()
-            name = graph.ended(make(Emit(graph, e.outs)))
-            arms.append(graph.proto(name, [], [helper.make_tensor_value_info(name, elem_type(e.out.dtype), None)]))
-        cond = e.graph.truth(some)
-        return e.graph.add("If", (cond,), 1, {"then_branch": arms[0], "else_branch": arms[1]})[0]
+        bias, some = args[2] if images == 2 else None, filled(*(prod(x.shape) for x in (e.out, *args[:images])))
+        return either(e, some, lambda inner: run(inner, *args), lambda inner: _nothing(inner, bias))
 
     return guarded
 

@@ -125,6 +125,8 @@ class Torch(ArrayApi):
             del self.own[name]
         self.own |= _OWN
         self.own["attention"] = partial(_attention, self.ops)
+        full = self.own["full"]  # a view of one element
+        self.own["full"] = lambda *args: full(*args).clone(memory_format=torch.contiguous_format)
         for name, function in _BY_POSITION.items():
             self.own[name] = partial(function, self)
 
@@ -136,6 +138,17 @@ class Torch(ArrayApi):
 
     def ways(self, name: str) -> list[Any]:
         return [*(super().ways(name) if self.computes(name) else ()), partial(self.by_numpy, name)]
+
+    def into(self, name: str) -> Any:
+        """A kernel that may write into an operand that is not read any more, where nothing is recorded for gradients."""
+        kernel, own = self.kernel(name), _IN_PLACE.get(name)
+
+        def run(*args: Any, out: Array | None = None) -> Any:
+            if own is None or out is None or self.is_followed or torch.is_grad_enabled():
+                return kernel(*args)
+            return own(*_pair(*args), out=out)
+
+        return run
 
     def by_numpy(self, name: str, *args: Any) -> Any:
         """NumPy's kernel over the same memory, where PyTorch has none."""
@@ -199,7 +212,7 @@ def _linear(x: Array, weight: Array, bias: Array | None) -> Array:
 
 
 def _layer_norm(x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> Array:
-    return F.layer_norm(x, x.shape[axis:], scale, bias, epsilon)
+    return torch.layer_norm(x, x.shape[axis:], scale, bias, epsilon)
 
 
 def _gelu(x: Array, approximate: str) -> Array:
@@ -350,13 +363,14 @@ def _whole(function: Any) -> Any:
     return run
 
 
+_IN_PLACE = {"add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "divide": torch.true_divide}
 _OWN: dict[str, Any] = {
     **{name: _whole(function) for name, function in _LINEAR.items()},
     "cumulative_sum": _accumulated(torch.cumsum), "cumulative_prod": _accumulated(torch.cumprod),
     "complex": lambda x, y: torch.complex(*torch.broadcast_tensors(*_pair(x, y))), "cumulative_max": _cumulative(torch.cummax),
     "cumulative_min": _cumulative(torch.cummin),
     "cumulative_logsumexp": lambda x, axis, reverse: _turned(lambda a: torch.logcumsumexp(a, axis), x, axis, reverse),
-    "floor_divide": _quotient(lambda a, b: torch.floor(a / b), torch.floor_divide),
+    "floor_divide": _quotient(torch.floor_divide, torch.floor_divide),
     "remainder": _quotient(torch.remainder, torch.remainder),
     "linear": _linear, "layer_norm": _layer_norm, "gelu": _gelu, "relu": torch.relu, "sigmoid": torch.sigmoid,
     "silu": F.silu, "erf": torch.erf, "rsqrt": torch.rsqrt, "topk": _topk,

@@ -15,6 +15,7 @@ from ...lang.source import NOWHERE
 from ...ops import registry as rows
 from ...sizes.integers import Undefined
 from .. import guards
+from ..allocation import INTO
 from ..arguments import asked_on_entry
 from ..compile import CompiledCode, Options, compile_program
 from ..core_uses import reachable
@@ -135,10 +136,12 @@ class TorchRunner(Runner):
     # Arguments
 
     def seen(self, value: Any) -> Any:
-        """What stands for a tensor on entry: its shape and its dtype."""
+        """What stands for a tensor on entry: its shape and its dtype, and what an integer of rank 0 is, which may be a size."""
         if not isinstance(value, torch.Tensor):
             return value
         dtype = numpy_dtype(self.engine.dtype_of(value))
+        if not value.ndim and dtype.kind in "iub":
+            return np.array(value.item(), dtype)
         return np.broadcast_to(np.zeros((), dtype), tuple(value.shape))
 
     def own(self, values: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
@@ -166,7 +169,7 @@ class TorchRunner(Runner):
     def _code(self) -> CompiledCode:
         """The program's text over PyTorch; its consts are those that NumPy has made."""
         if self._made is None:
-            options = Options(direct=False, reuse=False, ahead=False)
+            options = Options(direct=False, out=True, ahead=False)
             made = compile_program(self.machine.program, self.machine.weights, options)
             made.namespace.update(self._translated(made.namespace))
             consts = {n: v for n, v in self.machine.code.namespace.items() if n.startswith("c_")}
@@ -179,7 +182,7 @@ class TorchRunner(Runner):
         for name in rows.names():
             mangled = mangle(name)
             if "kernel_" + mangled in space and self.engine.has(name):
-                found["kernel_" + mangled] = self.engine.kernel(name)
+                found["kernel_" + mangled] = self.engine.kernel(name) if name not in INTO else self.engine.into(name)
             if "p_" + mangled in space and self.engine.has(name):
                 found["p_" + mangled] = partial(self._primitive, name)
         guarded = {n: partial(self._guard, v) for n, v in space.items() if n.startswith("k") and _is_guard(v)}
@@ -196,7 +199,7 @@ class TorchRunner(Runner):
             "as_size": lambda v: guards.as_size(self._plain(v)),
             "as_sizes": lambda v: guards.as_sizes(self._plain(v)),
             "as_shape": lambda v: guards.as_shape(self._plain(v)),
-            "owned": lambda v: v,
+            "owned": lambda v: v if torch.is_grad_enabled() else v.clone(),
             "buffer_for": lambda total, first: first.new_empty((total, *first.shape)),
             "stacked": self._stacked,
         }

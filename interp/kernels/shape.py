@@ -12,6 +12,7 @@ from .registry import DIRECT, Array, BadValue, kernel
 
 Ints = tuple[int, ...]
 Target = tuple[int | Wildcard, ...]
+_INTS = {int}
 # What no memory holds, and float64 tells from what int64 does not.
 _FAR_TOO_MANY = 2**62
 DIRECT["permute_dims"] = "transpose"
@@ -27,6 +28,8 @@ def _solved(source: Sequence[int], target: Target) -> Ints:
     """The shape with its -1 solved as the rule of @reshape does: equal sizes cancel first, so that a 0 may stand
     beside it.
     """
+    if set(map(type, target)) <= _INTS and min(target, default=0) >= 0:  # type: ignore[type-var, operator]
+        return target  # type: ignore[return-value]
     if any(isinstance(size, int) and size < 0 for size in target):
         raise BadValue(f"`shape` has a negative size: {list(target)}")
     shape = tuple(-1 if isinstance(size, Wildcard) else size for size in target)

@@ -177,8 +177,13 @@ def test_a_bad_value_is_one_line_and_status_2(rx, value: str, said: str) -> None
 
 
 def test_tuples_are_arguments_with_tuples_inside_of_them(rx) -> None:
+    np.save("x.npy", np.array(3))
     Path("f.rx").write_text("@f = fn(p : ((Tensor, Size), (Tensor, Bool), Tensor)) : Tensor { p[0][0] * 2 }")
-    for given in ('((3; 2); (["a;b", ")"]; true); float32[2]:ones)', "(3; 2); ([]; false); 4"):
+    for given in (
+        '((3; 2); (["a;b", ")"]; true); float32[2]:ones)',
+        "(3; 2); ([]; false); 4",
+        "((x.npy; 2); ( x.npy; true ); x.npy)",
+    ):
         ran = rx("run", "f.rx", "--call", "@f", "--arg", f"p={given}")
         assert (ran.status, ran.out) == (0, "result : Tensor([], int64) = 6\n"), ran.err
     ran = rx("run", "f.rx", "--call", "@f", "--arg", "p=(3; 2)")

@@ -291,6 +291,33 @@ TRAPS: dict[str, tuple[str, list[Any]]] = {
         "@f = fn(x : Tensor([n], float32)) { let y = x + 1.0\n let z = y * y\n let w = z - y\n (w, z) }",
         [np.arange(3, dtype=np.float32)],
     ),
+    "the greatest of what has one that is no number": (
+        "@f = fn(x : Tensor([n], float32)) { (@max(x), @min(x), @argmax(x), @argmin(x), @log_softmax(@cast(x, float64))) }",
+        [np.array([3, np.nan, 1, np.inf, -np.inf, np.nan, 2] + [0] * 24, np.float32)],
+    ),
+    "a quotient that is rounded up": (
+        "@f = fn(x : Tensor([n], float64), y : Tensor([n], float64)) { (x // y, x % y) }",
+        [np.array([1, -1, np.inf, -1, 5, 0.3]), np.array([0.1, 0.1, 2, np.inf, 0, -0.1])],
+    ),
+    "a row that a mask hides": (
+        "@f = fn(x : Tensor([2, n, d], float32), m : Tensor([n, n], float32)) { @attention(x, x, x, mask=m) }",
+        [np.ones((2, 3, 2), np.float32), np.array([[0, 0, 0], [-np.inf] * 3, [0, -np.inf, 1]], np.float32)],
+    ),
+    "products of nothing": (
+        "@f = fn(x : Tensor([b, t, d], float32)) { @einsum(\"btd,bsd->bts\", [x, x]) }", [np.ones((3, 2, 0), np.float32)]
+    ),
+    **{
+        f"{name} as one node": (
+            "@f = fn(x : Tensor([t, b, 2], float32), w : Tensor([2, 12, 2], float32), r : Tensor([2, 12, 3], float32), "
+            "s : Tensor([2, 24], float32)) { @lstm(x, w, r, b=s, direction=\"bidirectional\") }",
+            [x, np.ones((2, 12, 2), np.float32), np.ones((2, 12, 3), np.float32) * 0.1, np.ones((2, 24), np.float32)],
+        )
+        for name, x in {
+            "turns": np.linspace(-1, 1, 12, dtype=np.float32).reshape(2, 3, 2),
+            "turns without steps": np.ones((0, 3, 2), np.float32),
+            "turns over what is no number": np.array([[[1, 2]], [[np.nan, 1]], [[1, 1]]], np.float32),
+        }.items()
+    },
     "an input that is the result": ("@f = fn(x : Tensor([n], float32)) { (x, x) }", [np.arange(3, dtype=np.float32)]),
 }  # fmt: skip
 

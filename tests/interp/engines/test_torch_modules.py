@@ -84,6 +84,35 @@ def test_a_call_with_arrays_of_numpy_records_nothing(module: Any) -> None:
     assert np.asarray(module.f(np.ones((2, 3), np.float32))).shape == (2, 4)
 
 
+# Programs that would give something else if a tensor were written into that is read again.
+WRITTEN = {
+    "made of another": "let a = @full([1], y)\n let b = a + y\n (b * y, y)",
+    "its transpose": "let a = x * 2.0\n let b = @matrix_transpose(a)\n let c = a + b\n (c + a, b)",
+    "twice": "let a = x + 2.0\n let c = a * a\n (c / c, c - a, x)",
+    "turns that are kept": """let (a, o) = for i in range(4) with (a : Tensor([n, n], float32) = x * 1.0)
+    stack (o : Tensor([n, n], float32)) { (a * 2.0 + 1.0, a) }
+  (a, o, x)""",
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_without_gradients_what_is_read_again_is_not_written_into(case: str) -> None:
+    text = f"@f = fn(x : Tensor([n, n], float32), y : float32) {{ {WRITTEN[case]} }}"
+    x, y = torch.arange(9.0).reshape(3, 3), torch.tensor(3.0)
+    with torch.no_grad():
+        found = rx.loads(text, engine="torch").f(x, y)
+    for one, other in zip(found, rx.loads(text).f(x.numpy().copy(), np.float32(3)), strict=True):
+        np.testing.assert_allclose(one.numpy(), other)
+    assert x.tolist() == torch.arange(9.0).reshape(3, 3).tolist() and y == 3
+
+
+def test_an_integer_of_rank_0_is_a_size_as_a_tensor_too() -> None:
+    f = rx.loads("@f = fn(x : Tensor([n]), t : int64) { let k = @item(t)\n assert k > 1\n x[0:k] }", engine="torch").f
+    assert f(torch.arange(3.0), torch.tensor(2)).tolist() == [0, 1]
+    with pytest.raises(rx.ShapeError, match="k is 1"):
+        f(torch.arange(3.0), torch.tensor(1))
+
+
 def test_weights_are_of_the_dtypes_that_the_program_says(module: Any) -> None:
     with pytest.raises(TypeError, match="which dtypes its weights have"):
         module.f.half()
