@@ -281,6 +281,8 @@ def _broken(failure: Failure, step: Compute) -> Violation | None:
     args = [p.default if o is None else _value(o, failure.values) for p, o in pairs]
     if any(a is None and o is not None for a, o in zip(args, step.inputs, strict=True)):
         return None
+    if not all(isinstance(a.dtype, np.dtype) for a in args if hasattr(a, "dtype")):
+        return None  # an engine's own arrays
     try:
         guard(step.row, args)
     except Violation as problem:

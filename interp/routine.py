@@ -10,7 +10,8 @@ from ..lang.dtypes import DTYPES
 from ..lang.source import Span
 from ..ops import registry as rows
 from ..ops.binding import bind
-from ..ops.model import TENSORS, PrimitiveParam
+from ..ops.dtypes_column import parse_dtypes
+from ..ops.model import TENSORS, Primitive, PrimitiveParam, Trait
 from .core_uses import call_of
 from .last_use import released
 from .names import SlotScope
@@ -313,9 +314,34 @@ class Lowering:
             is_float = any(p.kind == "tensor" and type(getattr(v, "value", None)) is float for p, v in given)
             given = tuple((p, _as_tensor(v, is_float) if p.kind == "tensor" else v) for p, v in given)
         inputs = tuple(None if v is None else self._argument(p, v) for p, v in given)
+        if not row.elementwise and Trait.BROADCASTS not in row.traits:
+            inputs = self._beside(row, inputs)
         guard = c.guard or self.program.guard_all
         self.steps.append(Compute(c.span, row, inputs, output, c.known, guard, c))
         return None
+
+    def _beside(self, row: Primitive, inputs: tuple[Operand | None, ...]) -> tuple[Operand | None, ...]:
+        """Literal numbers as tensors of the dtype of what they stand beside: they are for what is done by element."""
+        words = iter(parse_dtypes(row.dtypes).inputs)
+        letters = [next(words).var if p.kind in TENSORS else None for p in row.params]
+        made = []
+        for param, value, letter in zip(row.params, inputs, letters, strict=True):
+            if isinstance(value, core.Number) and param.kind == "tensor" and param.required:
+                beside = (v for v, var in zip(inputs, letters, strict=True) if var and var == letter)
+                value = self._of_the_dtype(value, next((v for v in beside if isinstance(v, core.Var)), None))
+            made.append(value)
+        return tuple(made)
+
+    def _of_the_dtype(self, number: core.Number, other: core.Var | None) -> Operand:
+        """A number as a tensor of the dtype of another operand; alone it has its own."""
+        if other is None:
+            return self.operand(_as_tensor(number) or number)
+        dtype, target, row = core.DTypeOf(number.span, other.name), self.slots.temp(), rows.lookup("cast")
+        assert row is not None
+        args = (core.Arg(number.span, None, number), core.Arg(number.span, "dtype", dtype))
+        call = core.Call(number.span, core.FnRef(number.span, "cast"), args)
+        self.steps.append(Compute(number.span, row, (number, dtype), target, None, False, call))
+        return core.Var(number.span, target)
 
     def _invoke(self, c: core.Call, callee: str, way: str, output: Output) -> None:
         inputs = tuple(self.operand(a.value) for a in c.args)
@@ -428,7 +454,7 @@ class Lowering:
         self.steps.append(Match(stmt.span, tensor, binds, dims, stmt, names, stmt.status in _LIVE))
 
 
-def _as_tensor(v: core.Value | None, is_float: bool) -> core.Value | None:
+def _as_tensor(v: core.Value | None, is_float: bool = False) -> core.Value | None:
     """A literal number as a tensor: beside no tensor it has a dtype of its own."""
     if not isinstance(v, core.Number) or type(v.value) is int and not -(2**63) <= v.value < 2**63:
         return v  # a number that no dtype holds is refused where it is read

@@ -106,6 +106,9 @@ def gather_slices(ops: Ops, x: Array, starts: Array, sizes: Any, collapse: Any) 
 
 @composed("scatter_slices")
 def scatter_slices(ops: Ops, x: Array, starts: Array, updates: Array, collapse: Any, reduction: str) -> Array:
+    if not len(x.shape):
+        places = ops.zeros((*updates.shape, 1), ops.named("int64"))
+        return ops.reshape(ops.scatter_nd(ops.reshape(x, (1,)), places, updates, reduction), ())
     given = iter(updates.shape[len(starts.shape) - 1 :])
     sizes = [1 if axis in (collapse or ()) else next(given) for axis in range(len(x.shape))]
     return ops.scatter_nd(x, _blocks(ops, x, starts, sizes, collapse), updates, reduction)

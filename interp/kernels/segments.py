@@ -123,6 +123,6 @@ def scatter_slices(x: Array, starts: Array, updates: Array, collapse: Ints | Non
     lead, gone = starts.ndim - 1, collapse or ()
     given = iter(updates.shape[lead:])
     sizes = tuple(1 if axis in gone else next(given) for axis in range(x.ndim))
-    where = _places(x, starts, sizes, collapse)
-    combine(result, where, updates, reduction)
+    where = _places(x, starts, sizes, collapse) or (np.zeros(updates.shape, np.int64),)
+    combine(result if result.ndim else result.reshape(1), where, updates, reduction)
     return result

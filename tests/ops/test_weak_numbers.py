@@ -216,3 +216,16 @@ def test_a_number_beside_a_tensor_is_what_it_is_when_it_is_cast(name: str) -> No
             )
             found, wanted = given(written, x), given(cast, x)
             assert rx.CheckError in (found, wanted) or str(found) == str(wanted), written
+
+
+def test_a_number_is_a_tensor_where_more_than_its_elements_counts() -> None:
+    x = np.arange(3, dtype=np.int32)
+    starts = "@reshape(x, [n, 1])[:, 0:0]"
+    for text, wanted in (
+        ("@quantile(2, @cast(x, float32) / 4.0)", np.full(3, 2, np.float32)),
+        ("@dequantize(x, 2.5)", np.array([0, 2.5, 5])),
+        (f'@scatter_slices(2, {starts}, x, reduction="add")', np.int32(5)),
+        (f"@scatter_slices(@sum(x), {starts}, x)", np.int32(2)),
+    ):
+        found = rx.loads(f"@f = fn(x : Tensor([n], int32)) {{ {text} }}").f(x)
+        assert (found.dtype, found.tolist()) == (wanted.dtype, wanted.tolist())
