@@ -194,13 +194,19 @@ def _at_their_roots(findings: list[Finding]) -> tuple[list[Finding], set[Finding
     made: list[Finding] = []
     recorded, roots, places = set(findings), set[Finding](), set[Span]()
     for finding in [f for f in findings if f.is_error]:
-        root = next((r for r in finding.roots if r in recorded and r not in roots and r.span not in places), None)
+        likely = () if _is_whole_mistake(finding) else finding.roots
+        root = next((r for r in likely if r in recorded and r not in roots and r.span not in places), None)
         if root is not None:
             roots.add(root)
             root.use, finding = finding, root
         places.add(finding.span)
         made.append(finding)
     return made, roots
+
+
+def _is_whole_mistake(finding: Finding) -> bool:
+    """Whether what is unproved before it is no reason, but a condition of a contract under which it still fails."""
+    return finding.only_empty and finding.options.supposing
 
 
 def _outweighs(one: Finding, other: Finding, *, later: bool) -> bool:
@@ -341,13 +347,16 @@ def _with_roots(found: list[Finding]) -> list[Finding]:
         if finding.about is not None and _is_of_sizes(finding):
             of_calls.setdefault(finding.about.place, []).append(finding)
     for finding in found:
-        if finding.is_error and finding.about is not None and not _is_of_dtypes(finding):
+        is_error = finding.is_error and not _is_whole_mistake(finding)
+        if is_error and finding.about is not None and not _is_of_dtypes(finding):
             there = (f for place in _calls_right_behind(finding.about) for f in of_calls.get(place, ()))
             unproved = next((f for f in there if f.is_unproved), None)
             if unproved is not None:
                 unproved.use = finding
     found = _without_uses(found)
-    for finding in [f for f in found if f.is_error and f.only_empty and f.arm is None][:IN_FULL]:
+    for finding in [f for f in found if f.is_error and f.only_empty and f.arm is None and not _is_whole_mistake(f)][
+        :IN_FULL
+    ]:
         made = calls_behind(finding.about.given) if finding.about is not None else ()
         unproved_claims = [f for place in made for f in of_calls.get(place, ()) if f.is_unproved]
         if len(unproved_claims) == 1:

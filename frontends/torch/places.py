@@ -8,14 +8,16 @@ import dis
 import linecache
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
+from unittest.mock import patch
 
 import torch
 
-from ...lang.node import Node
+from ...lang.node import Node, replace
 
 _OWN = str(Path(__file__).parent)
 _TORCH = (str(Path(torch.__file__).parent), contextlib.__file__, "<frozen", "<row")
@@ -53,6 +55,7 @@ class PythonPlace(Node):
 
 
 NO_PLACE = PythonPlace("<python>", 0, 0, 0)
+_MADE = "_rx_made"
 
 
 def frames() -> list[FrameType]:
@@ -98,6 +101,25 @@ def here() -> tuple[PythonPlace, FrameType | None]:
     above = tuple(f"{f.f_code.co_filename}:{f.f_lineno}" for f in reversed(own[1:]))
     line, last, start, end = _position(own[0].f_code, own[0].f_lasti, own[0].f_lineno)
     return PythonPlace(own[0].f_code.co_filename, line, start, end, above, last), own[0]
+
+
+@contextlib.contextmanager
+def following_modules() -> Iterator[None]:
+    """During this, each module remembers where it is made."""
+    own = torch.nn.Module.__init__
+
+    def init(module: Any, *args: Any, **kwargs: Any) -> None:
+        vars(module)[_MADE] = replace(here()[0], above=())
+        own(module, *args, **kwargs)
+
+    with patch.object(torch.nn.Module, "__init__", init):
+        yield
+
+
+def made(module: Any) -> PythonPlace:
+    """Where a module was made, which is its place where only torch's own containers call it."""
+    found: PythonPlace = vars(module).get(_MADE, NO_PLACE)
+    return found
 
 
 @cache
@@ -235,15 +257,16 @@ def _wanted(test: ast.expr, at: Spot, raises_on: bool, asked: set[Spot]) -> bool
 
 def of_traceback(problem: BaseException) -> PythonPlace:
     """Where the user's code raised, or called what did."""
-    at, found = problem.__traceback__, []
+    at, found, place = problem.__traceback__, [], NO_PLACE
     while at is not None:
-        code = at.tb_frame.f_code
+        code, own = at.tb_frame.f_code, at.tb_frame.f_locals.get("self")
+        place = made(own) if isinstance(own, torch.nn.Module) and made(own).line else place
         if not code.co_filename.startswith((_OWN, *_TORCH)):
             found.append((code, at.tb_lasti, at.tb_lineno))
         at = at.tb_next
     found = [f for f in found if not is_library(f[0].co_filename)] or found
     if not found:
-        return NO_PLACE
+        return place
     code, lasti, lineno = found[-1]
     line, last, start, end = _position(code, lasti, lineno)
     above = tuple(f"{c.co_filename}:{n}" for c, _, n in found[:-1])

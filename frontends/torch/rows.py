@@ -334,7 +334,8 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
         for n, (a, b) in zip(input.shape, cuts, strict=True)
     ]
     more = tuple((p + a, q + b) for (p, q), (a, b) in zip(every, cuts, strict=True))
-    return tracer.calls.call("pad", sliced(tracer, input, parts), more, mode=name)
+    filled = tracer.scalar(value, input.dtype) if value else None
+    return tracer.calls.call("pad", sliced(tracer, input, parts), more, mode=name, value=filled)
 
 
 # Indexing

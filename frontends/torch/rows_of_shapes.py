@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from .numbers import is_beyond
 from .rows import axes, real, same, sliced, tensor, to, unknown, word
 from .sizes import is_same
 from .trace import NoRow, Tracer
@@ -71,7 +72,7 @@ def reals(tracer: Tracer, *operands: Any) -> tuple[Value, ...]:
 def clamped(tracer: Tracer, x: Value, least: Any, most: Any) -> Value:
     if least is None and most is None:
         raise NoRow
-    is_of_numbers = all(type(bound) in (int, float) for bound in (least, most))
+    is_of_numbers = all(type(bound) in (int, float) and not is_beyond(bound, x.dtype) for bound in (least, most))
     if is_of_numbers and least <= most and getattr(x.info.dtype, "kind", "") == "float":
         return tracer.calls.call("clip", x, float(least), float(most))
     for call, bound in (("maximum", least), ("minimum", most)):
@@ -165,7 +166,7 @@ def unflattened(tracer: Tracer, x: Value, dim: int, sizes: Any) -> Value:
             whole = tracer.sizes.text(x.shape[axis])
             need(tracer, f"{_inside(whole)} % {_inside(tracer.sizes.text(rest))} == 0")
         sizes[at] = x.shape[axis] // rest
-    else:
+    elif is_same(x.shape[axis], math.prod(sizes)) is None:  # of numbers the reshape says so
         equal(tracer, x.shape[axis], math.prod(sizes))
     return tracer.calls.call("reshape", x, (*x.shape[:axis], *sizes, *x.shape[axis + 1 :]))
 

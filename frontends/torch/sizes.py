@@ -230,14 +230,36 @@ _order = cache(str)
 _JOINED = {True: " && ", False: " || "}
 
 
+# A float by which a size is multiplied, as a fraction with so large a divisor at most: it is exact then.
+_MOST = 2**10
+
+
+def quotient(expr: Any) -> tuple[Any, Any] | None:
+    """A float made of a size as a size and its divisor, where computing it rounds once at most."""
+    factor, rest = expr.as_coeff_Mul()
+    above, below = map(sympy.Integer, float(factor).as_integer_ratio())
+    match rest:
+        case _ if below >= _MOST:
+            return None
+        case functions.ToFloat() if 0 <= above < _MOST:
+            return rest.args[0] * above, below
+        case functions.IntTrueDiv() if above == 1 and rest.args[1].is_positive:
+            return rest.args[0], rest.args[1] * below
+        case functions.FloatTrueDiv() if above == 1 and rest.args[1].is_number and float(rest.args[1]).is_integer():
+            inner = quotient(rest.args[0]) if isinstance(rest.args[0].as_coeff_Mul()[1], functions.ToFloat) else None
+            return inner and rest.args[1] > 0 and (inner[0], inner[1] * int(rest.args[1]) * below) or None
+        case _:
+            return None
+
+
 def _rounded(expr: Any, names: Mapping[Any, str]) -> str:
     """A quotient that is rounded, as in `math.ceil(a / b + 1)`; no text where it is something else."""
     more, rest = expr.args[0].as_coeff_Add()
-    is_whole = isinstance(rest, functions.IntTrueDiv) and float(more).is_integer()
-    if not is_whole or more and isinstance(expr, functions.TruncToInt):
+    parts = quotient(rest)
+    if parts is None or not float(more).is_integer() or more and isinstance(expr, functions.TruncToInt):
         return ""
     is_up = isinstance(expr, functions.CeilToInt)
-    inside = ", ".join(_text(a, names) for a in rest.args) if is_up else " // ".join(_operands(names, rest.args))
+    inside = ", ".join(_text(a, names) for a in parts) if is_up else " // ".join(_operands(names, parts))
     text = f"ceildiv({inside})" if is_up else inside
     return f"{text} {'+' if more > 0 else '-'} {abs(int(more))}" if more else text
 

@@ -22,7 +22,7 @@ from ...lang.expressions import names_in
 from ...lang.node import Node, replace
 from .arguments import DTYPES, DeclaredInput, UnreadInput, WrittenArgument, declared_in, rebuilt, sizes_in, written
 from .exported import ExportInputs, exported
-from .places import PythonPlace, of_traceback
+from .places import PythonPlace, following_modules, of_traceback
 from .run import brief
 from .table import rows
 from .trace import Trace, Tracer
@@ -76,7 +76,7 @@ def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs:
         built_with = list(written("--init", init)) if init is not None else []
     except UnreadInput as wrong:
         raise Unloadable(str(wrong)) from None
-    with own_output():
+    with own_output(), following_modules():
         module = _imported(place, folder)
         found = _named(module, place, attribute)
         scope = vars(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from types import FrameType
 from typing import Any
 from unittest.mock import patch
@@ -23,12 +24,13 @@ from ..onnx.names import ScopeNames
 from . import places
 from .data import Decided
 from .impossible import instead
+from .numbers import scalar
 from .opening import opened
 from .places import NO_PLACE, PythonPlace
 from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
-from .sizes import HINTED, PATCHES, SizeQuestion, Symbolic, TracedSizes, Unwritable, hint_of, is_symbolic
+from .sizes import HINTED, PATCHES, SizeQuestion, TracedSizes, Unwritable, hint_of, is_symbolic
 from .tensors import VIEWS, NotTraced, TracedTensor, all_traced, paths, results, tensor_names, written_into
 from .values import TORCH_DTYPES, Calls, Impossible, ListIndex, Reading, Value, is_static
 from .wholes import standing
@@ -83,6 +85,7 @@ class Tracer(TorchFunctionMode):
         self.tensor_names = dict(tensor_names(module))
         self.op = ""
         self.promise: tuple[str, ...] = ()
+        self.running: Callable[[], Any] = partial(tuple)  # the call that a row is of
 
     # What comes in
 
@@ -165,19 +168,7 @@ class Tracer(TorchFunctionMode):
 
     def scalar(self, value: Any, dtype: torch.dtype) -> Value:
         """A number of Python's as an operand beside tensors of a dtype."""
-        info = TensorInfo((), DTYPES[TORCH_DTYPES[dtype]])
-        if isinstance(value, torch.SymInt):
-            return Value(f"@size_to_tensor({self.sizes.text(value)}, {info.dtype})", info)
-        if isinstance(value, Symbolic):
-            self.externs["number"] = 'extern @number = fn() : Tensor([], float64) = "python:number"'
-            return Value(f"@cast(@number(), {info.dtype})", info)
-        text = literal(StoredInitializer("", str(info.dtype), (), None, (self._fitting(value, dtype),), None))
-        return Value(str(text), info, is_weight=True)
-
-    def _fitting(self, value: Any, dtype: torch.dtype) -> Any:
-        if dtype is torch.bool:
-            return bool(value)
-        return float(value) if dtype.is_floating_point else int(value)
+        return scalar(self, value, dtype)
 
     def write(self, text: str, kind: str = "call") -> None:
         self.body.lines.append((text, self.step(kind)))
@@ -191,7 +182,7 @@ class Tracer(TorchFunctionMode):
 
     def asked(self, question: SizeQuestion) -> Any:
         """A question that rests on a hint becomes a fact of this run; the answer."""
-        place, frame = places.here()
+        place, frame = self.here()
         if question.is_truth and not self.is_input(question.expr):
             self.open_data.append(place)
             way = self.decided.way(bool(question.answer), place, frame)
@@ -203,6 +194,11 @@ class Tracer(TorchFunctionMode):
             self.facts.append((text, step))
         self.place = before
         return question.answer
+
+    def here(self) -> tuple[PythonPlace, FrameType | None]:
+        """The place that runs; where that is torch's alone, the one in which the module was made."""
+        place, frame = places.here()
+        return self.module_calls[self.within[-1]].place if frame is None and self.within else place, frame
 
     def is_input(self, expr: Any) -> bool:
         """Whether an expression is made of the sizes of the inputs alone."""
@@ -240,7 +236,7 @@ class Tracer(TorchFunctionMode):
 
     def truth_of(self, x: TracedTensor) -> bool:
         """What only data decides: one way is taken, and that is told."""
-        place, frame = places.here()
+        place, frame = self.here()
         self.open_data.append(place)
         return self.decided.way(places.wanted(place) is not False, place, frame)
 
@@ -304,7 +300,7 @@ class Tracer(TorchFunctionMode):
     def _call(self, op: str) -> Iterator[None]:
         before = self.place, self.frame, self.op
         if not self.inside:
-            self.place, self.frame = places.here()
+            self.place, self.frame = self.here()
             self.op = op
         self.inside += 1
         try:
@@ -315,6 +311,7 @@ class Tracer(TorchFunctionMode):
 
     def _by_row(self, func: Any, row: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         named = {_SAME.get(k, k): v for k, v in kwargs.items() if k not in _IGNORED}
+        self.running = partial(func, *args, **kwargs)
         begun = len(self.body.lines)
         try:
             found = row(self, *map(self.taken, args), **{k: self.taken(v) for k, v in named.items()})
@@ -402,7 +399,9 @@ class Tracer(TorchFunctionMode):
     def entered(self, module: Any, *_: Any) -> None:
         kind = type(module).__name__
         self.within += (len(self.module_calls),)
-        self.module_calls.append(ModuleCall(self.paths.get(id(module), kind), kind, places.here()[0]))
+        place, frame = places.here()
+        place = place if frame is not None else places.made(module)
+        self.module_calls.append(ModuleCall(self.paths.get(id(module), kind), kind, place))
 
     def left(self, *_: Any) -> None:
         self.within = self.within[:-1]
@@ -491,6 +490,7 @@ def _identity(tensor: torch.Tensor) -> tuple[int, int]:
     return id(tensor), tensor._version
 
 
+@cache
 def _name(func: Any) -> str:
     """What a torch function is called: `torch.cat`."""
     found = torch.overrides.resolve_name(func) if callable(func) else None

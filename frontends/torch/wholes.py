@@ -17,11 +17,10 @@ import torch
 from torch.utils._sympy import functions
 
 from .places import is_library, parsed
+from .sizes import quotient
 from .tensors import TracedTensor
 
 _PACKAGE = str(Path(__file__).parents[2])
-# A float by which a size is multiplied, as a fraction with so large a divisor at most: it is exact then.
-_MOST = 2**10
 
 
 _INSTANCES: dict[str, tuple[type, ...]] = {"WholeNumber": (int, torch.SymInt), "Real": (float, torch.SymFloat)}
@@ -55,18 +54,10 @@ class Real(float, metaclass=_Kind):
 
 def _cut(value: torch.SymFloat) -> Any:
     """A float made of a size as an integer, exactly; the number that it is now, where that cannot be written."""
-    factor, rest = value.node.expr.as_coeff_Mul()
-    above, below = float(factor).as_integer_ratio()
-    match rest:
-        case functions.ToFloat() if 0 <= above < _MOST and below < _MOST:
-            size = rest.args[0]
-        case functions.IntTrueDiv() if above == 1 and below < _MOST and rest.args[1].is_positive:
-            size, below = rest.args[0], rest.args[1] * below
-        case _:
-            return int(value)
-    if not size.is_nonnegative:
+    size, below = quotient(value.node.expr) or (None, None)
+    if size is None or not size.is_nonnegative:
         return int(value)
-    return value.node.shape_env.number(functions.FloorDiv(size * above, below), int(value.node.hint))
+    return value.node.shape_env.number(functions.FloorDiv(size, below), int(value.node.hint))
 
 
 def length(value: Any) -> Any:

@@ -40,6 +40,13 @@ torch.logical_not(x)
 torch.atan2(x, i) | i=int64[b, k]
 torch.clamp(x, min={d(0, 2)})
 torch.clamp(i, 0.5, 2.5)
+x {c(['+', '*', '>', '==', '/'])} 1e9 | x=float16[a, b]
+torch.where(x > 0, x, 70000.0) | x=float16[a]
+torch.where(x == 300, x, x) | x=uint8[a]
+x.clamp({c(['0', '-1e6, 2', 'max=1e9'])}) | x=float16[a, b]
+x.masked_fill(x > 0, {c(['-1e9', '-6e4', 'torch.finfo(torch.float32).min'])}) | x=float16[a, b]
+F.pad(x, (2, 2), value={c(['1e9', '-7.5'])}) | x=float16[a, b]
+x.clamp(0, {c(['200', '300'])}) | x=uint8[a]
 x.clamp_min(0)
 torch.lerp(x, y, 0.3)
 torch.addcmul(x, y, y, value=2)

@@ -30,6 +30,9 @@ def windows(x):
     pad = int(math.ceil(x.size(1) / 4)) * 4 - x.size(1)
     return F.pad(x, (0, pad)).view(x.size(0), -1, 4)
 
+def capacity(x):
+    return torch.zeros(int(1.25 * x.shape[0] / 4) + 1, math.ceil(0.75 * x.shape[1] / 5))
+
 def tenth(x):
     return x[:, : int(x.size(1) * 0.1)]
 
@@ -52,7 +55,7 @@ def cached(x):
     TABLE[: x.size(0), : x.size(1)] = x[:, :, None]
     return TABLE[: x.size(0), : x.size(1)]
 """
-WHOLE = ["half", "third", "lengths", "windows", "grouped", "beside", "cached"]
+WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached"]
 ON_A_WAY = ["tenth", "long", "relative"]
 
 

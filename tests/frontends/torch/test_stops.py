@@ -98,3 +98,44 @@ def test_the_exit_status_tells_them_apart(tmp_path: Path) -> None:
     done = command(tmp_path, "check", "stops.py:into", *asked, "--format", "json")
     assert done.returncode == 2 and json.loads(done.stdout)["diagnostics"][0]["code"] == "E252"
     assert command(tmp_path, "infer", "stops.py:into", *asked).returncode == 2
+
+
+SEQUENTIAL = """
+from torch import nn
+
+def layer(i, o):
+    return nn.Sequential(nn.Linear(i, o), nn.ReLU())
+
+narrow = nn.Sequential(
+    layer(8, 16),
+    nn.Linear(32, 10),
+)
+flat = nn.Sequential(
+    nn.Flatten(),
+    nn.MaxPool2d(2),
+)
+bound = nn.Sequential(
+    nn.Flatten(),
+    nn.Linear(6, 3),
+)
+split = nn.Sequential(
+    nn.Linear(8, 10),
+    nn.Unflatten(1, (3, 4)),
+)
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize(("name", "at"), [("narrow", "nn.Linear(32, 10)"), ("flat", "MaxPool2d"), ("split", "(3, 4)")])
+def test_what_only_containers_of_torch_call_is_told_where_it_was_made(name: str, at: str, tmp_path: Path) -> None:
+    (tmp_path / "sequential.py").write_text(SEQUENTIAL)
+    [said] = checked(tmp_path, f"sequential.py:{name}", "input=float32[b, 8]").report.diagnostics
+    assert said.severity == "error" and at in said.span.source.line(said.span.line)
+
+
+@needs_torch
+def test_a_condition_of_such_a_module_has_its_line(tmp_path: Path) -> None:
+    (tmp_path / "sequential.py").write_text(SEQUENTIAL)
+    found = checked(tmp_path, "sequential.py:bound", "input=float32[b, c, t]")
+    [clause] = found.contract.conditions
+    assert {d.node for d in clause.demands} == {"sequential.py:17"}

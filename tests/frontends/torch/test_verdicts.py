@@ -335,3 +335,21 @@ def test_what_rests_on_what_is_supposed_is_not_called_proved(tmp_path: Path) -> 
     counts = found.report.counts
     assert counts.proved == 2  # the argument's rank and dtype
     assert counts.total == counts.proved + counts.residual + counts.entry
+
+
+PYRAMID = """
+import torch.nn.functional as F
+
+def pyramid(x):
+    low = F.max_pool2d(x, 2)
+    x = x + F.interpolate(low, scale_factor=2)
+    return low.view(low.shape[0], 4, low.shape[2], low.shape[3]) * x.mean()
+"""
+
+
+@needs_torch
+def test_a_condition_before_a_mistake_is_not_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "pyramid.py").write_text(PYRAMID)
+    found = checked(tmp_path, "pyramid.py:pyramid", "x=float32[b, 3, h, w]")
+    [said] = found.report.diagnostics
+    assert (said.code, said.span.line) == ("E310", 7) and "use below" not in said.message
