@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
+from ..engine_types import Axes, EngineResult, EngineSize, EngineSizes, NodeAttribute
+from ..engine_types import EngineArray as Array
 from . import expressions
 from .onnx_graph import Graph, elem_type, literal
 from .symbolic import Dim
 from .table import Refused
 
-Array = Any
-
 
 class Emit:
     """One call that is written: its graph, and what its results are. With `guarded` it may be made of empty images."""
 
-    def __init__(self, graph: Graph, outs: Sequence[TensorInfo[Any]], *, guarded: bool = False) -> None:
+    def __init__(self, graph: Graph, outs: Sequence[TensorInfo[EngineSize]], *, guarded: bool = False) -> None:
         self.graph = graph
         self.outs = outs
         self.guarded = guarded
 
     @property
-    def out(self) -> TensorInfo[Any]:
+    def out(self) -> TensorInfo[EngineResult]:
         return self.outs[0]
 
-    def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+    def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: NodeAttribute) -> EngineResult:
         return self.graph.node(op, *inputs, outputs=outputs, **attributes)
 
     def of(self, x: Array, dtype: DType) -> str:
@@ -52,8 +51,15 @@ class Emit:
         return name if before == after else self.node("Cast", name, to=elem_type(after))
 
     def over(
-        self, op: str, dtype: DType, *inputs: str, first: int = 0, last: int = 3, outputs: int = 1, **attributes: Any
-    ) -> Any:
+        self,
+        op: str,
+        dtype: DType,
+        *inputs: str,
+        first: int = 0,
+        last: int = 3,
+        outputs: int = 1,
+        **attributes: NodeAttribute,
+    ) -> EngineResult:
         """A node whose operands from the `first` to before the `last`, and whose first result, have a dtype; of one that
         onnxruntime's operator lacks it is made over int64, which wraps around as that does."""
         if dtype.name not in _LACKING.get(op, ""):
@@ -73,7 +79,7 @@ class Emit:
             return self.graph.scalar(indices) if isinstance(indices, Dim) else self.of(indices, DTYPES["int64"])
         return self.cast(indices.value, indices.dtype, DTYPES["int64"])
 
-    def stretched(self, name: str, shape: Sequence[Any], wanted: Sequence[Any]) -> str:
+    def stretched(self, name: str, shape: Sequence[EngineSize], wanted: Sequence[EngineSize]) -> str:
         """A value with sizes that it is broadcast to, if they may be others than it has."""
         pairs = zip(*(map(self.graph.dims.settled, sizes) for sizes in (shape, wanted)), strict=False)
         is_same = len(shape) == len(wanted) and all(n is w or (isinstance(w, int) and n == w) for n, w in pairs)
@@ -83,7 +89,7 @@ class Emit:
         return self.graph.ints(values)
 
 
-Emitter = Callable[..., Any]
+Emitter = Callable[..., Array]
 KERNELS: dict[str, Emitter] = {}
 
 
@@ -300,7 +306,7 @@ def gelu(e: Emit, x: Array, approximate: str) -> str:
 
 
 def _reduction(op: str) -> Emitter:
-    def run(e: Emit, x: Array, axis: Any, keepdims: bool, dtype: DType | None = None) -> str:
+    def run(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None = None) -> str:
         source = e.cast(x.value, x.dtype, dtype or x.dtype)
         if axis == ():
             return source
@@ -309,7 +315,7 @@ def _reduction(op: str) -> Emitter:
     return run
 
 
-def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: Any) -> str:
+def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: NodeAttribute) -> str:
     """A sum. onnxruntime adds integers up in float64: in parts of 22 bits, which are exact there."""
     source = e.cast(x.value, x.dtype, dtype)
     if dtype.kind not in ("int", "uint"):
@@ -328,20 +334,20 @@ def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: Any) -> str
 
 
 @kernel("sum")
-def sum_(e: Emit, x: Array, axis: Any, keepdims: bool, dtype: DType | None) -> str:
+def sum_(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None) -> str:
     if axis == ():
         return e.cast(x.value, x.dtype, dtype or x.dtype)
     return total(e, x, dtype or x.dtype, *_axes(e, axis), keepdims=int(keepdims))
 
 
 @kernel("prod")
-def prod_(e: Emit, x: Array, axis: Any, keepdims: bool, dtype: DType | None) -> str:
+def prod_(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None) -> str:
     if (dtype or x.dtype).kind in ("int", "uint") and axis != ():
         raise Refused("products of integers, which onnxruntime makes in float64")
     return _reduction("ReduceProd")(e, x, axis, keepdims, dtype)  # type: ignore[no-any-return]
 
 
-def _axes(e: Emit, axis: Any) -> list[str]:
+def _axes(e: Emit, axis: Axes) -> list[str]:
     return [] if axis is None else [e.ints([int(a) for a in axis])]
 
 
@@ -349,7 +355,7 @@ KERNELS.update({"max": _reduction("ReduceMax"), "min": _reduction("ReduceMin")})
 
 
 @kernel("mean")
-def mean(e: Emit, x: Array, axis: Any, keepdims: bool) -> str:
+def mean(e: Emit, x: Array, axis: Axes, keepdims: bool) -> str:
     """Of nothing no number, which ReduceMean does not give."""
     axes = range(len(x.shape)) if axis is None else axis
     sizes = [x.shape[a] for a in axes]
@@ -392,7 +398,7 @@ def cumulative_sum(
 
 
 @kernel("tile")
-def tile(e: Emit, x: Array, repeats: Any) -> str:
+def tile(e: Emit, x: Array, repeats: EngineSizes) -> str:
     rank = max(len(x.shape), len(repeats))
     times = [*(1,) * (rank - len(repeats)), *repeats]
     source = e.node("Reshape", x.value, e.graph.sizes((*(1,) * (rank - len(x.shape)), *x.shape)), allowzero=1)
@@ -400,7 +406,9 @@ def tile(e: Emit, x: Array, repeats: Any) -> str:
 
 
 @kernel("slice")
-def slice_(e: Emit, x: Array, starts: Any, stops: Any, axes: Any, steps: Any, forward: bool) -> str:
+def slice_(
+    e: Emit, x: Array, starts: EngineSizes, stops: EngineSizes, axes: Axes, steps: EngineSizes, forward: bool
+) -> str:
     places = list(range(len(starts))) if axes is None else [int(a) for a in axes]
     if not places:
         return x.value  # type: ignore[no-any-return]
@@ -414,7 +422,9 @@ FAR = 2**62
 
 
 @kernel("split")
-def split(e: Emit, x: Array, sections: Any, sizes: Any, indices: Any, axis: int, uneven: bool) -> Any:
+def split(
+    e: Emit, x: Array, sections: EngineSizes, sizes: EngineSizes, indices: EngineSizes, axis: int, uneven: bool
+) -> EngineResult:
     parts = [out.shape[axis] for out in e.outs]
     if not parts:
         return ()
@@ -423,7 +433,7 @@ def split(e: Emit, x: Array, sections: Any, sizes: Any, indices: Any, axis: int,
 
 
 @kernel("pad")
-def pad(e: Emit, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> str:
+def pad(e: Emit, x: Array, pads: EngineSizes, mode: str, value: Array, axes: Axes) -> str:
     if mode not in ("constant", "edge", "reflect"):
         raise Refused("these arguments")
     places = list(range(len(pads))) if axes is None else [int(a) for a in axes]
@@ -438,7 +448,7 @@ def pad(e: Emit, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> str:
 
 
 def _trilu(upper: int) -> Emitter:
-    def run(e: Emit, x: Array, k: Any) -> str:
+    def run(e: Emit, x: Array, k: EngineSize) -> str:
         return e.over("Trilu", x.dtype, x.value, e.graph.scalar(k), last=1, upper=upper)  # type: ignore[no-any-return]
 
     return run
@@ -451,7 +461,7 @@ KERNELS.update({"tril": _trilu(0), "triu": _trilu(1)})
 
 
 @kernel("einsum")
-def einsum(e: Emit, equation: str, xs: Any) -> str:
+def einsum(e: Emit, equation: str, xs: Sequence[Array]) -> str:
     """ONNX's `...` stands for the same number of axes in all operands, of which some may be 1."""
     terms = equation.replace(" ", "").partition("->")[0].split(",")
     hidden = [len(x.shape) - len(t.replace("...", "")) if "..." in t else None for t, x in zip(terms, xs, strict=True)]

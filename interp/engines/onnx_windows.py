@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from onnx import helper
 
 from ...lang.dtypes import DType
+from ..engine_types import EngineArray as Array
+from ..engine_types import EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
 from .onnx_graph import elem_type, literal
-from .onnx_kernels import Array, Emit, Emitter, kernel
+from .onnx_kernels import Emit, Emitter, kernel
 from .symbolic import Dim, Truth, both, compared
 from .table import Refused
 
@@ -52,18 +53,18 @@ def batch_normalization(
 # Windows
 
 
-def _numbers(values: Any, what: str) -> list[int]:
+def _numbers(values: EngineSizes, what: str) -> list[int]:
     if any(isinstance(v, Dim) for v in values):
         raise Refused(f"{what} that are known at a call only")
     return [int(v) for v in values]
 
 
-def _spread(values: Any, count: int, default: int) -> list[int]:
+def _spread(values: EngineSizes, count: int, default: int) -> list[int]:
     given = [default] * count if values is None else list(values)
     return _numbers(given * count if len(given) == 1 else given, "strides, dilations and kernels")
 
 
-def _pads(pads: Any, count: int) -> list[int]:
+def _pads(pads: EngineSizes, count: int) -> list[int]:
     pairs = [(0, 0)] * count if pads is None else list(pads)
     pairs = pairs * count if len(pairs) == 1 else pairs
     return _numbers([low for low, _ in pairs] + [high for _, high in pairs], "pads")
@@ -74,8 +75,10 @@ def _first(layout: str) -> None:
         raise Refused("images with the channels last")
 
 
-def _window(strides: Any, pads: Any, auto_pad: str, dilations: Any, count: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"strides": _spread(strides, count, 1), "dilations": _spread(dilations, count, 1)}
+def _window(
+    strides: EngineSizes, pads: EngineSizes, auto_pad: str, dilations: EngineSizes, count: int
+) -> dict[str, NodeAttribute]:
+    found: dict[str, NodeAttribute] = {"strides": _spread(strides, count, 1), "dilations": _spread(dilations, count, 1)}
     if auto_pad == "notset":
         found["pads"] = _pads(pads, count)
     else:
@@ -84,8 +87,8 @@ def _window(strides: Any, pads: Any, auto_pad: str, dilations: Any, count: int) 
 
 
 def conv(
-    e: Emit, x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, dilations: Any,
-    groups: Any, layout: str,
+    e: Emit, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
     if x.dtype.name not in ("float32", "float64") or x.dtype.bits == 64 and len(x.shape) > 4:
@@ -96,8 +99,8 @@ def conv(
 
 
 def conv_transpose(
-    e: Emit, x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, output_padding: Any,
-    output_shape: Any, dilations: Any, groups: Any, layout: str,
+    e: Emit, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    output_padding: EngineSizes, output_shape: EngineSizes, dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
     if output_shape is not None or auto_pad != "notset" or x.dtype.kind != "float":
@@ -111,8 +114,8 @@ def conv_transpose(
 
 
 def max_pool(
-    e: Emit, x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool,
-    layout: str,
+    e: Emit, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, ceil_mode: bool, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
     count = len(x.shape) - 2
@@ -126,8 +129,8 @@ def max_pool(
 
 
 def average_pool(
-    e: Emit, x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool,
-    count_include_pad: bool, layout: str,
+    e: Emit, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, ceil_mode: bool, count_include_pad: bool, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
     count = len(x.shape) - 2
@@ -143,7 +146,7 @@ def or_nothing(run: Emitter, images: int) -> Emitter:
     """A kernel that is asked for nothing where its result, or one of its first operands, has no elements: onnxruntime's own
     refuse that."""
 
-    def guarded(e: Emit, *args: Any) -> Any:
+    def guarded(e: Emit, *args: RunValue) -> EngineResult:
         if not e.guarded:
             return run(e, *args)
         sizes = [prod(x.shape) for x in (e.out, *args[:images])]
@@ -162,7 +165,7 @@ def or_nothing(run: Emitter, images: int) -> Emitter:
     return guarded
 
 
-def _nothing(e: Emit, bias: Any) -> str:
+def _nothing(e: Emit, bias: Array) -> str:
     """What a sum of nothing is: the bias of each channel."""
     assert isinstance(e.out.dtype, DType)
     if bias is None:
