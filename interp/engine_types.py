@@ -37,6 +37,6 @@ ArrayNamespace = Any
 # What computes a primitive, and a function of a program, as text was compiled to it.
 Kernel = Callable[..., Any]
 Compiled = Callable[..., Any]
-# The names that generated text sees.
+# Values by name, such as those that generated text sees.
 Namespace = dict[str, Any]
 NumpyDType = np.dtype[Any]

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .engine_types import RunValue
 from .opaque import is_opaque, parts_of, to_python
 
 
-def outward(value: object) -> Any:
+def outward(value: object) -> RunValue:
     """A result as the outside sees it: arrays instead of NumPy's scalars."""
     if type(value) is np.ndarray:
         return value if value.dtype.names is None else to_python(value)
@@ -21,7 +22,7 @@ def outward(value: object) -> Any:
     return value
 
 
-def own(result: object, args: Iterable[object]) -> Any:
+def own(result: object, args: Iterable[object]) -> RunValue:
     """A result that its owner may write into without changing an argument."""
     if isinstance(result, tuple | list):
         return type(result)(own(part, args) for part in result)
