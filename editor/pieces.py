@@ -124,9 +124,7 @@ class EditorPiece(Source):
         if not isinstance(function, sweet.FnDecl) or function.prefixes or function.fn.result is None:
             return self.text
         result, body = function.fn.result, function.fn.body
-        if body is None or _says_nothing(result):
-            return self.text
-        return self.text[: body.span.start]
+        return self.text if body is None or _says_nothing(result) else self.text[: body.span.start]
 
     @property
     def is_opaque(self) -> bool:

@@ -44,8 +44,7 @@ class TextLines:
         if line >= len(self._starts):
             return len(self.text)
         start = self._starts[line]
-        text = self.text[start : self._end(line)]
-        return start + _characters(text, column, self.encoding)
+        return start + _characters(self.text[start : self._end(line)], column, self.encoding)
 
     def _end(self, line: int) -> int:
         """The end of a line, without what ends it."""

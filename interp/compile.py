@@ -126,8 +126,7 @@ class CompiledCode:
 
     def main(self) -> Namespace:
         """Run the script; its names with their values."""
-        values = self._guarded("main", self.namespace["s_main"])()
-        return dict(zip(self.shown, values, strict=True))
+        return dict(zip(self.shown, self._guarded("main", self.namespace["s_main"])(), strict=True))
 
     def _time_functions(self, program: core.Program) -> None:
         owners = core.owners(program)

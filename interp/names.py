@@ -13,8 +13,7 @@ def mangle(name: str) -> str:
 
 def unmangled(slot: str) -> str:
     """The name of a parameter, from its slot; of names in other alphabets the slot itself."""
-    text = slot.removeprefix("v_")
-    return "_".join(part.replace("_q", "'") for part in text.split("__"))
+    return "_".join(part.replace("_q", "'") for part in slot.removeprefix("v_").split("__"))
 
 
 class SlotScope:

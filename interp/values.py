@@ -207,8 +207,7 @@ def to_array(literal: Literal, expected: DType | None = None) -> Array:
     problem = _misfit(literal.items, dtype)
     if problem is not None:
         raise ValueProblem(problem)
-    made = np.array(literal.items, dtype=numpy_dtype(dtype))
-    return made.reshape(literal.shape)
+    return np.array(literal.items, dtype=numpy_dtype(dtype)).reshape(literal.shape)
 
 
 def _natural(items: list[object]) -> DType:

@@ -324,9 +324,7 @@ class _Calls(Follower[_Frame, Value], Terms):
             into = self.frame.values.get(step.into)
             return Array(made.dims, made.itemsize, into.held if isinstance(into, Array) else (), made.order)
         view = self._view(step, arrays, made)
-        if view is not None:
-            return view
-        return self._fresh(step, arrays, made)
+        return view if view is not None else self._fresh(step, arrays, made)
 
     def _several(self, step: Compute, arrays: Sequence[Array]) -> Value:
         """Several results; of those that nobody tells apart, no more is known than that they hold what the operands do."""

@@ -96,8 +96,7 @@ def places(function: Callable[..., Any], name: str, said: Mapping[str, Any]) -> 
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return getattr(code, "co_name", "")
+    return getattr(getattr(inspect.unwrap(function), "__code__", None), "co_name", "")
 
 
 @lru_cache(maxsize=16)

@@ -67,8 +67,7 @@ def random_normal(key: Array, shape: Sequence[int], dtype: Any) -> Array:
 def random_categorical(key: Array, logits: Array, axis: int) -> Array:
     """The largest of logits with noise of Gumbel's distribution added (Gumbel 1954)."""
     noise = -_log(-_log(_open_unit(key, logits.size))).reshape(logits.shape)
-    chosen = np.argmax(widened(logits) + noise, axis)
-    return np.asarray(chosen, np.int64)
+    return np.asarray(np.argmax(widened(logits) + noise, axis), np.int64)
 
 
 @kernel("random_permutation")

@@ -37,9 +37,7 @@ def prove_line(text: str) -> dict[str, Any]:
         return _error(None, f"not JSON: {wrong}")
     except ValueError:
         return _error(None, "not JSON that can be read: a number has too many digits")
-    if not isinstance(row, dict):
-        return _error(None, "expected an object")
-    return _answered(row)
+    return _error(None, "expected an object") if not isinstance(row, dict) else _answered(row)
 
 
 def prove(assume: Iterable[str], goal: str) -> dict[str, Any]:

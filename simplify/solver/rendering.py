@@ -32,9 +32,7 @@ UNKNOWN = "?"
 
 def render(size: Size) -> str:
     """The size in Rx syntax: coefficients last, remainders, ceilings, max and min as a user would write them."""
-    if isinstance(size, int):
-        return str(size)
-    return _render(size)[0]
+    return str(size) if isinstance(size, int) else _render(size)[0]
 
 
 def render_factor(size: Size) -> str:

@@ -222,8 +222,7 @@ class Reader:
 
     def dtype(self, name: str) -> str | None:
         """An attribute that numbers a dtype, by our name for it."""
-        found = self.attribute(name)
-        return None if found is None else ELEMENTS.get(self.integer(name))
+        return None if self.attribute(name) is None else ELEMENTS.get(self.integer(name))
 
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)

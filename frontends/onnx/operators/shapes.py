@@ -138,9 +138,7 @@ def _split(node: Reader, sizes: tuple[int, ...] | None) -> str:
         parts = f"@split({node.x(0)}, {count}, axis={axis})"
     else:
         parts = f"@split({node.x(0)}, sections={node.integer('num_outputs', count)}, axis={axis}, uneven=true)"
-    if count > 1:
-        return parts
-    return f"{node.let('parts', parts)}[0]"
+    return parts if count > 1 else f"{node.let('parts', parts)}[0]"
 
 
 @operator("Tile", 6)

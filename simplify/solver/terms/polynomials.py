@@ -225,9 +225,7 @@ def size_key(size: Size) -> tuple[Any, ...]:
 def lead(term: Term) -> Mono:
     """The greatest monomial."""
     mons = term.mons
-    if len(mons) == 1:
-        return next(iter(mons))
-    return max(mons, key=mono_key)
+    return next(iter(mons)) if len(mons) == 1 else max(mons, key=mono_key)
 
 
 def leads_negative(x: Size) -> bool:
