@@ -15,7 +15,7 @@ import numpy as np
 
 from ..allocation import BINARY, PREDICATES, UNARY
 from .quiet import quiet
-from .registry import DIRECT, BadValue, kernel
+from .registry import DIRECT, BadValue, kernel, rows
 
 Array = Any  # an ndarray, a NumPy scalar, or a Python number where a literal stands
 Dtype = np.dtype[Any] | None  # of an array, or of the result where it is said
@@ -142,12 +142,6 @@ def _activation(function: Function) -> Function:
         return in_blocks(lambda part, _: function(part, *attributes), x, out=out)
 
     return run
-
-
-@kernel("stop_gradient")
-@kernel("identity")
-def identity(x: Array) -> Array:
-    return np.asarray(x)
 
 
 @kernel("pow")
@@ -338,6 +332,10 @@ kernel("elu")(_activation(_elu))
 kernel("selu")(_activation(lambda x: _SELU_SCALE * _elu(x, _SELU_ALPHA)))
 
 
-@kernel("relu")
-def relu(x: Array) -> Array:
-    return clip(x, 0, None)
+rows(
+    {
+        "stop_gradient": lambda x: np.asarray(x),
+        "identity": lambda x: np.asarray(x),
+        "relu": lambda x: clip(x, 0, None),
+    }
+)

@@ -7,7 +7,7 @@ import numpy as np
 from .elementwise import Array, Dtype, widened
 from .quiet import quiet
 from .reduce import log_softmax
-from .registry import BadValue, kernel
+from .registry import BadValue, kernel, rows
 from .totals import total
 from .windows import narrow
 
@@ -21,18 +21,6 @@ def _reduced(values: Array, reduction: str, dtype: Dtype) -> Array:
 
 
 # Element by element
-
-
-@kernel("mse_loss")
-@quiet
-def mse_loss(x: Array, target: Array, reduction: str) -> Array:
-    return _reduced(np.square(widened(x) - widened(target)), reduction, x.dtype)
-
-
-@kernel("l1_loss")
-@quiet
-def l1_loss(x: Array, target: Array, reduction: str) -> Array:
-    return _reduced(np.abs(widened(x) - widened(target)), reduction, x.dtype)
 
 
 @kernel("smooth_l1_loss")
@@ -156,3 +144,15 @@ def cross_entropy_loss(
 def softmax_cross_entropy(x: Array, target: Array, axis: int, reduction: str) -> Array:
     values = -total(widened(target) * log_softmax(widened(x), axis), axis)
     return _reduced(np.asarray(values), reduction, x.dtype)
+
+
+rows(
+    {
+        "mse_loss": quiet(
+            lambda x, target, reduction: _reduced(np.square(widened(x) - widened(target)), reduction, x.dtype)
+        ),
+        "l1_loss": quiet(
+            lambda x, target, reduction: _reduced(np.abs(widened(x) - widened(target)), reduction, x.dtype)
+        ),
+    }
+)

@@ -15,7 +15,7 @@ import numpy as np
 from .constants import once
 from .elementwise import Array, widened
 from .quiet import quiet
-from .registry import kernel
+from .registry import kernel, rows
 from .windows import narrow
 
 # One step: the inputs' part of the gates, and the states before it; it puts the next hidden state into the last argument, and
@@ -165,24 +165,6 @@ def _cell(
     return tuple(narrow(m[0], x.dtype) for m in made[1:])
 
 
-@kernel("rnn_cell")
-@quiet
-def rnn_cell(x: Array, h: Array, w: Array, r: Array, b: Array | None, activation: str) -> Array:
-    return _cell(RNN, partial(_rnn_step, activation), x, w, r, b, h)[0]
-
-
-@kernel("lstm_cell")
-@quiet
-def lstm_cell(x: Array, h: Array, c: Array, w: Array, r: Array, b: Array | None) -> tuple[Array, ...]:
-    return _cell(LSTM, _lstm_step, x, w, r, b, h, c)
-
-
-@kernel("gru_cell")
-@quiet
-def gru_cell(x: Array, h: Array, w: Array, r: Array, b: Array | None, linear_before_reset: bool) -> Array:
-    return _cell(*_gru(linear_before_reset), x, w, r, b, h)[0]
-
-
 def _layer(
     gates: Gates,
     begin: Begin,
@@ -253,3 +235,16 @@ def gru(
     layout: str,
 ) -> tuple[Array, ...]:
     return _layer(*_gru(linear_before_reset), x, w, r, b, direction, layout, initial_h)
+
+
+rows(
+    {
+        "rnn_cell": quiet(
+            lambda x, h, w, r, b, activation: _cell(RNN, partial(_rnn_step, activation), x, w, r, b, h)[0]
+        ),
+        "lstm_cell": quiet(lambda x, h, c, w, r, b: _cell(LSTM, _lstm_step, x, w, r, b, h, c)),
+        "gru_cell": quiet(
+            lambda x, h, w, r, b, linear_before_reset: _cell(*_gru(linear_before_reset), x, w, r, b, h)[0]
+        ),
+    }
+)

@@ -8,7 +8,7 @@ outputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from string import ascii_letters, digits
@@ -296,6 +296,13 @@ def operator(name: str, since: int = 1, domain: str = "") -> Callable[[Row], Row
         return row
 
     return declare
+
+
+def rows(table: Mapping[str, Row], domain: str = "") -> None:
+    """Declare what writes operators that one expression says, by `NAME@VERSION`, the version from which on it does."""
+    for head, row in table.items():
+        name, _, since = head.partition("@")
+        add(name, row, int(since or 1), domain)
 
 
 def rule(op_type: str, domain: str = "", opsets: Iterable[int] | None = None) -> Callable[[Row], Row]:
