@@ -1,4 +1,4 @@
-"""Compute examples/minilm/reference.npy with PyTorch: an embedding of the single sentence of reference.json, then one per batch row.
+"""Compute examples/minilm/reference.npy with PyTorch: an embedding of the single sentence of reference.json, then one per row.
 
 Run once, in an environment with torch, safetensors and tokenizers:
 `PYTHONPATH=examples/minilm python tests/examples/make_minilm_reference.py`.
