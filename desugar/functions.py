@@ -18,8 +18,7 @@ class Translator:
     """All functions of a program, each translated once, callees without an annotated result first."""
 
     def __init__(self, symbols: SymbolTable, hooks: Hooks) -> None:
-        self.symbols = symbols
-        self.hooks = hooks
+        self.symbols, self.hooks = symbols, hooks
         self.busy = False
 
     def result(self, info: FnInfo, span: Span) -> core.Sort:

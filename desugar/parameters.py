@@ -28,9 +28,7 @@ class Parameters:
         self.info = info
         self.decl = info.decl
         self.unit = info.unit
-        self.code = code
-        self.taken = taken
-        self.result_type = result_type
+        self.code, self.taken, self.result_type = code, taken, result_type
         self.made: list[core.Param] = []
         self.defaults: dict[str, core.Value] = {}
         self.bound: list[Bound] = []

@@ -56,9 +56,7 @@ class ParamInfo:
     __slots__ = ("name", "sort", "default")
 
     def __init__(self, name: str, sort: core.Sort | None, default: sweet.Expr | None) -> None:
-        self.name = name
-        self.sort = sort
-        self.default = default
+        self.name, self.sort, self.default = name, sort, default
 
 
 class FnInfo:
@@ -73,10 +71,7 @@ class FnInfo:
     )  # fmt: skip
 
     def __init__(self, decl: sweet.FnDecl, unit: Unit, name: str, form: str) -> None:
-        self.decl = decl
-        self.unit = unit
-        self.name = name
-        self.form = form
+        self.decl, self.unit, self.name, self.form = decl, unit, name, form
         self.params: tuple[ParamInfo, ...] = ()
         self.result: core.Sort | None = None
         self.state = "new"
@@ -92,8 +87,7 @@ class PrimitiveInfo:
     __slots__ = ("row", "name")
 
     def __init__(self, row: Primitive, name: str) -> None:
-        self.row = row
-        self.name = name
+        self.row, self.name = row, name
 
 
 class ImplsInfo:
@@ -103,8 +97,7 @@ class ImplsInfo:
     __slots__ = ("item", "name", "choices", "members", "model")
 
     def __init__(self, item: sweet.Impls, name: str) -> None:
-        self.item = item
-        self.name = name
+        self.item, self.name = item, name
         self.choices: tuple[str, ...] = ()
         self.members: tuple[FnInfo | PrimitiveInfo, ...] = ()
         self.model: FnInfo | PrimitiveInfo | None = None
@@ -176,8 +169,7 @@ class SymbolTable:
     def __init__(
         self, modules: Modules, lookup: Lookup, given: Sequence[Given] = (), part: ProgramPart | None = None
     ) -> None:
-        self.lookup = lookup
-        self.part = part
+        self.lookup, self.part = lookup, part
         # What holds on entry to functions beside what the program says.
         self.given = given
         self.diagnostics: list[Diagnostic] = []

@@ -41,8 +41,7 @@ class EditorPiece(Source):
 
     def __init__(self, path: Path, key: str, text: str) -> None:
         super().__init__(f"{path}#{key}", text)  # diagnostics are known by the names of their sources
-        self.path = path
-        self.key = key
+        self.path, self.key = path, key
         self._kept: dict[str, tuple[object, Any]] = {}
 
     def kept(self, what: str, key: object, make: Callable[[], R]) -> R:

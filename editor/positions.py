@@ -28,8 +28,7 @@ class TextLines:
     """A text with its lines; `encoding` is how columns are counted."""
 
     def __init__(self, text: str, encoding: str = UTF16) -> None:
-        self.text = text
-        self.encoding = encoding
+        self.text, self.encoding = text, encoding
         self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
 
     def position(self, offset: int) -> Position:

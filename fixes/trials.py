@@ -53,8 +53,7 @@ class Trials:
     out of what is checked."""
 
     def __init__(self, report: Report, recheck: Recheck, tree: TextTree) -> None:
-        self.report = report
-        self.recheck = recheck
+        self.report, self.recheck = report, recheck
         self.source = tree.source
         self.imported = tree.imported
         self._opaque = _opaque(report)

@@ -418,8 +418,7 @@ class Unsupported(Exception):
 
     def __init__(self, what: str, at: Placed) -> None:
         super().__init__(what)
-        self.what = what
-        self.at = at
+        self.what, self.at = what, at
 
 
 class UnreadableCall(Unsupported):

@@ -45,10 +45,7 @@ class KnownSlots:
     def __init__(
         self, slots: dict[str, Value], consts: Consts, needed: frozenset[int], *, certain: bool = True
     ) -> None:
-        self.slots = slots
-        self.consts = consts
-        self.needed = needed
-        self.certain = certain
+        self.slots, self.consts, self.needed, self.certain = slots, consts, needed, certain
 
     def get(self, slot: str) -> Value:
         return self.slots[slot] if slot in self.slots else self.consts[slot]

@@ -165,9 +165,7 @@ class _ConditionTexts:
     nobody knows, or none that a rule sees."""
 
     def __init__(self, row: Primitive, plain: Plain, length: int | None = None) -> None:
-        self.row = row
-        self.plain = plain
-        self.length = length
+        self.row, self.plain, self.length = row, plain, length
         self.names = {p.name: f"a{i}" for i, p in enumerate(row.params)}
         self.lines: list[str] = []
         # Tensors of sizes.

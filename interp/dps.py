@@ -119,8 +119,7 @@ class _Stage:
     """A stage while it grows: what it binds, of which something needs those that are `used`."""
 
     def __init__(self, after: Step | None, around: tuple[Step, ...]) -> None:
-        self.after = after
-        self.around = around
+        self.after, self.around = after, around
         self.sizes: dict[str, core.SizeExpr | core.DTypeExpr] = {}
         self.built: list[Built] = []
         self.used: set[str] = set()
@@ -150,8 +149,7 @@ class _Scope:
 
 class _Pairing:
     def __init__(self, routine: Routine, result: core.Known | None) -> None:
-        self.routine = routine
-        self.result = result
+        self.routine, self.result = routine, result
         self.known = dict(routine.known)
         self.rows = reused(routine.body)[1]
         # By list of steps and position the stage that begins there; by Compute its memory.

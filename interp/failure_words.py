@@ -59,8 +59,7 @@ class Actual:
     """The values of a condition's names, as ops/assertions.py asks for them."""
 
     def __init__(self, env: Values, tensor: RunValue) -> None:
-        self.env = env
-        self.tensor = tensor
+        self.env, self.tensor = env, tensor
 
     def size(self, expr: core.SizeExpr) -> RunValue:
         return _evaluate(expr, self.env)

@@ -52,8 +52,7 @@ class MadeFunction(Generic[E]):
     """A function value that the program makes, with what is known where it does."""
 
     def __init__(self, closure: Closure, state: E) -> None:
-        self.closure = closure
-        self.state = state
+        self.closure, self.state = closure, state
 
 
 class Follower(ABC, Generic[E, V]):

@@ -41,10 +41,7 @@ class GeneratedModule:
     ) -> None:
         self.functions = functions
         self.owners = {f.impl: f.name for f in functions.values() if isinstance(f, core.Function) and f.impl}
-        self.direct = direct
-        self.reuse = reuse
-        self.tally = tally
-        self.hosting = hosting
+        self.direct, self.reuse, self.tally, self.hosting = direct, reuse, tally, hosting
         self.lines: list[Line] = []
         self.later: list[Callable[[], None]] = []
         self._outlined = 0

@@ -25,8 +25,7 @@ class SlotScope:
     def __init__(
         self, outer: SlotScope | None = None, *, stem: str = "v_", taken: dict[str, int] | None = None
     ) -> None:
-        self.outer = outer
-        self.stem = stem
+        self.outer, self.stem = outer, stem
         self.names: dict[str, str] = {}
         self.taken: dict[str, int] = outer.taken if outer is not None else taken if taken is not None else {}
 

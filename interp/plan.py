@@ -79,9 +79,7 @@ class Planner:
         lists: Mapping[str, tuple[str, ...]],
         space: Mapping[str, RunValue],
     ) -> None:
-        self.table = table
-        self.lists = lists
-        self.space = space
+        self.table, self.lists, self.space = table, lists, space
         places = {id(step) for found in table.values() for step in found.places}
         self.routines = Routines(routines, space, lambda step: id(step) in places)
         self._walks: dict[tuple[str, tuple[Value, ...], bool], tuple[Run, Value]] = {}

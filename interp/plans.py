@@ -36,8 +36,7 @@ class Plan:
     __slots__ = ("_looks", "number", "parts", "run", "stamp", "taken")
 
     def __init__(self, number: int, parts: tuple[str, ...], made: Made) -> None:
-        self.number = number
-        self.parts = parts
+        self.number, self.parts = number, parts
         self.run: Compiled = partial(self._second, *made)
         self.stamp = 0
         self.taken = count()
@@ -59,8 +58,7 @@ class PlanCounts(dict[str, int]):
 
     def __init__(self, kept: Mapping[str, int], made: int, used: int) -> None:
         super().__init__(kept)
-        self.made = made
-        self.used = used
+        self.made, self.used = made, used
 
 
 class Plans:

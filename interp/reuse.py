@@ -49,8 +49,7 @@ def reused(
 
 class _Reuse:
     def __init__(self, block: StepBlock, known: Mapping[str, core.Known], makers: Collection[str]) -> None:
-        self.known = known
-        self.makers = makers
+        self.known, self.makers = known, makers
         # Slots whose tensor something else may share: a step reads it that may keep it.
         self.shared = _shared(block)
         # Tensors that were made in memory of their own, row by row, with what is known of them.

@@ -62,8 +62,7 @@ class Machine:
         explain: Explain | None = None,
         fast: Fast | None = None,
     ) -> None:
-        self.program = program
-        self.explain = explain
+        self.program, self.explain = program, explain
         self.fast = fast or (lambda _: ())
         self.options = options or Options()
         self.tally = Tally() if self.options.instrument else None

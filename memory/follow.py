@@ -89,9 +89,7 @@ class _Calls(Follower[_Frame, Value], Terms):
     def __init__(
         self, pairs: Mapping[str, dps.Pair], members: Mapping[str, Sequence[str]], consts: Mapping[str, Array]
     ) -> None:
-        self.consts = consts
-        self.pairs = pairs
-        self.members = members
+        self.consts, self.pairs, self.members = consts, pairs, members
         self.peak = Peak()
         self.frames: list[_Frame] = []
         self.numbers = count()
@@ -444,8 +442,7 @@ class _OfSignature(Terms):
     """Sizes by the checker's names; what has none is called `otherwise`."""
 
     def __init__(self, memory: _Calls, otherwise: str) -> None:
-        self.memory = memory
-        self.otherwise = otherwise
+        self.memory, self.otherwise = memory, otherwise
 
     def named(self, e: Name) -> Size:
         return self.memory.called(e.name, e.name if e.name.replace("'", "").isidentifier() else self.otherwise)

@@ -111,8 +111,7 @@ class _Signature:
         *,
         stays: bool,
     ) -> None:
-        self.function = function
-        self.params = params
+        self.function, self.params = function, params
         self.result = None if result is None else result.value
         self.state = state
         self.entry_check = tuple(cond for cond, _ in entry_check)

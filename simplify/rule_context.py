@@ -68,8 +68,7 @@ class SymbolicCtx:
         # That size, where it stands in the program.
         self.count: int | None = None
         self._fresh = 0
-        self.prover = prover
-        self.frame = frame
+        self.prover, self.frame = prover, frame
         self.state = prover.state
         self.info = info
         self.residual = False

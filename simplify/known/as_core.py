@@ -20,8 +20,7 @@ class CoreWriter:
     expression."""
 
     def __init__(self, state: State, *, wanted: bool = True) -> None:
-        self.state = state
-        self.wanted = wanted
+        self.state, self.wanted = state, wanted
         self._sizes: dict[Size, core.SizeExpr] = {}
         self._latest: tuple[Value | None, core.Known | None] = (None, None)
 

@@ -30,8 +30,7 @@ class SizeOrigin:
     __slots__ = ("joined", "made", "span")
 
     def __init__(self, span: Span, made: Made | None, joined: Entry | None = None) -> None:
-        self.span = span
-        self.made = made
+        self.span, self.made = span, made
         # The value, where it comes from an `if`.
         self.joined = joined
 

@@ -62,8 +62,7 @@ class Question:
     __slots__ = ("assumed", "goal", "name", "owed", "scope")
 
     def __init__(self, name: object, scope: QuestionScope) -> None:
-        self.name = name
-        self.scope = scope
+        self.name, self.scope = name, scope
         self.assumed: list[tuple[Cond, int, int]] = []  # each with its share of the scope's obligations
         self.goal: Cond = True
         self.owed = 0  # where the goal's obligations begin

@@ -84,8 +84,7 @@ class Reader:
     """One node as its row reads it. Inputs and outputs count from 0."""
 
     def __init__(self, operation: Operation, scope: NodeScope) -> None:
-        self.operation = operation
-        self.scope = scope
+        self.operation, self.scope = operation, scope
         self.version = scope.version(operation.domain)
 
     def __len__(self) -> int:

@@ -17,9 +17,7 @@ class Var:
     __slots__ = ("key", "name", "nonneg", "serial")
 
     def __init__(self, name: str, serial: int, nonneg: bool = True) -> None:
-        self.name = name
-        self.serial = serial
-        self.nonneg = nonneg
+        self.name, self.serial, self.nonneg = name, serial, nonneg
         self.key: tuple[Any, ...] = (0, serial)
 
     def __hash__(self) -> int:
@@ -42,8 +40,7 @@ class Floor:
     __slots__ = ("_hash", "den", "key", "num", "vars", "weight")
 
     def __init__(self, num: Size, den: Size) -> None:
-        self.num = num
-        self.den = den
+        self.num, self.den = num, den
         self.key: tuple[Any, ...] = (1, size_key(den), size_key(num))
         self._hash = hash((num, den))
         self.vars = _size_vars(num) | _size_vars(den)
