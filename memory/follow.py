@@ -375,9 +375,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         how = VIEWS.get(step.row.name)
         if how is None or not arrays or (how not in ("always", "rows") and step.memory is not None):
             return None
-        if how == "rows" and not arrays[0].in_rows:
-            return None
-        if how not in ("always", "rows") and arrays[0].dims != made.dims:
+        if how == "rows" and not arrays[0].in_rows or how not in ("always", "rows") and arrays[0].dims != made.dims:
             return None
         order = made.order if how == "rows" else moved(step, arrays[0], made)
         return Array(made.dims, arrays[0].itemsize, arrays[0].held, order)
