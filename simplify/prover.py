@@ -122,7 +122,7 @@ class Prover:
         may_fail, hurdles, supposed = self.may_fail, len(self.hurdles), len(self.supposed)
         self.state.push()
         try:
-            with self.state.names_apart():
+            with self.state.names.apart():
                 yield
         finally:
             self.state.pop()

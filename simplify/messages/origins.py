@@ -87,7 +87,7 @@ def rank_of(state: State, entry: Entry) -> Entry:
     there is gone once: what is made of a tensor has its rank from where that has it."""
     way = []
     while (made := entry.origin) is not None:
-        known = state.ranks_from.get(id(entry))
+        known = state.lasting.ranks_from.get(id(entry))
         if known is not None and is_open(state, known[1]):
             entry = known[1]
             break
@@ -98,7 +98,7 @@ def rank_of(state: State, entry: Entry) -> Entry:
         way.append(entry)
         entry = open_
     for passed in way:
-        state.ranks_from[id(passed)] = passed, entry
+        state.lasting.ranks_from[id(passed)] = passed, entry
     return entry
 
 
