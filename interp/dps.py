@@ -40,6 +40,7 @@ from .steps import (
     StepCheck,
     StepMemory,
     outputs,
+    with_blocks,
 )
 
 Delivered = Mapping[str, core.Known]  # what is known of slots
@@ -182,16 +183,9 @@ class _Pairing:
         return replace(block, steps=tuple(steps))
 
     def _placed(self, step: Step) -> Step:
-        match step:
-            case Compute():
-                return replace(step, memory=self.memory[id(step)]) if id(step) in self.memory else step
-            case Branch():
-                return replace(step, then=self._data(step.then), orelse=self._data(step.orelse))
-            case LoopStep():
-                return replace(step, cond=self._data(step.cond), body=self._data(step.body))
-            case Closure():
-                return replace(step, body=self._data(step.body))
-        return step
+        if isinstance(step, Compute):
+            return replace(step, memory=self.memory[id(step)]) if id(step) in self.memory else step
+        return replace(step, body=self._data(step.body)) if isinstance(step, Closure) else with_blocks(step, self._data)
 
     # Lists of steps
 

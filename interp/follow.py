@@ -2,7 +2,7 @@
 hands on.
 
 What a value is, and what is known at a place, a follower says itself: shapes that are known in part (`by_shapes.py`), the
-memory that tensors take (`memory.py`).
+memory that tensors take (`memory/`).
 """
 
 from __future__ import annotations
