@@ -26,8 +26,7 @@ from .guards import Failed, Violation, describe, dtype_name, guard
 from .kernels.registry import BadValue
 from .names import unmangled
 from .steps import Bind, Branch, Compute, Invoke, LoopStep, Match, Names, Stack, Step, StepCheck, StepSite
-from .trace import Failure, Foreseen, Place, TracedTurn
-from .trace import failure as failure_of
+from .trace import Failure, Foreseen, Place, TracedTurn, failure as failure_of
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
 RUNTIME_ERRORS = (

@@ -10,8 +10,7 @@ from ..lang import core
 from ..lang.expressions import names_in
 from ..lang.walk import walk
 from ..ops.assertions import obligation, wording
-from ..sizes.evaluate import Literal
-from ..sizes.evaluate import evaluate as value_of
+from ..sizes.evaluate import Literal, evaluate as value_of
 from ..sizes.integers import Integers, Undefined
 from ..sizes.partial import UnknownSize
 from .dtypes import numpy_dtype

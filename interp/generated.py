@@ -16,8 +16,7 @@ from ..ops import registry as rows
 from ..ops.model import Primitive
 from .dtypes import PLAIN, numpy_dtype
 from .engine_types import Kernel, Namespace, RunValue
-from .kernels import constants
-from .kernels import registry as kernels
+from .kernels import constants, registry as kernels
 from .names import mangle
 from .steps import StepSite
 from .tally import Tally

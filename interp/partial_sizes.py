@@ -17,8 +17,7 @@ from ..ops.ground import GroundCtx, Violation, evaluate
 from ..ops.holds import condition
 from ..ops.model import WILDCARD, AnyDType, Primitive, PrimitiveParam, RankUnknown, Segment, TensorInfo
 from ..ops.requirements import DTypeRequirement, Requirement
-from ..sizes.evaluate import Name
-from ..sizes.evaluate import evaluate as evaluate_expr
+from ..sizes.evaluate import Name, evaluate as evaluate_expr
 from ..sizes.integers import Undefined
 from ..sizes.operators import SIZE_OPERATORS
 from ..sizes.partial import Open, Partial, PartialArithmetic, Sizes, UnknownSize, all_of, any_of, compare, operation

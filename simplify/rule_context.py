@@ -14,8 +14,7 @@ from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.holds import condition
-from ..ops.model import AnyDType, ElementRange, Out, Primitive, RankUnknown, Segment, TensorInfo
-from ..ops.model import Truth as TruthElement
+from ..ops.model import AnyDType, ElementRange, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth as TruthElement
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken
 from .frame import Frame
 from .known.broadcasts import common

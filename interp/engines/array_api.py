@@ -7,10 +7,8 @@ from math import inf, prod
 import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
-from ..engine_types import ArrayNamespace, Axes, EngineDType, EngineResult, EngineSizes, Kernel
-from ..engine_types import EngineArray as Array
-from ..kernels.registry import Array as NumpyArray
-from ..kernels.registry import BadValue
+from ..engine_types import ArrayNamespace, Axes, EngineArray as Array, EngineDType, EngineResult, EngineSizes, Kernel
+from ..kernels.registry import Array as NumpyArray, BadValue
 from ..kernels.shape import _solved
 from . import expressions
 from .table import Engine, Refused

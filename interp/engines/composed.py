@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from math import pi, prod
 
-from ..engine_types import Axes, EngineDType, EngineResult, EngineSize, EngineSizes
-from ..engine_types import EngineArray as Array
+from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult, EngineSize, EngineSizes
 from ..kernels.elementwise import _ERFC_32, _ERFC_64
 from .table import Ops, composed, composed_rows, tensors  # noqa: F401 - a word of the rows
 

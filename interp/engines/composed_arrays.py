@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import inf, prod
 
 from ...sizes.partial import applied
-from ..engine_types import Axes, EngineDType, EngineResult, EngineSize, EngineSizes
-from ..engine_types import EngineArray as Array
+from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult, EngineSize, EngineSizes
 from .table import Ops, Refused, composed, composed_rows, tensors  # noqa: F401 - a word of the rows
 
 _ROWS = """

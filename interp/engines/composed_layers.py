@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import prod, sqrt
 
-from ..engine_types import Axes, EngineSize
-from ..engine_types import EngineArray as Array
+from ..engine_types import Axes, EngineArray as Array, EngineSize
 from .table import Ops, Refused, composed, composed_rows
 
 _ROWS = """

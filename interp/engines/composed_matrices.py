@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..engine_types import EngineArray as Array
-from ..engine_types import EngineSize
+from ..engine_types import EngineArray as Array, EngineSize
 from .table import Ops, Refused, composed, composed_rows
 
 _ROWS = """

@@ -6,8 +6,7 @@ from math import prod
 
 import numpy as np
 
-from ..engine_types import EngineArray as Array
-from ..engine_types import EngineDType, EngineSize, EngineSizes
+from ..engine_types import EngineArray as Array, EngineDType, EngineSize, EngineSizes
 from ..kernels.random import _DIGITS, _FAR, _KEYS, _MIDDLE, _NUMBERS, _OUTSIDE, _SECOND
 from .table import Ops, composed
 

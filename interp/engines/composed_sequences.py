@@ -10,8 +10,7 @@ import numpy as np
 from ...lang.dtypes import int_range
 from ...ops.windows import spread
 from ...sizes.partial import applied
-from ..engine_types import Axes, EngineDType, EngineResult, EngineSize, EngineSizes
-from ..engine_types import EngineArray as Array
+from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult, EngineSize, EngineSizes
 from .composed_turns import bound  # noqa: F401 - a word of the rows
 from .table import Ops, Refused, composed, composed_rows, tensors
 

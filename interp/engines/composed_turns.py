@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from ...lang.dtypes import int_range
-from ..engine_types import EngineArray as Array
-from ..engine_types import EngineDType, EngineResult
+from ..engine_types import EngineArray as Array, EngineDType, EngineResult
 from .table import Ops, Turn, composed, composed_rows
 
 _ROWS = """

@@ -18,8 +18,7 @@ from ...ops.windows import (
     transposed_size,
 )
 from ...sizes.partial import applied
-from ..engine_types import EngineArray as Array
-from ..engine_types import EngineResult, EngineSize, EngineSizes
+from ..engine_types import EngineArray as Array, EngineResult, EngineSize, EngineSizes
 from .table import Ops, Refused, composed, composed_rows
 
 _ROWS = """

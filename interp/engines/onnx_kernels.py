@@ -9,8 +9,7 @@ import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
-from ..engine_types import Axes, EngineResult, EngineSize, EngineSizes, NodeAttribute
-from ..engine_types import EngineArray as Array
+from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSize, EngineSizes, NodeAttribute
 from . import expressions
 from .onnx_graph import Graph, elem_type, literal
 from .symbolic import Dim

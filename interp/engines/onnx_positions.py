@@ -7,8 +7,7 @@ from math import prod
 import numpy as np
 
 from ...lang.dtypes import DTYPES
-from ..engine_types import Axes, EngineResult, EngineSizes
-from ..engine_types import EngineArray as Array
+from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSizes
 from .onnx_kernels import FAR, Emit, kernel, total
 
 # By position

@@ -7,8 +7,7 @@ from math import prod
 from onnx import helper
 
 from ...lang.dtypes import DType
-from ..engine_types import EngineArray as Array
-from ..engine_types import EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
+from ..engine_types import EngineArray as Array, EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
 from .onnx_graph import elem_type, literal
 from .onnx_kernels import Emit, Emitter, kernel
 from .symbolic import Dim, Truth, both, compared

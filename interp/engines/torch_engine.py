@@ -12,8 +12,7 @@ from torch.utils import _pytree as trees
 
 from ...lang.dtypes import DTYPES, DType
 from ..dtypes import dtype_of, is_extended, numpy_dtype
-from ..engine_types import Axes, EngineDType, EngineResult, EngineSizes, Kernel, RunValue
-from ..engine_types import EngineArray as Array
+from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult, EngineSizes, Kernel, RunValue
 from ..kernels import registry as kernels
 from ..kernels.registry import BadValue
 from . import torch_windows

@@ -8,8 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ...ops.windows import spatial_count, spread
-from ..engine_types import EngineArray as Array
-from ..engine_types import EngineSize, EngineSizes, Kernel
+from ..engine_types import EngineArray as Array, EngineSize, EngineSizes, Kernel
 from ..kernels.conv import _transposed_sizes
 from ..kernels.pool import _divisor
 from ..kernels.windows import Grid, grid_of

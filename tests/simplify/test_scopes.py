@@ -18,8 +18,7 @@ from rxlang.simplify.solver.conditions import Cond, any_of, eq, ge, le, ne
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Term, Var, floordiv, mod
 from rxlang.simplify.solver.trail import KeptTable, Table
-from support import fuzz, metamorphic
-from support import random_programs as programs
+from support import fuzz, metamorphic, random_programs as programs
 from support.phases import checked_of
 
 HERE = Path(".")
