@@ -108,6 +108,4 @@ def uri_of(path: Path | PureWindowsPath) -> str:
     drive = _DRIVE.match(text)
     if drive:
         return f"file:///{drive[1].lower()}%3A{quote(text[drive.end() :])}"
-    if text.startswith("//"):
-        return f"file:{quote(text)}"
-    return f"file://{quote(text)}"
+    return f"file:{quote(text)}" if text.startswith("//") else f"file://{quote(text)}"

@@ -119,9 +119,7 @@ class Flat:
             raise Unsupported("a function as a value", at)
         if param.sort in _LEVELS:
             return self._level(param.name, param.sort, arg, at)
-        if isinstance(arg, core.Number):
-            return self.name(arg, at, param.name)
-        return arg
+        return self.name(arg, at, param.name) if isinstance(arg, core.Number) else arg
 
     def _applied(self, found: core.Value | Closure, call: core.Call, names: Names, name: str, parts: int) -> core.Value:
         """What a function value gives."""

@@ -17,9 +17,7 @@ def outward(value: object) -> RunValue:
         return value if value.dtype.names is None else to_python(value)
     if isinstance(value, np.generic):
         return np.asarray(value)
-    if isinstance(value, tuple):
-        return tuple(outward(v) for v in value)
-    return value
+    return tuple(outward(v) for v in value) if isinstance(value, tuple) else value
 
 
 def own(result: object, args: Iterable[object]) -> RunValue:

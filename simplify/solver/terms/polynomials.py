@@ -157,9 +157,7 @@ class Term:
             if other and (next(iter(self.mons.values())).bit_length() + other.bit_length() > MOST_BITS):
                 raise TooLarge
             return Term({mono: k * other for mono, k in self.mons.items()}) if other else 0
-        if type(other) is not Term:
-            return NotImplemented
-        return _product(self, other)
+        return NotImplemented if type(other) is not Term else _product(self, other)
 
     __rmul__ = __mul__
 
@@ -180,9 +178,7 @@ def close(mons: dict[Mono, int]) -> Size:
     """The size with these monomials: a number where nothing else is left."""
     if not mons:
         return 0
-    if len(mons) == 1 and () in mons:
-        return mons[()]
-    return Term(mons)
+    return mons[()] if len(mons) == 1 and () in mons else Term(mons)
 
 
 def var(name: str, serial: int, nonneg: bool = True) -> Term:
