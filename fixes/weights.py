@@ -12,7 +12,6 @@ _TABLE = """
 8 where true: a mask is no index; where it is true is one
 8 kept rows: an index that is a mask keeps rows
 9 kept elements: the same for single elements, which fewer mean
-9 recalled first: the unused tensor was the first operand, and nothing else would use it
 9 shifted targets: the other operand is cut at one end, so this one is at the other
 9 axis of two: one of two axes is outside of the shape
 10 axis in range: the axis that is written does not exist
