@@ -161,8 +161,7 @@ class Job:
         stats_file: str | None = None,
     ) -> None:
         assert report.checked is not None
-        self.report = report
-        self.checked = report.checked
+        self.report, self.checked = report, report.checked
         self.core = report.checked.program
         self.files, self.allow_extern, self.stats, self.told = files, allow_extern, stats, told
         self.fast, self.dps, self.ranged, self.stats_file = fast, dps, ranged, stats_file

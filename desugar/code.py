@@ -62,9 +62,7 @@ class FunctionCode:
         self.hooks = hooks
         self.scope = Scope(unit.scope)
         self.stmts: list[core.Stmt] = []
-        self.failed = False
-        self.ever_failed = False
-        self.may_load = False
+        self.failed, self.ever_failed, self.may_load = False, False, False
         self.may_hoist = True
         self.opaque: FnInfo | None = None
         self.annotated: list[ScopeEntry] = []

@@ -43,8 +43,7 @@ class Translator:
         """Fill in `info.functions`."""
         if info.state != "new":
             return
-        info.state = "working"
-        self.busy = True
+        info.state, self.busy = "working", True
         try:
             info.functions = self.symbols.kept(info.decl, info.impl, partial(self._functions, info))
             info.state = "done"

@@ -74,9 +74,7 @@ class FnInfo:
         self.decl, self.unit, self.name, self.form = decl, unit, name, form
         self.params: tuple[ParamInfo, ...] = ()
         self.result: core.Sort | None = None
-        self.state = "new"
-        self.split = False
-        self.impl = ""
+        self.state, self.split, self.impl = "new", False, ""
         self.functions: tuple[core.Function, ...] = ()
         self.is_choice = False
 
@@ -125,9 +123,7 @@ class Unit:
     """One file: its functions, implementations, types and consts by name, and the statements of its script."""
 
     def __init__(self, loaded: Loaded, symbols: SymbolTable) -> None:
-        self.alias = loaded.alias
-        self.folder = loaded.folder
-        self.module = loaded.module
+        self.alias, self.folder, self.module = loaded.alias, loaded.folder, loaded.module
         self.links = dict(loaded.links)
         self.symbols = symbols
         self.fns: dict[str, FnInfo] = {}

@@ -54,8 +54,7 @@ class Trials:
 
     def __init__(self, report: Report, recheck: Recheck, tree: TextTree) -> None:
         self.report, self.recheck = report, recheck
-        self.source = tree.source
-        self.imported = tree.imported
+        self.source, self.imported = tree.source, tree.imported
         self._opaque = _opaque(report)
         self.parts = ParsedParts(tree, self._opaque)
         checked = report.checked

@@ -62,8 +62,7 @@ class CompiledCode:
     def __init__(
         self, unit: GeneratedModule, program: core.Program, options: Options, lowered: Lowered, table: Table
     ) -> None:
-        self.options = options
-        self.shown = lowered.shown
+        self.options, self.shown = options, lowered.shown
         self.source, sites = unit.text()
         self.tally = unit.tally
         self.times: dict[str, list[int]] = {}

@@ -40,8 +40,7 @@ class _TextCtx(GroundCtx):
     gone; one beyond them is answered with yes. None: all stay open, as where a program is checked and nothing is known."""
 
     def __init__(self, answers: list[bool] | None) -> None:
-        self.answers = answers
-        self.asked = 0
+        self.answers, self.asked = answers, 0
         self.required: list[str] = []
 
     def require(self, asked: Requirement, cond: DomainTruth = None) -> None:

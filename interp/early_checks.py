@@ -156,8 +156,7 @@ class _Following(ByShapes):
 
     def __init__(self, ahead: EarlyChecks) -> None:
         super().__init__(ahead.routines)
-        self.owners = ahead.owners
-        self.steps = _STEPS
+        self.owners, self.steps = ahead.owners, _STEPS
         self.places: list[tuple[Routine, Place | None, Mapping[str, Value]]] = []
         self.turns: tuple[TracedTurn, ...] = ()
 

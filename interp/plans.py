@@ -71,9 +71,7 @@ class Plans:
         self.table: dict[object, Plan] = {}
         self.last: Plan | None = None
         self._clock = count(1)
-        self._make = make
-        self._made = 0
-        self._gone = 0
+        self._make, self._made, self._gone = make, 0, 0
         self._lock = RLock()  # whoever is told of a change may ask for the counts
 
     def find(self, args: Sequence[RunValue], *, decided: bool = False) -> Compiled | None:

@@ -100,8 +100,7 @@ class _Nested:
         # How many there are at each depth, once it is known.
         self.sizes: list[int | None] = []
         self.leaf_depth: int | None = None
-        self.expects_item = True
-        self.done = False
+        self.expects_item, self.done = True, False
 
     def read(self, kind: str, token: str) -> None:
         """Take the next token."""

@@ -38,8 +38,7 @@ class Excerpt(Source):
 
     def show(self) -> None:
         """From here on its text is what people see: the offsets are the same."""
-        self.text = self.whole
-        self._starts = None
+        self.text, self._starts = self.whole, None
 
 
 def blank(text: str) -> str:

@@ -92,8 +92,7 @@ class Checker:
         known: KnownConsts | None = None,
         like: ProgramContext | None = None,
     ) -> None:
-        self.before = program
-        self.known = known
+        self.before, self.known = program, known
         self.reused: set[str] = set()
         self.options = options
         self.log = Log()

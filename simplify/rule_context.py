@@ -68,9 +68,7 @@ class SymbolicCtx:
         self.count: int | None = None
         self._fresh = 0
         self.prover, self.frame = prover, frame
-        self.state = prover.state
-        self.info = info
-        self.residual = False
+        self.state, self.info, self.residual = prover.state, info, False
         # What can be said of a size where the call stands; None where a -1 is not solved. What its -1 was solved to.
         self.scope: Sayable | None = None
         self.solved: core.SizeExpr | None = None

@@ -218,8 +218,7 @@ class _Watch:
     """Stops z3 where it runs on far past its limit."""
 
     def __init__(self, session: SmtSession) -> None:
-        self.session = session
-        self.context = session.context
+        self.session, self.context = session, session.context
         self.over = threading.Event()
         self.asking = threading.get_ident()
         self.began = _cpu(self.asking)

@@ -73,8 +73,7 @@ class Solved:
         other.ranges = self.ranges.copy()
         other.spans = self.spans.copy()
         other.lits = self.lits.copy()
-        other.contradiction = self.contradiction
-        other.made = self.made
+        other.contradiction, other.made = self.contradiction, self.made
         other.scope = self.scope
         return other
 
