@@ -12,7 +12,7 @@ from .diagnostics import Diagnostic, Edit, error
 from .dtypes import DTYPES
 from .lexer import LOOKALIKES
 from .node import Node, replace
-from .source import Placed, Source, Span
+from .source import Source, Span
 
 MAX_DIGITS = 4000
 # Values of Python that nothing of a type is called after.
@@ -38,15 +38,6 @@ class _SplicedCall(Node):
 
 def _is_broadcast(shape: sweet.Expr) -> bool:
     return isinstance(shape, sweet.Call) and isinstance(shape.callee, sweet.Name) and shape.callee.name == "broadcast"
-
-
-def _made_of_all(make: Callable[..., Placed]) -> Callable[..., Placed]:
-    """The same for a node that has any number of parts, as one tuple."""
-
-    def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Placed:
-        return make(Span(self.source, start, end), parts)
-
-    return method
 
 
 def _ends_in_statement(block: sweet.Block | None) -> sweet.Block | None:
@@ -225,7 +216,7 @@ class TreeBuilder:
         elif isinstance(expr, sweet.Name) and expr.name in NO_NAMES:
             self.problem(codes.E108, f"`{expr.name}` is not a {what}", expr.span, help)
 
-    tuple_type_ = _made_of_all(sweet.TupleType)
+    tuple_type_ = _made(lambda span, *items: sweet.TupleType(span, items))
 
     fn_type_ = _made(lambda span, parameters, result: sweet.FnType(span, parameters or (), result))
 
@@ -262,7 +253,7 @@ class TreeBuilder:
 
     slice_ = _made(sweet.SliceItem)
 
-    tuple_ = _made_of_all(sweet.TupleExpr)
+    tuple_ = _made(lambda span, *items: sweet.TupleExpr(span, items))
 
     def list_(self, start: int, end: int, *items: sweet.Expr | _SplicedCall) -> sweet.Expr:
         """`[*broadcast(s, t)]` is `broadcast(s, t)`."""
