@@ -58,12 +58,6 @@ def arange(start: int, stop: int | None, step: int, dtype: Dtype) -> Array:
     return _to(np.arange(first, last, step, dtype=held), dtype)
 
 
-@kernel("linspace")
-@quiet
-def linspace(start: float, stop: float, num: int, endpoint: bool, dtype: Dtype) -> Array:
-    return np.linspace(start, stop, num, endpoint=endpoint).astype(np.float32 if dtype is None else dtype)
-
-
 @kernel("one_hot")
 def one_hot(indices: Array, depth: int, dtype: Dtype) -> Array:
     places = np.asarray(indices)
@@ -93,5 +87,10 @@ rows(
         "size": lambda x: np.array(np.size(x), np.int64),
         "size_to_tensor": lambda n, dtype: _to(np.array(n, np.int64), dtype),
         "item": lambda t: int(t),
+        "linspace": quiet(
+            lambda start, stop, num, endpoint, dtype: np.linspace(start, stop, num, endpoint=endpoint).astype(
+                np.float32 if dtype is None else dtype
+            )
+        ),
     }
 )

@@ -247,12 +247,6 @@ def _softplus(x: Array) -> Array:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-@kernel("gelu")
-@quiet
-def gelu(x: Array, approximate: str, out: Array | None = None) -> Array:
-    return in_blocks(_gelu_tanh if approximate == "tanh" else _gelu_erf, x, out=out)
-
-
 # atanh(erf(x / sqrt(2))) = h * (c0 + c1 * h**2 + ...) for h = x / 2, fitted on [0, 6] for the least difference of
 # x * (1 + erf) / 2, which is 6.6e-8 (Lawson's iteration).
 _GELU_32 = (
@@ -337,5 +331,8 @@ rows(
         "stop_gradient": lambda x: np.asarray(x),
         "identity": lambda x: np.asarray(x),
         "relu": lambda x: clip(x, 0, None),
+        "gelu": quiet(
+            lambda x, approximate, out=None: in_blocks(_gelu_tanh if approximate == "tanh" else _gelu_erf, x, out=out)
+        ),
     }
 )

@@ -111,19 +111,6 @@ def _reduced_by_weight(values: Array, used: Array, reduction: str, dtype: Dtype)
     return narrow(np.asarray(added / np.add.reduce(used, axis=None).astype(values.dtype)), dtype)
 
 
-@kernel("nll_loss")
-@quiet
-def nll_loss(
-    x: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: str,
-    axis: int,
-    ignore_index: int | None,
-) -> Array:
-    return _by_class(x, widened(x), target, weight, reduction, axis, ignore_index)
-
-
 @kernel("cross_entropy_loss")
 @quiet
 def cross_entropy_loss(
@@ -153,6 +140,11 @@ rows(
         ),
         "l1_loss": quiet(
             lambda x, target, reduction: _reduced(np.abs(widened(x) - widened(target)), reduction, x.dtype)
+        ),
+        "nll_loss": quiet(
+            lambda x, target, weight, reduction, axis, ignore_index: _by_class(
+                x, widened(x), target, weight, reduction, axis, ignore_index
+            )
         ),
     }
 )

@@ -76,12 +76,6 @@ def vector_norm(x: Array, axis: tuple[int, ...] | None, keepdims: bool, ord: flo
     return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
 
-@kernel("cholesky")
-@_lapack("`x` holds a matrix that is not positive definite")
-def cholesky(x: Array, upper: bool) -> Array:
-    return np.linalg.cholesky(x, upper=upper)
-
-
 def _as_complex(x: Array) -> Array:
     return x.astype(np.result_type(x.dtype, np.complex64), copy=False)
 
@@ -101,5 +95,8 @@ rows(
         "eigvalsh": _lapack()(lambda x: np.linalg.eigvalsh(x)),
         "eig": _lapack()(lambda x: tuple(map(_as_complex, np.linalg.eig(x)))),
         "eigvals": _lapack()(lambda x: _as_complex(np.linalg.eigvals(x))),
+        "cholesky": _lapack("`x` holds a matrix that is not positive definite")(
+            lambda x, upper: np.linalg.cholesky(x, upper=upper)
+        ),
     }
 )

@@ -92,11 +92,6 @@ def nonzero(x: Array) -> Array:
     return np.array(found[: x.ndim], np.int64).reshape(x.ndim, len(found[0]))
 
 
-@kernel("onnx.compress")
-def compress(x: Array, condition: Array, axis: int | None) -> Array:
-    return np.compress(condition[: x.size if axis is None else x.shape[axis]], x, axis)
-
-
 @kernel("onnx.eye_like")
 def eye_like(x: Array, k: int, dtype: np.dtype[Any] | None) -> Array:
     rows, columns = x.shape
@@ -110,5 +105,8 @@ rows(
         "onnx.unsqueeze": lambda x, axes: np.expand_dims(x, integers(axes)),
         "onnx.squeeze": lambda x, axes: np.squeeze(x, integers(axes)),
         "onnx.split": lambda x, sizes, axis, count: tuple(np.split(x, np.cumsum(sizes)[:-1], axis)),
+        "onnx.compress": lambda x, condition, axis: np.compress(
+            condition[: x.size if axis is None else x.shape[axis]], x, axis
+        ),
     }
 )

@@ -100,22 +100,6 @@ def _running(ufunc: Any, x: Array, axis: int, reverse: bool) -> Array:
     return np.flip(result, axis) if reverse else result
 
 
-@kernel("cumulative_sum")
-@quiet
-def cumulative_sum(
-    x: Array, axis: int | None, dtype: Dtype, include_initial: bool, exclusive: bool, reverse: bool
-) -> Array:
-    return _accumulate(np.add, x, axis, dtype, include_initial, exclusive, reverse)
-
-
-@kernel("cumulative_prod")
-@quiet
-def cumulative_prod(
-    x: Array, axis: int | None, dtype: Dtype, include_initial: bool, exclusive: bool, reverse: bool
-) -> Array:
-    return _accumulate(np.multiply, x, axis, dtype, include_initial, exclusive, reverse)
-
-
 def _greatest(x: Array, axis: Axes) -> Array:
     """The largest element along the axes, which stay; 0 where it is not finite or there is none."""
     greatest = _along(np.maximum, x, axis, True, initial=-np.inf)
@@ -279,5 +263,15 @@ rows(
         "cumulative_max": lambda x, axis, reverse: _running(np.maximum, x, axis, reverse),
         "cumulative_min": lambda x, axis, reverse: _running(np.minimum, x, axis, reverse),
         "cumulative_logsumexp": quiet(lambda x, axis, reverse: _running(np.logaddexp, x, axis, reverse)),
+        "cumulative_sum": quiet(
+            lambda x, axis, dtype, include_initial, exclusive, reverse: _accumulate(
+                np.add, x, axis, dtype, include_initial, exclusive, reverse
+            )
+        ),
+        "cumulative_prod": quiet(
+            lambda x, axis, dtype, include_initial, exclusive, reverse: _accumulate(
+                np.multiply, x, axis, dtype, include_initial, exclusive, reverse
+            )
+        ),
     }
 )
