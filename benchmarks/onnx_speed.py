@@ -34,8 +34,7 @@ from large_models import LARGE, saved, with_external
 from onnx.backend.test.loader import load_model_tests
 from onnx.reference import ReferenceEvaluator
 from onnx_exports import REFUSALS, Model
-from onnx_models import one_thread
-from onnx_models import onnxruntime as session
+from onnx_models import one_thread, onnxruntime as session
 from onnx_nodes import FAILURES, _array
 from onnxruntime.tools.symbolic_shape_infer import SymbolicShapeInference
 from rxlang import pipeline

@@ -62,6 +62,4 @@ def _fact(fact: Fact) -> str:
 
 
 def _place(span: Span) -> str:
-    if not span.source.text:
-        return ""
-    return shown(span.source.place(span.start, span.end))
+    return "" if not span.source.text else shown(span.source.place(span.start, span.end))

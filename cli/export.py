@@ -74,8 +74,7 @@ def _program(
         return REJECTED
     all_met(report.unmet)
     try:
-        from ..interp.engines.onnx_export import export as exported  # it loads onnx
-        from ..interp.engines.onnx_export import write
+        from ..interp.engines.onnx_export import export as exported, write  # it loads onnx
     except ModuleNotFoundError as wrong:
         raise Unusable(f"rx export needs {wrong.name}: pip install 'rxlang[onnxruntime]'") from wrong
     try:

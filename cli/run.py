@@ -161,17 +161,10 @@ class Job:
         stats_file: str | None = None,
     ) -> None:
         assert report.checked is not None
-        self.report = report
-        self.checked = report.checked
+        self.report, self.checked = report, report.checked
         self.core = report.checked.program
-        self.files = files
-        self.allow_extern = allow_extern
-        self.stats = stats
-        self.told = told
-        self.fast = fast
-        self.dps = dps
-        self.ranged = ranged
-        self.stats_file = stats_file
+        self.files, self.allow_extern, self.stats, self.told = files, allow_extern, stats, told
+        self.fast, self.dps, self.ranged, self.stats_file = fast, dps, ranged, stats_file
         kept = click.get_current_context().meta
         self.engine: str = kept.get("--engine") or "numpy"
         self.device: str | None = kept.get("--device")

@@ -17,8 +17,7 @@ from ..lang.listing import listing
 from ..model.asked import AskedOfPython
 from ..simplify.known.outcome import Options
 from .files import Unusable, all_met, conditions, folders, given_option, of_main, read_program
-from .targets import arg_option, as_program, echo, init_option, python, refuse
-from .targets import shapes_object as python_shapes
+from .targets import arg_option, as_program, echo, init_option, python, refuse, shapes_object as python_shapes
 from .terminal import print_diagnostics
 
 if TYPE_CHECKING:

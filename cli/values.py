@@ -138,9 +138,7 @@ def write_array(folder: Path, name: str, value: object) -> None:
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             write_array(folder, f"{stem}.{key}", part)
         return
-    if value is None:
-        return
-    if callable(value) and not isinstance(value, np.ndarray):
+    if value is None or callable(value) and not isinstance(value, np.ndarray):
         return
     buffer = io.BytesIO()
     np.save(buffer, portable(np.asarray(value)), allow_pickle=False)

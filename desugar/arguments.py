@@ -205,9 +205,7 @@ def _index_list(code: FunctionCode, expr: sweet.ListExpr) -> core.Value:
 
 
 def _size(code: FunctionCode, param: PrimitiveParam, expr: sweet.Expr) -> core.Value:
-    if _is_tensor(code, expr):
-        return tensor(code, expr)
-    return shapes.size(code, expr)
+    return tensor(code, expr) if _is_tensor(code, expr) else shapes.size(code, expr)
 
 
 def _is_tensor(code: FunctionCode, expr: sweet.Expr) -> bool:

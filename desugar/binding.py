@@ -77,10 +77,7 @@ class Binder:
     def __init__(
         self, code: FunctionCode, leaves: list[AnnotatedTensor], named: bool, kind: str, later: sweet.Type | None
     ) -> None:
-        self.code = code
-        self.leaves = leaves
-        self.named = named
-        self.kind = kind
+        self.code, self.leaves, self.named, self.kind = code, leaves, named, kind
         self.made: set[str] = set()  # names that nothing had before
         self.shapes = [shape_of(leaf.type) for leaf in leaves]
         self.names = [frozenset(n.name for n in type_names(leaf.type)) for leaf in leaves]

@@ -57,15 +57,12 @@ class FunctionCode:
     def __init__(self, unit: Unit, function: str | None, taken: set[str], hooks: Hooks) -> None:
         self.unit = unit
         self.symbols: SymbolTable = unit.symbols
-        self.function = function
-        self.taken = taken
+        self.function, self.taken = function, taken
         self._primed: dict[str, int] = {}
         self.hooks = hooks
         self.scope = Scope(unit.scope)
         self.stmts: list[core.Stmt] = []
-        self.failed = False
-        self.ever_failed = False
-        self.may_load = False
+        self.failed, self.ever_failed, self.may_load = False, False, False
         self.may_hoist = True
         self.opaque: FnInfo | None = None
         self.annotated: list[ScopeEntry] = []
@@ -281,10 +278,7 @@ class Hooks:
         lambda_: Callable[[FunctionCode, sweet.Lambda, core.FnSort | None], Typed],
         loop: Callable[[FunctionCode, sweet.For | sweet.While], Typed],
     ) -> None:
-        self.value = value
-        self.block = block
-        self.result = result
-        self.lambda_ = lambda_
+        self.value, self.block, self.result, self.lambda_ = value, block, result, lambda_
         self.loop = loop
 
 

@@ -18,8 +18,7 @@ class Translator:
     """All functions of a program, each translated once, callees without an annotated result first."""
 
     def __init__(self, symbols: SymbolTable, hooks: Hooks) -> None:
-        self.symbols = symbols
-        self.hooks = hooks
+        self.symbols, self.hooks = symbols, hooks
         self.busy = False
 
     def result(self, info: FnInfo, span: Span) -> core.Sort:
@@ -44,8 +43,7 @@ class Translator:
         """Fill in `info.functions`."""
         if info.state != "new":
             return
-        info.state = "working"
-        self.busy = True
+        info.state, self.busy = "working", True
         try:
             info.functions = self.symbols.kept(info.decl, info.impl, partial(self._functions, info))
             info.state = "done"

@@ -40,8 +40,7 @@ class _SequenceRows:
     """One such call: the function, what it begins with, and the tensors whose rows it gets."""
 
     def __init__(self, code: FunctionCode, expr: sweet.Call, name: str) -> None:
-        self.code = code
-        self.name = name
+        self.code, self.name = code, name
         self.span = expr.span
         first, self.rows = self._arguments(expr)
         self.init = first.get("init")

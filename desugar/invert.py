@@ -77,8 +77,7 @@ def _is_bound(check: core.BoolExpr) -> bool:
 
 class _Inverter:
     def __init__(self, code: FunctionCode, name: str) -> None:
-        self.code = code
-        self.name = name
+        self.code, self.name = code, name
         self.checks: list[core.BoolExpr] = []
         self.known: list[core.SizeExpr] = []
 

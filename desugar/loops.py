@@ -41,8 +41,7 @@ class _Loop:
     """One loop while it is being translated. `bound` is what its annotations bind."""
 
     def __init__(self, code: FunctionCode, expr: sweet.For | sweet.While) -> None:
-        self.code = code
-        self.expr = expr
+        self.code, self.expr = code, expr
         self.types = tuple(None if c.type is None else expand(code.unit, c.type) for c in expr.carries)
         self.bound: list[Bound] = []
         self.names: dict[str, str] = {}  # those of the carries in the core

@@ -25,12 +25,8 @@ class Parameters:
     scope of `code`, and what is asserted of them, which is emitted there."""
 
     def __init__(self, info: FnInfo, code: FunctionCode, taken: set[str], result_type: sweet.Type | None) -> None:
-        self.info = info
-        self.decl = info.decl
-        self.unit = info.unit
-        self.code = code
-        self.taken = taken
-        self.result_type = result_type
+        self.info, self.decl, self.unit = info, info.decl, info.unit
+        self.code, self.taken, self.result_type = code, taken, result_type
         self.made: list[core.Param] = []
         self.defaults: dict[str, core.Value] = {}
         self.bound: list[Bound] = []

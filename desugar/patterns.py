@@ -48,9 +48,7 @@ class PatternPart:
     __slots__ = ("needs", "gives", "make")
 
     def __init__(self, needs: set[str], gives: set[str], make: Callable[[], list[core.Stmt]]) -> None:
-        self.needs = needs
-        self.gives = gives
-        self.make = make
+        self.needs, self.gives, self.make = needs, gives, make
 
 
 # What an annotation says of a tensor as a whole: how the core reads it of the tensor, and what reads the annotation.

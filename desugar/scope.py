@@ -37,15 +37,10 @@ class ScopeEntry:
         literal: sweet.Expr | None = None,
         number: sweet.Expr | None = None,
     ) -> None:
-        self.name = name
-        self.sort = sort
-        self.expr = expr
-        self.span = span
-        self.kind = kind
-        self.nonneg = nonneg
+        self.name, self.sort, self.expr, self.span = name, sort, expr, span
+        self.kind, self.nonneg = kind, nonneg
         self.used = False
-        self.literal = literal
-        self.number = number
+        self.literal, self.number = literal, number
         self.parts: tuple[Scope, tuple[core.Value, ...]] | None = None
         self.beside: frozenset[str] = frozenset()
 

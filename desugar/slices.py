@@ -14,8 +14,7 @@ class _Range:
     __slots__ = ("axis", "item")
 
     def __init__(self, axis: int, item: sweet.SliceItem) -> None:
-        self.axis = axis
-        self.item = item
+        self.axis, self.item = axis, item
 
 
 def index(code: FunctionCode, expr: sweet.Index) -> Typed:

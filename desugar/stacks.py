@@ -32,8 +32,7 @@ class Stacks:
     change from turn to turn."""
 
     def __init__(self, code: FunctionCode, own: Set[str]) -> None:
-        self.code = code
-        self.own = own
+        self.code, self.own = code, own
         self.inner = Scope(code.scope)
 
     def stack(self, param: sweet.Param) -> LoopStack:

@@ -56,9 +56,7 @@ class ParamInfo:
     __slots__ = ("name", "sort", "default")
 
     def __init__(self, name: str, sort: core.Sort | None, default: sweet.Expr | None) -> None:
-        self.name = name
-        self.sort = sort
-        self.default = default
+        self.name, self.sort, self.default = name, sort, default
 
 
 class FnInfo:
@@ -73,15 +71,10 @@ class FnInfo:
     )  # fmt: skip
 
     def __init__(self, decl: sweet.FnDecl, unit: Unit, name: str, form: str) -> None:
-        self.decl = decl
-        self.unit = unit
-        self.name = name
-        self.form = form
+        self.decl, self.unit, self.name, self.form = decl, unit, name, form
         self.params: tuple[ParamInfo, ...] = ()
         self.result: core.Sort | None = None
-        self.state = "new"
-        self.split = False
-        self.impl = ""
+        self.state, self.split, self.impl = "new", False, ""
         self.functions: tuple[core.Function, ...] = ()
         self.is_choice = False
 
@@ -92,8 +85,7 @@ class PrimitiveInfo:
     __slots__ = ("row", "name")
 
     def __init__(self, row: Primitive, name: str) -> None:
-        self.row = row
-        self.name = name
+        self.row, self.name = row, name
 
 
 class ImplsInfo:
@@ -103,8 +95,7 @@ class ImplsInfo:
     __slots__ = ("item", "name", "choices", "members", "model")
 
     def __init__(self, item: sweet.Impls, name: str) -> None:
-        self.item = item
-        self.name = name
+        self.item, self.name = item, name
         self.choices: tuple[str, ...] = ()
         self.members: tuple[FnInfo | PrimitiveInfo, ...] = ()
         self.model: FnInfo | PrimitiveInfo | None = None
@@ -132,9 +123,7 @@ class Unit:
     """One file: its functions, implementations, types and consts by name, and the statements of its script."""
 
     def __init__(self, loaded: Loaded, symbols: SymbolTable) -> None:
-        self.alias = loaded.alias
-        self.folder = loaded.folder
-        self.module = loaded.module
+        self.alias, self.folder, self.module = loaded.alias, loaded.folder, loaded.module
         self.links = dict(loaded.links)
         self.symbols = symbols
         self.fns: dict[str, FnInfo] = {}
@@ -176,8 +165,7 @@ class SymbolTable:
     def __init__(
         self, modules: Modules, lookup: Lookup, given: Sequence[Given] = (), part: ProgramPart | None = None
     ) -> None:
-        self.lookup = lookup
-        self.part = part
+        self.lookup, self.part = lookup, part
         # What holds on entry to functions beside what the program says.
         self.given = given
         self.diagnostics: list[Diagnostic] = []

@@ -41,9 +41,7 @@ class Wrapper:
     """One function while it is being translated."""
 
     def __init__(self, info: FnInfo, hooks: Hooks) -> None:
-        self.info = info
-        self.decl = info.decl
-        self.unit = info.unit
+        self.info, self.decl, self.unit = info, info.decl, info.unit
         self.result_type = None if info.decl.fn.result is None else expand(info.unit, info.decl.fn.result)
         aliases = [expand(info.unit, p.type) for p in info.decl.fn.params if p.type is not None]
         head, self.spelt = info.unit.symbols.spelt(info.decl)

@@ -67,9 +67,7 @@ class PieceVerdict:
     """What checking a slice has found: its diagnostics, and what is known of its functions. All places are in pieces."""
 
     def __init__(self, pieces: tuple[EditorPiece, ...], diagnostics: tuple[Diagnostic, ...], checked: Checked) -> None:
-        self.pieces = pieces
-        self.diagnostics = diagnostics
-        self.checked = checked
+        self.pieces, self.diagnostics, self.checked = pieces, diagnostics, checked
 
     @cached_property
     def silent(self) -> frozenset[tuple[str, Span]]:
@@ -112,10 +110,7 @@ class SliceFacts:
         verdicts: Mapping[EditorPiece, PieceVerdict],
         errors: tuple[Diagnostic, ...] = (),
     ) -> None:
-        self.pieces = pieces
-        self.program = program
-        self.verdicts = verdicts
-        self.errors = errors
+        self.pieces, self.program, self.verdicts, self.errors = pieces, program, verdicts, errors
 
     @cached_property
     def found(self) -> list[Diagnostic]:
@@ -207,9 +202,7 @@ class EditedProgram:
     """A file and its imports: which pieces each name may mean, and what slices there are."""
 
     def __init__(self, files: EditedTexts, pieces: Pieces, modules: Modules, problems: tuple[Diagnostic, ...]) -> None:
-        self.files = files
-        self.modules = modules
-        self.problems = problems
+        self.files, self.modules, self.problems = files, modules, problems
         self.units = {m.alias: self.files.analyst.files[Path(m.module.source.name)] for m in modules.imports}
         self.units[""] = pieces
         self.paths = {unit.path: alias for alias, unit in self.units.items()}

@@ -18,8 +18,7 @@ from ..lang.printer import print_type
 from ..ops.dtypes_column import Word, parse_dtypes
 from ..ops.model import Primitive
 from ..ops.page import call_text, page, parameter_text
-from ..ops.registry import lookup as primitive
-from ..ops.registry import names as primitive_names
+from ..ops.registry import lookup as primitive, names as primitive_names
 from .analysis import SliceFacts, programs
 from .hover import bindings
 from .names import SORTS

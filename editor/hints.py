@@ -165,8 +165,7 @@ def _on_entry(function: core.Function) -> int:
 
 def _says_more(item: sweet.FnDecl, demands: str) -> bool:
     end = item.fn.body.span.start if item.fn.body is not None else item.span.end
-    written = item.span.source.text[item.span.start : end]
-    return _plain(written) != _plain(demands)
+    return _plain(item.span.source.text[item.span.start : end]) != _plain(demands)
 
 
 def _plain(text: str) -> str:

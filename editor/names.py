@@ -75,8 +75,7 @@ class _Reader:
     """What stands in some pieces."""
 
     def __init__(self, known: frozenset[str], consts: frozenset[str]) -> None:
-        self.known = known
-        self.consts = consts
+        self.known, self.consts = known, consts
         self.found: list[Occurrence] = []
 
     def read(self, pieces: tuple[EditorPiece, ...]) -> list[Occurrence]:

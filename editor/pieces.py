@@ -41,8 +41,7 @@ class EditorPiece(Source):
 
     def __init__(self, path: Path, key: str, text: str) -> None:
         super().__init__(f"{path}#{key}", text)  # diagnostics are known by the names of their sources
-        self.path = path
-        self.key = key
+        self.path, self.key = path, key
         self._kept: dict[str, tuple[object, Any]] = {}
 
     def kept(self, what: str, key: object, make: Callable[[], R]) -> R:
@@ -124,9 +123,7 @@ class EditorPiece(Source):
         if not isinstance(function, sweet.FnDecl) or function.prefixes or function.fn.result is None:
             return self.text
         result, body = function.fn.result, function.fn.body
-        if body is None or _says_nothing(result):
-            return self.text
-        return self.text[: body.span.start]
+        return self.text if body is None or _says_nothing(result) else self.text[: body.span.start]
 
     @property
     def is_opaque(self) -> bool:

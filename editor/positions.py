@@ -28,8 +28,7 @@ class TextLines:
     """A text with its lines; `encoding` is how columns are counted."""
 
     def __init__(self, text: str, encoding: str = UTF16) -> None:
-        self.text = text
-        self.encoding = encoding
+        self.text, self.encoding = text, encoding
         self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
 
     def position(self, offset: int) -> Position:
@@ -44,8 +43,7 @@ class TextLines:
         if line >= len(self._starts):
             return len(self.text)
         start = self._starts[line]
-        text = self.text[start : self._end(line)]
-        return start + _characters(text, column, self.encoding)
+        return start + _characters(self.text[start : self._end(line)], column, self.encoding)
 
     def _end(self, line: int) -> int:
         """The end of a line, without what ends it."""
@@ -110,6 +108,4 @@ def uri_of(path: Path | PureWindowsPath) -> str:
     drive = _DRIVE.match(text)
     if drive:
         return f"file:///{drive[1].lower()}%3A{quote(text[drive.end() :])}"
-    if text.startswith("//"):
-        return f"file:{quote(text)}"
-    return f"file://{quote(text)}"
+    return f"file:{quote(text)}" if text.startswith("//") else f"file://{quote(text)}"

@@ -27,10 +27,7 @@ class Document:
     """A text that a client has open. `asked` counts the reasons to look at it anew, `edition` its texts."""
 
     def __init__(self, uri: str, path: Path, version: int, text: str) -> None:
-        self.uri = uri
-        self.path = path
-        self.version = version
-        self.text = text
+        self.uri, self.path, self.version, self.text = uri, path, version, text
         self.asked = self.edition = 0
         # The files that its program is made of, and what was told of it last.
         self.files: frozenset[Path] = frozenset()

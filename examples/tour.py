@@ -40,12 +40,12 @@ LARGER = (
         0,
     ),
 )
-# Those that need trained weights: what each is called, what fetches them, the file, and the steps.
+# Those that need trained weights: what each is called, its folder, the file, and the steps.
 TRAINED = (
     (
         "voice activity detector",
-        "examples/vad/fetch.py",
-        CACHE / "vad" / "vad.npz",
+        "vad",
+        CACHE / "vad" / "silero_vad_16k_op15.onnx",
         (
             (
                 "A trained voice activity detector, written in Rx: a loop carries what it remembers through a minute of sound",
@@ -61,7 +61,7 @@ TRAINED = (
     ),
     (
         "sentence encoder",
-        "examples/minilm/fetch.py",
+        "minilm",
         CACHE / "minilm" / "model.safetensors",
         (
             (
@@ -97,8 +97,8 @@ def main() -> int:
     else:
         print("\n(The same model in Python is left out: PyTorch is not installed; pip install -e '.[torch]' has it.)")
     fine += [show(*step) for step in LARGER]
-    for name, fetch, weights, steps in TRAINED:
-        if fetched(fetch, weights):
+    for name, example, weights, steps in TRAINED:
+        if fetched(example, weights):
             fine += [show(*step) for step in steps]
         else:
             print(f"\nThe {name} was left out: it could not be downloaded (`make demo` tries again).")
@@ -106,12 +106,12 @@ def main() -> int:
     return int(not all(fine))
 
 
-def fetched(fetch: str, weights: Path) -> bool:
+def fetched(example: str, weights: Path) -> bool:
     """Whether the weights of an example are there, and what else it needs; both are downloaded when its turn comes."""
     if not weights.is_file():
         print(flush=True)
-        subprocess.run([sys.executable, fetch], cwd=ROOT)
-    if weights.is_file() and "minilm" in fetch and not find_spec("tokenizers"):
+        subprocess.run([sys.executable, "examples/fetch.py", example], cwd=ROOT)
+    if weights.is_file() and example == "minilm" and not find_spec("tokenizers"):
         pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-compile", "--disable-pip-version-check"]
         return subprocess.run([*pip, "tokenizers>=0.20"]).returncode == 0
     return weights.is_file()

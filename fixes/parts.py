@@ -21,8 +21,7 @@ class ParsedParts:
     """`opaque` are the functions whose callers know no more of them than their signatures."""
 
     def __init__(self, tree: TextTree, opaque: Set[str]) -> None:
-        self._source = tree.source
-        self._opaque = opaque
+        self._source, self._opaque = tree.source, opaque
         self._functions = [i for i in tree.module.items if isinstance(i, sweet.FnDecl)]
         self._starts = [d.span.start for d in self._functions]
         self._blanks = [_LETTER.sub(" ", d.span.text) for d in self._functions]

@@ -22,9 +22,7 @@ def place(diagnostic: Diagnostic, fixes: tuple[Fix, ...], tree: TextTree) -> Spa
     if _touches(_hull(fixes[0]), at):
         return at
     changed = _operation(fixes[0], tree)
-    if changed is None or not _are_of_one_body(changed, at, tree):
-        return at
-    return changed
+    return at if changed is None or not _are_of_one_body(changed, at, tree) else changed
 
 
 def told_at(diagnostic: Diagnostic, span: Span) -> Diagnostic:

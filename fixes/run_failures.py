@@ -100,9 +100,7 @@ class _Specialised:
         source = Source(self.source.name, applied(self.source.text, self.edits))
         report = check_source(source, self.base, self.roots)
         found = next((d for d in report.diagnostics if self._is_same(d, source, failure)), None)
-        if found is None:
-            return None
-        return self._told(found, failure, self._help(found, report))
+        return None if found is None else self._told(found, failure, self._help(found, report))
 
     def _is_same(self, found: Diagnostic, source: Source, failure: Diagnostic) -> bool:
         """Whether an error stands where the run failed, or speaks of that place."""

@@ -50,8 +50,7 @@ class _Search:
     def __init__(
         self, report: Report, source: Source, base: Path, roots: tuple[Path, ...], options: Options | None
     ) -> None:
-        self.report = report
-        self.source = source
+        self.report, self.source = report, source
         self.base, self.roots, self.options = base, roots, options
         ended = report.checked is not None and report.checked.ended
         self.room = 0 if ended else max(_ROOM, _CHECKS * self._cost(report))

@@ -53,10 +53,8 @@ class Trials:
     out of what is checked."""
 
     def __init__(self, report: Report, recheck: Recheck, tree: TextTree) -> None:
-        self.report = report
-        self.recheck = recheck
-        self.source = tree.source
-        self.imported = tree.imported
+        self.report, self.recheck = report, recheck
+        self.source, self.imported = tree.source, tree.imported
         self._opaque = _opaque(report)
         self.parts = ParsedParts(tree, self._opaque)
         checked = report.checked

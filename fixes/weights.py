@@ -12,7 +12,6 @@ _TABLE = """
 8 where true: a mask is no index; where it is true is one
 8 kept rows: an index that is a mask keeps rows
 9 kept elements: the same for single elements, which fewer mean
-9 recalled first: the unused tensor was the first operand, and nothing else would use it
 9 shifted targets: the other operand is cut at one end, so this one is at the other
 9 axis of two: one of two axes is outside of the shape
 10 axis in range: the axis that is written does not exist
@@ -60,7 +59,6 @@ _TABLE = """
 16 new axis beside others: a new axis, where several at once would do
 16 enlarged: all spatial axes are a multiple
 16 pads that keep: the size is kept
-16 output size: the one that a transposed convolution makes
 16 left out: the call only moves axes
 16 indexed: the index stands one axis off
 17 swapped axes: two axes that are not the last
@@ -128,7 +126,6 @@ _TABLE = """
 33 shared size: a parameter shares its shape with another
 34 declared size: a parameter's annotation
 34 operand of a reshape: the tensor rather than the target
-35 declared input: the input that makes the wanted output
 35 uncut, used once: the same where nothing else uses it
 36 as declared: the literal of a value that is annotated
 37 repeated axis: nothing says that it repeats
@@ -144,7 +141,6 @@ _TABLE = """
 120 one name: two sizes become one wherever they stand
 140 asserted: the run checks it
 150 unproved: nothing says that the annotation is wrong
-160 assert: a condition on sizes that only the body knows, for the run
 +2 of a parameter: what comes from outside is less likely to be what is wrong
 +2 named here: the statement names it already
 +2 where bound: rather where it is used

@@ -25,9 +25,7 @@ class Backward:
     """What comes after the statements of `flat`: lines of Rx, each with the call that it belongs to."""
 
     def __init__(self, flat: Flat, translate: Translate, params: frozenset[str]) -> None:
-        self.flat = flat
-        self.translate = translate
-        self.params = params
+        self.flat, self.translate, self.params = flat, translate, params
         self.lines: list[tuple[str, Placed]] = []
         self.kept: dict[str, KeptLoop] = {}
         # What is computed in the block at hand already, by its text.

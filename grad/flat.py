@@ -142,8 +142,7 @@ class Flat:
 
     def _given(self, param: core.Param, arg: core.Value | Closure, names: Names, at: Placed) -> core.Value | Closure:
         if isinstance(param.sort, core.FnSort):
-            signature = param.sort.signature
-            return Closure(signature, names, self.open, arg)
+            return Closure(param.sort.signature, names, self.open, arg)
         if isinstance(arg, Closure):
             raise Unsupported("a function as a value", at)
         if param.sort in _LEVELS:
@@ -454,8 +453,7 @@ class Unsupported(Exception):
 
     def __init__(self, what: str, at: Placed) -> None:
         super().__init__(what)
-        self.what = what
-        self.at = at
+        self.what, self.at = what, at
 
 
 class UnreadableCall(Unsupported):

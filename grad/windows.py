@@ -18,9 +18,7 @@ def _window(texts: Texts, axes: int) -> list[Sides] | None:
     found = []
     for name, default in (("strides", "1"), ("dilations", "1"), ("pads", "0")):
         said = [] if texts[name] == "none" else items_of(texts[name])
-        if said is None:
-            return None
-        if len(said) not in (0, 1, axes):
+        if said is None or len(said) not in (0, 1, axes):
             return None
         places = range(axes) if len(said) > 1 else [0] * axes
         ends = [""] if name != "pads" else ["_0", "_1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple, NoReturn, TypeGuard, assert_never
+from typing import NamedTuple, NoReturn, TypeGuard, assert_never
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .compile import guarded_call, make_tensor
 from .dispatch import asked, with_dtypes
 from .dlpack import ArrayRefused, first_line, speaks_dlpack, taken
 from .dtypes import PLAIN, dtype_of, numpy_dtype
+from .engine_types import Compiled, GivenValue, Namespace, NumpyDType, RunValue
 from .files import ValueProblem, checked
 from .guards import describe, foreign
 from .opaque import from_python
@@ -30,7 +31,7 @@ class ArgumentProblem(Exception):
     """Arguments that do not fit the parameters' names; the message is one line."""
 
 
-def arrange(function: core.Function, positional: Sequence[object], named: Mapping[str, object]) -> list[Any]:
+def arrange(function: core.Function, positional: Sequence[object], named: Mapping[str, object]) -> list[RunValue]:
     """Positional and named arguments in the parameters' order, defaults filled in."""
     names = [p.name for p in function.params]
     if len(positional) > len(names):
@@ -56,21 +57,21 @@ def _count(number: int) -> str:
     return "no arguments" if number == 0 else "1 argument" if number == 1 else f"{number} arguments"
 
 
-def defaults(function: core.Function) -> dict[str, Any]:
+def defaults(function: core.Function) -> Namespace:
     """The parameters with a literal default, with their values."""
     if function.declaration is None:
         return {}
     return {p.name: _literal(p.default) for p in function.declaration.params if p.default is not None}
 
 
-def _literal(default: core.Default) -> Any:
+def _literal(default: core.Default) -> RunValue:
     try:
         return _value(default.value)
     except TypeError:
         raise ArgumentProblem(f"the default `{default.span.text}` is no literal") from None
 
 
-def _value(literal: core.Value | core.Splice | None) -> Any:
+def _value(literal: core.Value | core.Splice | None) -> RunValue:
     match literal:
         case core.Number(value=value) | core.SizeLit(value=value) | core.BoolConst(value=value):
             return value
@@ -91,7 +92,7 @@ def _no_literal(value: core.ShapeLevel) -> NoReturn:
     raise TypeError(type(value).__name__)
 
 
-def convert(function: core.Function, values: Sequence[object], *, copy: bool = False) -> list[Any]:
+def convert(function: core.Function, values: Sequence[object], *, copy: bool = False) -> list[RunValue]:
     """Arguments from Python as generated code takes them; raises ShapeError for what is no tensor, size and so on. With `copy`
     arrays may come from other devices."""
     entry_check, pairs = asked_on_entry(function), zip(function.params, values, strict=True)
@@ -162,7 +163,7 @@ class _Place(NamedTuple):
         return self.refusal(wanted, f"it is {shown(value)}")
 
 
-def _convert(place: _Place, sort: core.Sort, value: object, copy: bool) -> Any:
+def _convert(place: _Place, sort: core.Sort, value: object, copy: bool) -> RunValue:
     """One argument, or a part of it."""
     match sort:
         case core.TupleSort(items=items):
@@ -210,7 +211,7 @@ def _fits(value: bool | int | float | complex, dtype: DType) -> bool:
     return dtype.kind == "complex" if isinstance(value, complex) else number_fits(value, dtype)
 
 
-def _tensor(place: _Place, value: object) -> Any:
+def _tensor(place: _Place, value: object) -> RunValue:
     wanted = place.dtype
     if wanted is not None and wanted.of:
         return _opaque(place, wanted, value)
@@ -243,7 +244,7 @@ def _to_array(wanted: DType | None) -> str:
     return f"`np.array(...{said})` makes an array of it"
 
 
-def _read(place: _Place, value: Any) -> Any:
+def _read(place: _Place, value: GivenValue) -> RunValue:
     """What says that it can be an array: not all that do can, as JAX's keys."""
     try:
         return np.asarray(value)
@@ -252,19 +253,19 @@ def _read(place: _Place, value: Any) -> Any:
         raise place.refusal("an array that NumPy can read", but) from None
 
 
-def _opaque(place: _Place, wanted: DType, value: object) -> Any:
+def _opaque(place: _Place, wanted: DType, value: object) -> RunValue:
     try:
         return from_python(wanted, value)
     except ValueProblem as problem:
         raise place.refusal(f"a {wanted}", str(problem) or f"it is {shown(value)}") from None
 
 
-def _is_for_entry(wanted: DType | None, value: Any) -> bool:
+def _is_for_entry(wanted: DType | None, value: GivenValue) -> bool:
     """Whether the entry check has the words for an array of a dtype that it does not let in anyway."""
     return wanted is not None and numpy_dtype(wanted) in PLAIN and value.dtype.isnative
 
 
-def _shape_level(place: _Place, sort: str, value: Any) -> Any:
+def _shape_level(place: _Place, sort: str, value: GivenValue) -> RunValue:
     if isinstance(value, np.ndarray) and value.ndim == 0 and sort in ("Size", "Bool"):
         value = value[()]
     try:
@@ -283,7 +284,7 @@ def _shape_level(place: _Place, sort: str, value: Any) -> Any:
     raise place.unfit(wanted, value)
 
 
-def _sizes(place: _Place, values: Iterable[Any]) -> tuple[int, ...]:
+def _sizes(place: _Place, values: Iterable[GivenValue]) -> tuple[int, ...]:
     given = tuple(values)
     for index, value in enumerate(given):
         if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
@@ -291,7 +292,7 @@ def _sizes(place: _Place, values: Iterable[Any]) -> tuple[int, ...]:
     return tuple(map(operator.index, given))
 
 
-def given_dtype(value: Any) -> np.dtype[Any]:
+def given_dtype(value: GivenValue) -> NumpyDType:
     """A dtype by what NumPy takes for it; raises TypeError, LookupError or ValueError for what is none."""
     if value is None:  # which NumPy takes for float64
         raise TypeError
@@ -300,10 +301,10 @@ def given_dtype(value: Any) -> np.dtype[Any]:
     return numpy_dtype(dtype_of(np.dtype(value)))
 
 
-def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Callable[..., Any]:
+def _foreign(value: Callable[..., object], sort: core.Sort | None) -> Compiled:
     """A Python callable as a function value: it sees arrays and returns arrays."""
 
-    def call(*args: object) -> Any:
+    def call(*args: object) -> RunValue:
         return guarded_call(value, getattr(value, "__name__", "the function"), tuple(map(outward, args)), sort)
 
     return call

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -21,13 +20,13 @@ from ..sizes.integers import Undefined
 from .compile import ExternError
 from .dispatch import NoneFits
 from .dtypes import numpy_dtype
+from .engine_types import Namespace, RunValue
 from .failure_words import assertion, found_and_wanted, values
 from .guards import Failed, Violation, describe, dtype_name, guard
 from .kernels.registry import BadValue
 from .names import unmangled
 from .steps import Bind, Branch, Compute, Invoke, LoopStep, Match, Names, Stack, Step, StepCheck, StepSite
-from .trace import Failure, Foreseen, Place, TracedTurn
-from .trace import failure as failure_of
+from .trace import Failure, Foreseen, Place, TracedTurn, failure as failure_of
 
 # What a kernel, NumPy's conversions and a size expression may raise on values that do not fit.
 RUNTIME_ERRORS = (
@@ -123,7 +122,7 @@ def met(failure: Failure) -> tuple[Met, ...]:
     return tuple(found.values())
 
 
-def _seen(value: Any) -> tuple[tuple[int, ...], str] | int | None:
+def _seen(value: RunValue) -> tuple[tuple[int, ...], str] | int | None:
     """What is told of a value: of a tensor its type, a size itself."""
     if isinstance(value, np.ndarray | np.generic):
         return tuple(value.shape), dtype_name(value.dtype)
@@ -169,7 +168,7 @@ def _stack(failure: Failure, step: Stack) -> Diagnostic:
     return error(codes.R401, message, step.span, labels=labels, function=_function(failure.site))
 
 
-def _named(names: Names, slots: Mapping[str, object]) -> dict[str, Any]:
+def _named(names: Names, slots: Mapping[str, object]) -> Namespace:
     return {name: slots[slot] for name, slot in names if slot in slots}
 
 
@@ -211,7 +210,7 @@ class RunOperands:
         self.span, self.name, self.row = step.span, step.row.name, step.row
         bound = bind(step.row, step.call)
         self.written = tuple((param.name, value) for param, value in bound if value is not None)
-        self.values: dict[str, Any] = dict(_given(step, slots))
+        self.values: Namespace = dict(_given(step, slots))
         # What stands in the generated code as an expression has no local of its own: the requirement has its size.
         asked_of = [part for quantity in quantities(asked) for part in parts(quantity)] if asked is not None else []
         self.sizes = {(p.param, p.axis): p.size for p in asked_of if isinstance(p, Axis | SizeEntry)}
@@ -230,7 +229,7 @@ class RunOperands:
     def argument(self, param: str) -> str:
         return argument(self, param)
 
-    def _shape(self, param: str) -> tuple[Any, ...] | None:
+    def _shape(self, param: str) -> tuple[RunValue, ...] | None:
         value = self.values.get(param)
         shape = value if isinstance(value, tuple) else getattr(value, "shape", None)
         return shape if shape is not None and all(type(size) is int for size in shape) else None
@@ -339,7 +338,7 @@ def _given(step: Compute, slots: Mapping[str, object]) -> Iterator[tuple[str, ob
             yield param.name, value
 
 
-def _value(operand: core.Value, slots: Mapping[str, object]) -> Any:
+def _value(operand: core.Value, slots: Mapping[str, object]) -> RunValue:
     """An operand's value, where it stands in a slot or is a literal; None for anything that is computed."""
     match operand:
         case core.Number(value=value) | core.SizeLit(value=value):

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from .engine_types import EngineArray, EngineDType
 
-def alloc_buffer(count: int, dtype: Any) -> Any:
+
+def alloc_buffer(count: int, dtype: EngineDType) -> EngineArray:
     """Memory for so many elements, in bytes; None where elements of a dtype are no bytes."""
     return None if dtype.hasobject or dtype.kind == "T" else np.empty(count * dtype.itemsize, np.uint8)
 
 
-def alloc_tensor(buffer: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def alloc_tensor(buffer: EngineArray, shape: tuple[int, ...], dtype: EngineDType) -> EngineArray:
     """A tensor that lies row by row in a buffer."""
     return np.empty(shape, dtype) if buffer is None else np.ndarray(shape, dtype, buffer)
 
 
-def placed(memory: Any, value: Any) -> Any:
+def placed(memory: EngineArray, value: EngineArray) -> EngineArray:
     """A value in the memory that is allocated for it. It lies there as it did before: what is computed of it is the same to the
     last bit."""
     assert value.shape == memory.shape and value.dtype == memory.dtype, f"{value.shape} in memory for {memory.shape}"
@@ -30,7 +31,7 @@ def placed(memory: Any, value: Any) -> Any:
     return made
 
 
-def _dense(value: Any) -> tuple[int, ...] | None:
+def _dense(value: EngineArray) -> tuple[int, ...] | None:
     """The strides of a tensor that fills memory of its size, None where it does not."""
     order = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
     inner = [prod(value.shape[axis] for axis in order[at + 1 :]) * value.itemsize for at in range(value.ndim)]

@@ -45,10 +45,7 @@ class KnownSlots:
     def __init__(
         self, slots: dict[str, Value], consts: Consts, needed: frozenset[int], *, certain: bool = True
     ) -> None:
-        self.slots = slots
-        self.consts = consts
-        self.needed = needed
-        self.certain = certain
+        self.slots, self.consts, self.needed, self.certain = slots, consts, needed, certain
 
     def get(self, slot: str) -> Value:
         return self.slots[slot] if slot in self.slots else self.consts[slot]
@@ -274,9 +271,7 @@ def _common(a: Value, b: Value, own: list[UnknownSize]) -> Value:
         return TensorInfo(shape, a.dtype, a.data if a.data == b.data else None)
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(_common(x, y, own) for x, y in zip(a, b, strict=True))
-    if isinstance(a, UnknownSize) and (a is b or a in own):
-        return a
-    if type(a) is type(b) and a == b:
+    if isinstance(a, UnknownSize) and (a is b or a in own) or type(a) is type(b) and a == b:
         return a
     if isinstance(a, int | UnknownSize) and isinstance(b, int | UnknownSize) and not isinstance(a, bool):
         own.append(UnknownSize())

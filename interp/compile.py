@@ -8,7 +8,6 @@ from functools import wraps
 from importlib import import_module
 from operator import attrgetter
 from time import perf_counter_ns
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from .dispatch import HELPERS, UNFIT, primitive_value, write_list
 from .dps import pair
 from .dtypes import numpy_dtype
 from .early_checks import EarlyChecks
+from .engine_types import Compiled, Namespace, RunValue
 from .entry_checks import write_planned, write_routine
 from .generated import GeneratedModule
 from .kernels import constants
@@ -33,7 +33,7 @@ from .tally import Tally
 from .text import RoutineText
 from .trace import FILENAME, Foreseen
 
-Weights = Callable[[core.Load], Any]
+Weights = Callable[[core.Load], RunValue]
 
 
 class Options(Node):
@@ -63,12 +63,11 @@ class CompiledCode:
     def __init__(
         self, unit: GeneratedModule, program: core.Program, options: Options, lowered: Lowered, table: Table
     ) -> None:
-        self.options = options
-        self.shown = lowered.shown
+        self.options, self.shown = options, lowered.shown
         self.source, sites = unit.text()
         self.tally = unit.tally
         self.times: dict[str, list[int]] = {}
-        self.namespace: dict[str, Any] = {**unit.globals, **_HELPERS, **size_helpers(), "rx_sites": sites}
+        self.namespace: Namespace = {**unit.globals, **_HELPERS, **size_helpers(), "rx_sites": sites}
         if self.tally is not None:
             self.namespace["ran"] = self.tally.made
         for function in program.functions:
@@ -86,15 +85,15 @@ class CompiledCode:
         """Whether each check is made where it stands."""
         return self.options.guard_all or not self.options.ahead
 
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name: str) -> Compiled:
         """The function as it is called from outside: with its entry check."""
         return self._guarded(name, self.namespace["f_" + mangle(name)])
 
-    def _guarded(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _guarded(self, name: str, function: Callable[..., Compiled]) -> Compiled:
         silent = quiet(function)
         return silent if self._is_plain else self.ahead.guarded(name, silent)
 
-    def admits(self, name: str, args: Sequence[Any], *, decided: bool) -> bool:
+    def admits(self, name: str, args: Sequence[RunValue], *, decided: bool) -> bool:
         """Whether a function's entry check lets arguments in (a list has none of its own; that of a `decided` call has), and
         nothing that their shapes decide fails behind it."""
         entry_check = self.namespace.get("d_" + mangle(name))
@@ -107,12 +106,12 @@ class CompiledCode:
             return False
         return True
 
-    def behind_entry_check(self, name: str) -> Callable[..., Any]:
+    def behind_entry_check(self, name: str) -> Compiled:
         """The function without its entry check; with it where that does more than to check."""
         routine = self.planner.routines.named.get(name)
         if routine is None or routine.wrapped or routine.kind == "extern":
             return self.function(name)
-        run: Callable[..., Any] = self.namespace["b_" + mangle(name)]
+        run: Callable[..., Compiled] = self.namespace["b_" + mangle(name)]
         return quiet(run)
 
     def init(self) -> None:
@@ -122,13 +121,12 @@ class CompiledCode:
             if name.startswith("c_"):
                 constants.declare(value)
 
-    def const(self, name: str) -> Any:
+    def const(self, name: str) -> RunValue:
         return self.namespace["c_" + mangle(name)]
 
-    def main(self) -> dict[str, Any]:
+    def main(self) -> Namespace:
         """Run the script; its names with their values."""
-        values = self._guarded("main", self.namespace["s_main"])()
-        return dict(zip(self.shown, values, strict=True))
+        return dict(zip(self.shown, self._guarded("main", self.namespace["s_main"])(), strict=True))
 
     def _time_functions(self, program: core.Program) -> None:
         owners = core.owners(program)
@@ -141,7 +139,7 @@ class CompiledCode:
                     self.namespace[name] = _timed(self.namespace[name], self.times.setdefault(function.name, [0, 0]))
 
 
-_HELPERS: dict[str, Any] = {
+_HELPERS: Namespace = {
     **HELPERS,
     "Failed": guards.Failed,
     "WILDCARD": WILDCARD,
@@ -210,19 +208,19 @@ def _write_consts(unit: GeneratedModule, consts: Routine) -> None:
     text.routine(consts.body.steps)
 
 
-def _no_weights(load: core.Load) -> Any:
+def _no_weights(load: core.Load) -> RunValue:
     raise FileNotFoundError(load.path)
 
 
-def make_tensor(v: core.TensorLit) -> Any:
+def make_tensor(v: core.TensorLit) -> RunValue:
     made = np.array(v.values, dtype=numpy_dtype(v.dtype)).reshape(v.shape)
     made.flags.writeable = False
     return made
 
 
-def _timed(function: Callable[..., object], record: list[int]) -> Callable[..., Any]:
+def _timed(function: Callable[..., object], record: list[int]) -> Compiled:
     @wraps(function)
-    def timed(*args: object) -> Any:
+    def timed(*args: object) -> RunValue:
         begin = perf_counter_ns()
         try:
             return function(*args)
@@ -236,11 +234,11 @@ def _timed(function: Callable[..., object], record: list[int]) -> Callable[..., 
 # Externs
 
 
-def _extern(function: core.Function, options: Options) -> Callable[..., Any]:
+def _extern(function: core.Function, options: Options) -> Compiled:
     """The Python callable behind an extern, looked up at its first call."""
-    found: list[Callable[..., Any]] = []
+    found: list[Callable[..., Compiled]] = []
 
-    def call(*args: object) -> Any:
+    def call(*args: object) -> RunValue:
         missing = no_rule.said(function.target)
         if missing is not None:
             raise ExternError(missing)
@@ -253,7 +251,9 @@ def _extern(function: core.Function, options: Options) -> Callable[..., Any]:
     return call
 
 
-def guarded_call(callee: Callable[..., object], name: str, args: tuple[object, ...], sort: core.Sort | None) -> Any:
+def guarded_call(
+    callee: Callable[..., object], name: str, args: tuple[object, ...], sort: core.Sort | None
+) -> RunValue:
     """Call Python code of the user's, which may not write into what it is given; its result, of the given sort, as arrays
     of our own."""
     try:
@@ -263,7 +263,7 @@ def guarded_call(callee: Callable[..., object], name: str, args: tuple[object, .
     return _as_result(result, sort)
 
 
-def read_only(value: object) -> Any:
+def read_only(value: object) -> RunValue:
     """The same elements, through which nobody can write."""
     if isinstance(value, tuple):
         return tuple(map(read_only, value))
@@ -274,19 +274,19 @@ def read_only(value: object) -> Any:
     return view
 
 
-def resolve(target: str | None) -> Callable[..., Any]:
+def resolve(target: str | None) -> Compiled:
     """`package.module:callable`; raises ExternError where there is none."""
     if not target:
         raise ExternError("the extern names no Python callable")
     module, _, path = target.partition(":")
     try:
-        found: Callable[..., Any] = attrgetter(path)(import_module(module))
+        found: Callable[..., Compiled] = attrgetter(path)(import_module(module))
     except (ImportError, AttributeError, ValueError) as error:
         raise ExternError(f"{target} cannot be found: {error}") from error
     return found
 
 
-def _as_result(result: object, sort: core.Sort | None) -> Any:
+def _as_result(result: object, sort: core.Sort | None) -> RunValue:
     if isinstance(sort, core.TupleSort):
         if not isinstance(result, tuple | list) or len(result) != len(sort.items):
             raise ExternError(f"it returned {_returned(result)}, which is no tuple of {len(sort.items)}")

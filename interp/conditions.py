@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partialmethod
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ..ops.ground import GroundCtx, NeedsData, Violation, evaluate
 from ..ops.holds import condition
@@ -17,9 +17,10 @@ from ..ops.model import TRACKED, WILDCARD, Primitive, PrimitiveParam, RankUnknow
 from ..ops.requirements import Requirement
 from ..sizes.text import NoNumber, SizeText, text_of
 from .dtypes import dtype_of
+from .engine_types import DomainSize, DomainTruth, EngineDType, Namespace, RunValue
 
 Test = Callable[..., bool]
-Plain = Callable[[PrimitiveParam, Any], Any]
+Plain = Callable[[PrimitiveParam, RunValue], RunValue]
 # The text of an element that a rule should not need, and how many of them a tensor is tried with.
 _ELEMENT = "?"
 _LENGTHS = (0, 1, 2, 3, 5, TRACKED)
@@ -39,18 +40,17 @@ class _TextCtx(GroundCtx):
     gone; one beyond them is answered with yes. None: all stay open, as where a program is checked and nothing is known."""
 
     def __init__(self, answers: list[bool] | None) -> None:
-        self.answers = answers
-        self.asked = 0
+        self.answers, self.asked = answers, 0
         self.required: list[str] = []
 
-    def require(self, asked: Requirement, cond: Any = None) -> None:
+    def require(self, asked: Requirement, cond: DomainTruth = None) -> None:
         cond = condition(asked, self) if cond is None else cond
         if isinstance(cond, _Cond):
             self.required.append(str(cond))
         elif not cond:
             raise Violation(asked)
 
-    def decide(self, cond: Any) -> bool | None:  # type: ignore[override]
+    def decide(self, cond: DomainTruth) -> bool | None:  # type: ignore[override]
         if not isinstance(cond, _Cond):
             return bool(cond)
         self.asked += 1
@@ -62,7 +62,7 @@ class _TextCtx(GroundCtx):
         self.required.append(str(cond) if answer else f"(not {cond})")
         return answer
 
-    def fresh(self, name: str, at_least: Any = 0, at_most: Any = None) -> NoReturn:
+    def fresh(self, name: str, at_least: DomainSize = 0, at_most: DomainSize = None) -> NoReturn:
         if self.asked and self.answers is None:
             raise NoNumber  # a rule comes here by an answer that it did not get
         raise NeedsData(name)
@@ -70,7 +70,7 @@ class _TextCtx(GroundCtx):
     def needs_literal(self, asked: Requirement) -> NoReturn:
         raise NoNumber
 
-    def _compare(self, op: str, a: Any, b: Any) -> Any:
+    def _compare(self, op: str, a: DomainSize, b: DomainSize) -> DomainTruth:
         if type(a) is int and type(b) is int:
             return {"==": a == b, "!=": a != b, "<=": a <= b, "<": a < b}[op]
         return _Cond(f"({text_of(a)} {op} {text_of(b)})")
@@ -78,28 +78,28 @@ class _TextCtx(GroundCtx):
     eq, ne = partialmethod(_compare, "=="), partialmethod(_compare, "!=")
     le, lt = partialmethod(_compare, "<="), partialmethod(_compare, "<")
 
-    def any_of(self, *conds: Any) -> Any:
+    def any_of(self, *conds: DomainTruth) -> DomainTruth:
         left = [c for c in conds if isinstance(c, _Cond)]
         if any(c for c in conds if not isinstance(c, _Cond)):
             return True
         return _Cond(f"({' or '.join(left)})") if left else False
 
-    def all_of(self, *conds: Any) -> Any:
+    def all_of(self, *conds: DomainTruth) -> DomainTruth:
         left = [c for c in conds if isinstance(c, _Cond)]
         if not all(c for c in conds if not isinstance(c, _Cond)):
             return False
         return _Cond(f"({' and '.join(left)})") if left else True
 
-    def min(self, *sizes: Any, name: str = "min") -> Any:
+    def min(self, *sizes: DomainSize, name: str = "min") -> DomainSize:
         return sizes[0] if len(sizes) == 1 else SizeText(f"{name}({', '.join(map(text_of, sizes))})")
 
-    def max(self, *sizes: Any) -> Any:
+    def max(self, *sizes: DomainSize) -> DomainSize:
         return self.min(*sizes, name="max")
 
-    def common(self, *sizes: Any) -> Any:
+    def common(self, *sizes: DomainSize) -> DomainSize:
         return self.min(*sizes, name="common")
 
-    def fits(self, value: Any, dtype: Any) -> bool:
+    def fits(self, value: RunValue, dtype: EngineDType) -> bool:
         return super().fits(value, dtype) if type(value) is int else False  # only what `data` carries depends on it
 
 
@@ -130,7 +130,7 @@ def _form(param: PrimitiveParam, name: str) -> str:
     return name
 
 
-def make_test(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], plain: Plain) -> Test:
+def make_test(row: Primitive, seen: Callable[[Plain], Mapping[str, RunValue]], plain: Plain) -> Test:
     """The compiled test of a form, of which `seen` gives the arguments as a rule takes them, each as it is told; `plain` tells
     it of what has no sizes. Raises NoNumber where there is none."""
     texts = _ConditionTexts(row, plain)
@@ -139,13 +139,15 @@ def make_test(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], plain:
         short = " or ".join(f"{name}.size <= {TRACKED}" for name in texts.listed)
         texts.lines.insert(0, f" if {short}: return False")
     header = f"def test({', '.join(texts.names.values())}):"
-    space: dict[str, Any] = {"common": GroundCtx().common}
+    space: Namespace = {"common": GroundCtx().common}
     exec("\n".join([header, *texts.lines, f" return {condition}"]), space)
     made: Test = space["test"]
     return made
 
 
-def _needs_elements(row: Primitive, seen: Callable[[Plain], Mapping[str, Any]], plain: Plain, condition: str) -> bool:
+def _needs_elements(
+    row: Primitive, seen: Callable[[Plain], Mapping[str, RunValue]], plain: Plain, condition: str
+) -> bool:
     """Whether what a rule requires depends on the elements of short tensors."""
     try:
         for length in _LENGTHS:
@@ -162,15 +164,13 @@ class _ConditionTexts:
     nobody knows, or none that a rule sees."""
 
     def __init__(self, row: Primitive, plain: Plain, length: int | None = None) -> None:
-        self.row = row
-        self.plain = plain
-        self.length = length
+        self.row, self.plain, self.length = row, plain, length
         self.names = {p.name: f"a{i}" for i, p in enumerate(row.params)}
         self.lines: list[str] = []
         # Tensors of sizes.
         self.listed: list[str] = []
 
-    def info(self, param: PrimitiveParam, value: Any) -> Any:
+    def info(self, param: PrimitiveParam, value: RunValue) -> RunValue:
         """An argument as the rule takes it; what has no sizes as `plain` gives it."""
         name = self.names[param.name]
         match param.kind:
@@ -186,7 +186,7 @@ class _ConditionTexts:
                 return tuple((SizeText(f"{name}[{i}][0]"), SizeText(f"{name}[{i}][1]")) for i in range(len(value)))
         return self.plain(param, value)
 
-    def _tensor(self, value: Any, name: str) -> TensorInfo:
+    def _tensor(self, value: RunValue, name: str) -> TensorInfo:
         dtype = dtype_of(value.dtype)
         if dtype.of:
             raise NoNumber
@@ -196,21 +196,21 @@ class _ConditionTexts:
         data = self._elements(value.ndim, name) if dtype.kind in ("int", "uint") else None
         return TensorInfo(tuple(map(SizeText, sizes)), dtype, data)
 
-    def _elements(self, rank: int, name: str) -> Any:
+    def _elements(self, rank: int, name: str) -> DomainSize:
         if rank == 0:
             return (SizeText(f"int({name})"),)
         if rank == 1:
             self.listed.append(name)
         return None if rank > 1 or self.length is None else (SizeText(_ELEMENT),) * self.length
 
-    def condition(self, values: Mapping[str, Any]) -> str:
+    def condition(self, values: Mapping[str, RunValue]) -> str:
         """What the rule requires of the arguments of a call of this form."""
         try:
             return " or ".join(self._ways(values)) or "False"
         except NoNumber:
             return self._required(values, _TextCtx(None)) or "False"
 
-    def _ways(self, values: Mapping[str, Any]) -> Iterator[str]:
+    def _ways(self, values: Mapping[str, RunValue]) -> Iterator[str]:
         """The condition of each way through the rule, for how its questions are answered."""
         answers: list[bool] = []
         for _ in range(_MOST_WAYS):
@@ -226,7 +226,7 @@ class _ConditionTexts:
             answers[-1] = False
         raise NoNumber
 
-    def _required(self, values: Mapping[str, Any], ctx: _TextCtx) -> str:
+    def _required(self, values: Mapping[str, RunValue], ctx: _TextCtx) -> str:
         """What the rule requires on one way; nothing where that way ends in a refusal."""
         try:
             evaluate(self.row, values, ctx)

@@ -4,7 +4,6 @@ fits."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from ..ops.model import Primitive
 from ..sizes.integers import Undefined
 from . import guards
 from .dtypes import dtype_of, numpy_dtype
+from .engine_types import Compiled, Namespace, RunValue
 from .generated import GeneratedModule
 from .kernels import registry as kernels
 from .names import mangle
@@ -83,7 +83,7 @@ def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
     return isinstance(asked, DType) or asked in places
 
 
-def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[Any]:
+def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[RunValue]:
     """Literal numbers with the dtype that a function's entry check asks for: the one that they get where the check decides."""
     if len(asked) != len(args) or not any(map(guards.is_literal, args)):
         return args
@@ -92,7 +92,7 @@ def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[Any]:
     ]
 
 
-def _typed(number: Any, asked: Sequence[DType | int], args: Sequence[Any]) -> Any:
+def _typed(number: RunValue, asked: Sequence[DType | int], args: Sequence[RunValue]) -> RunValue:
     known = (a if isinstance(a, DType) else _dtype_of(args[a]) for a in asked)
     dtype = next((d for d in known if d is not None), None)
     if dtype is None or not number_fits(number, dtype):
@@ -125,7 +125,7 @@ def _admits_primitive(row: Primitive, args: Sequence[object], named: Mapping[str
     return True
 
 
-def complete(row: Primitive, args: Sequence[object], named: Mapping[str, object]) -> list[Any]:
+def complete(row: Primitive, args: Sequence[object], named: Mapping[str, object]) -> list[RunValue]:
     """The arguments of a primitive in the order of its parameters, defaults filled in."""
     left = dict(named)
     rest = [left.pop(p.name, p.default) for p in row.params[len(args) :]]
@@ -134,11 +134,11 @@ def complete(row: Primitive, args: Sequence[object], named: Mapping[str, object]
     return [*args, *rest]
 
 
-def primitive_value(row: Primitive) -> Callable[..., Any]:
+def primitive_value(row: Primitive) -> Compiled:
     """A primitive as a function value: its preconditions are checked at every call."""
     kernel = kernels.lookup(row.name)
 
-    def call(*args: object, **named: object) -> Any:
+    def call(*args: object, **named: object) -> RunValue:
         given = complete(row, args, named)
         guards.guard(row, given)
         return kernel(*given)
@@ -146,7 +146,7 @@ def primitive_value(row: Primitive) -> Callable[..., Any]:
     return call
 
 
-HELPERS: dict[str, Any] = {
+HELPERS: Namespace = {
     "admits": _admits,
     "admits_primitive": _admits_primitive,
     "with_dtypes": with_dtypes,

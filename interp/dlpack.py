@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from ..lang.dtypes import DTYPES
 from .dtypes import PLAIN, is_extended, numpy_dtype
+from .engine_types import ArrayNamespace, GivenValue, NumpyDType
 from .kernels.registry import Array
 
 # The devices of DLPack whose memory is the processor's: its own, and what CUDA and ROCm pin.
@@ -33,7 +33,7 @@ def speaks_dlpack(value: object) -> bool:
     return not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__dlpack__")
 
 
-def taken(value: Any, *, copy: bool = False) -> Array:
+def taken(value: GivenValue, *, copy: bool = False) -> Array:
     """The array as NumPy's; raises Refused. With `copy` it may come from another device."""
     _plain(value)
     if _device(value) not in _HOST:
@@ -47,7 +47,7 @@ def taken(value: Any, *, copy: bool = False) -> Array:
         raise ArrayRefused(f"an array that cannot be read: {first_line(problem)}") from None
 
 
-def _plain(value: Any) -> None:
+def _plain(value: GivenValue) -> None:
     """Raises Refused where the memory of a tensor is not what the tensor is."""
     if getattr(value, "requires_grad", False) is True:
         raise ArrayRefused("a tensor that requires its gradient, which would be lost: pass its `.detach()`")
@@ -59,7 +59,7 @@ def _plain(value: Any) -> None:
         _plain_tensor(value, torch)
 
 
-def _plain_tensor(value: Any, torch: Any) -> None:
+def _plain_tensor(value: GivenValue, torch: ModuleType) -> None:
     """The same of what PyTorch's transforms wrap: DLPack gives whatever lies where a fake tensor says that it has memory."""
     functorch = getattr(torch._C, "_functorch", None)
     is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", lambda _: False)
@@ -71,14 +71,14 @@ def _plain_tensor(value: Any, torch: Any) -> None:
         raise ArrayRefused("a tensor with a tangent, which would be lost: pass its primal")
 
 
-def _device(value: Any) -> int:
+def _device(value: GivenValue) -> int:
     try:
         return int(value.__dlpack_device__()[0])
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as problem:
         raise ArrayRefused(f"an array without memory that can be read: {first_line(problem)}") from None
 
 
-def _brought(value: Any) -> Any:
+def _brought(value: GivenValue) -> GivenValue:
     """A copy on the processor."""
     if hasattr(value, "cpu"):
         return value.cpu()
@@ -88,13 +88,13 @@ def _brought(value: Any) -> Any:
         raise ArrayRefused(f"on a device from which it cannot be copied: {first_line(problem)}") from None
 
 
-def _extended(value: Any) -> np.dtype[Any] | None:
+def _extended(value: GivenValue) -> NumpyDType | None:
     """The dtype, if it is one of ml_dtypes'."""
     found = DTYPES.get(str(getattr(value, "dtype", "")).rpartition(".")[2])
     return numpy_dtype(found) if found is not None and is_extended(found) else None
 
 
-def _viewed(value: Any, dtype: np.dtype[Any]) -> Array:
+def _viewed(value: GivenValue, dtype: NumpyDType) -> Array:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, torch.Tensor):
         return np.asarray(value)
@@ -109,7 +109,7 @@ def first_line(problem: BaseException) -> str:
 # Back
 
 
-def giver(like: Any) -> Callable[[Array], Any]:
+def giver(like: GivenValue) -> Callable[[Array], GivenValue]:
     """What makes a NumPy array one of the library that `like` is, or is an array of; raises TypeError."""
     library = like if isinstance(like, ModuleType) else _library(like)
     name = getattr(library, "__name__", "").partition(".")[0]
@@ -123,7 +123,7 @@ def giver(like: Any) -> Callable[[Array], Any]:
     return lambda array: library.from_dlpack(_exported(array))
 
 
-def _library(like: Any) -> Any:
+def _library(like: GivenValue) -> ArrayNamespace:
     """The library of an array."""
     root = type(like).__module__.partition(".")[0]
     if root in ("torch", "numpy"):
@@ -139,7 +139,7 @@ def _exported(array: Array) -> Array:
     return array.copy() if steps_back or not array.flags.writeable else array
 
 
-def _to_torch(array: Array) -> Any:
+def _to_torch(array: Array) -> GivenValue:
     torch = sys.modules["torch"]
     if array.dtype in PLAIN:
         return torch.from_dlpack(_exported(array))
@@ -149,11 +149,11 @@ def _to_torch(array: Array) -> Any:
     return torch.from_dlpack(_exported(array).view(_BITS[array.dtype.itemsize])).view(dtype)
 
 
-def _to_jax(array: Array) -> Any:
+def _to_jax(array: Array) -> GivenValue:
     made = import_module("jax.numpy").asarray(array)
     if made.dtype != array.dtype:
         raise TypeError(f'jax makes {made.dtype} of {array.dtype}: set jax.config.update("jax_enable_x64", True)')
     return made
 
 
-_MAKERS: Mapping[str, Callable[[Array], Any]] = {"torch": _to_torch, "jax": _to_jax}
+_MAKERS: Mapping[str, Callable[[Array], GivenValue]] = {"torch": _to_torch, "jax": _to_jax}

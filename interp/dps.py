@@ -40,6 +40,7 @@ from .steps import (
     StepCheck,
     StepMemory,
     outputs,
+    with_blocks,
 )
 
 Delivered = Mapping[str, core.Known]  # what is known of slots
@@ -119,8 +120,7 @@ class _Stage:
     """A stage while it grows: what it binds, of which something needs those that are `used`."""
 
     def __init__(self, after: Step | None, around: tuple[Step, ...]) -> None:
-        self.after = after
-        self.around = around
+        self.after, self.around = after, around
         self.sizes: dict[str, core.SizeExpr | core.DTypeExpr] = {}
         self.built: list[Built] = []
         self.used: set[str] = set()
@@ -150,8 +150,7 @@ class _Scope:
 
 class _Pairing:
     def __init__(self, routine: Routine, result: core.Known | None) -> None:
-        self.routine = routine
-        self.result = result
+        self.routine, self.result = routine, result
         self.known = dict(routine.known)
         self.rows = reused(routine.body)[1]
         # By list of steps and position the stage that begins there; by Compute its memory.
@@ -184,16 +183,9 @@ class _Pairing:
         return replace(block, steps=tuple(steps))
 
     def _placed(self, step: Step) -> Step:
-        match step:
-            case Compute():
-                return replace(step, memory=self.memory[id(step)]) if id(step) in self.memory else step
-            case Branch():
-                return replace(step, then=self._data(step.then), orelse=self._data(step.orelse))
-            case LoopStep():
-                return replace(step, cond=self._data(step.cond), body=self._data(step.body))
-            case Closure():
-                return replace(step, body=self._data(step.body))
-        return step
+        if isinstance(step, Compute):
+            return replace(step, memory=self.memory[id(step)]) if id(step) in self.memory else step
+        return replace(step, body=self._data(step.body)) if isinstance(step, Closure) else with_blocks(step, self._data)
 
     # Lists of steps
 

@@ -5,15 +5,15 @@ record of one Python object, called after the dtype.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from ..lang.dtypes import DTYPES, DType, dtype_named
+from .engine_types import NumpyDType
 
 
 @cache
-def numpy_dtype(dtype: DType) -> np.dtype[Any]:
+def numpy_dtype(dtype: DType) -> NumpyDType:
     """The NumPy dtype of arrays with these elements."""
     if dtype.kind == "string":
         return np.dtypes.StringDType()
@@ -22,12 +22,12 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     if is_extended(dtype):
         import ml_dtypes  # few tensors are of such dtypes
 
-        extended: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype.name))
+        extended: NumpyDType = np.dtype(getattr(ml_dtypes, dtype.name))
         return extended
     return np.dtype(dtype.name)
 
 
-def dtype_of(dtype: np.dtype[Any]) -> DType:
+def dtype_of(dtype: NumpyDType) -> DType:
     """The dtype that an array's elements have; LookupError if they are of none that Rx has (dates, objects, float128)."""
     if dtype.kind in "UT":
         return DTYPES["string"]

@@ -9,7 +9,6 @@ may fail behind it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from ..sizes.partial import Open
 from . import partial_sizes
 from .by_shapes import ByShapes, KnownSlots, Routines
 from .dtypes import numpy_dtype
+from .engine_types import Compiled, RunValue
 from .guards import Ghost
 from .kernels.registry import Array
 from .partial_sizes import Value
@@ -53,31 +53,31 @@ class _Stop(Exception):
 class EarlyChecks:
     """A program's routines, which are followed over shapes. `space` has the tensors that are there before anything runs."""
 
-    def __init__(self, routines: Iterable[Routine], owners: Mapping[str, str], space: Mapping[str, Any]) -> None:
+    def __init__(self, routines: Iterable[Routine], owners: Mapping[str, str], space: Mapping[str, RunValue]) -> None:
         self.routines = Routines(routines, space, self._matters)
         self.owners = owners
         self.checking = self._reaching(asks)
         self.unseen = self._reaching(_is_unseen)
         self._late: dict[str, bool] = {}
 
-    def follow(self, name: str, args: Sequence[Any]) -> None:
+    def follow(self, name: str, args: Sequence[RunValue]) -> None:
         """Make what checks of a call can be made before it; raises Foreseen where one surely fails."""
         if name in self.routines.named and self.is_late(name):
             _Following(self).enter(name, args)
 
-    def foresee(self, name: str, args: Sequence[Any]) -> None:
+    def foresee(self, name: str, args: Sequence[RunValue]) -> None:
         """Make all checks of a call that its arguments decide, with what integers of rank 0 hold; raises Foreseen
         where one surely fails."""
         if name in self.routines.named:
             _Following(self).enter(name, args, seen=_with_scalars)
 
-    def guarded(self, name: str, entry: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(self, name: str, entry: Callable[..., Compiled]) -> Compiled:
         """The function, which makes what checks it can before it begins, once for each class of shapes."""
         if name not in self.routines.named or not self.is_late(name):
             return entry
-        passed: set[Any] = set()
+        passed: set[object] = set()
 
-        def call(*args: Any) -> Any:
+        def call(*args: RunValue) -> RunValue:
             key = tuple([_class_of(arg) if type(arg) is np.ndarray else _key(arg) for arg in args])
             if key not in passed:
                 _Following(self).enter(name, args)
@@ -132,13 +132,13 @@ def _is_unseen(step: Step) -> bool:
     return isinstance(step, Invoke) and step.way in _UNSEEN
 
 
-def _class_of(array: Array) -> Any:
+def _class_of(array: Array) -> object:
     """Shape and dtype; the records that hold other values have one number."""
     dtype = array.dtype
     return array.shape, dtype if dtype.names else dtype.num
 
 
-def _key(value: Any) -> Any:
+def _key(value: RunValue) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.shape, value.dtype
     if isinstance(value, tuple | list):
@@ -146,7 +146,7 @@ def _key(value: Any) -> Any:
     return value if isinstance(value, int | np.dtype) else type(value)
 
 
-def _with_scalars(value: Any) -> Value:
+def _with_scalars(value: RunValue) -> Value:
     is_scalar = isinstance(value, np.ndarray | np.generic) and not value.ndim
     return partial_sizes.constant(value) if is_scalar else partial_sizes.info(value)
 
@@ -156,12 +156,13 @@ class _Following(ByShapes):
 
     def __init__(self, ahead: EarlyChecks) -> None:
         super().__init__(ahead.routines)
-        self.owners = ahead.owners
-        self.steps = _STEPS
+        self.owners, self.steps = ahead.owners, _STEPS
         self.places: list[tuple[Routine, Place | None, Mapping[str, Value]]] = []
         self.turns: tuple[TracedTurn, ...] = ()
 
-    def enter(self, name: str, args: Sequence[Any], seen: Callable[[Any], Value] = partial_sizes.info) -> None:
+    def enter(
+        self, name: str, args: Sequence[RunValue], seen: Callable[[RunValue], Value] = partial_sizes.info
+    ) -> None:
         """Raises Foreseen where a check surely fails. What the entry check itself refuses it says itself."""
         state, fits = self.routines.enter(name, tuple(map(seen, args)), wanted=False)
         try:
@@ -261,7 +262,7 @@ class _Following(ByShapes):
         self.places[-1] = routine, Place(site, self.turns), given
 
 
-def _shown(value: Value) -> Any:
+def _shown(value: Value) -> RunValue:
     """What is known of a value, as those take it who say what was given."""
     if isinstance(value, TensorInfo):
         assert isinstance(value.dtype, DType)

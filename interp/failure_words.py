@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -11,14 +10,14 @@ from ..lang import core
 from ..lang.expressions import names_in
 from ..lang.walk import walk
 from ..ops.assertions import obligation, wording
-from ..sizes.evaluate import Literal
-from ..sizes.evaluate import evaluate as value_of
+from ..sizes.evaluate import Literal, evaluate as value_of
 from ..sizes.integers import Integers, Undefined
 from ..sizes.partial import UnknownSize
 from .dtypes import numpy_dtype
+from .engine_types import RunValue
 from .guards import describe, dtype_name
 
-Values = Mapping[str, Any]
+Values = Mapping[str, RunValue]
 
 
 def assertion(check: core.Assert | core.MatchShape, env: Values, outer: Values) -> str:
@@ -58,11 +57,10 @@ def _whose(declared: core.Declared | None) -> str:
 class Actual:
     """The values of a condition's names, as ops/assertions.py asks for them."""
 
-    def __init__(self, env: Values, tensor: Any) -> None:
-        self.env = env
-        self.tensor = tensor
+    def __init__(self, env: Values, tensor: RunValue) -> None:
+        self.env, self.tensor = env, tensor
 
-    def size(self, expr: core.SizeExpr) -> Any:
+    def size(self, expr: core.SizeExpr) -> RunValue:
         return _evaluate(expr, self.env)
 
     def text(self, size: object) -> str:
@@ -92,7 +90,7 @@ def _speaker(origin: core.Origin, declared: core.Declared | None, tensor: str) -
     return declared.of_loop if declared.of_rows else who, declared.subject.quoted
 
 
-def _subject(check: core.Assert, env: Values, otherwise: object) -> Any:
+def _subject(check: core.Assert, env: Values, otherwise: object) -> RunValue:
     """The tensor that a condition about a rank, a dimension or a dtype speaks of: the first one in it."""
     found = _accesses(check.cond)
     return env.get(found[0].tensor, otherwise) if found else otherwise
@@ -187,11 +185,11 @@ def _access_text(part: core.DimOf | core.RankOf | core.DTypeOf | core.ShapeOf) -
 class _Actual(Integers):
     """The values that a run has: dtypes are NumPy's."""
 
-    def literal(self, e: Literal) -> Any:
+    def literal(self, e: Literal) -> RunValue:
         return numpy_dtype(e.dtype) if isinstance(e, core.DTypeLit) else e.value
 
 
-def _evaluate(e: object, env: Values) -> Any:
+def _evaluate(e: object, env: Values) -> RunValue:
     """A shape-level expression under actual values; None where it has none."""
     if not isinstance(e, core.SizeExpr | core.ShapeExpr | core.DTypeExpr):
         return None
@@ -201,6 +199,6 @@ def _evaluate(e: object, env: Values) -> Any:
         return None
 
 
-def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) -> Any:
+def evaluate(e: core.SizeExpr | core.ShapeExpr | core.DTypeExpr, env: Values) -> RunValue:
     """A Size, Shape or DType expression over the values of its names."""
     return value_of(e, _Actual(env))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..lang.dtypes import DTYPES, DType
 from ..lang.stored import BadWeights, Header, StoredTensor
 from ..lang.weights import open_array
 from .dtypes import dtype_of, numpy_dtype
+from .engine_types import NumpyDType
 from .kernels.registry import Array
 
 # Data of fewer bytes is read: a map takes a page, and there are only so many of them.
@@ -75,7 +76,7 @@ def _unpacked(packed: Array, dtype: DType) -> Array:
     return low.astype(numpy_dtype(dtype)) if dtype.kind == "uint" else low.view(numpy_dtype(dtype))
 
 
-def _kept(place: StoredTensor) -> np.dtype[Any]:
+def _kept(place: StoredTensor) -> NumpyDType:
     """The dtype of the bytes in the file."""
     if place.dtype.kind == "string":
         return np.dtype(f"U{place.width // 4}").newbyteorder(place.order)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 hands on.
 
 What a value is, and what is known at a place, a follower says itself: shapes that are known in part (`by_shapes.py`), the
-memory that tensors take (`memory.py`).
+memory that tensors take (`memory/`).
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ class MadeFunction(Generic[E]):
     """A function value that the program makes, with what is known where it does."""
 
     def __init__(self, closure: Closure, state: E) -> None:
-        self.closure = closure
-        self.state = state
+        self.closure, self.state = closure, state
 
 
 class Follower(ABC, Generic[E, V]):

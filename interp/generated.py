@@ -5,9 +5,8 @@ A failure is found again by its line: nothing is recorded while a program runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from ..lang.dtypes import DType
 from ..ops import registry as rows
 from ..ops.model import Primitive
 from .dtypes import PLAIN, numpy_dtype
-from .kernels import constants
-from .kernels import registry as kernels
+from .engine_types import Kernel, Namespace, RunValue
+from .kernels import constants, registry as kernels
 from .names import mangle
 from .steps import StepSite
 from .tally import Tally
@@ -42,19 +41,15 @@ class GeneratedModule:
     ) -> None:
         self.functions = functions
         self.owners = {f.impl: f.name for f in functions.values() if isinstance(f, core.Function) and f.impl}
-        self.direct = direct
-        self.reuse = reuse
-        self.out = out
-        self.tally = tally
-        self.hosting = hosting
+        self.direct, self.reuse, self.out, self.tally, self.hosting = direct, reuse, out, tally, hosting
         self.lines: list[Line] = []
         self.later: list[Callable[[], None]] = []
         self._outlined = 0
-        self.globals: dict[str, Any] = {}
+        self.globals: Namespace = {}
         self.primitives: set[str] = set()
         # Whether a dtype of ml_dtypes or strings turned up, to which NumPy's functions do not do what the kernels do.
         self.extended = False
-        self._pool: dict[Any, str] = {}
+        self._pool: dict[Hashable, str] = {}
 
     def outlined_name(self) -> str:
         """A name that no other function has."""
@@ -79,7 +74,7 @@ class GeneratedModule:
             self.extended = self.extended or numpy_dtype(dtype) not in PLAIN
         return name
 
-    def array(self, slot: str, value: Any) -> None:
+    def array(self, slot: str, value: RunValue) -> None:
         """An array that is there before anything runs."""
         self.globals[slot] = value
         constants.declare(value)
@@ -132,5 +127,6 @@ class GeneratedModule:
         return "\n".join(text for text, _, _ in self.lines) + "\n", sites
 
 
-def numpy_function(path: str) -> Any:
-    return attrgetter(path)(np)
+def numpy_function(path: str) -> Kernel:
+    found: Kernel = attrgetter(path)(np)
+    return found

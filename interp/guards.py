@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ..sizes.integers import Undefined
 from ..sizes.text import NoNumber
 from .conditions import form_text, make_test
 from .dtypes import dtype_of
+from .engine_types import EngineDType, Namespace, RunValue
 
 # For how many forms of calls a guard keeps tests.
 REMEMBERED = 1024
@@ -31,12 +31,12 @@ class Failed(Exception):
     """A check does not hold; the line that raised it tells which."""
 
 
-def as_sizes(value: Any) -> tuple[int, ...]:
+def as_sizes(value: RunValue) -> tuple[int, ...]:
     """Sizes given as data: a shape, or one of them as an integer tensor of rank 0."""
     return (as_size(value),) if np.ndim(value) == 0 and not isinstance(value, int) else as_shape(value)
 
 
-def as_shape(value: Any) -> tuple[int, ...]:
+def as_shape(value: RunValue) -> tuple[int, ...]:
     """A shape given as data: a rank-1 integer tensor, or a tuple of sizes."""
     if isinstance(value, tuple | list):
         return tuple(int(v) for v in value)
@@ -47,7 +47,7 @@ def as_shape(value: Any) -> tuple[int, ...]:
     return tuple(int(v) for v in value.tolist())
 
 
-def as_size(value: Any) -> int:
+def as_size(value: RunValue) -> int:
     """A size given as data: an integer tensor of rank 0."""
     if value.ndim or not _has_integers(value):
         raise Undefined(f"a size is a rank-0 integer tensor, not {describe(value)}")
@@ -57,7 +57,7 @@ def as_size(value: Any) -> int:
 class Ghost:
     """A tensor of which only the type is there; sizes that nobody knows are `?`."""
 
-    def __init__(self, shape: tuple[object, ...], dtype: Any) -> None:
+    def __init__(self, shape: tuple[object, ...], dtype: EngineDType) -> None:
         self.shape, self.ndim, self.dtype = shape, len(shape), dtype
 
 
@@ -69,7 +69,7 @@ def make_guard(name: str, literals: tuple[int, ...] = ()) -> Callable[..., None]
     assert row is not None
     names = [f"a{i}" for i in range(len(row.params))]
     asked = _Asked(row)
-    space: dict[str, Any] = {"WILDCARD": WILDCARD, "tests": asked.tests, "ask": asked.check}
+    space: Namespace = {"WILDCARD": WILDCARD, "tests": asked.tests, "ask": asked.check}
     exec(_GUARD.format(params=", ".join(names), form=form_text(row, names, literals)), space)
     check: Callable[..., None] = space["check"]
     return check
@@ -90,10 +90,10 @@ class _Asked:
 
     def __init__(self, row: Primitive) -> None:
         self.row = row
-        self.tests: dict[Any, Callable[..., bool]] = {}
-        self.passed: set[Any] = set()
+        self.tests: dict[Hashable, Callable[..., bool]] = {}
+        self.passed: set[Hashable] = set()
         # What the calls of a form without a test have cost so far.
-        self.spent: Counter[Any] = Counter()
+        self.spent: Counter[Hashable] = Counter()
 
     def check(self, form: object, *args: object) -> None:
         key = tuple(map(_seen_by_rules, args))
@@ -120,7 +120,7 @@ def _never(*_: object) -> bool:
     return False
 
 
-def _seen_by_rules(value: object) -> Any:
+def _seen_by_rules(value: object) -> RunValue:
     """What a rule can see of an argument, to be compared."""
     if isinstance(value, np.ndarray | np.generic):
         if _is_tracked(value):
@@ -139,7 +139,7 @@ def guard(row: Primitive, args: Sequence[object]) -> None:
         return
 
 
-def seen(row: Primitive, args: Sequence[object], info: Callable[[PrimitiveParam, object], object]) -> dict[str, Any]:
+def seen(row: Primitive, args: Sequence[object], info: Callable[[PrimitiveParam, object], object]) -> Namespace:
     """The arguments as the rule takes them, each as `info` gives it; a literal number takes its dtype from the others."""
     literals = [p.name for p, a in zip(row.params, args, strict=True) if p.kind in _TENSORS and is_literal(a)]
     values = {p.name: info(p, a) for p, a in zip(row.params, args, strict=True)}
@@ -155,7 +155,7 @@ def is_literal(value: object) -> bool:
     return isinstance(value, bool | int | float) and not isinstance(value, np.generic)
 
 
-def _info(param: PrimitiveParam, value: Any) -> Any:
+def _info(param: PrimitiveParam, value: RunValue) -> RunValue:
     """An argument as a rule over integers takes it."""
     match param.kind:
         case _ if value is None:
@@ -171,7 +171,7 @@ def _info(param: PrimitiveParam, value: Any) -> Any:
     return value
 
 
-def tensor_info(value: Any) -> TensorInfo:
+def tensor_info(value: RunValue) -> TensorInfo:
     """A tensor as a rule sees it: shape, dtype, and its elements where they may be a shape."""
     if is_literal(value):
         return TensorInfo((), _default(value), (value,) if type(value) is int else None)
@@ -181,12 +181,12 @@ def tensor_info(value: Any) -> TensorInfo:
     return TensorInfo(tuple(value.shape), dtype_of(value.dtype), data)
 
 
-def _is_tracked(value: Any) -> bool:
+def _is_tracked(value: RunValue) -> bool:
     """Whether a rule sees the elements."""
     return _has_integers(value) and value.ndim <= 1 and value.size <= TRACKED
 
 
-def _has_integers(value: Any) -> bool:
+def _has_integers(value: RunValue) -> bool:
     """ml_dtypes' small integers are of NumPy's kind "V"."""
     return value.dtype.kind in "iu" or (value.dtype.kind == "V" and "int" in value.dtype.name)
 
@@ -195,7 +195,7 @@ def _default(value: bool | int | float) -> DType:
     return DTYPES["bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"]
 
 
-def _variables(row: Primitive, values: dict[str, Any], literals: list[str]) -> dict[str, DType]:
+def _variables(row: Primitive, values: Namespace, literals: list[str]) -> dict[str, DType]:
     """For each literal the dtype that the other operands give its variable in the dtypes column."""
     words = parse_dtypes(row.dtypes).inputs
     named = dict(zip((p.name for p in row.params if p.kind in _TENSORS), words, strict=True))
@@ -208,7 +208,7 @@ def _variables(row: Primitive, values: dict[str, Any], literals: list[str]) -> d
     return {n: found[w.var] for n, w in named.items() if n in literals and w.var in found}
 
 
-def _typed(info: object, dtype: DType | None) -> Any:
+def _typed(info: object, dtype: DType | None) -> RunValue:
     """A literal takes the other operand's dtype where that can hold it."""
     if dtype is None or not isinstance(info, TensorInfo) or not isinstance(info.dtype, DType):
         return info
@@ -239,7 +239,7 @@ def foreign(value: object) -> str:
     return "None" if value is None else f"a Python {type(value).__name__}"
 
 
-def dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: EngineDType) -> str:
     """The name of a dtype, also of an engine's own (`torch.float32`)."""
     if not isinstance(dtype, np.dtype):
         return str(dtype).rpartition(".")[-1]

@@ -45,8 +45,7 @@ def released(block: StepBlock, held: Collection[str], *, keep: bool = False) -> 
 
 class _LastUse:
     def __init__(self, held: frozenset[str], keep: bool) -> None:
-        self.held = held
-        self.keep = keep
+        self.held, self.keep = held, keep
 
     def block(self, block: StepBlock, after: Live) -> tuple[StepBlock, set[str]]:
         """The block, and what it reads from outside that nothing reads behind it."""

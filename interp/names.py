@@ -13,8 +13,7 @@ def mangle(name: str) -> str:
 
 def unmangled(slot: str) -> str:
     """The name of a parameter, from its slot; of names in other alphabets the slot itself."""
-    text = slot.removeprefix("v_")
-    return "_".join(part.replace("_q", "'") for part in text.split("__"))
+    return "_".join(part.replace("_q", "'") for part in slot.removeprefix("v_").split("__"))
 
 
 class SlotScope:
@@ -26,8 +25,7 @@ class SlotScope:
     def __init__(
         self, outer: SlotScope | None = None, *, stem: str = "v_", taken: dict[str, int] | None = None
     ) -> None:
-        self.outer = outer
-        self.stem = stem
+        self.outer, self.stem = outer, stem
         self.names: dict[str, str] = {}
         self.taken: dict[str, int] = outer.taken if outer is not None else taken if taken is not None else {}
 

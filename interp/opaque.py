@@ -5,27 +5,27 @@ Inside, a sequence is a tuple of arrays, an optional value one of at most one, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 
 from ..lang.dtypes import DType
 from .dtypes import dtype_of, numpy_dtype
+from .engine_types import Compiled, NumpyDType, RunValue
 from .files import ValueProblem, checked
 from .guards import foreign
 from .kernels.registry import Array
 from .values import Literal, to_array
 
 
-def wrapped(dtype: np.dtype[Any], value: object) -> Array:
+def wrapped(dtype: NumpyDType, value: object) -> Array:
     """A value that holds others, as an array of its dtype."""
     made = np.empty((), dtype)
     made[()] = (value,)
     return made
 
 
-def value_of(array: Array) -> Any:
+def value_of(array: Array) -> RunValue:
     """What the array holds."""
     return array.item()[0]
 
@@ -43,7 +43,7 @@ def parts_of(array: Array) -> tuple[Array, ...]:
 # To Python and back
 
 
-def to_python(array: Array) -> Any:
+def to_python(array: Array) -> RunValue:
     """A sequence as a list, a map as a dict, an optional value as itself or None."""
     value = value_of(array)
     if isinstance(value, dict):
@@ -54,7 +54,7 @@ def to_python(array: Array) -> Any:
     return found[0] if found else None
 
 
-def _outside(value: Any) -> Any:
+def _outside(value: RunValue) -> RunValue:
     return to_python(value) if is_opaque(value) else value
 
 
@@ -84,7 +84,7 @@ def _optional(dtype: DType, value: object) -> tuple[Array, ...]:
     return () if value is None else (from_python(dtype.of[0], value),)
 
 
-def _map(dtype: DType, value: object) -> dict[Any, Array]:
+def _map(dtype: DType, value: object) -> dict[Hashable, Array]:
     if not isinstance(value, Mapping):
         raise ValueProblem(f"a dict is needed for {dtype}, and it is {foreign(value)}")
     wanted = str if dtype.of[0].kind == "string" else int
@@ -100,4 +100,4 @@ def _entry(dtype: DType, value: object) -> Array:
     return from_python(dtype, value)
 
 
-_READERS: dict[str, Any] = {"sequence": _sequence, "optional": _optional, "map": _map}
+_READERS: dict[str, Compiled] = {"sequence": _sequence, "optional": _optional, "map": _map}

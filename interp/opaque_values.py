@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 
 from ..lang.dtypes import DType
+from .engine_types import RunValue
 from .files import ValueProblem
 from .values import parse_value
 
 
-def parse_opaque(text: str, dtype: DType, random: np.random.Generator) -> Any:
+def parse_opaque(text: str, dtype: DType, random: np.random.Generator) -> RunValue:
     """The value as Python has it."""
     text = text.strip()
     match dtype.kind:
@@ -25,11 +25,11 @@ def parse_opaque(text: str, dtype: DType, random: np.random.Generator) -> Any:
     raise ValueProblem(f"there is no value of {dtype} on the command line")
 
 
-def _part(text: str, dtype: DType, random: np.random.Generator) -> Any:
+def _part(text: str, dtype: DType, random: np.random.Generator) -> RunValue:
     return parse_opaque(text, dtype, random) if dtype.is_opaque else parse_value(text, random, dtype)
 
 
-def _entry(text: str, dtype: DType, random: np.random.Generator) -> tuple[Any, Any]:
+def _entry(text: str, dtype: DType, random: np.random.Generator) -> tuple[RunValue, RunValue]:
     key, colon, value = _split(text, ":")
     try:
         found = json.loads(key)

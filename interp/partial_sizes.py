@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partialmethod
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -18,25 +17,25 @@ from ..ops.ground import GroundCtx, Violation, evaluate
 from ..ops.holds import condition
 from ..ops.model import WILDCARD, AnyDType, Primitive, PrimitiveParam, RankUnknown, Segment, TensorInfo
 from ..ops.requirements import DTypeRequirement, Requirement
-from ..sizes.evaluate import Name
-from ..sizes.evaluate import evaluate as evaluate_expr
+from ..sizes.evaluate import Name, evaluate as evaluate_expr
 from ..sizes.integers import Undefined
 from ..sizes.operators import SIZE_OPERATORS
 from ..sizes.partial import Open, Partial, PartialArithmetic, Sizes, UnknownSize, all_of, any_of, compare, operation
 from .dtypes import dtype_of
+from .engine_types import DomainSize, DomainTruth, RunValue
 from .follow import MadeFunction, State
 from .guards import seen, tensor_info
 
 # What is known of a value: of a tensor its type, anything else itself; None where nothing is.
 Value = (
-    TensorInfo[Any]
+    TensorInfo[DomainSize]
     | int
     | UnknownSize
     | float
     | str
     | DType
     | core.FnRef
-    | MadeFunction[Any]
+    | MadeFunction[DomainSize]
     | tuple["Value", ...]
     | None
 )
@@ -54,39 +53,39 @@ class PartialCtx(PartialArithmetic, GroundCtx):
         if holds is False:
             raise Violation(asked)
 
-    def decide(self, cond: bool | None) -> Any:
+    def decide(self, cond: bool | None) -> DomainTruth:
         self.sure = self.sure and cond is not None
         return cond
 
     def require_either(self, known: bool | None, asked: DTypeRequirement) -> None:
         self.require(asked, known is True)
 
-    def _compared(self, op: str, a: Any, b: Any) -> Any:
+    def _compared(self, op: str, a: DomainSize, b: DomainSize) -> DomainTruth:
         return compare(op, a, b)
 
     eq, ne = partialmethod(_compared, "=="), partialmethod(_compared, "!=")
     le, lt = partialmethod(_compared, "<="), partialmethod(_compared, "<")
 
-    def any_of(self, *conds: bool | None) -> Any:
+    def any_of(self, *conds: bool | None) -> DomainTruth:
         return any_of(*conds)
 
-    def all_of(self, *conds: bool | None) -> Any:
+    def all_of(self, *conds: bool | None) -> DomainTruth:
         return all_of(*conds)
 
-    def common(self, *sizes: Any) -> Any:
+    def common(self, *sizes: DomainSize) -> DomainSize:
         one = {size for size in sizes if size != 1}
         return next(iter(one), 1) if len(one) <= 1 else next((s for s in one if isinstance(s, int)), UnknownSize())
 
-    def factor(self, product: Any, other: Any) -> Any:
+    def factor(self, product: DomainSize, other: DomainSize) -> DomainSize:
         return operation(SIZE_OPERATORS["//"], product, other)
 
-    def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> Any:
+    def fresh(self, name: str, at_least: object = 0, at_most: object = None) -> DomainSize:
         return UnknownSize()
 
-    def held_in(self, param: str) -> Any:
+    def held_in(self, param: str) -> DomainSize:
         return UnknownSize()
 
-    def fits(self, value: Any, dtype: AnyDType | None) -> bool:
+    def fits(self, value: DomainSize, dtype: AnyDType | None) -> bool:
         return isinstance(value, int) and super().fits(value, dtype)
 
 
@@ -99,20 +98,20 @@ class _Known(Partial):
     def __init__(self, env: State[Value]) -> None:
         self.env = env
 
-    def named(self, e: Name) -> Any:
+    def named(self, e: Name) -> DomainSize:
         return looked_up(self.env, e.name)
 
-    def shape_of(self, slot: str) -> Any:
+    def shape_of(self, slot: str) -> DomainSize:
         return tensor(self.env, slot).shape
 
-    def dtype_of(self, slot: str) -> Any:
+    def dtype_of(self, slot: str) -> DomainSize:
         return tensor(self.env, slot).dtype
 
-    def in_class(self, e: core.InClass, item: Any) -> bool:
+    def in_class(self, e: core.InClass, item: DomainSize) -> bool:
         return item in dtypes_of(e.choices)
 
 
-def shape_level(e: core.ShapeLevel | core.Splice, env: State[Value]) -> Any:
+def shape_level(e: core.ShapeLevel | core.Splice, env: State[Value]) -> DomainSize:
     """An expression over what is known of its names; raises Open where nothing is, and Undefined where it has no value."""
     return evaluate_expr(e, _Known(env))
 
@@ -126,28 +125,28 @@ def truth(e: core.BoolExpr, env: State[Value]) -> bool | None:
         return None
 
 
-def looked_up(env: State[Value], slot: str) -> Any:
+def looked_up(env: State[Value], slot: str) -> DomainSize:
     found = env.get(slot)
     if found is None:
         raise Open
     return found
 
 
-def tensor(env: State[Value], slot: str) -> TensorInfo[Any]:
+def tensor(env: State[Value], slot: str) -> TensorInfo[DomainSize]:
     found = looked_up(env, slot)
     if not isinstance(found, TensorInfo):
         raise Open
     return found
 
 
-def dims(info: TensorInfo[Any]) -> tuple[Sizes, ...]:
+def dims(info: TensorInfo[DomainSize]) -> tuple[Sizes, ...]:
     return tuple(d for d in info.shape if not isinstance(d, Segment))
 
 
 # Values from outside, and calls
 
 
-def info(value: Any) -> Value:
+def info(value: DomainSize) -> Value:
     """What is known of a value that is there, but for the elements of tensors: of those that the program has itself too."""
     if isinstance(value, np.ndarray | np.generic):
         return TensorInfo(tuple(value.shape), dtype_of(value.dtype))
@@ -163,7 +162,7 @@ constant = tensor_info
 _NO_SIZE = 2**63
 
 
-def primitive(row: Primitive, args: Sequence[Any], ctx: PartialCtx | None = None) -> tuple[Value, bool]:
+def primitive(row: Primitive, args: Sequence[RunValue], ctx: PartialCtx | None = None) -> tuple[Value, bool]:
     """What a call of a primitive gives, and whether all that it requires holds, whatever the elements are; raises Violation
     where it surely fails, and Open where nothing is known."""
     ctx = ctx or PartialCtx()
@@ -188,7 +187,7 @@ def _hides(value: object) -> bool:
     return isinstance(value.dtype, DType) and value.dtype.kind in ("int", "uint")
 
 
-def _info(param: PrimitiveParam, value: Any) -> Any:
+def _info(param: PrimitiveParam, value: DomainSize) -> DomainSize:
     if value is None or isinstance(value, TensorInfo | DType):
         return value
     if param.kind in ("tensor", "index") and isinstance(value, bool | int | float):
@@ -198,7 +197,7 @@ def _info(param: PrimitiveParam, value: Any) -> Any:
     return tuple(_info(param, v) for v in value) if param.kind == "tensors" else value
 
 
-def argument(param: PrimitiveParam, v: core.Value | None, env: State[Value]) -> Any:
+def argument(param: PrimitiveParam, v: core.Value | None, env: State[Value]) -> DomainSize:
     """One argument of a primitive as its kernel takes it."""
     is_shape = param.kind in ("ints", "sizes", "shape", "target")
     if v is None:
@@ -218,7 +217,7 @@ _MINUS_ONE = core.SizeLit(NOWHERE, -1)
 _SIZE = PrimitiveParam("", "size")
 
 
-def operand(v: core.Value, env: State[Value]) -> Any:
+def operand(v: core.Value, env: State[Value]) -> DomainSize:
     """What is known of an operand; raises Open."""
     match v:
         case core.Var(name=slot):

@@ -7,9 +7,8 @@ shapes alone do not give stays a question, which the run answers as ever. So a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from ..lang import core
 from ..lang.node import Node
@@ -18,12 +17,13 @@ from ..sizes.partial import Open
 from . import partial_sizes
 from .by_shapes import ByShapes, KnownSlots, Routines
 from .dispatch import complete
+from .engine_types import Compiled, RunValue
 from .guards import Violation
 from .names import mangle
 from .partial_sizes import Value
 from .steps import RESULT, Bind, Branch, Compute, Invoke, LoopStep, ReadSizes, Routine, Stack, Step, asks, blocks, every
 
-Run = Callable[..., Any]
+Run = Compiled
 # What a place is told: whether it still has to ask, a size, or what to call.
 Answer = bool | int | Run | None
 # So many walks over routines are remembered.
@@ -73,11 +73,13 @@ class Planner:
     """Makes the plans of a compiled program, whose functions are in `space`. `lists` are the choices of each list."""
 
     def __init__(
-        self, table: Table, routines: Iterable[Routine], lists: Mapping[str, tuple[str, ...]], space: Mapping[str, Any]
+        self,
+        table: Table,
+        routines: Iterable[Routine],
+        lists: Mapping[str, tuple[str, ...]],
+        space: Mapping[str, RunValue],
     ) -> None:
-        self.table = table
-        self.lists = lists
-        self.space = space
+        self.table, self.lists, self.space = table, lists, space
         places = {id(step) for found in table.values() for step in found.places}
         self.routines = Routines(routines, space, lambda step: id(step) in places)
         self._walks: dict[tuple[str, tuple[Value, ...], bool], tuple[Run, Value]] = {}

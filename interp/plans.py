@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from threading import RLock
-from typing import Any
 
 import numpy as np
 
 from ..lang import core
+from .engine_types import Compiled, RunValue
 from .guards import describe
 
 # Who wants to know hears of each change of shapes.
@@ -24,8 +24,8 @@ LOG = logging.getLogger("rxlang")
 KEPT = 64
 
 # What runs a class of calls, and what gives the same with the answers of its shapes, where there are any.
-Made = tuple[Callable[..., Any], Callable[[Sequence[Any]], Callable[..., Any] | None]]
-Make = Callable[[Sequence[Any], bool], Made | None]
+Made = tuple[Compiled, Callable[[Sequence[RunValue]], Compiled | None]]
+Make = Callable[[Sequence[RunValue], bool], Made | None]
 
 
 class Plan:
@@ -36,14 +36,13 @@ class Plan:
     __slots__ = ("_looks", "number", "parts", "run", "stamp", "taken")
 
     def __init__(self, number: int, parts: tuple[str, ...], made: Made) -> None:
-        self.number = number
-        self.parts = parts
-        self.run: Callable[..., Any] = partial(self._second, *made)
+        self.number, self.parts = number, parts
+        self.run: Compiled = partial(self._second, *made)
         self.stamp = 0
         self.taken = count()
         self._looks = 0
 
-    def _second(self, first: Callable[..., Any], refine: Callable[[Sequence[Any]], Any], *args: Any) -> Any:
+    def _second(self, first: Compiled, refine: Callable[[Sequence[RunValue]], RunValue], *args: RunValue) -> RunValue:
         """The second call of the class."""
         self.run = refine(args) or first
         return self.run(*args)
@@ -59,8 +58,7 @@ class PlanCounts(dict[str, int]):
 
     def __init__(self, kept: Mapping[str, int], made: int, used: int) -> None:
         super().__init__(kept)
-        self.made = made
-        self.used = used
+        self.made, self.used = made, used
 
 
 class Plans:
@@ -70,15 +68,13 @@ class Plans:
     def __init__(self, function: core.Function, make: Make) -> None:
         self.name = function.name
         self.params = tuple(p.name for p in function.params)
-        self.table: dict[Any, Plan] = {}
+        self.table: dict[object, Plan] = {}
         self.last: Plan | None = None
         self._clock = count(1)
-        self._make = make
-        self._made = 0
-        self._gone = 0
+        self._make, self._made, self._gone = make, 0, 0
         self._lock = RLock()  # whoever is told of a change may ask for the counts
 
-    def find(self, args: Sequence[Any], *, decided: bool = False) -> Callable[..., Any] | None:
+    def find(self, args: Sequence[RunValue], *, decided: bool = False) -> Compiled | None:
         """What runs a call with converted arguments; None where there is no plan, and the call is made as ever."""
         try:
             key = shape_class(args)
@@ -92,7 +88,7 @@ class Plans:
             self.changed(plan, "used again")
         return plan.run
 
-    def _new(self, key: object, args: Sequence[Any], decided: bool) -> Callable[..., Any] | None:
+    def _new(self, key: object, args: Sequence[RunValue], decided: bool) -> Compiled | None:
         made = self._make(args, decided)
         if made is None:
             return None
@@ -127,11 +123,11 @@ class Plans:
             return PlanCounts(kept, self._made, self._gone + sum(kept.values()))
 
 
-def _part(param: str, value: Any) -> str:
+def _part(param: str, value: RunValue) -> str:
     return f"{param} {':' if isinstance(value, np.ndarray | np.generic) else '='} {_shown(value)}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: RunValue) -> str:
     """The type of a tensor, and what is none as it is."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_shown, value))})"
@@ -141,12 +137,12 @@ def _shown(value: Any) -> str:
 # What plans depend on
 
 
-def shape_class(args: Sequence[Any]) -> tuple[Any, ...]:
+def shape_class(args: Sequence[RunValue]) -> tuple[object, ...]:
     """Shapes and dtypes of tensors, and what is no tensor itself; TypeError where there is a function."""
     return tuple(part for arg in args for part in _class_of(arg))
 
 
-def _class_of(value: Any) -> tuple[Any, ...]:
+def _class_of(value: RunValue) -> tuple[object, ...]:
     if isinstance(value, np.ndarray | np.generic):
         return np.ndarray, value.shape, value.dtype
     if isinstance(value, tuple):
@@ -156,12 +152,12 @@ def _class_of(value: Any) -> tuple[Any, ...]:
     raise TypeError(f"{type(value).__name__} has no shape")
 
 
-def quick_class(sorts: Sequence[core.Sort]) -> Callable[..., tuple[Any, ...]]:
+def quick_class(sorts: Sequence[core.Sort]) -> Callable[..., tuple[object, ...]]:
     """The same of arguments as they come from outside, where all are tensors, sizes and tuples of them; what is anything else
     than plain arrays, ints and tuples fails, or is of a class that no plan has."""
     names = [f"a{i}" for i in range(len(sorts))]
     texts = [text for name, sort in zip(names, sorts, strict=True) for text in _texts(name, sort)]
-    made: Callable[..., tuple[Any, ...]] = eval(
+    made: Callable[..., tuple[object, ...]] = eval(
         f"lambda {', '.join(names)}: ({', '.join(texts)}{',' if texts else ''})"
     )
     return made

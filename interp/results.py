@@ -7,21 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from .engine_types import RunValue
 from .opaque import is_opaque, parts_of, to_python
 
 
-def outward(value: object) -> Any:
+def outward(value: object) -> RunValue:
     """A result as the outside sees it: arrays instead of NumPy's scalars."""
     if type(value) is np.ndarray:
         return value if value.dtype.names is None else to_python(value)
     if isinstance(value, np.generic):
         return np.asarray(value)
-    if isinstance(value, tuple):
-        return tuple(outward(v) for v in value)
-    return value
+    return tuple(outward(v) for v in value) if isinstance(value, tuple) else value
 
 
-def own(result: object, args: Iterable[object]) -> Any:
+def own(result: object, args: Iterable[object]) -> RunValue:
     """A result that its owner may write into without changing an argument."""
     if isinstance(result, tuple | list):
         return type(result)(own(part, args) for part in result)

@@ -32,6 +32,7 @@ from .steps import (
     every,
     outputs,
     reads,
+    with_blocks,
 )
 
 _NOTHING: Mapping[str, core.Known] = {}
@@ -49,8 +50,7 @@ def reused(
 
 class _Reuse:
     def __init__(self, block: StepBlock, known: Mapping[str, core.Known], makers: Collection[str]) -> None:
-        self.known = known
-        self.makers = makers
+        self.known, self.makers = known, makers
         # Slots whose tensor something else may share: a step reads it that may keep it.
         self.shared = _shared(block)
         # Tensors that were made in memory of their own, row by row, with what is known of them.
@@ -68,8 +68,8 @@ class _Reuse:
         match step:
             case Compute(known=known) if known is not None and _is_fresh(step):
                 return self._computed(step, known)
-            case Branch(then=then, orelse=orelse):
-                return replace(step, then=self.block(then), orelse=self.block(orelse))
+            case Branch():
+                return with_blocks(step, self.block)
             case LoopStep():
                 return self._loop(step)
             case Bind():
@@ -104,7 +104,7 @@ class _Reuse:
 
     # Loops
 
-    def _loop(self, step: LoopStep) -> LoopStep:
+    def _loop(self, step: LoopStep) -> Step:
         """A turn may write into what it was given, if each turn gives what may be written into: that shows behind it."""
         before, owned = dict(self.rows), self._owned(step)
         done = self._turns(step, owned)
@@ -113,9 +113,9 @@ class _Reuse:
             done = self._turns(step, ())
         return done
 
-    def _turns(self, step: LoopStep, owned: Iterable[str]) -> LoopStep:
+    def _turns(self, step: LoopStep, owned: Iterable[str]) -> Step:
         self.owned = {carry: self.first[carry] for carry in owned}
-        done = replace(step, cond=self.block(step.cond), body=self.block(step.body))
+        done = with_blocks(step, self.block)
         self.owned = {}
         return done
 

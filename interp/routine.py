@@ -69,8 +69,7 @@ class Lowering:
     def __init__(
         self, program: ProgramTable, function: str, params: Iterable[str], outer: Lowering | None = None
     ) -> None:
-        self.program = program
-        self.function = function
+        self.program, self.function = program, function
         self.extern: core.Function | None = outer.extern if outer is not None else None
         self.steps: list[Step] = []
         self.slots: Slots = Slots(function, program.consts, outer.slots if outer is not None else None)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from threading import RLock
-from typing import Any
 
 from ..lang import codes, core
 from ..lang.diagnostics import error
@@ -18,6 +17,7 @@ from .arguments import is_plain
 from .blame import RUNTIME_ERRORS, diagnose, met
 from .compile import CompiledCode, ExternError, Options, compile_program
 from .core_uses import as_called, is_recursive
+from .engine_types import Compiled, Namespace, RunValue
 from .kernels.quiet import quiet
 from .names import mangle
 from .plans import Made, PlanCounts, Plans
@@ -33,7 +33,7 @@ Fast = Callable[[str], Iterable[core.Program]]
 RECURSION = 20_000
 
 
-def deeply(action: Callable[..., object], *args: object) -> Any:
+def deeply(action: Callable[..., object], *args: object) -> RunValue:
     """Call what may call itself some thousand times; Python's own limit is as it was afterwards."""
     limit = sys.getrecursionlimit()
     if limit >= RECURSION:
@@ -62,8 +62,7 @@ class Machine:
         explain: Explain | None = None,
         fast: Fast | None = None,
     ) -> None:
-        self.program = program
-        self.explain = explain
+        self.program, self.explain = program, explain
         self.fast = fast or (lambda _: ())
         self.options = options or Options()
         self.tally = Tally() if self.options.instrument else None
@@ -126,7 +125,7 @@ class Machine:
         """Of each function that was called what became of its plans."""
         return {name: plans.counts() for name, plans in self._plans.items()}
 
-    def _planned(self, name: str, args: Sequence[Any], decided: bool) -> Made | None:
+    def _planned(self, name: str, args: Sequence[RunValue], decided: bool) -> Made | None:
         """What runs calls with such arguments, where an entry check lets them in: that of a hint first, which asks for more."""
         with self._lock:
             general = self.code_for(args)
@@ -135,7 +134,7 @@ class Machine:
                     return code.behind_entry_check(name), partial(self._refined, code, name)
             return None
 
-    def _refined(self, code: CompiledCode, name: str, args: Sequence[Any]) -> Callable[..., Any] | None:
+    def _refined(self, code: CompiledCode, name: str, args: Sequence[RunValue]) -> Compiled | None:
         """The same with the answers that shapes give; None where there is nothing to ask."""
         with self._lock:
             run = code.planner.entered(name, args) if code.planner.asks(name) else None
@@ -148,7 +147,7 @@ class Machine:
             self._fast[key] = tuple(self._beside(general, program) for program in self.fast(name))
         return self._fast[key]
 
-    def _hosted(self, name: str, decided: bool, *args: Any, **named: Any) -> Any:
+    def _hosted(self, name: str, decided: bool, *args: RunValue, **named: RunValue) -> RunValue:
         """A call of a function inside a program whose plans are counted."""
         run = self.plans(name).find(args, decided=decided) if not named else None
         return (run or self.code_for(args).function(name))(*args, **named)
@@ -161,7 +160,7 @@ class Machine:
             self._extended = self._compiled(replace(self.options, direct=False))
         return self._extended
 
-    def attempt(self, action: Callable[..., object], *args: object) -> Any:
+    def attempt(self, action: Callable[..., object], *args: object) -> RunValue:
         """Call generated code; a failure comes back as a ShapeError, before which pytest's traceback ends."""
         __tracebackhide__ = True
         try:
@@ -182,7 +181,7 @@ class Machine:
         impls = next((i for i in self.program.impls if i.name == name), None)
         return as_called(self.program, impls) if found is None and impls is not None else found
 
-    def call(self, name: str, args: Sequence[object]) -> Any:
+    def call(self, name: str, args: Sequence[object]) -> RunValue:
         """Call a function with converted arguments."""
         __tracebackhide__ = True
         run = self.plans(name).find(args) or self.code_for(args).function(name)
@@ -195,6 +194,6 @@ class Machine:
             message = f"the result of @{name} needs more memory than there is: {problem}"
             raise ShapeError(error(codes.R402, message, place)) from None
 
-    def script(self) -> dict[str, Any]:
+    def script(self) -> Namespace:
         """Run the script; its names with their values, in order."""
         return {name: outward(value) for name, value in self.attempt(self.code.main).items()}

@@ -20,8 +20,7 @@ class ShapeError(Displayed, Exception):
 
     def __init__(self, diagnostic: Diagnostic, met: tuple[Met, ...] = (), explain: Explain | None = None) -> None:
         super().__init__(diagnostic.message)
-        self.diagnostic = diagnostic
-        self.met = met
+        self.diagnostic, self.met = diagnostic, met
         self._explain = explain
 
     @cached_property

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Iterable
+from typing import Protocol
 
 from ..lang import core
 from ..lang.dtypes import CLASSES, DTYPES, members
@@ -96,7 +96,7 @@ class ShapeTexts(Texts):
         return f"not ({self.boolean(e)})"
 
     def _choices(self, choices: tuple[str, ...]) -> str:
-        def make() -> frozenset[Any]:
+        def make() -> frozenset[Hashable]:
             found = [d for c in choices for d in (members(c) if c in CLASSES else (DTYPES[c],))]
             return frozenset(numpy_dtype(d) for d in found)
 

@@ -19,9 +19,7 @@ class Slots:
     """The slots of a routine, or of a closure in `outer`. `consts` has those that every routine sees."""
 
     def __init__(self, function: str, consts: Mapping[str, str], outer: Slots | None = None) -> None:
-        self.function = function
-        self.consts = consts
-        self.outer = outer
+        self.function, self.consts, self.outer = function, consts, outer
         # No two slots of a routine and of the closures in it have one name.
         self.scope: SlotScope = SlotScope(taken=outer.scope.taken if outer is not None else None)
         # Slots that are not released: parameters, which the caller holds, and what is no tensor.

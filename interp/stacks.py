@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..lang.stored import MAX_RANK
 from ..sizes.integers import Undefined
+from .engine_types import EngineArray, EngineDType
 
 
-def buffer_for(total: int, first: Any) -> Any:
+def buffer_for(total: int, first: EngineArray) -> EngineArray:
     """Memory for what all turns leave, which is like what the first one left."""
     shape = _of_some_rank((total, *first.shape))
     try:
@@ -27,12 +27,12 @@ def _of_some_rank(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def owned(value: Any) -> Any:
+def owned(value: EngineArray) -> EngineArray:
     """What a turn left, to be kept: a view would keep all that it is a view of."""
     return value if value.base is None else value.copy()
 
 
-def stacked(shape: tuple[int, ...], dtype: Any, values: Sequence[Any] = ()) -> Any:
+def stacked(shape: tuple[int, ...], dtype: EngineDType, values: Sequence[EngineArray] = ()) -> EngineArray:
     """The values of all turns; where there was none, nothing of this shape and dtype, if they are known. A size of the type may
     be below 0 then, and stands for 0."""
     if not values and dtype is None:

@@ -8,11 +8,11 @@ fail, a step has what its message needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, assert_never
 
 from ..lang import core
-from ..lang.node import Node
+from ..lang.node import Node, replace
 from ..lang.source import Placed, Span
 from ..ops.model import Primitive, PrimitiveParam
 from .core_uses import names_of
@@ -291,6 +291,16 @@ def blocks(step: Step) -> tuple[StepBlock, ...]:
         case LoopStep(cond=cond, body=body):
             return cond, body
     return ()
+
+
+def with_blocks(step: Step, change: Callable[[StepBlock], StepBlock]) -> Step:
+    """The step with another list in the place of each that it holds."""
+    match step:
+        case Branch(then=then, orelse=orelse):
+            return replace(step, then=change(then), orelse=change(orelse))
+        case LoopStep(cond=cond, body=body):
+            return replace(step, cond=change(cond), body=change(body))
+    return step
 
 
 def reads(step: Step) -> set[str]:

@@ -55,8 +55,7 @@ class RoutineText(ShapeTexts):
 
     def __init__(self, unit: GeneratedModule, function: str, indent: int = 1, places: Sequence[Step] = ()) -> None:
         super().__init__(unit)
-        self.function = function
-        self.indent = indent
+        self.function, self.indent = function, indent
         # The local that holds the answer of a plan, for each step that has one.
         self.answers = {id(step): f"p{number}" for number, step in enumerate(places)}
         # How much of the list of steps lies before this one, and how much this one is.

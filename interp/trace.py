@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import perf_counter_ns
 from types import FrameType, TracebackType
-from typing import Any
 
 from ..lang import core
 from ..lang.node import Node
 from .core_uses import names_of
+from .engine_types import Compiled, Namespace, RunValue
 from .failure_words import evaluate
 from .steps import Around, LoopStep, StepSite, number, reads, total
 
@@ -45,10 +45,10 @@ class Failure(Node):
 
     problem: BaseException
     place: Place
-    values: Mapping[str, Any]
+    values: Mapping[str, RunValue]
     callers: tuple[Place, ...]
     # Of each of the calls, and of the site, what the function there was given, by slot, as far as it is still there.
-    given: tuple[Mapping[str, Any], ...] = ()
+    given: tuple[Mapping[str, RunValue], ...] = ()
 
     @property
     def site(self) -> StepSite:
@@ -72,9 +72,9 @@ def failure(problem: BaseException) -> Failure | None:
     if isinstance(problem, Foreseen):
         return problem.found
     places: list[Place] = []
-    given: list[Mapping[str, Any]] = []
-    here: dict[str, Any] = {}
-    values: dict[str, Any] = {}
+    given: list[Mapping[str, RunValue]] = []
+    here: Namespace = {}
+    values: Namespace = {}
     traceback: TracebackType | None = problem.__traceback__
     while traceback is not None:
         found = _found(traceback.tb_frame, traceback.tb_lineno)
@@ -102,7 +102,7 @@ class Clock:
         self._at: list[int] | None = None
         self._since = 0
 
-    def watch(self, action: Callable[[], Any]) -> Any:
+    def watch(self, action: Callable[[], RunValue]) -> RunValue:
         """What an action gives; the times of its steps are taken."""
         before = sys.gettrace()
         sys.settrace(self._enter)
@@ -119,10 +119,10 @@ class Clock:
             if found is not None:
                 yield found[0], calls, spent
 
-    def _enter(self, frame: FrameType, event: str, arg: object) -> Callable[..., Any] | None:
+    def _enter(self, frame: FrameType, event: str, arg: object) -> Compiled | None:
         return self._line if frame.f_code.co_filename == FILENAME else None
 
-    def _line(self, frame: FrameType, event: str, arg: object) -> Callable[..., Any]:
+    def _line(self, frame: FrameType, event: str, arg: object) -> Compiled:
         after: FrameType | None = frame.f_back if event == "return" else frame
         while after is not None and after.f_code.co_filename != FILENAME:
             after = after.f_back
@@ -189,7 +189,7 @@ def _turns(site: StepSite, names: Mapping[str, str], frame: FrameType) -> tuple[
     return tuple(_turn(around, names, known) for around in site.around)
 
 
-def _turn(around: Around, names: Mapping[str, str], known: Mapping[str, Any]) -> TracedTurn:
+def _turn(around: Around, names: Mapping[str, str], known: Mapping[str, RunValue]) -> TracedTurn:
     loop = around.loop
     values = {slot: known.get(names.get(slot, slot)) for slot in names_of(loop.range) | {loop.index}}
     whole = _size(total(loop.span, loop.range), values) if loop.range is not None else None
@@ -197,7 +197,7 @@ def _turn(around: Around, names: Mapping[str, str], known: Mapping[str, Any]) ->
     return TracedTurn(loop, done, whole, values[loop.index], around.is_condition)
 
 
-def _size(size: core.SizeExpr, values: Mapping[str, Any]) -> int | None:
+def _size(size: core.SizeExpr, values: Mapping[str, RunValue]) -> int | None:
     """A size under the values that there are: before its first turn a loop has no index."""
     try:
         return int(evaluate(size, values))
@@ -213,13 +213,13 @@ def _found(frame: FrameType, line: int | None) -> tuple[StepSite, Mapping[str, s
     return found
 
 
-def _values(site: StepSite, names: Mapping[str, str], frame: FrameType) -> dict[str, Any]:
+def _values(site: StepSite, names: Mapping[str, str], frame: FrameType) -> Namespace:
     known = {**frame.f_globals, **frame.f_locals}
     slots = reads(site.step) if site.step is not None else ()
     return {slot: known[names.get(slot, slot)] for slot in slots if names.get(slot, slot) in known}
 
 
-def _given(names: Mapping[str, str], frame: FrameType) -> dict[str, Any]:
+def _given(names: Mapping[str, str], frame: FrameType) -> Namespace:
     """The parameters of the Python function that a frame runs; not those whose locals were given to other slots, nor a plan."""
     code, taken = frame.f_code, {"plan", *names.values()}
     params = code.co_varnames[: code.co_argcount]

@@ -6,13 +6,14 @@ import json
 import re
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..lang.dtypes import DTYPES, DType, int_range
 from ..lang.weights import SUFFIXES
 from .dtypes import numpy_dtype
+from .engine_types import RunValue
 from .files import ValueProblem, read_array
 from .kernels.registry import Array
 
@@ -30,7 +31,7 @@ _TOKEN = re.compile(
 class Literal(NamedTuple):
     """A literal's elements in row-major order, its shape, and the dtype that it names."""
 
-    items: list[Any]
+    items: list[RunValue]
     shape: tuple[int, ...]
     dtype: DType | None
 
@@ -78,7 +79,7 @@ def parse_literal(text: str) -> Literal:
     return Literal(items, shape, dtype)
 
 
-def _nested(text: str) -> tuple[list[Any], tuple[int, ...]]:
+def _nested(text: str) -> tuple[list[RunValue], tuple[int, ...]]:
     """Elements and shape, read from left to right without recursion."""
     reader = _Nested(text)
     for kind, token in _tokens(text):
@@ -93,14 +94,13 @@ class _Nested:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.items: list[Any] = []
+        self.items: list[RunValue] = []
         # How many items there are so far in each bracket that is open.
         self.counts: list[int] = []
         # How many there are at each depth, once it is known.
         self.sizes: list[int | None] = []
         self.leaf_depth: int | None = None
-        self.expects_item = True
-        self.done = False
+        self.expects_item, self.done = True, False
 
     def read(self, kind: str, token: str) -> None:
         """Take the next token."""
@@ -152,7 +152,7 @@ class _Nested:
     def _mixed(self) -> ValueProblem:
         return ValueProblem(f"{_short(self.text)} mixes numbers and rows")
 
-    def found(self) -> tuple[list[Any], tuple[int, ...]]:
+    def found(self) -> tuple[list[RunValue], tuple[int, ...]]:
         """Elements and shape, at the end."""
         if not self.done:
             forms = "a number, [[1, 2], [3, 4]]:int8, float32[2, 3]:random or a file"
@@ -206,8 +206,7 @@ def to_array(literal: Literal, expected: DType | None = None) -> Array:
     problem = _misfit(literal.items, dtype)
     if problem is not None:
         raise ValueProblem(problem)
-    made = np.array(literal.items, dtype=numpy_dtype(dtype))
-    return made.reshape(literal.shape)
+    return np.array(literal.items, dtype=numpy_dtype(dtype)).reshape(literal.shape)
 
 
 def _natural(items: list[object]) -> DType:
@@ -219,7 +218,7 @@ def _natural(items: list[object]) -> DType:
     return DTYPES["float64" if float in kinds or not kinds else "int64"]
 
 
-def _misfit(items: list[Any], dtype: DType) -> str | None:
+def _misfit(items: list[RunValue], dtype: DType) -> str | None:
     """Why the elements cannot be of a dtype: the wrong kind, or out of its range."""
     for item in items:
         if isinstance(item, str) != (dtype.kind == "string"):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ..lang import codes, core
 from ..lang.diagnostics import RxError, error
 from ..lang.files import Files
 from ..lang.stored import BadWeights, Header
+from .engine_types import EngineArray
 from .files import load_array
 
 
@@ -21,10 +21,10 @@ class WeightReader:
         self.files = files
         self.headers = headers or {}
         self.count = 0
-        self._read: dict[tuple[Path, str | None], Any] = {}
+        self._read: dict[tuple[Path, str | None], EngineArray] = {}
         self._found: dict[str, Path] = {}
 
-    def __call__(self, load: core.Load) -> Any:
+    def __call__(self, load: core.Load) -> EngineArray:
         if load.path not in self._found:
             self._found[load.path] = self.files.find(load.path, span=load.span, linked=True)
         path = self._found[load.path]

@@ -170,8 +170,7 @@ def _too_deep(piece: Tokens) -> Diagnostic | None:
 def _best(piece: Tokens, trouble: Unbalanced) -> TextFix:
     """The candidate after which the most can be read; of equals the first."""
     candidates = list(dict.fromkeys(_candidates(piece, trouble)))
-    affordable = max(3, _EFFORT // len(piece.kinds))
-    return max(candidates[:affordable], key=lambda fix: _reach(piece, fix))
+    return max(candidates[: max(3, _EFFORT // len(piece.kinds))], key=lambda fix: _reach(piece, fix))
 
 
 def _candidates(piece: Tokens, trouble: Unbalanced) -> list[TextFix]:

@@ -12,7 +12,7 @@ from .diagnostics import Diagnostic, Edit, error
 from .dtypes import DTYPES
 from .lexer import LOOKALIKES
 from .node import Node, replace
-from .source import Placed, Source, Span
+from .source import Source, Span
 
 MAX_DIGITS = 4000
 # Values of Python that nothing of a type is called after.
@@ -21,10 +21,10 @@ _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[\s\
 _ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", "\\0": "\0", "\\\\": "\\", '\\"': '"', "\\'": "'"}
 
 
-def _made(make: Callable[..., Placed]) -> Callable[..., Placed]:
-    """The method for a rule whose parts are a node's, as they come."""
+def _made(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The method for a rule that one expression builds, of a span and the rule's parts: a node's class if they are its own."""
 
-    def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Placed:
+    def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Any:
         return make(Span(self.source, start, end), *parts)
 
     return method
@@ -38,15 +38,6 @@ class _SplicedCall(Node):
 
 def _is_broadcast(shape: sweet.Expr) -> bool:
     return isinstance(shape, sweet.Call) and isinstance(shape.callee, sweet.Name) and shape.callee.name == "broadcast"
-
-
-def _made_of_all(make: Callable[..., Placed]) -> Callable[..., Placed]:
-    """The same for a node that has any number of parts, as one tuple."""
-
-    def method(self: TreeBuilder, start: int, end: int, *parts: object) -> Placed:
-        return make(Span(self.source, start, end), parts)
-
-    return method
 
 
 def _ends_in_statement(block: sweet.Block | None) -> sweet.Block | None:
@@ -91,8 +82,7 @@ class TreeBuilder:
 
     # Items
 
-    def import_(self, start: int, end: int, path: sweet.StrLit, alias: sweet.Ident | None) -> sweet.Import:
-        return sweet.Import(Span(self.source, start, end), path, alias)
+    import_ = _made(sweet.Import)
 
     def function_(self, start: int, end: int, *parts: Any) -> sweet.FnDecl:
         *prefixes, name, fn, target = parts
@@ -101,16 +91,11 @@ class TreeBuilder:
                 self.problem(codes.E101, f"`{prefix}` stands twice", name.span)
         return sweet.FnDecl(Span(self.source, start, end), tuple(prefixes), name, fn, target)
 
-    def prefix_(self, start: int, end: int, word: str) -> str:
-        return word
+    prefix_ = _made(lambda _, word: word)
 
-    def implementations_(self, start: int, end: int, name: sweet.Ident, *choices: sweet.FnName) -> sweet.Impls:
-        return sweet.Impls(Span(self.source, start, end), name, choices)
+    implementations_ = _made(lambda span, name, *choices: sweet.Impls(span, name, choices))
 
-    def gradient_(
-        self, start: int, end: int, name: sweet.Ident, kind: str, of: sweet.FnName, *wrt: sweet.Ident
-    ) -> sweet.Gradient:
-        return sweet.Gradient(Span(self.source, start, end), name, kind, of, wrt)
+    gradient_ = _made(lambda span, name, kind, of, *wrt: sweet.Gradient(span, name, kind, of, wrt))
 
     def const_(
         self,
@@ -125,10 +110,7 @@ class TreeBuilder:
             self.problem(codes.E101, f"`{name.name}` has two types", after.span, "leave one of them out")
         return sweet.Const(Span(self.source, start, end), name, before or after, value)
 
-    def type_item_(
-        self, start: int, end: int, name: sweet.Ident, params: tuple[sweet.Ident, ...] | None, type: sweet.Type
-    ) -> sweet.TypeDecl:
-        return sweet.TypeDecl(Span(self.source, start, end), name, type, params or ())
+    type_item_ = _made(lambda span, name, params, type: sweet.TypeDecl(span, name, type, params or ()))
 
     def fn_(
         self,
@@ -143,8 +125,7 @@ class TreeBuilder:
         checks, body = (None, first) if second is None else (_ends_in_statement(first), second)
         return sweet.Fn(Span(self.source, start, end), parameters or (), result, where or (), body, checks)
 
-    def parameters_(self, start: int, end: int, *parts: object) -> tuple[object, ...]:
-        return parts
+    parameters_ = _made(lambda _, *parts: parts)
 
     types_ = carries_ = where_ = type_parameters_ = parameters_
 
@@ -168,28 +149,21 @@ class TreeBuilder:
         asserting, type = annotation or (False, None)
         return sweet.Let(Span(self.source, start, end), target[1], target[0], type, asserting, value)
 
-    def single_target_(self, start: int, end: int, name: sweet.Ident) -> tuple[bool, tuple[sweet.Ident, ...]]:
-        return False, (name,)
+    single_target_ = one_choice_ = _made(lambda _, name: (False, (name,)))
 
-    def tuple_target_(self, start: int, end: int, *names: sweet.Ident) -> tuple[bool, tuple[sweet.Ident, ...]]:
-        return True, names
+    tuple_target_ = choices_in_braces_ = _made(lambda _, *names: (True, names))
 
-    def claim_(self, start: int, end: int, type: sweet.Type) -> tuple[bool, sweet.Type]:
-        return False, type
+    claim_ = _made(lambda _, type: (False, type))
 
-    def assertion_(self, start: int, end: int, sign: str, type: sweet.Type) -> tuple[bool, sweet.Type]:
-        return True, type
+    assertion_ = _made(lambda _, sign, type: (True, type))
 
-    def assert_(self, start: int, end: int, cond: sweet.Expr, message: sweet.StrLit | None) -> sweet.Assert:
-        return sweet.Assert(Span(self.source, start, end), cond, message.value if message else None)
+    assert_ = _made(lambda span, cond, message: sweet.Assert(span, cond, message.value if message else None))
 
-    def expression_statement_(self, start: int, end: int, value: sweet.Expr) -> sweet.ExprStmt:
-        return sweet.ExprStmt(Span(self.source, start, end), value)
+    expression_statement_ = _made(sweet.ExprStmt)
 
     # Types
 
-    def type_name_(self, start: int, end: int, *words: str) -> str:
-        return ".".join(words)
+    type_name_ = _made(lambda _, *words: ".".join(words))
 
     def named_type_(self, start: int, end: int, name: str) -> sweet.Type:
         if name == "Tensor":
@@ -242,12 +216,9 @@ class TreeBuilder:
         elif isinstance(expr, sweet.Name) and expr.name in NO_NAMES:
             self.problem(codes.E108, f"`{expr.name}` is not a {what}", expr.span, help)
 
-    tuple_type_ = _made_of_all(sweet.TupleType)
+    tuple_type_ = _made(lambda span, *items: sweet.TupleType(span, items))
 
-    def fn_type_(
-        self, start: int, end: int, parameters: tuple[sweet.Type, ...] | None, result: sweet.Type
-    ) -> sweet.FnType:
-        return sweet.FnType(Span(self.source, start, end), parameters or (), result)
+    fn_type_ = _made(lambda span, parameters, result: sweet.FnType(span, parameters or (), result))
 
     # Expressions
 
@@ -258,16 +229,7 @@ class TreeBuilder:
     def unary_(self, start: int, end: int, op: str, operand: sweet.Expr) -> sweet.Unary:
         return sweet.Unary(Span(self.source, start, end), LOOKALIKES.get(op, op), operand)
 
-    def in_class_(
-        self, start: int, end: int, item: sweet.Expr, choices: tuple[bool, tuple[sweet.Name, ...]]
-    ) -> sweet.InClass:
-        return sweet.InClass(Span(self.source, start, end), item, choices[1], choices[0])
-
-    def one_choice_(self, start: int, end: int, name: sweet.Name) -> tuple[bool, tuple[sweet.Name, ...]]:
-        return False, (name,)
-
-    def choices_in_braces_(self, start: int, end: int, *names: sweet.Name) -> tuple[bool, tuple[sweet.Name, ...]]:
-        return True, names
+    in_class_ = _made(lambda span, item, choices: sweet.InClass(span, item, choices[1], choices[0]))
 
     attribute_ = _made(sweet.Attr)
 
@@ -283,17 +245,15 @@ class TreeBuilder:
             seen = seen or argument.name is not None
         return arguments
 
-    def positional_(self, start: int, end: int, value: sweet.Expr) -> sweet.Arg:
-        return sweet.Arg(Span(self.source, start, end), None, value)
+    positional_ = _made(lambda span, value: sweet.Arg(span, None, value))
 
     keyword_ = _made(sweet.Arg)
 
-    def index_expression_(self, start: int, end: int, value: sweet.Expr, *items: Any) -> sweet.Index:
-        return sweet.Index(Span(self.source, start, end), value, items)
+    index_expression_ = _made(lambda span, value, *items: sweet.Index(span, value, items))
 
     slice_ = _made(sweet.SliceItem)
 
-    tuple_ = _made_of_all(sweet.TupleExpr)
+    tuple_ = _made(lambda span, *items: sweet.TupleExpr(span, items))
 
     def list_(self, start: int, end: int, *items: sweet.Expr | _SplicedCall) -> sweet.Expr:
         """`[*broadcast(s, t)]` is `broadcast(s, t)`."""
@@ -324,17 +284,13 @@ class TreeBuilder:
         span = Span(self.source, start, end)
         return sweet.Name(span, name) if name != "_" else sweet.Unknown(span)
 
-    def fn_name_(self, start: int, end: int, name: str) -> sweet.FnName:
-        return sweet.FnName(Span(self.source, start, end), name[1:])
+    fn_name_ = _made(lambda span, name: sweet.FnName(span, name[1:]))
 
-    def ident_(self, start: int, end: int, name: str) -> sweet.Ident:
-        return sweet.Ident(Span(self.source, start, end), name)
+    ident_ = _made(sweet.Ident)
 
-    def fn_ident_(self, start: int, end: int, name: str) -> sweet.Ident:
-        return sweet.Ident(Span(self.source, start, end), name[1:])
+    fn_ident_ = _made(lambda span, name: sweet.Ident(span, name[1:]))
 
-    def truth_(self, start: int, end: int, word: str) -> sweet.BoolLit:
-        return sweet.BoolLit(Span(self.source, start, end), word == "true")
+    truth_ = _made(lambda span, word: sweet.BoolLit(span, word == "true"))
 
     def integer_(self, start: int, end: int, text: str) -> sweet.IntLit:
         digits = text.replace("_", "")
@@ -378,33 +334,17 @@ class TreeBuilder:
             orelse = sweet.Block(orelse.span, (), orelse)
         return sweet.If(Span(self.source, start, end), cond, then, orelse)
 
-    def for_(
-        self,
-        start: int,
-        end: int,
-        index: sweet.Ident,
-        iterable: sweet.Expr,
-        carries: tuple[sweet.Carry, ...] | None,
-        where: tuple[sweet.Expr, ...] | None,
-        cond: sweet.Block | None,
-        stack: tuple[sweet.Param, ...] | None,
-        body: sweet.Block,
-    ) -> sweet.For:
-        return sweet.For(
-            Span(self.source, start, end), index, iterable, carries or (), where or (), cond, stack or (), body
+    for_ = _made(
+        lambda span, index, iterable, carries, where, cond, stack, body: sweet.For(
+            span, index, iterable, carries or (), where or (), cond, stack or (), body
         )
+    )
 
-    def while_(
-        self,
-        start: int,
-        end: int,
-        cond: sweet.Block,
-        carries: tuple[sweet.Carry, ...] | None,
-        where: tuple[sweet.Expr, ...] | None,
-        stack: tuple[sweet.Param, ...] | None,
-        body: sweet.Block,
-    ) -> sweet.While:
-        return sweet.While(Span(self.source, start, end), cond, carries or (), where or (), stack or (), body)
+    while_ = _made(
+        lambda span, cond, carries, where, stack, body: sweet.While(
+            span, cond, carries or (), where or (), stack or (), body
+        )
+    )
 
     def condition_(self, start: int, end: int, *parts: Any) -> sweet.Block:
         *statements, result = parts

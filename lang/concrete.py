@@ -29,9 +29,7 @@ class TokenLeaf:
     __slots__ = ("text", "kind", "words", "before", "after", "blank")
 
     def __init__(self, kind: int, text: str, words: tuple[str, ...] = ()) -> None:
-        self.kind = kind
-        self.text = text
-        self.words = words
+        self.kind, self.text, self.words = kind, text, words
         self.before: list[Remark] = []
         self.after: Remark | None = None
         self.blank = False
@@ -50,8 +48,7 @@ class Tree:
     __slots__ = ("name", "children")
 
     def __init__(self, name: str, left: int, right: int, *children: Tree | TokenLeaf) -> None:
-        self.name = name
-        self.children = children
+        self.name, self.children = name, children
 
 
 def concrete_tree(source: Source, rows: dict[int, tuple[str, ...]]) -> tuple[list[Tree], TokenLeaf]:

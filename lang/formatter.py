@@ -352,12 +352,6 @@ class _Layout:
         return concat(*parts)
 
     def for_(self, *children: Tree | TokenLeaf) -> Doc:
-        return self.loop(children)
-
-    def while_(self, *children: Tree | TokenLeaf) -> Doc:
-        return self.loop(children)
-
-    def loop(self, children: Sequence[Tree | TokenLeaf]) -> Doc:
         """The header on one line, or each of its clauses on its own."""
         *header, block = children
         words: list[list[Tree | TokenLeaf]] = [[header[0]]]
@@ -370,6 +364,8 @@ class _Layout:
             parts += [*self.taken(), LINE, self.slot(partial(self.clause, clause), bubble=True)]
         assert isinstance(block, Tree)
         return concat(group(parts[0], nest(*parts[1:])), " ", self.block(block, False))
+
+    while_ = for_
 
     def clause(self, children: Sequence[Tree | TokenLeaf]) -> Doc:
         only = children[0]

@@ -25,16 +25,14 @@ class Stuck(Exception):
     """No rule goes on: the token's number and the states before it."""
 
     def __init__(self, at: int, states: list[int]) -> None:
-        self.at = at
-        self.states = states
+        self.at, self.states = at, states
 
 
 class TooDeep(Exception):
     """A tree that is deeper than MAX_DEPTH: where it stands."""
 
     def __init__(self, start: int, end: int) -> None:
-        self.start = start
-        self.end = end
+        self.start, self.end = start, end
 
 
 def too_deep(span: Span) -> Diagnostic:
@@ -78,8 +76,7 @@ class Parser:
     """Parses items of one source."""
 
     def __init__(self, text: str, rules: list[Rule]) -> None:
-        self.text = text
-        self.rules = rules
+        self.text, self.rules = text, rules
 
     def parse(
         self,

@@ -361,9 +361,7 @@ def _report(
 def _describe(char: str) -> str:
     if char.isprintable() and not char.isspace():
         return f"`{char}`"
-    if char == "\u00a0":
-        return "a no-break space"
-    return f"the character U+{ord(char):04X}"
+    return "a no-break space" if char == "\u00a0" else f"the character U+{ord(char):04X}"
 
 
 def _short(text: str) -> str:

@@ -38,8 +38,7 @@ class Unbalanced(Exception):
     """
 
     def __init__(self, at: int, lines: TokenLines) -> None:
-        self.at = at
-        self.lines = lines
+        self.at, self.lines = at, lines
 
 
 class TokenLines:

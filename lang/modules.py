@@ -61,9 +61,7 @@ class _File:
     """A file while its imports are being loaded."""
 
     def __init__(self, module: sweet.Module, folder: Path, path: Path | None) -> None:
-        self.module = module
-        self.folder = folder
-        self.path = path
+        self.module, self.folder, self.path = module, folder, path
         self.imports: dict[str, _File | None] = {}
         self.alias: str | None = None
         self.broken: tuple[Span, ...] = ()
@@ -71,8 +69,7 @@ class _File:
 
 class _Loader:
     def __init__(self, files: Files, read: Reader) -> None:
-        self.files = files
-        self.read = read
+        self.files, self.read = files, read
         self.diagnostics: list[Diagnostic] = []
         self.done: dict[Path, _File] = {}
         self.order: list[_File] = []

@@ -56,8 +56,7 @@ class _Marking(WeightWalk):
 class _Splicing(WeightWalk):
     def __init__(self, data: Bytes, marks: Marks) -> None:
         super().__init__(data)
-        self.marks = marks
-        self.count = 0
+        self.marks, self.count = marks, 0
 
     def large(self, number: int, begin: int, end: int) -> list[Piece]:
         value = self.data[begin:end]

@@ -73,8 +73,7 @@ class _Answered:
     """Notes the answer to a question, or what is wrong."""
 
     def __init__(self, files: RecordedFiles, question: Question) -> None:
-        self.files = files
-        self.question = question
+        self.files, self.question = files, question
         self.text = ""
 
     def __enter__(self) -> _Answered:

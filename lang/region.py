@@ -58,10 +58,7 @@ class Region:
     """The tokens of one region, line ends outside brackets included."""
 
     def __init__(self, source: Source, kinds: list[int], starts: list[int], ends: list[int]) -> None:
-        self.source = source
-        self.kinds = kinds
-        self.starts = starts
-        self.ends = ends
+        self.source, self.kinds, self.starts, self.ends = source, kinds, starts, ends
 
     def text(self, i: int) -> str:
         return self.source.text[self.starts[i] : self.ends[i]]

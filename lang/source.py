@@ -26,8 +26,7 @@ class Source:
     __slots__ = ("name", "text", "made", "_starts")
 
     def __init__(self, name: str, text: str, made: Mapping[int, MadeSource] | None = None) -> None:
-        self.name = name
-        self.text = text
+        self.name, self.text = name, text
         self.made = made or {}
         self._starts: list[int] | None = None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter, is_
 from typing import Any, TypeVar, cast
 
@@ -73,47 +73,38 @@ def _nothing(item: object) -> tuple[object, ...]:
     return ()
 
 
-class _Inside(dict[type, tuple[str, ...] | None]):
-    """For each class the fields that may hold nodes; None for tuples of some, `_NOTHING` for what is no node."""
+class _ByClass(dict[type, Any]):
+    """What `read` says of each class, where some fields are left out; it is looked up for every node of every tree."""
 
-    def __init__(self, fields: frozenset[str]) -> None:
+    def __init__(self, read: Callable[[type, frozenset[str]], Any], without: frozenset[str]) -> None:
         super().__init__()
-        self.left_out = fields
+        self.read, self.left_out = read, without
 
-    def __missing__(self, kind: type) -> tuple[str, ...] | None:
-        self[kind] = found = self._fields(kind)
+    def __missing__(self, kind: type) -> Any:
+        self[kind] = found = self.read(kind, self.left_out)
         return found
 
-    def _fields(self, kind: type) -> tuple[str, ...] | None:
-        if issubclass(kind, Node):
-            return tuple(f for f in kind._fields if f not in self.left_out and _may_hold_nodes(kind, f))
-        return None if issubclass(kind, tuple) and not issubclass(kind, Span) else _NOTHING
+
+def _fields(kind: type, without: frozenset[str]) -> tuple[str, ...] | None:
+    """The fields of a class that may hold nodes; None for tuples of some, `_NOTHING` for what is no node."""
+    if issubclass(kind, Node):
+        return tuple(f for f in kind._fields if f not in without and _may_hold_nodes(kind, f))
+    return None if issubclass(kind, tuple) and not issubclass(kind, Span) else _NOTHING
 
 
 _NOTHING = ("nothing",)
-_inside = cache(_Inside)
+_inside = cache(partial(_ByClass, _fields))
 
 
-class _Below(dict[type, Callable[[Any], Any] | None]):
-    """For each class what reads what is below one of its objects, backwards; None where nothing is, `_nothing` for what is no
-    node. This is looked up for every node of every tree."""
-
-    def __init__(self, fields: frozenset[str]) -> None:
-        super().__init__()
-        self.left_out = fields
-
-    def __missing__(self, kind: type) -> Callable[[Any], Any] | None:
-        self[kind] = found = self._reader(kind)
-        return found
-
-    def _reader(self, kind: type) -> Callable[[Any], Any] | None:
-        if issubclass(kind, Node):
-            names = (_inside(self.left_out)[kind] or ())[::-1]
-            if len(names) == 1:
-                only = attrgetter(names[0])
-                return lambda node: (only(node),)
-            return attrgetter(*names) if names else None
-        return _backwards if issubclass(kind, tuple) and not issubclass(kind, Span) else _nothing
+def _reader(kind: type, without: frozenset[str]) -> Callable[[Any], Any] | None:
+    """What reads what is below an object of a class, backwards; None where nothing is, `_nothing` for what is no node."""
+    if issubclass(kind, Node):
+        names: tuple[str, ...] = (_inside(without)[kind] or ())[::-1]
+        if len(names) == 1:
+            only = attrgetter(names[0])
+            return lambda node: (only(node),)
+        return attrgetter(*names) if names else None
+    return _backwards if issubclass(kind, tuple) and not issubclass(kind, Span) else _nothing
 
 
 def _may_hold_nodes(kind: type, field: str) -> bool:
@@ -123,7 +114,7 @@ def _may_hold_nodes(kind: type, field: str) -> bool:
 
 
 _PLAIN = frozenset({"str", "int", "float", "bool", "None", "tuple", "Span"})
-_below = cache(_Below)
+_below = cache(partial(_ByClass, _reader))
 
 
 def rewrite(

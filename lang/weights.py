@@ -109,8 +109,7 @@ def _npy(file: IO[bytes], key: str | None, path: Path) -> StoredTensor:
     if key is not None:
         raise BadWeights(f"holds one tensor and no key {key!r}")
     size = path.stat().st_size
-    place = _npy_place(file)
-    return _bounded(place, size - file.tell())
+    return _bounded(_npy_place(file), size - file.tell())
 
 
 def _npy_place(file: IO[bytes]) -> StoredTensor:
@@ -171,8 +170,7 @@ def _member(archive: zipfile.ZipFile, key: str | None) -> zipfile.ZipInfo:
 
 def _npz(archive: zipfile.ZipFile, member: IO[bytes]) -> StoredTensor:
     place = _npy_place(member)
-    found = archive.getinfo(member.name)
-    return _bounded(place, found.file_size - member.tell())
+    return _bounded(place, archive.getinfo(member.name).file_size - member.tell())
 
 
 # Safetensors

@@ -124,8 +124,7 @@ def _permutation(step: Compute, rank: int) -> tuple[int, ...] | None:
             if literals is None:
                 return None
             read[param.name] = literals if param.kind == "ints" else literals[0]
-    shape = evaluate(step.row, read).tensors[0].shape
-    return tuple(map(sizes.index, shape))
+    return tuple(map(sizes.index, evaluate(step.row, read).tensors[0].shape))
 
 
 def _is_run(step: Compute, operand: Array, made: Array) -> bool:

@@ -89,9 +89,7 @@ class _Calls(Follower[_Frame, Value], Terms):
     def __init__(
         self, pairs: Mapping[str, dps.Pair], members: Mapping[str, Sequence[str]], consts: Mapping[str, Array]
     ) -> None:
-        self.consts = consts
-        self.pairs = pairs
-        self.members = members
+        self.consts, self.pairs, self.members = consts, pairs, members
         self.peak = Peak()
         self.frames: list[_Frame] = []
         self.numbers = count()
@@ -324,9 +322,7 @@ class _Calls(Follower[_Frame, Value], Terms):
             into = self.frame.values.get(step.into)
             return Array(made.dims, made.itemsize, into.held if isinstance(into, Array) else (), made.order)
         view = self._view(step, arrays, made)
-        if view is not None:
-            return view
-        return self._fresh(step, arrays, made)
+        return view if view is not None else self._fresh(step, arrays, made)
 
     def _several(self, step: Compute, arrays: Sequence[Array]) -> Value:
         """Several results; of those that nobody tells apart, no more is known than that they hold what the operands do."""
@@ -379,9 +375,7 @@ class _Calls(Follower[_Frame, Value], Terms):
         how = VIEWS.get(step.row.name)
         if how is None or not arrays or (how not in ("always", "rows") and step.memory is not None):
             return None
-        if how == "rows" and not arrays[0].in_rows:
-            return None
-        if how not in ("always", "rows") and arrays[0].dims != made.dims:
+        if how == "rows" and not arrays[0].in_rows or how not in ("always", "rows") and arrays[0].dims != made.dims:
             return None
         order = made.order if how == "rows" else moved(step, arrays[0], made)
         return Array(made.dims, arrays[0].itemsize, arrays[0].held, order)
@@ -446,8 +440,7 @@ class _OfSignature(Terms):
     """Sizes by the checker's names; what has none is called `otherwise`."""
 
     def __init__(self, memory: _Calls, otherwise: str) -> None:
-        self.memory = memory
-        self.otherwise = otherwise
+        self.memory, self.otherwise = memory, otherwise
 
     def named(self, e: Name) -> Size:
         return self.memory.called(e.name, e.name if e.name.replace("'", "").isidentifier() else self.otherwise)

@@ -214,8 +214,7 @@ class Writer:
     ) -> None:
         self.made = translation.source.made
         self.paths = Paths(model.graph)
-        self.inputs = inputs
-        self.checked = checked
+        self.inputs, self.checked = inputs, checked
         self.entry_check = conditions_of(checked).entry_check
         self.params = parameters(translation, inputs)
 

@@ -50,9 +50,7 @@ def longest(tried: Tried, made: Contract, check: Callable[[Given], Tried]) -> It
     numbers = _Numbers(checked, writer.params, [*writer.entry_check, *known], names)
     for name in names:
         found = numbers.longest(name)
-        if found is None or writer.demand(failed(found.failure)).node not in left:
-            continue
-        if numbers.passes_somewhere(found):
+        if found is None or writer.demand(failed(found.failure)).node not in left or numbers.passes_somewhere(found):
             continue
         empties = numbers.empties(found)
         if _always_fails(check, [*known, f"{name} > {found.most}", *(f"{e} >= 1" for e in empties)]):

@@ -12,8 +12,7 @@ class BindError(Exception):
 
     def __init__(self, message: str, span: Span) -> None:
         super().__init__(message)
-        self.message = message
-        self.span = span
+        self.message, self.span = message, span
 
 
 def bind(row: Primitive, call: core.Call) -> tuple[tuple[PrimitiveParam, core.Value | None], ...]:

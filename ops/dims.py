@@ -34,8 +34,7 @@ class Symbol:
     __slots__ = ("name", "serial")
 
     def __init__(self, name: str, serial: int) -> None:
-        self.name = name
-        self.serial = serial
+        self.name, self.serial = name, serial
 
     def __repr__(self) -> str:
         return f"{self.name}#{self.serial}"

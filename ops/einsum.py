@@ -57,5 +57,4 @@ def _term(text: str) -> Term | None:
 def _implied(terms: tuple[Term, ...]) -> Term:
     labels = "".join(t.head + t.tail for t in terms)
     once = "".join(sorted(c for c in set(labels) if labels.count(c) == 1))
-    dots = any(t.ellipsis for t in terms)
-    return Term("", True, once) if dots else Term(once, False, "")
+    return Term("", True, once) if any(t.ellipsis for t in terms) else Term(once, False, "")

@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol
 from ..lang.codes import Code
 from ..lang.dtypes import DType
 from ..lang.node import Node
-from .dims import AnyDType as AnyDType
-from .dims import Cond as Cond
-from .dims import Dim as Dim
-from .dims import DTypeSymbol as DTypeSymbol
-from .dims import Symbol as Symbol
+from .dims import AnyDType as AnyDType, Cond as Cond, Dim as Dim, DTypeSymbol as DTypeSymbol, Symbol as Symbol
 from .requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, Spoken
 
 if TYPE_CHECKING:

@@ -11,9 +11,7 @@ def call_text(primitive: Primitive) -> str:
 
 
 def parameter_text(param: PrimitiveParam) -> str:
-    if param.required:
-        return param.name
-    return f"{param.name}={default_text(param.default)}"
+    return param.name if param.required else f"{param.name}={default_text(param.default)}"
 
 
 def default_text(default: object) -> str:

@@ -101,5 +101,4 @@ def _open_bound(ctx: Ctx, n: Dim, bound: Dim, low: int) -> Dim:
     ahead = larger(ctx, smaller(ctx, bound - low, n), 0)
     if ctx.decide(ctx.any_of(ctx.le(0, bound), ctx.le(bound + n, low))) is True:
         return ahead + low
-    back = ctx.max(0, ctx.min(bound + n - low, 0 - n * bound))
-    return ahead + back + low
+    return ahead + ctx.max(0, ctx.min(bound + n - low, 0 - n * bound)) + low

@@ -238,9 +238,7 @@ def modulus(ctx: Ctx, a: Dim, b: Dim) -> Dim | None:
 
 
 def _divides(ctx: Ctx, a: Dim, b: Dim) -> bool:
-    if isinstance(a, int) and isinstance(b, int):
-        return b != 0
-    return ctx.decide(ctx.le(1, b)) is True
+    return b != 0 if isinstance(a, int) and isinstance(b, int) else ctx.decide(ctx.le(1, b)) is True
 
 
 def divided(ctx: Ctx, a: Element, b: Element) -> Element:
@@ -283,9 +281,7 @@ def _rounding(whole: Callable[[Ctx, Dim, Dim], Dim]) -> Track:
 def _half_to_even(ctx: Ctx, num: Dim, den: Dim) -> Dim:
     twice = num + num + den
     near = twice // (den + den)
-    if isinstance(den, int) and den % 2:
-        return near
-    return (twice - near % 2) // (den + den)
+    return near if isinstance(den, int) and den % 2 else (twice - near % 2) // (den + den)
 
 
 def _toward_zero(ctx: Ctx, num: Dim, den: Dim) -> Dim:

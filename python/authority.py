@@ -42,8 +42,7 @@ class Authority:
     def __init__(
         self, checked: Checked, function: core.Function, plain: core.Function, derived: Derived | None = None
     ) -> None:
-        self.checked = checked
-        self._plain = plain.declaration
+        self.checked, self._plain = checked, plain.declaration
         self._called = dict(derived.called) if derived is not None else {}
         self._results = derived.result if derived is not None else ()
         self.function = function

@@ -20,8 +20,7 @@ class Condition:
     __slots__ = ("_cond", "_divisors", "_text")
 
     def __init__(self, text: str, cond: Cond, divisors: Iterable[Size]) -> None:
-        self._text = text
-        self._cond = cond
+        self._text, self._cond = text, cond
         self._divisors = tuple(divisors)
 
     def proved(self) -> bool:

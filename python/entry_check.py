@@ -38,9 +38,7 @@ class EntryCheck:
     """What there is of a function with an entry check: its declaration, the programs that say it, the lines of its checks."""
 
     def __init__(self, function: Callable[..., Any], declared: DeclaredFunction) -> None:
-        self.target = function
-        self.declared = declared
-        self.optional = declared.optional
+        self.target, self.declared, self.optional = function, declared, declared.optional
         self.parameters = _parameters(function, declared)
         absences = list(choices(declared.optional))
         plain = [_program(declared, absent) for absent in absences]

@@ -7,8 +7,7 @@ loaded later is taken up when the first of its arrays is met.
 from __future__ import annotations
 
 import sys
-from builtins import max as greatest
-from builtins import min as least
+from builtins import max as greatest, min as least
 from collections.abc import Callable, Iterable
 from operator import attrgetter, index
 from typing import Any, NamedTuple
@@ -19,8 +18,7 @@ from ..interp.arguments import given_dtype
 from ..interp.dtypes import dtype_of, numpy_dtype
 from ..lang.dtypes import DTYPES, DType
 from ..lang.weak import number_fits
-from ..sizes.integers import Undefined
-from ..sizes.integers import helpers as size_helpers
+from ..sizes.integers import Undefined, helpers as size_helpers
 from . import written
 
 PREFIX = "_rx_"

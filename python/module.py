@@ -80,8 +80,7 @@ class Function(Displayed):
     def __init__(self, module: Module, name: str) -> None:
         function = module._machine.function(name)
         assert function is not None
-        self._module = module
-        self._core = function
+        self._module, self._core = module, function
         self._plans = module._machine.plans(name)
         self._entry_check = module._entry_check if name == "main" else None
         # Where results are another library's, or indices are looked at, no call takes the short way.
@@ -91,8 +90,7 @@ class Function(Displayed):
         self._recursive = module._machine.recursive
         # Classes of arguments that an engine takes as they are.
         self._taken: set[Any] = set()
-        self.__name__ = name
-        self.__doc__ = function.signature
+        self.__name__, self.__doc__ = name, function.signature
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if named:
@@ -303,8 +301,7 @@ class Module(Displayed):
     `module["attn.block"]`."""
 
     def __init__(self, checked: Checked, files: Files, calls: CallOptions) -> None:
-        self._checked = checked
-        self._entry_check = calls.entry_check
+        self._checked, self._entry_check = checked, calls.entry_check
         self._give = None if calls.like is None else giver(calls.like)
         self._copy = calls.copy
         explain = partial(explained, base=files.base, roots=files.roots)

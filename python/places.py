@@ -38,8 +38,7 @@ class Excerpt(Source):
 
     def show(self) -> None:
         """From here on its text is what people see: the offsets are the same."""
-        self.text = self.whole
-        self._starts = None
+        self.text, self._starts = self.whole, None
 
 
 def blank(text: str) -> str:
@@ -96,8 +95,7 @@ def places(function: Callable[..., Any], name: str, said: Mapping[str, Any]) -> 
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return getattr(code, "co_name", "")
+    return getattr(getattr(inspect.unwrap(function), "__code__", None), "co_name", "")
 
 
 @lru_cache(maxsize=16)

@@ -107,9 +107,7 @@ class Size(Displayed):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Size):
             return self._term == other._term
-        if isinstance(other, int):
-            return self._term == other
-        return NotImplemented
+        return self._term == other if isinstance(other, int) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._term)

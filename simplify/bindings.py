@@ -53,9 +53,7 @@ class Bindings:
     """The record of what one function binds; what is bound in a body that is inlined into it is not its own."""
 
     def __init__(self, program: ProgramContext, state: State, function: str, *, written: bool = True) -> None:
-        self.program = program
-        self.state = state
-        self.function = function
+        self.program, self.state, self.function = program, state, function
         self.names = Names(state)
         self.params: Env = {}
         self._bound: list[tuple[str, Span, Entry, State]] = []

@@ -9,8 +9,7 @@ from ..lang import core
 from ..lang.core import Status
 from ..lang.dtypes import WEAK
 from ..lang.source import Span
-from ..ops.model import TensorInfo
-from ..ops.model import Truth as TruthElement
+from ..ops.model import TensorInfo, Truth as TruthElement
 from .arms import JOIN
 from .frame import DataChoice, Frame, Side
 from .known import joining

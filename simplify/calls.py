@@ -123,8 +123,7 @@ class CallVisitor(VisitorPart):
         if kept and not through_value:
             args = self._residual_entry_check(frame, function, args, kept, {})
         is_sure = not through_value and function.name in self.program.total
-        after = replace(expr, args=tuple(args), decided=not through_value, sure=is_sure)
-        return result, after
+        return result, replace(expr, args=tuple(args), decided=not through_value, sure=is_sure)
 
     def typed(
         self, frame: Frame, function: core.Function, found: list[tuple[Entry, core.Value]], env: Env | None = None

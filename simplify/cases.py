@@ -12,8 +12,7 @@ from ..lang.core import Status
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import NOWHERE, Span
-from ..lang.walk import rewrite
-from ..lang.walk import walk as nodes
+from ..lang.walk import rewrite, walk as nodes
 from .bindings import Recorded
 from .contract import cond_text, sizes_of
 from .findings import FindingRemark

@@ -111,8 +111,7 @@ class _Signature:
         *,
         stays: bool,
     ) -> None:
-        self.function = function
-        self.params = params
+        self.function, self.params = function, params
         self.result = None if result is None else result.value
         self.state = state
         self.entry_check = tuple(cond for cond, _ in entry_check)
@@ -209,9 +208,7 @@ class _Signature:
 
     def _absorb(self, cond: Cond) -> bool:
         """Whether the condition goes into the dimensions themselves: a size that is another, a constant, a multiple."""
-        if isinstance(cond, bool):
-            return True
-        if all(is_rank(v) for v in cond_variables(cond)):
+        if isinstance(cond, bool) or all(is_rank(v) for v in cond_variables(cond)):
             return True
         if not isinstance(cond, Eq0):
             return False

@@ -144,7 +144,7 @@ class EntryChecks(VisitorPart):
             if given.closure
             else sizes_among([inner[n].value for n in _named_outside(signature, inner)], self.state)
         )
-        with self.state.names_apart(spoken):
+        with self.state.names.apart(spoken):
             inner.update((p.name, Entry(unknown(self.state, p.sort, "?"), site.span)) for p in signature.params)
             frame = replace(frame.block(), names=Names(self.state))
             self.visitor.assume_all(frame, signature.checks, inner, name_dims=True)

@@ -70,8 +70,7 @@ def _promising(before: core.Function, after: core.Function) -> core.Function:
 
 class _Inlining:
     def __init__(self, wrappers: dict[str, core.Function], taken: set[str]) -> None:
-        self.wrappers = wrappers
-        self.taken = taken
+        self.wrappers, self.taken = wrappers, taken
         self.temporaries = Temporaries(taken)
 
     def fresh(self, name: str) -> str:

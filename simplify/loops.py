@@ -256,7 +256,7 @@ class Loops(VisitorPart):
         status, shared, body, stacked = walk(frame, loop, turns, inner, older, self._outside(loop, env))
         self.bindings.close(since, older)
         self.state.pop()
-        self.state.give_back(turns.index)
+        self.state.names.give_back(turns.index)
         invariant = tuple(replace(i, turn=s) for i, s in zip(loop.invariant, status, strict=True))
         return replace(loop, cond=cond, body=body, invariant=invariant, stacked=stacked), shared, goes_on is True
 

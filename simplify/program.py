@@ -45,8 +45,7 @@ class ProgramContext:
         """`like` is the same program, which was measured before."""
         self.functions = {f.name: f for f in core_program.functions}
         self.impls = {i.name: i for i in core_program.impls}
-        self.lookup = lookup
-        self.header = header
+        self.lookup, self.header = lookup, header
         self.consts: Env = {}
         # What each -1 of a reshape stands for, as soon as its function has been walked.
         self.solutions = Solutions()

@@ -92,8 +92,7 @@ class Checker:
         known: KnownConsts | None = None,
         like: ProgramContext | None = None,
     ) -> None:
-        self.before = program
-        self.known = known
+        self.before, self.known = program, known
         self.reused: set[str] = set()
         self.options = options
         self.log = Log()
@@ -480,8 +479,7 @@ class Checker:
         if not known:
             self.log.count(Status.ENTRY, sum(isinstance(s, core.Assert | core.MatchShape) for s in checks))
         settled = settle(walk.state, env[const.name])
-        after = replace(const, value=value, checks=tuple(checks))
-        return settled, after, walk.state
+        return settled, replace(const, value=value, checks=tuple(checks)), walk.state
 
     def _as_before(self, const: core.ConstDef) -> core.ConstDef | None:
         """A const that is what it was, and so are those that it names."""

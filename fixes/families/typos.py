@@ -405,21 +405,12 @@ def _tensor_names(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) 
 
 
 def _recalled(case: FixCase, node: sweet.Expr, scope: FixScope, later: int) -> Iterator[Fix]:
-    """A tensor that nothing uses was meant for `x[i]`, perhaps as the first operand: `@matmul(u, s)` for `@matmul(s, x[i])`."""
+    """A tensor that nothing uses was meant for `x[i]`."""
     if not isinstance(node, sweet.Index) or case.call is None or not _is_blamed(case, node):
         return
-    unused = [name for name in scope.tensors if not scope.used[name] and _is_before(case, name, node)]
-    others = [expr for expr in _blamed(case) if expr is not node]
-    for name in unused[:_MOST_NAMES]:
-        fixes = [
-            _written(case, node, node, name, f"write `{name}` for `{node.span.text}`", weight("recalled"), guess=True)
-        ]
-        if len(others) == 1 and summed(case.callee) and others[0].span.end < node.span.start:
-            text, both = f"{name}, {others[0].span.text}", others[0].span.to(node.span)
-            what = f"multiply by `{name}` instead of `{node.span.text}`"
-            first = case.fix(what, [Edit(both, text)], weight("recalled first"), show=case.call.span, guess=True)
-            fixes.insert(0, first)
-        yield from (replace(fix, recalls=True) for fix in fixes)
+    for name in [n for n in scope.tensors if not scope.used[n] and _is_before(case, n, node)][:_MOST_NAMES]:
+        what = f"write `{name}` for `{node.span.text}`"
+        yield replace(_written(case, node, node, name, what, weight("recalled"), guess=True), recalls=True)
 
 
 def _is_blamed(case: FixCase, node: Node) -> bool:

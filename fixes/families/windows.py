@@ -1,11 +1,10 @@
-"""Fixes of convolutions and pooling, and of what came before them: the layout of the input, output sizes."""
+"""Fixes of convolutions and pooling, and of what came before them: the layout of the input, its sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ...lang import sweet
-from ...lang.diagnostics import Edit
 from ...ops.model import Trait
 from ...ops.requirements import AtLeast, AtMost
 from ..case import Fix, FixCase, dims_text, replaced
@@ -22,7 +21,6 @@ def fixes(case: FixCase) -> Iterator[Fix]:
     if not has(case.callee, Trait.WINDOWS):
         return
     yield from _layout_of_input(case)
-    yield from _output_shape(case)
 
 
 def may_be_too_small(case: FixCase) -> bool:
@@ -83,37 +81,3 @@ def _layout_of_input(case: FixCase) -> Iterator[Fix]:
         assert isinstance(bound.type.shape, sweet.ListExpr)
         for _, change in list(shapes.orders(len(bound.type.shape.items)))[:2]:
             yield wrap(case, expr, change, weight("layout of input"))
-
-
-def _output_shape(case: FixCase) -> Iterator[Fix]:
-    """A transposed convolution makes of each size one that is `strides` times as large."""
-    given, strides = case.arguments.get("output_shape"), case.arguments.get("strides")
-    dims = case.shape("x")
-    layout = case.arguments.get("layout")
-    if not isinstance(given, sweet.ListExpr) or dims is None or len(dims) != len(given.items) + 2:
-        return
-    last = isinstance(layout, sweet.StrLit) and layout.value == "channels_last"
-    first_axis = 1 if last else 2
-    factor = strides.value if isinstance(strides, sweet.IntLit) else 1
-    spatial = dims[first_axis : first_axis + len(given.items)]
-    if all(isinstance(d, int) for d in spatial):
-        text = dims_text(int(d) * factor for d in spatial)
-        yield case.fix("give the size that it makes", [Edit(given.span, text)], weight("output size"))
-    yield from _input_of(case, given, first_axis, factor)
-
-
-def _input_of(case: FixCase, given: sweet.ListExpr, first_axis: int, factor: int) -> Iterator[Fix]:
-    """The input that would give the output that is asked for."""
-    x = case.arguments.get("x")
-    bound = case.tree.binding(x.name, x.span) if isinstance(x, sweet.Name) else None
-    type_ = bound.type if bound is not None else None
-    own = type_.shape if isinstance(type_, sweet.TensorType) else None
-    if not isinstance(own, sweet.ListExpr) or len(own.items) != len(given.items) + 2:
-        return
-    edits = []
-    for position, asked in enumerate(given.items):
-        item = own.items[first_axis + position]
-        if isinstance(asked, sweet.IntLit) and isinstance(item, sweet.IntLit):
-            edits.append(replaced(item, str(-(-asked.value // factor))))
-    if len(edits) == len(given.items):
-        yield case.fix("declare the input that gives this output", edits, weight("declared input"), show=own.span)

@@ -184,8 +184,7 @@ class Evaluator:
                     return self._over_rows(name, *self._arguments(call, env))
                 if own is None and row is not None:
                     return self._primitive(row, call, env)
-        function = self.value(call.callee, env)
-        return self._applied(function, self._arguments(call, env))
+        return self._applied(self.value(call.callee, env), self._arguments(call, env))
 
     def _is_function(self, args: Sequence[sweet.Arg], env: Env) -> bool:
         return any(isinstance(self.value(arg.value, env), NumberFunction | Primitive) for arg in args)

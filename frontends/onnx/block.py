@@ -47,9 +47,7 @@ class GraphBlock:
     ) -> None:
         self.writer = writer
         # What writes the operators whose attributes are graphs.
-        self.control = control
-        self.outer = outer
-        self.opsets = opsets
+        self.control, self.outer, self.opsets = control, outer, opsets
         self.lines: list[Line] = []
         # The Rx names of a function's values, "" of an operand that is absent; those of graphs are the model's.
         self.bound: dict[str, str] = {}

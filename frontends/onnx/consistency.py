@@ -43,9 +43,7 @@ def check(model: Model) -> None:
 
 class _Names:
     def __init__(self, path: Path, opsets: Mapping[str, int], is_function: bool) -> None:
-        self.path = path
-        self.opsets = opsets
-        self.is_function = is_function
+        self.path, self.opsets, self.is_function = path, opsets, is_function
 
     def graph(self, graph: Graph, around: Known, whose: str) -> None:
         known: set[str] = set()

@@ -179,5 +179,4 @@ class _Witnesses:
 
     def _given(self, sizes: Sizes) -> bool:
         """Whether the sizes that the inputs declare are sizes."""
-        given = [evaluate(size, sizes) for size in self.sizes]
-        return all(n is not None and n >= 0 for n in given)
+        return all(n is not None and n >= 0 for n in [evaluate(size, sizes) for size in self.sizes])

@@ -26,8 +26,7 @@ class GivenAttributes:
     `typed`, and its elements where they may be a shape or an axis."""
 
     def __init__(self, formal: str, actual: str, scope: CallScope, *, typed: bool) -> None:
-        self.formal = formal
-        self.actual = actual
+        self.formal, self.actual = formal, actual
         found = scope.constant(actual) if actual else None
         self.constant = found if found is not None and _is_special(found) else None
         kind = scope.type(actual) if actual else None

@@ -94,8 +94,7 @@ class Reader:
     """Turns messages of the package onnx into plain data. Keys of tensors are as in lang/onnx_weights.py."""
 
     def __init__(self, path: Path, located: WeightIndex) -> None:
-        self.path = path
-        self.index = located
+        self.path, self.index = path, located
         # How many elements may be decoded that take no room in the file.
         self.room = 2**24
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from math import inf, prod
-from typing import Any
 
 import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
-from ..kernels.registry import BadValue
+from ..engine_types import ArrayNamespace, Axes, EngineArray as Array, EngineDType, EngineResult, EngineSizes, Kernel
+from ..kernels.registry import Array as NumpyArray, BadValue
 from ..kernels.shape import _solved
 from . import expressions
-from .table import Engine, Kernel, Refused
+from .table import Engine, Refused
 
-Array = Any
 # What the standard has under the same name, of one operand and of two.
 _UNARY = [
     "negative",
@@ -112,7 +111,7 @@ argsort | xp.argsort(ordered(x), axis=axis, descending=descending)
 class ArrayApi(Engine):
     """An engine of a namespace; its arrays convert by `asarray`."""
 
-    def __init__(self, name: str, namespace: Any) -> None:
+    def __init__(self, name: str, namespace: ArrayNamespace) -> None:
         self.name = name
         self.xp = namespace
         self.own = {}
@@ -120,14 +119,14 @@ class ArrayApi(Engine):
         self.dtypes = {n: getattr(namespace, n) for n in names}
         _Tables(self).fill()
 
-    def array(self, value: Any) -> Array:
+    def array(self, value: Array) -> Array:
         value = np.asarray(value)
         return self.xp.asarray(value if value.flags.writeable else value.copy(), dtype=self.dtypes[value.dtype.name])
 
-    def numpy(self, x: Array) -> Any:
+    def numpy(self, x: Array) -> NumpyArray:
         return np.array(np.from_dlpack(x)) if not hasattr(x, "__array__") else np.asarray(x)
 
-    def dtype(self, dtype: DType) -> Any:
+    def dtype(self, dtype: DType) -> EngineDType:
         return self.dtypes[dtype.name]
 
     def dtype_of(self, x: Array) -> DType:
@@ -165,7 +164,7 @@ class _Tables:
         kernels = {n.removeprefix("k_"): getattr(self, n) for n in dir(self) if n.startswith("k_")}
         own.update(kernels)
 
-    def _words(self) -> dict[str, Any]:
+    def _words(self) -> dict[str, EngineResult]:
         """What the rows see beside a primitive's parameters."""
         engine = self.engine
         words = {"xp": self.xp, "of": engine.of, "dtypes": engine.dtypes, "inf": inf, "solved": _solved}
@@ -195,7 +194,7 @@ class _Tables:
 
         return run
 
-    def _axes(self, axis: Any) -> Any:
+    def _axes(self, axis: Axes) -> int | Axes:
         return axis if axis is None or len(axis) != 1 else axis[0]
 
     # Element by element
@@ -208,7 +207,7 @@ class _Tables:
 
     # Reductions
 
-    def _extreme(self, function: Kernel, x: Array, axis: Any, keepdims: bool, rest: float) -> Array:
+    def _extreme(self, function: Kernel, x: Array, axis: Axes, keepdims: bool, rest: float) -> Array:
         """The greatest or the least; of nothing, which compositions ask for, what is before all of them."""
         if axis == ():
             return x
@@ -217,7 +216,7 @@ class _Tables:
         like = self.xp.sum(x, axis=self._axes(axis), keepdims=keepdims, dtype=x.dtype)
         return like + self.engine.of(rest, x)
 
-    def k_mean(self, x: Array, axis: Any, keepdims: bool) -> Array:
+    def k_mean(self, x: Array, axis: Axes, keepdims: bool) -> Array:
         axes = range(x.ndim) if axis is None else axis
         count = prod(x.shape[i] for i in axes)
         total = self.xp.sum(x, axis=self._axes(axis), keepdims=keepdims, dtype=x.dtype)
@@ -225,28 +224,30 @@ class _Tables:
 
     # Made anew
 
-    def k_arange(self, start: int, stop: int | None, step: int, dtype: Any) -> Array:
+    def k_arange(self, start: int, stop: int | None, step: int, dtype: EngineDType) -> Array:
         if step == 0:
             raise BadValue("`step` is 0")
         first, last = (0, start) if stop is None else (start, stop)
         made = self.xp.arange(first, last, step, dtype=self.engine.dtypes["int64"])
         return made if dtype is None else self.xp.astype(made, dtype)
 
-    def k_cast(self, x: Array, dtype: Any) -> Array:
+    def k_cast(self, x: Array, dtype: EngineDType) -> Array:
         kind = self.engine.dtype_of(x).kind
         whole = kind == "complex" and self.engine.dtype_of(self.xp.zeros(1, dtype=dtype)).kind != "complex"
         return self.xp.astype(self.xp.real(x) if whole else self.engine.of(x, x), dtype)
 
     # Shapes
 
-    def k_expand_dims(self, x: Array, axis: Any) -> Array:
+    def k_expand_dims(self, x: Array, axis: int | tuple[int, ...]) -> Array:
         axes = (axis,) if isinstance(axis, int) else axis
         rank = x.ndim + len(axes)
         for i in sorted(a % rank for a in axes):
             x = self.xp.expand_dims(x, axis=i)
         return x
 
-    def k_slice(self, x: Array, starts: Any, stops: Any, axes: Any, steps: Any, forward: bool) -> Array:
+    def k_slice(
+        self, x: Array, starts: EngineSizes, stops: EngineSizes, axes: Axes, steps: EngineSizes, forward: bool
+    ) -> Array:
         cuts, backwards = [slice(None)] * x.ndim, []
         for n, start in enumerate(starts):
             axis = n if axes is None else axes[n]
@@ -258,12 +259,12 @@ class _Tables:
         made = x[tuple(cuts)]
         return self.xp.flip(made, axis=tuple(backwards)) if backwards else made
 
-    def k_roll(self, x: Array, shift: Any, axis: Any) -> Array:
+    def k_roll(self, x: Array, shift: EngineSizes, axis: Axes) -> Array:
         if axis is None:
             return self.xp.roll(x, shift[0])
         return self.xp.roll(x, tuple(shift) if len(shift) > 1 else shift[0], axis=self._axes(axis))
 
-    def k_pad(self, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> Array:
+    def k_pad(self, x: Array, pads: EngineSizes, mode: str, value: Array, axes: Axes) -> Array:
         if mode != "constant":
             raise Refused("these arguments")
         if axes is not None:
@@ -273,7 +274,7 @@ class _Tables:
             x = self._padded(x, axis, low, high, 0 if value is None else value)
         return x
 
-    def _padded(self, x: Array, axis: int, low: int, high: int, value: Any) -> Array:
+    def _padded(self, x: Array, axis: int, low: int, high: int, value: Array) -> Array:
         def border(count: int) -> Array:
             shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
             return self.xp.broadcast_to(self.engine.of(value, x), shape)
@@ -292,7 +293,7 @@ class _Tables:
             raise BadValue(f"`{name}` holds a position that axis {axis} of `x` of size {size} does not have")
         return xp.where(places < 0, places + size, places) if least < 0 else places
 
-    def k_take(self, x: Array, indices: Any, axis: int | None) -> Array:
+    def k_take(self, x: Array, indices: EngineSizes, axis: int | None) -> Array:
         axis, size = axis or 0, x.shape[axis or 0]
         if isinstance(indices, int) and -size <= indices < size:
             return x[(slice(None),) * (axis % x.ndim) + (indices, ...)]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from itertools import accumulate
 from math import pi, prod
-from typing import Any
 
+from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult, EngineSize, EngineSizes
 from ..kernels.elementwise import _ERFC_32, _ERFC_64
 from .table import Ops, composed, composed_rows, tensors  # noqa: F401 - a word of the rows
-
-Array = Any
 
 # log1p is log(u) * x / (u - 1) for u = x + 1, in which what u loses of x cancels; expm1 is tanh(x / 2) * (exp(x) + 1), which
 # loses nothing where x is small; the difference of equals in logaddexp may be that of infinities.
@@ -122,7 +120,7 @@ def atan(ops: Ops, x: Array) -> Array:
 
 
 @composed("var")
-def var(ops: Ops, x: Array, axis: Any, keepdims: bool, correction: float) -> Array:
+def var(ops: Ops, x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     apart = ops.square(ops.subtract(x, ops.mean(x, axis, True)))
     if correction == 0:
         return ops.mean(apart, axis, keepdims)
@@ -132,7 +130,7 @@ def var(ops: Ops, x: Array, axis: Any, keepdims: bool, correction: float) -> Arr
 
 
 @composed("prod")
-def prod_(ops: Ops, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
+def prod_(ops: Ops, x: Array, axis: Axes, keepdims: bool, dtype: EngineDType) -> Array:
     """One factor after the other."""
     rank = len(x.shape)
     gone = tuple(range(rank)) if axis is None else tuple(sorted(a % rank for a in axis))
@@ -149,7 +147,7 @@ def prod_(ops: Ops, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
 
 
 @composed("moveaxis")
-def moveaxis(ops: Ops, x: Array, source: Any, destination: Any) -> Array:
+def moveaxis(ops: Ops, x: Array, source: tuple[int, ...], destination: tuple[int, ...]) -> Array:
     rank = len(x.shape)
     moved = dict(zip((d % rank for d in destination), (s % rank for s in source), strict=True))
     left = iter([i for i in range(rank) if i not in moved.values()])
@@ -173,7 +171,9 @@ def flatten(ops: Ops, x: Array, start: int, end: int) -> Array:
 
 
 @composed("split")
-def split(ops: Ops, x: Array, sections: Any, sizes: Any, indices: Any, axis: int, uneven: bool) -> Any:
+def split(
+    ops: Ops, x: Array, sections: EngineSizes, sizes: EngineSizes, indices: EngineSizes, axis: int, uneven: bool
+) -> EngineResult:
     """Slices; where the parts end is known of their sizes."""
     size = x.shape[axis]
     if indices is not None:
@@ -194,7 +194,7 @@ def size(ops: Ops, x: Array) -> Array:
 
 
 @composed("depth_to_space")
-def depth_to_space(ops: Ops, x: Array, block: Any) -> Array:
+def depth_to_space(ops: Ops, x: Array, block: EngineSize) -> Array:
     n, c, h, w = x.shape
     left = c // (block * block)
     blocks = ops.permute_dims(ops.reshape(x, (n, block, block, left, h, w)), (0, 3, 4, 1, 5, 2))
@@ -202,14 +202,14 @@ def depth_to_space(ops: Ops, x: Array, block: Any) -> Array:
 
 
 @composed("space_to_depth")
-def space_to_depth(ops: Ops, x: Array, block: Any) -> Array:
+def space_to_depth(ops: Ops, x: Array, block: EngineSize) -> Array:
     n, c, h, w = x.shape
     cut = ops.reshape(x, (n, c, h // block, block, w // block, block))
     return ops.reshape(ops.permute_dims(cut, (0, 3, 5, 1, 2, 4)), (n, c * block * block, h // block, w // block))
 
 
 @composed("pixel_shuffle")
-def pixel_shuffle(ops: Ops, x: Array, factor: Any) -> Array:
+def pixel_shuffle(ops: Ops, x: Array, factor: EngineSize) -> Array:
     *lead, c, h, w = x.shape
     n, left = len(lead), c // (factor * factor)
     blocks = ops.reshape(x, (*lead, left, factor, factor, h, w))
@@ -218,7 +218,7 @@ def pixel_shuffle(ops: Ops, x: Array, factor: Any) -> Array:
 
 
 @composed("pixel_unshuffle")
-def pixel_unshuffle(ops: Ops, x: Array, factor: Any) -> Array:
+def pixel_unshuffle(ops: Ops, x: Array, factor: EngineSize) -> Array:
     *lead, c, h, w = x.shape
     n = len(lead)
     blocks = ops.reshape(x, (*lead, c, h // factor, factor, w // factor, factor))
@@ -226,13 +226,13 @@ def pixel_unshuffle(ops: Ops, x: Array, factor: Any) -> Array:
     return ops.reshape(moved, (*lead, c * factor * factor, h // factor, w // factor))
 
 
-def _below(ops: Ops, x: Array, k: Any, less: int = 0) -> Array:
+def _below(ops: Ops, x: Array, k: EngineSize, less: int = 0) -> Array:
     """Whether the column of an element is at most its row + k - less."""
     rows, columns = ops.arange(x.shape[-2]), ops.arange(x.shape[-1])
     return ops.less_equal(columns, ops.add(ops.expand_dims(rows, (1,)), ops.size_to_tensor(k - less)))
 
 
 @composed("unstack")
-def unstack(ops: Ops, x: Array, axis: int) -> Any:
+def unstack(ops: Ops, x: Array, axis: int) -> EngineResult:
     count = range(x.shape[axis])
     return tuple(ops.squeeze(ops.slice(x, (i,), (i + 1,), (axis,)), (axis,)) for i in count)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf, prod
-from typing import Any
 
 from ...sizes.partial import applied
+from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult, EngineSize, EngineSizes
 from .table import Ops, Refused, composed, composed_rows, tensors  # noqa: F401 - a word of the rows
-
-Array = Any
 
 _ROWS = """
 trace | sum(diagonal(x, offset), (-1,))
@@ -25,7 +24,7 @@ composed_rows(_ROWS, globals())
 
 
 @composed("repeat")
-def repeat(ops: Ops, x: Array, repeats: Any, axis: int | None) -> Array:
+def repeat(ops: Ops, x: Array, repeats: EngineSizes, axis: int | None) -> Array:
     if axis is None:
         x, axis = ops.reshape(x, (prod(x.shape),)), 0
     shape, at = x.shape, axis % len(x.shape)
@@ -34,7 +33,7 @@ def repeat(ops: Ops, x: Array, repeats: Any, axis: int | None) -> Array:
 
 
 @composed("diff")
-def diff(ops: Ops, x: Array, axis: int, n: Any, prepend: Array | None, append: Array | None) -> Array:
+def diff(ops: Ops, x: Array, axis: int, n: EngineSize, prepend: Array | None, append: Array | None) -> Array:
     parts = [part for part in (prepend, x, append) if part is not None]
     made = ops.concat(parts, axis) if len(parts) > 1 else x
     if not isinstance(n, int):
@@ -46,11 +45,11 @@ def diff(ops: Ops, x: Array, axis: int, n: Any, prepend: Array | None, append: A
 
 
 @composed("meshgrid")
-def meshgrid(ops: Ops, xs: Any, indexing: str) -> Any:
+def meshgrid(ops: Ops, xs: Sequence[Array], indexing: str) -> EngineResult:
     places = list(range(len(xs)))
     if indexing != "ij" and len(xs) > 1:
         places[:2] = [1, 0]
-    shape: list[Any] = [0] * len(xs)
+    shape: list[EngineSizes] = [0] * len(xs)
     for x, place in zip(xs, places, strict=True):
         shape[place] = prod(x.shape)
     sizes = [[n if i == place else 1 for i, n in enumerate(shape)] for place in places]
@@ -58,14 +57,14 @@ def meshgrid(ops: Ops, xs: Any, indexing: str) -> Any:
 
 
 @composed("eye")
-def eye(ops: Ops, n: Any, m: Any, k: int, dtype: Any) -> Array:
+def eye(ops: Ops, n: EngineSize, m: EngineSize, k: int, dtype: EngineDType) -> Array:
     rows, columns = ops.arange(n), ops.arange(n if m is None else m)
     found = ops.equal(columns, ops.add(ops.expand_dims(rows, (1,)), ops.size_to_tensor(k)))
     return ops.cast(found, ops.named("float32") if dtype is None else dtype)
 
 
 @composed("linspace")
-def linspace(ops: Ops, start: float, stop: float, num: Any, endpoint: bool, dtype: Any) -> Array:
+def linspace(ops: Ops, start: float, stop: float, num: EngineSize, endpoint: bool, dtype: EngineDType) -> Array:
     """In float64, as NumPy's; the last is the end itself."""
     wide = ops.named("float64")
     places = ops.cast(ops.arange(num), wide)
@@ -79,7 +78,7 @@ def linspace(ops: Ops, start: float, stop: float, num: Any, endpoint: bool, dtyp
 
 
 @composed("pad")
-def pad(ops: Ops, x: Array, pads: Any, mode: str, value: Array | None, axes: Any) -> Array:
+def pad(ops: Ops, x: Array, pads: EngineSizes, mode: str, value: Array | None, axes: Axes) -> Array:
     """The elements inside, which the places beyond the border stand for."""
     for axis, (low, high) in zip(range(len(x.shape)) if axes is None else axes, pads, strict=True):
         if mode == "constant" or (isinstance(low, int) and isinstance(high, int) and not low and not high):
@@ -98,14 +97,14 @@ def pad(ops: Ops, x: Array, pads: Any, mode: str, value: Array | None, axes: Any
 
 
 @composed("gather_slices")
-def gather_slices(ops: Ops, x: Array, starts: Array, sizes: Any, collapse: Any) -> Array:
+def gather_slices(ops: Ops, x: Array, starts: Array, sizes: EngineSizes, collapse: EngineSizes) -> Array:
     if not len(x.shape):
         return ops.broadcast_to(x, starts.shape[:-1])
     return ops.gather_nd(x, _blocks(ops, x, starts, sizes, collapse))
 
 
 @composed("scatter_slices")
-def scatter_slices(ops: Ops, x: Array, starts: Array, updates: Array, collapse: Any, reduction: str) -> Array:
+def scatter_slices(ops: Ops, x: Array, starts: Array, updates: Array, collapse: EngineSizes, reduction: str) -> Array:
     if not len(x.shape):
         places = ops.zeros((*updates.shape, 1), ops.named("int64"))
         return ops.reshape(ops.scatter_nd(ops.reshape(x, (1,)), places, updates, reduction), ())
@@ -114,7 +113,7 @@ def scatter_slices(ops: Ops, x: Array, starts: Array, updates: Array, collapse: 
     return ops.scatter_nd(x, _blocks(ops, x, starts, sizes, collapse), updates, reduction)
 
 
-def _blocks(ops: Ops, x: Array, starts: Array, sizes: Any, collapse: Any) -> Array:
+def _blocks(ops: Ops, x: Array, starts: Array, sizes: EngineSizes, collapse: EngineSizes) -> Array:
     """Where the elements of blocks are: the axes of the starts, then those of a block, then a place for each axis of x. A block
     that is not inside has a place that is refused."""
     *lead, told = starts.shape
@@ -138,7 +137,7 @@ def _blocks(ops: Ops, x: Array, starts: Array, sizes: Any, collapse: Any) -> Arr
 
 
 @composed("diagonal")
-def diagonal(ops: Ops, x: Array, offset: Any) -> Array:
+def diagonal(ops: Ops, x: Array, offset: EngineSize) -> Array:
     *lead, n, m = x.shape
     if not isinstance(offset, int):
         raise Refused("these arguments")
@@ -149,9 +148,9 @@ def diagonal(ops: Ops, x: Array, offset: Any) -> Array:
 
 
 @composed("tensordot")
-def tensordot(ops: Ops, x: Array, y: Array, axes: int, x_axes: Any, y_axes: Any) -> Array:
+def tensordot(ops: Ops, x: Array, y: Array, axes: int, x_axes: Axes, y_axes: Axes) -> Array:
     ranks = len(x.shape), len(y.shape)
-    if x_axes is None:
+    if x_axes is None or y_axes is None:
         x_axes, y_axes = tuple(range(ranks[0] - axes, ranks[0])), tuple(range(axes))
     x_axes, y_axes = (tuple(i % r for i in given) for given, r in zip((x_axes, y_axes), ranks, strict=True))
     left, right = ([i for i in range(r) if i not in used] for r, used in zip(ranks, (x_axes, y_axes), strict=True))
@@ -166,7 +165,7 @@ def tensordot(ops: Ops, x: Array, y: Array, axes: int, x_axes: Any, y_axes: Any)
 
 
 @composed("logsumexp")
-def logsumexp(ops: Ops, x: Array, axis: Any, keepdims: bool) -> Array:
+def logsumexp(ops: Ops, x: Array, axis: Axes, keepdims: bool) -> Array:
     axes = tuple(range(len(x.shape))) if axis is None else axis
     if any(isinstance(x.shape[a], int) and not x.shape[a] for a in axes):
         return ops.log(ops.sum(x, axes, keepdims))
@@ -177,7 +176,7 @@ def logsumexp(ops: Ops, x: Array, axis: Any, keepdims: bool) -> Array:
 
 
 @composed("vector_norm")
-def vector_norm(ops: Ops, x: Array, axis: Any, keepdims: bool, ord: float) -> Array:
+def vector_norm(ops: Ops, x: Array, axis: Axes, keepdims: bool, ord: float) -> Array:
     if ord == 2 and ops.dtype_of(x).kind != "complex":
         return ops.sqrt(ops.sum(ops.square(x), axis, keepdims))
     sizes = ops.abs(x)
@@ -189,7 +188,7 @@ def vector_norm(ops: Ops, x: Array, axis: Any, keepdims: bool, ord: float) -> Ar
 
 
 @composed("sum_to")
-def sum_to(ops: Ops, x: Array, shape: Any) -> Array:
+def sum_to(ops: Ops, x: Array, shape: EngineSizes) -> Array:
     leading = len(x.shape) - len(shape)
     stretched = (leading + i for i, size in enumerate(shape) if size == 1 and x.shape[leading + i] != 1)
     axes = (*range(leading), *stretched)

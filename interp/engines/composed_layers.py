@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from math import prod, sqrt
-from typing import Any
 
+from ..engine_types import Axes, EngineArray as Array, EngineSize
 from .table import Ops, Refused, composed, composed_rows
-
-Array = Any
 
 _ROWS = """
 linear | _biased(ops, matmul(x, matrix_transpose(weight)), bias)
@@ -63,7 +61,7 @@ def cross(ops: Ops, x: Array, y: Array, axis: int) -> Array:
 # Normalisation
 
 
-def _standard(ops: Ops, x: Array, axes: Any, epsilon: float) -> Array:
+def _standard(ops: Ops, x: Array, axes: Axes, epsilon: float) -> Array:
     """Rows of mean 0 and variance 1 along the axes."""
     apart = ops.subtract(x, ops.mean(x, axes, True))
     return ops.divide(apart, ops.sqrt(ops.add(ops.mean(ops.square(apart), axes, True), epsilon)))
@@ -101,7 +99,7 @@ def instance_normalization(ops: Ops, x: Array, scale: Array, bias: Array, epsilo
 
 @composed("group_normalization")
 def group_normalization(
-    ops: Ops, x: Array, scale: Array, bias: Array, num_groups: Any, epsilon: float, layout: str
+    ops: Ops, x: Array, scale: Array, bias: Array, num_groups: EngineSize, epsilon: float, layout: str
 ) -> Array:
     image = ops.moveaxis(x, (-1,), (1,)) if layout == "channels_last" else x
     batch, channels, *sizes = image.shape
@@ -154,7 +152,7 @@ def attention(ops: Ops, q: Array, k: Array, v: Array, mask: Array | None, causal
     return ops.matmul(_shares(ops, scores), v)
 
 
-def _sees(ops: Ops, q: Array, k: Array, past: Any) -> Array:
+def _sees(ops: Ops, q: Array, k: Array, past: EngineSize) -> Array:
     """Whether the row of a query is at or behind the column of a key, with so many keys before the first query."""
     rows = ops.add(ops.arange(q.shape[-2]), ops.size_to_tensor(past))
     return ops.less_equal(ops.arange(k.shape[-2]), ops.expand_dims(rows, (1,)))
@@ -162,7 +160,7 @@ def _sees(ops: Ops, q: Array, k: Array, past: Any) -> Array:
 
 @composed("grouped_query_attention")
 def grouped_query_attention(
-    ops: Ops, q: Array, k: Array, v: Array, mask: Array | None, causal: bool, past: Any, scale: float | None
+    ops: Ops, q: Array, k: Array, v: Array, mask: Array | None, causal: bool, past: EngineSize, scale: float | None
 ) -> Array:
     """The heads of a group stand below each other, so that one product serves them all."""
     *lead, heads, rows, width = q.shape

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from ..engine_types import EngineArray as Array, EngineSize
 from .table import Ops, Refused, composed, composed_rows
-
-Array = Any
 
 _ROWS = """
 det | prod(_eliminated(ops, x, x)[0], (0,))
@@ -78,7 +76,7 @@ def cholesky(ops: Ops, x: Array, upper: bool) -> Array:
 
 
 @composed("matrix_power")
-def matrix_power(ops: Ops, x: Array, n: Any) -> Array:
+def matrix_power(ops: Ops, x: Array, n: EngineSize) -> Array:
     if not isinstance(n, int):
         raise Refused("powers that are known at a call only")
     base, made = ops.inv(x) if n < 0 else x, ops.broadcast_to(ops.eye(x.shape[-1], dtype=x.dtype), x.shape)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from ..engine_types import EngineArray as Array, EngineDType, EngineSize, EngineSizes
 from ..kernels.random import _DIGITS, _FAR, _KEYS, _MIDDLE, _NUMBERS, _OUTSIDE, _SECOND
 from .table import Ops, composed
-
-Array = Any
 
 # Philox 4x64 with ten rounds: its factors, and what the halves of the key grow by.
 _FACTORS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
@@ -28,7 +26,7 @@ def _product(ops: Ops, factor: int, x: Array) -> tuple[Array, Array]:
     return upper, ops.multiply(x, factor)
 
 
-def _words(ops: Ops, key: Array, count: Any, stream: int = _NUMBERS) -> Array:
+def _words(ops: Ops, key: Array, count: EngineSize, stream: int = _NUMBERS) -> Array:
     """The words of the blocks, four each; the counter of the first block is 1."""
     places = ops.cast(ops.arange(1, (count + 3) // 4 + 1), ops.named("uint64"))
     zero, keys = ops.multiply(places, 0), [ops.take(key, i) for i in (0, 1)]
@@ -44,25 +42,25 @@ def _words(ops: Ops, key: Array, count: Any, stream: int = _NUMBERS) -> Array:
 
 
 @composed("random_key")
-def random_key(ops: Ops, seed: Any) -> Array:
+def random_key(ops: Ops, seed: Array) -> Array:
     first = ops.expand_dims(ops.cast(ops.size_to_tensor(seed), ops.named("uint64")), (0,))
     return ops.concat([first, ops.engine.array(np.array([_SECOND], np.uint64))])
 
 
 @composed("random_split")
-def random_split(ops: Ops, key: Array, num: Any) -> Array:
+def random_split(ops: Ops, key: Array, num: EngineSize) -> Array:
     return ops.reshape(_words(ops, key, 2 * num, _KEYS), (num, 2))
 
 
 @composed("random_uniform")
-def random_uniform(ops: Ops, key: Array, shape: Any, dtype: Any) -> Array:
+def random_uniform(ops: Ops, key: Array, shape: EngineSizes, dtype: EngineDType) -> Array:
     dtype = ops.named("float32") if dtype is None else dtype
     digits = _DIGITS[ops.dtype_of(ops.zeros((), dtype)).name]
     whole = ops.floor_divide(_words(ops, key, prod(shape)), 2 ** (64 - digits))
     return ops.reshape(ops.cast(ops.multiply(ops.cast(whole, ops.named("float64")), 2.0**-digits), dtype), shape)
 
 
-def _open_unit(ops: Ops, key: Array, count: Any) -> Array:
+def _open_unit(ops: Ops, key: Array, count: EngineSize) -> Array:
     """Numbers from (0, 1), both ends excluded, that float64 has exactly."""
     whole = ops.cast(ops.floor_divide(_words(ops, key, count), 2**12), ops.named("float64"))
     return ops.multiply(ops.add(whole, 0.5), 2.0**-52)
@@ -79,7 +77,7 @@ def _ratio(ops: Ops, x: Array, parts: tuple[tuple[float, ...], tuple[float, ...]
 
 
 @composed("random_normal")
-def random_normal(ops: Ops, key: Array, shape: Any, dtype: Any) -> Array:
+def random_normal(ops: Ops, key: Array, shape: EngineSizes, dtype: EngineDType) -> Array:
     q = ops.subtract(_open_unit(ops, key, prod(shape)), 0.5)
     middle = ops.multiply(q, _ratio(ops, ops.subtract(0.180625, ops.square(q)), _MIDDLE))
     r = ops.sqrt(ops.negative(ops.log(ops.subtract(0.5, ops.abs(q)))))
@@ -98,5 +96,5 @@ def random_categorical(ops: Ops, key: Array, logits: Array, axis: int) -> Array:
 
 
 @composed("random_permutation")
-def random_permutation(ops: Ops, key: Array, n: Any) -> Array:
+def random_permutation(ops: Ops, key: Array, n: EngineSize) -> Array:
     return ops.argsort(_words(ops, key, n))

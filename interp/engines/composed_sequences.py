@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi, prod
-from typing import Any
 
 import numpy as np
 
 from ...lang.dtypes import int_range
 from ...ops.windows import spread
 from ...sizes.partial import applied
+from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult, EngineSize, EngineSizes
 from .composed_turns import bound  # noqa: F401 - a word of the rows
 from .table import Ops, Refused, composed, composed_rows, tensors
-
-Array = Any
 
 _ROWS = """
 unique_values | filter((found := _distinct(ops, x))[0], found[2])
@@ -51,14 +49,14 @@ def _members(ops: Ops, first: Array) -> Array:
     return ops.subtract(ops.slice(ends, (0,), (starts.shape[0],)), starts)
 
 
-def _turned_back(ops: Ops, order: Array, first: Array, shape: Any) -> Array:
+def _turned_back(ops: Ops, order: Array, first: Array, shape: EngineSizes) -> Array:
     """For each element which of the distinct ones it is."""
     numbers = ops.subtract(ops.cumulative_sum(ops.cast(first, ops.named("int64"))), 1)
     return ops.reshape(ops.put(ops.zeros_like(order), order, numbers), shape)
 
 
 @composed("unique_all")
-def unique_all(ops: Ops, x: Array) -> Any:
+def unique_all(ops: Ops, x: Array) -> EngineResult:
     ordered, order, first = _distinct(ops, x)
     found = ops.filter(ordered, first), ops.filter(order, first)
     return *found, _turned_back(ops, order, first, x.shape), _members(ops, first)
@@ -80,7 +78,7 @@ def searchsorted(ops: Ops, x: Array, values: Array, side: str) -> Array:
 # Segments
 
 
-def _segments(ops: Ops, x: Array, ids: Array, count: Any, rest: Any, reduction: str) -> Array:
+def _segments(ops: Ops, x: Array, ids: Array, count: EngineSize, rest: Array, reduction: str) -> Array:
     """An id below 0 becomes one that is refused."""
     places = ops.cast(ids, ops.named("int64"))
     places = ops.where(ops.less(places, 0), ops.size_to_tensor(count), places)
@@ -89,7 +87,7 @@ def _segments(ops: Ops, x: Array, ids: Array, count: Any, rest: Any, reduction: 
 
 
 @composed("segment_mean")
-def segment_mean(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
+def segment_mean(ops: Ops, x: Array, ids: Array, count: EngineSize) -> Array:
     members = ops.cast(ops.maximum(ops.bincount(ids, count), 1), x.dtype)
     behind = tuple(range(1, len(x.shape)))
     return ops.divide(ops.segment_sum(x, ids, count), ops.expand_dims(members, behind) if behind else members)
@@ -99,7 +97,7 @@ def segment_mean(ops: Ops, x: Array, ids: Array, count: Any) -> Array:
 
 
 @composed("update_slice")
-def update_slice(ops: Ops, x: Array, update: Array, starts: Any) -> Array:
+def update_slice(ops: Ops, x: Array, update: Array, starts: EngineSizes) -> Array:
     made, within = update, None
     for axis, start in enumerate(starts):
         size, have = x.shape[axis], update.shape[axis]
@@ -132,7 +130,7 @@ def reverse_sequence(ops: Ops, x: Array, lengths: Array, time_axis: int, batch_a
 
 
 @composed("repeat_each")
-def repeat_each(ops: Ops, x: Array, counts: Array, axis: int, total: Any) -> Array:
+def repeat_each(ops: Ops, x: Array, counts: Array, axis: int, total: EngineSize) -> Array:
     """Each entry as often as is said: how many entries end at or before each place of the result."""
     ends = ops.cumulative_sum(ops.cast(counts, ops.named("int64")))
     whole = ops.item(ops.sum(ops.cast(counts, ops.named("int64")))) if total is None else total
@@ -142,26 +140,26 @@ def repeat_each(ops: Ops, x: Array, counts: Array, axis: int, total: Any) -> Arr
 # Frequencies
 
 
-def _shift(ops: Ops, x: Array, axes: Any, back: bool) -> Array:
+def _shift(ops: Ops, x: Array, axes: Axes, back: bool) -> Array:
     given = tuple(range(len(x.shape))) if axes is None else axes
     sizes = [x.shape[a] for a in given]
     return ops.roll(x, [(n + 1) // 2 if back else n // 2 for n in sizes], given) if given else ops.identity(x)
 
 
-def _frequencies(ops: Ops, places: Array, n: Any, d: float, dtype: Any) -> Array:
+def _frequencies(ops: Ops, places: Array, n: EngineSize, d: float, dtype: EngineDType) -> Array:
     wide = ops.named("float64")
     share = ops.divide(1.0, ops.multiply(ops.size_to_tensor(n, wide), d))
     return ops.cast(ops.multiply(ops.cast(places, wide), share), ops.named("float32") if dtype is None else dtype)
 
 
 @composed("fftfreq")
-def fftfreq(ops: Ops, n: Any, d: float, dtype: Any) -> Array:
+def fftfreq(ops: Ops, n: EngineSize, d: float, dtype: EngineDType) -> Array:
     half = (n - 1) // 2 + 1
     return _frequencies(ops, ops.concat([ops.arange(half), ops.arange(-(n // 2), 0)]), n, d, dtype)
 
 
 @composed("rfftfreq")
-def rfftfreq(ops: Ops, n: Any, d: float, dtype: Any) -> Array:
+def rfftfreq(ops: Ops, n: EngineSize, d: float, dtype: EngineDType) -> Array:
     return _frequencies(ops, ops.arange(n // 2 + 1), n, d, dtype)
 
 
@@ -169,7 +167,7 @@ def rfftfreq(ops: Ops, n: Any, d: float, dtype: Any) -> Array:
 
 
 @composed("quantile")
-def quantile(ops: Ops, x: Array, q: Array, axis: Any, keepdims: bool, method: str) -> Array:
+def quantile(ops: Ops, x: Array, q: Array, axis: Axes, keepdims: bool, method: str) -> Array:
     """Along the reduced axes, which are one in last place. A part below 0 or beyond 1 becomes a place that is refused."""
     if not hasattr(x, "dtype"):
         x, q = tensors(ops, x, q)
@@ -257,7 +255,7 @@ def _between(ops: Ops, image: Array, rows: Array, columns: Array) -> Array:
     return total
 
 
-def _inside(ops: Ops, at: Array, size: Any, padding: str, align_corners: bool) -> Array:
+def _inside(ops: Ops, at: Array, size: EngineSize, padding: str, align_corners: bool) -> Array:
     """Where a place beyond the image is looked up, if anything is there."""
     if padding == "zeros":
         return at
@@ -284,8 +282,8 @@ def grid_sample(ops: Ops, x: Array, grid: Array, mode: str, padding: str, align_
 
 @composed("roi_align")
 def roi_align(
-    ops: Ops, x: Array, boxes: Array, batch_indices: Array, output_shape: Any, scale: float, samples: Any, mode: str,
-    aligned: bool,
+    ops: Ops, x: Array, boxes: Array, batch_indices: Array, output_shape: EngineSizes, scale: float, samples: EngineSize,
+    mode: str, aligned: bool,
 ) -> Array:  # fmt: skip
     image, corners = ops.take(x, batch_indices, 0), ops.multiply(boxes, scale)
     (height, width), limits, places = spread(output_shape, 2, 1), x.shape[2:], []
@@ -313,7 +311,7 @@ def roi_align(
 
 @composed("non_max_suppression")
 def non_max_suppression(
-    ops: Ops, boxes: Array, scores: Array, iou_threshold: float, max_boxes: Any, score_threshold: float | None
+    ops: Ops, boxes: Array, scores: Array, iou_threshold: float, max_boxes: EngineSize, score_threshold: float | None
 ) -> Array:  # fmt: skip
     order = ops.argsort(ops.negative(scores))
     if score_threshold is not None:

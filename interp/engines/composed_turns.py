@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any
 
 from ...lang.dtypes import int_range
+from ..engine_types import EngineArray as Array, EngineDType, EngineResult
 from .table import Ops, Turn, composed, composed_rows
-
-Array = Any
 
 _ROWS = """
 cumulative_max | _running(ops, maximum, bound(ops, x, greatest=False), x, axis, reverse)
@@ -27,7 +25,7 @@ composed_rows(_ROWS, globals())
 # Turns over an axis
 
 
-def _running(ops: Ops, step: Callable[..., Array], identity: Any, x: Array, axis: int, reverse: bool) -> Array:
+def _running(ops: Ops, step: Callable[..., Array], identity: Array, x: Array, axis: int, reverse: bool) -> Array:
     """What `step` makes of the elements up to each one along an axis."""
     rows = ops.moveaxis(x, (axis,), (0,))
     first = ops.full(rows.shape[1:], identity, x.dtype)
@@ -35,7 +33,7 @@ def _running(ops: Ops, step: Callable[..., Array], identity: Any, x: Array, axis
     return ops.moveaxis(made, (0,), (axis,))
 
 
-def bound(ops: Ops, x: Array, *, greatest: bool) -> Any:
+def bound(ops: Ops, x: Array, *, greatest: bool) -> EngineResult:
     """What is before, or behind, all elements."""
     dtype = ops.dtype_of(x)
     return int_range(dtype)[greatest] if dtype.kind in ("int", "uint") else inf if greatest else -inf
@@ -44,7 +42,7 @@ def bound(ops: Ops, x: Array, *, greatest: bool) -> Any:
 def _cumulative(name: str, over: str, first: int) -> None:
     @composed(name)
     def cumulative(
-        ops: Ops, x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool
+        ops: Ops, x: Array, axis: int | None, dtype: EngineDType, include_initial: bool, exclusive: bool, reverse: bool
     ) -> Array:  # fmt: skip
         if include_initial or exclusive:
             given = _shifted(ops, x, first, axis or 0, dtype, include_initial, reverse)
@@ -57,7 +55,7 @@ _cumulative("cumulative_sum", "add", 0)
 _cumulative("cumulative_prod", "multiply", 1)
 
 
-def _shifted(ops: Ops, x: Array, first: int, axis: int, dtype: Any, is_whole: bool, reverse: bool) -> Array:
+def _shifted(ops: Ops, x: Array, first: int, axis: int, dtype: EngineDType, is_whole: bool, reverse: bool) -> Array:
     """An axis with `first` before it, or behind it if it is read backwards, and without its last unless it is whole."""
     x, axis = x if dtype is None else ops.cast(x, dtype), axis % len(x.shape)
     edge = ops.full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), first, x.dtype)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf, prod
-from typing import Any
 
 from ...lang.dtypes import int_range
 from ...ops.windows import (
@@ -19,9 +18,8 @@ from ...ops.windows import (
     transposed_size,
 )
 from ...sizes.partial import applied
+from ..engine_types import EngineArray as Array, EngineResult, EngineSize, EngineSizes
 from .table import Ops, Refused, composed, composed_rows
-
-Array = Any
 
 _ROWS = """
 adaptive_max_pool | _adapted(
@@ -32,7 +30,7 @@ composed_rows(_ROWS, globals())
 # Windows
 
 
-def places(ops: Ops, kernel: Any, dilation: Any, count: Any, stride: Any) -> Array:
+def places(ops: Ops, kernel: EngineSize, dilation: EngineSize, count: EngineSize, stride: EngineSize) -> Array:
     """[kernel, count]: where along an axis each place of the kernel meets an element, in each window."""
     inside, starts = (
         ops.multiply(ops.arange(n), ops.size_to_tensor(by)) for n, by in ((kernel, dilation), (count, stride))
@@ -44,8 +42,8 @@ class Along:
     """The windows over one axis: how many there are, how far the axis is padded, and where their elements are."""
 
     def __init__(
-        self, ops: Ops, size: Any, kernel: Any, stride: Any, pad: Any, auto_pad: str, dilation: Any, ceil: bool = False,
-        count: Any = None,
+        self, ops: Ops, size: EngineSize, kernel: EngineSize, stride: EngineSize, pad: EngineSizes, auto_pad: str,
+        dilation: EngineSize, ceil: bool = False, count: EngineSize = None,
     ) -> None:  # fmt: skip
         reach, is_same = extent(kernel, dilation), auto_pad.startswith("same")
         self.low, self.high = same_pads(size, reach, stride, auto_pad) if is_same else pad
@@ -55,7 +53,7 @@ class Along:
         self.places = places(ops, kernel, dilation, self.count, stride)
         self.size = size
 
-    def taken(self, ops: Ops, x: Array, axis: int, rest: Any) -> Array:
+    def taken(self, ops: Ops, x: Array, axis: int, rest: Array) -> Array:
         """An axis as two: the place in the kernel, and the window. Beyond the border stands `rest`."""
         is_plain = isinstance(self.low, int) and isinstance(self.more, int) and not self.low and not self.more
         return ops.take(
@@ -72,7 +70,8 @@ class Along:
 
 
 def _each(
-    ops: Ops, sizes: Sequence[Any], kernel: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil: bool = False
+    ops: Ops, sizes: Sequence[EngineSizes], kernel: EngineSize, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, ceil: bool = False
 ) -> list[Along]:  # fmt: skip
     count = len(sizes)
     given = (
@@ -94,7 +93,7 @@ def _columns(ops: Ops, x: Array, windows: Sequence[Along]) -> Array:
     )
 
 
-def added(ops: Ops, x: Array, places: Array, size: Any) -> Array:
+def added(ops: Ops, x: Array, places: Array, size: EngineSize) -> Array:
     """[*lead, kernel, count] added up where the places lie in [*lead, size]."""
     *lead, kernel, count = x.shape
     flat = ops.reshape(x, (*lead, kernel * count))
@@ -106,8 +105,9 @@ def added(ops: Ops, x: Array, places: Array, size: Any) -> Array:
 
 
 def _pooled(
-    ops: Ops, x: Array, kernel: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil: bool, layout: str,
-    spatial: int | None, rest: Any, reduce: Callable[[Array, int, Along], Array],
+    ops: Ops, x: Array, kernel: EngineSize, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, ceil: bool, layout: str, spatial: int | None, rest: Array, reduce: Callable[[Array, int,
+    Along], Array],
 ) -> Array:  # fmt: skip
     """What `reduce` makes of the elements of each window, along one axis after the other."""
     rank = len(x.shape)
@@ -119,22 +119,22 @@ def _pooled(
     return x
 
 
-def _least(ops: Ops, x: Array) -> Any:
+def _least(ops: Ops, x: Array) -> EngineResult:
     dtype = ops.dtype_of(x)
     return int_range(dtype)[0] if dtype.kind in ("int", "uint") else -inf
 
 
 def _max_pool(
-    spatial: int | None, ops: Ops, x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any,
-    ceil_mode: bool, layout: str,
+    spatial: int | None, ops: Ops, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes,
+    auto_pad: str, dilations: EngineSizes, ceil_mode: bool, layout: str,
 ) -> Array:  # fmt: skip
     given = (kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, spatial)
     return _pooled(ops, x, *given, _least(ops, x), lambda parts, axis, _: ops.max(parts, (axis,)))
 
 
 def _average_pool(
-    spatial: int | None, ops: Ops, x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any,
-    ceil_mode: bool, count_include_pad: bool, layout: str,
+    spatial: int | None, ops: Ops, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes,
+    auto_pad: str, dilations: EngineSizes, ceil_mode: bool, count_include_pad: bool, layout: str,
 ) -> Array:  # fmt: skip
     def mean(parts: Array, axis: int, along: Along) -> Array:
         total = ops.sum(parts, (axis,))
@@ -144,8 +144,8 @@ def _average_pool(
 
 
 def _lp_pool(
-    spatial: int | None, ops: Ops, x: Array, kernel_shape: Any, p: float, strides: Any, pads: Any, auto_pad: str,
-    dilations: Any, ceil_mode: bool, layout: str,
+    spatial: int | None, ops: Ops, x: Array, kernel_shape: EngineSizes, p: float, strides: EngineSizes,
+    pads: EngineSizes, auto_pad: str, dilations: EngineSizes, ceil_mode: bool, layout: str,
 ) -> Array:  # fmt: skip
     given = (kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, spatial)
     total = _pooled(ops, ops.pow(ops.abs(x), p), *given, 0, lambda parts, axis, _: ops.sum(parts, (axis,)))
@@ -158,7 +158,7 @@ for _suffix, _spatial in _SUFFIXES:
         composed(_name + _suffix)(partial(_function, _spatial))
 
 
-def _parts(ops: Ops, size: Any, count: Any) -> tuple[Array, Array]:
+def _parts(ops: Ops, size: EngineSize, count: EngineSize) -> tuple[Array, Array]:
     """[count, size]: what belongs to each of the windows that divide an axis into parts."""
     at, many, whole = ops.arange(count), ops.size_to_tensor(applied(max, (count, 1))), ops.size_to_tensor(size)
     starts = ops.floor_divide(ops.multiply(at, whole), many)
@@ -168,7 +168,7 @@ def _parts(ops: Ops, size: Any, count: Any) -> tuple[Array, Array]:
 
 
 def _adapted(
-    ops: Ops, x: Array, output_shape: Any, layout: str, rest: Any, whole: Callable[..., Array],
+    ops: Ops, x: Array, output_shape: EngineSizes, layout: str, rest: Array, whole: Callable[..., Array],
     reduce: Callable[..., Array],
 ) -> Array:  # fmt: skip
     """What `reduce` makes of the parts of an axis, one after the other; `whole` where all of an image is one part."""
@@ -186,7 +186,7 @@ def _adapted(
 
 
 @composed("adaptive_average_pool")
-def adaptive_average_pool(ops: Ops, x: Array, output_shape: Any, layout: str) -> Array:
+def adaptive_average_pool(ops: Ops, x: Array, output_shape: EngineSizes, layout: str) -> Array:
     def mean(parts: Array, members: Array) -> Array:
         return ops.divide(ops.sum(parts, (-1,)), ops.cast(members, x.dtype))
 
@@ -197,8 +197,8 @@ def adaptive_average_pool(ops: Ops, x: Array, output_shape: Any, layout: str) ->
 
 
 def _conv(
-    name: str, ops: Ops, x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, dilations: Any,
-    groups: Any, layout: str,
+    name: str, ops: Ops, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes,
+    auto_pad: str, dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> Array:  # fmt: skip
     """A product of the filters and what they meet."""
     if layout == "channels_last":
@@ -219,8 +219,8 @@ for _suffix, _ in _SUFFIXES:
 
 
 def _conv_transpose(
-    name: str, ops: Ops, x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str,
-    output_padding: Any, output_shape: Any, dilations: Any, groups: Any, layout: str,
+    name: str, ops: Ops, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    output_padding: EngineSizes, output_shape: EngineSizes, dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> Array:  # fmt: skip
     """A product of the filters and each element, added up where they lie."""
     given = (bias, strides, pads, auto_pad, output_padding, output_shape, dilations, groups)
@@ -244,7 +244,9 @@ for _suffix, _ in _SUFFIXES:
 
 
 @composed("unfold")
-def unfold(ops: Ops, x: Array, kernel_shape: Any, strides: Any, pads: Any, dilations: Any) -> Array:
+def unfold(
+    ops: Ops, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, dilations: EngineSizes
+) -> Array:
     batch, channels, *sizes = x.shape
     windows = _each(ops, sizes, kernel_shape, strides, pads, "notset", dilations)
     reach = prod(spread(kernel_shape, len(sizes), 1))
@@ -252,7 +254,15 @@ def unfold(ops: Ops, x: Array, kernel_shape: Any, strides: Any, pads: Any, dilat
 
 
 @composed("fold")
-def fold(ops: Ops, x: Array, output_shape: Any, kernel_shape: Any, strides: Any, pads: Any, dilations: Any) -> Array:
+def fold(
+    ops: Ops,
+    x: Array,
+    output_shape: EngineSizes,
+    kernel_shape: EngineSizes,
+    strides: EngineSizes,
+    pads: EngineSizes,
+    dilations: EngineSizes,
+) -> Array:
     count = max(len(output_shape), len(kernel_shape))
     kernel, sizes = spread(kernel_shape, count, 1), spread(output_shape, count, 1)
     windows = _each(ops, sizes, kernel, strides, pads, "notset", dilations)
@@ -274,7 +284,7 @@ def _folded(ops: Ops, made: Array, windows: Sequence[Along]) -> Array:
 
 
 @composed("lrn")
-def lrn(ops: Ops, x: Array, size: Any, alpha: float, beta: float, bias: float, layout: str) -> Array:
+def lrn(ops: Ops, x: Array, size: EngineSize, alpha: float, beta: float, bias: float, layout: str) -> Array:
     image = ops.moveaxis(x, (-1,), (1,)) if layout == "channels_last" else x
     before = (size - 1) // 2
     along = Along(ops, image.shape[1], size, 1, (before, size - 1 - before), "notset", 1)
@@ -288,7 +298,7 @@ def lrn(ops: Ops, x: Array, size: Any, alpha: float, beta: float, bias: float, l
 
 
 @composed("upsample")
-def upsample(ops: Ops, x: Array, scales: Any, mode: str, layout: str, align_corners: bool) -> Array:
+def upsample(ops: Ops, x: Array, scales: EngineSizes, mode: str, layout: str, align_corners: bool) -> Array:
     axes = spatial_axes(len(x.shape), len(x.shape) - 2, layout)
     factors = list(zip(axes, spread(scales, len(axes), 1), strict=True))
     if mode != "nearest":
@@ -299,7 +309,7 @@ def upsample(ops: Ops, x: Array, scales: Any, mode: str, layout: str, align_corn
 
 
 @composed("resize")
-def resize(ops: Ops, x: Array, sizes: Any, mode: str, layout: str, align_corners: bool) -> Array:
+def resize(ops: Ops, x: Array, sizes: EngineSizes, mode: str, layout: str, align_corners: bool) -> Array:
     axes = spatial_axes(len(x.shape), len(x.shape) - 2, layout)
     for axis, size in reversed(list(zip(axes, spread(sizes, len(axes), 1), strict=True))):
         old = x.shape[axis]
@@ -311,7 +321,7 @@ def resize(ops: Ops, x: Array, sizes: Any, mode: str, layout: str, align_corners
     return x
 
 
-def _interpolated(ops: Ops, x: Array, axis: int, size: Any, mode: str, align_corners: bool) -> Array:
+def _interpolated(ops: Ops, x: Array, axis: int, size: EngineSize, mode: str, align_corners: bool) -> Array:
     """A sum of the elements around where each new one lies; beyond the borders they are repeated."""
     wide, old, behind = ops.named("float64"), x.shape[axis], tuple(range(1, len(x.shape) - axis))
     at, (have, want) = ops.cast(ops.arange(size), wide), (ops.size_to_tensor(n, wide) for n in (old, size))
@@ -357,19 +367,19 @@ def _cubic(ops: Ops, t: Array) -> Iterable[tuple[int, Array]]:
 
 
 @composed("frame")
-def frame(ops: Ops, x: Array, length: Any, step: Any) -> Array:
+def frame(ops: Ops, x: Array, length: EngineSize, step: EngineSize) -> Array:
     count = (x.shape[-1] - length) // step + 1
     return ops.take(x, ops.matrix_transpose(places(ops, length, 1, count, step)), len(x.shape) - 1)
 
 
 @composed("overlap_add")
-def overlap_add(ops: Ops, x: Array, step: Any) -> Array:
+def overlap_add(ops: Ops, x: Array, step: EngineSize) -> Array:
     count, length = x.shape[-2:]
     return added(ops, ops.matrix_transpose(x), places(ops, length, 1, count, step), (count - 1) * step + length)
 
 
 @composed("stft")
-def stft(ops: Ops, x: Array, length: Any, step: Any, window: Array | None, center: bool) -> Array:
+def stft(ops: Ops, x: Array, length: EngineSize, step: EngineSize, window: Array | None, center: bool) -> Array:
     if not isinstance(length, int) or not prod(x.shape):
         raise Refused("these arguments")
     if center:
@@ -379,7 +389,7 @@ def stft(ops: Ops, x: Array, length: Any, step: Any, window: Array | None, cente
 
 
 @composed("istft")
-def istft(ops: Ops, x: Array, length: Any, step: Any, window: Array | None, center: bool) -> Array:
+def istft(ops: Ops, x: Array, length: EngineSize, step: EngineSize, window: Array | None, center: bool) -> Array:
     frames, half, count = ops.irfft(ops.matrix_transpose(x), length), length // 2, x.shape[-1]
     weights = ops.ones((length,), frames.dtype) if window is None else window
     signal = ops.overlap_add(ops.multiply(frames, weights), step)

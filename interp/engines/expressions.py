@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
 from ...ops import registry
 from ...ops.model import Primitive
+from ..engine_types import Kernel, RunValue
 
-Space = dict[str, Any]
+Space = dict[str, RunValue]
 # What the operators of a composition are.
 _OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.USub: "negative", ast.Lt: "less",
@@ -17,7 +17,9 @@ _OPERATORS: dict[type, str] = {
 }  # fmt: skip
 
 
-def kernels(text: str, space: Space, first: str = "", reader: type[Reader] | None = None) -> Iterator[tuple[str, Any]]:
+def kernels(
+    text: str, space: Space, first: str = "", reader: type[Reader] | None = None
+) -> Iterator[tuple[str, Kernel]]:
     """The rows `NAMES | EXPRESSION` as functions of `first` and of a primitive's parameters; `space` has the other words."""
     for line in text.strip().replace("\n    ", " ").splitlines():
         names, _, expression = line.partition(" | ")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from onnx import helper
 
@@ -13,6 +12,7 @@ from ...lang import core
 from ...lang.dtypes import DTYPES
 from ...lang.source import Span
 from .. import partial_sizes
+from ..engine_types import EngineSize, NodeAttribute, RunValue
 from ..follow import unpack
 from ..names import unmangled
 from ..steps import RESULT, Bind, Branch, Invoke, LoopStep, Routine, Stack, Step, StepBlock, outputs, total
@@ -21,14 +21,14 @@ from .onnx_tracing import ModelTensor, RoutineSlots, Tracing, Untraced, leaves, 
 from .symbolic import Dim, Truth, compared
 
 # What turns give: whether there is one more, or None where a number of them is known, and what they hand on.
-Turn = tuple[bool | Truth | None, list[Any]]
+Turn = tuple[bool | Truth | None, list[RunValue]]
 
 
-def _is_size(value: Any) -> bool:
+def _is_size(value: RunValue) -> bool:
     return isinstance(value, int | Dim) and not isinstance(value, bool)
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(one: RunValue, other: RunValue) -> bool:
     """Whether two values are surely one."""
     if isinstance(one, ModelTensor) and isinstance(other, ModelTensor):
         return one.value == other.value
@@ -38,20 +38,20 @@ def is_same(one: Any, other: Any) -> bool:
 class LoopValue:
     """One value that turns hand on. `is_fixed`: no turn changes it. `free` are the axes whose sizes do."""
 
-    def __init__(self, first: Any, *, is_fixed: bool) -> None:
+    def __init__(self, first: RunValue, *, is_fixed: bool) -> None:
         self.first = first
         self.is_fixed = is_fixed
         self.free: set[int] = set()
         self.name = ""
 
-    def inside(self, tracing: Tracing, stem: str) -> Any:
+    def inside(self, tracing: Tracing, stem: str) -> RunValue:
         """What a turn sees."""
         if self.is_fixed:
             return self.first
         self.name = tracing.graph.names.new(stem)
         return self.known(tracing, self.name)
 
-    def known(self, tracing: Tracing, name: str) -> Any:
+    def known(self, tracing: Tracing, name: str) -> RunValue:
         """A value of that kind under a name."""
         if isinstance(self.first, ModelTensor):
             pairs = enumerate(self.first.shape)
@@ -59,7 +59,7 @@ class LoopValue:
             return ModelTensor(tuple(dims), self.first.dtype, None, value=name)
         return tracing.dims.atom("item", name) if _is_size(self.first) else Truth("value", name)
 
-    def widened(self, after: Any, place: Span) -> bool:
+    def widened(self, after: RunValue, place: Span) -> bool:
         """Whether a turn gives something else than was taken for certain; that is not any more."""
         if self.is_fixed:
             self.is_fixed = is_same(self.first, after)
@@ -96,7 +96,7 @@ class ControlTracing(Tracing):
         finally:
             self.oks = oks
 
-    def named(self, value: Any) -> str:
+    def named(self, value: RunValue) -> str:
         """A value of the model for a tensor, a Size or a Bool."""
         if isinstance(value, ModelTensor):
             return value.value
@@ -119,8 +119,8 @@ class ControlTracing(Tracing):
             return self.block(step.then if cond else step.orelse, state)
         slots = outputs(step)
 
-        def arm(block: StepBlock) -> Callable[[], Any]:
-            def follow() -> Any:
+        def arm(block: StepBlock) -> Callable[[], RunValue]:
+            def follow() -> RunValue:
                 end = self.arm(step, block, state)
                 return tuple(end.slots.get(slot) for slot in slots)  # none of them where nothing reads it
 
@@ -132,7 +132,9 @@ class ControlTracing(Tracing):
             state.bind(slot, value)
         return None
 
-    def either(self, cond: Truth, then: Callable[[], Any], orelse: Callable[[], Any], place: Span) -> Any:
+    def either(
+        self, cond: Truth, then: Callable[[], RunValue], orelse: Callable[[], RunValue], place: Span
+    ) -> RunValue:
         """An If with what one of two arms gives."""
         arms = []
         for follow in (then, orelse):
@@ -160,11 +162,13 @@ class ControlTracing(Tracing):
             found[i] = self._joined(ones[i], others[i], name, place)
         return rebuilt(shape, iter(found))
 
-    def _control(self, op: str, inputs: Sequence[str], count: int, attributes: Any, place: Span) -> Sequence[str]:
+    def _control(
+        self, op: str, inputs: Sequence[str], count: int, attributes: Mapping[str, NodeAttribute], place: Span
+    ) -> Sequence[str]:
         self.graph.root.span = place
         return self.graph.add(op, inputs, count, attributes) if count else ()
 
-    def _joined(self, one: Any, other: Any, name: str, place: Span) -> Any:
+    def _joined(self, one: RunValue, other: RunValue, name: str, place: Span) -> RunValue:
         if not isinstance(one, ModelTensor):
             if isinstance(other, ModelTensor) or _is_size(one) != _is_size(other):
                 raise Untraced("the arms of this `if` give values of different kinds", place)
@@ -203,7 +207,7 @@ class ControlTracing(Tracing):
         declared is 0 there."""
         count = self.dims.atom("dim", name, 0, natural=True)
         any_turn = self.dims.of("min", count, 1)
-        rest: list[Any] = []
+        rest: list[RunValue] = []
         for axis, told in enumerate(shape.dims[1:], 1):
             declared = 0 if isinstance(told, core.Splice) else partial_sizes.shape_level(told, state)
             if not isinstance(declared, int) or declared:
@@ -216,9 +220,9 @@ class ControlTracing(Tracing):
         return ModelTensor((count, *rest), value.dtype, None, value=made)
 
     def _turns(
-        self, first: Sequence[Any], goes_on: bool | Truth | None, count: Any, turn: Callable[..., Any], place: Span,
-        stems: Sequence[str], *, fixed: bool,
-    ) -> tuple[list[Any], list[tuple[ModelTensor, str]]]:  # fmt: skip
+        self, first: Sequence[RunValue], goes_on: bool | Truth | None, count: EngineSize, turn: Callable[..., RunValue],
+        place: Span, stems: Sequence[str], *, fixed: bool,
+    ) -> tuple[list[RunValue], list[tuple[ModelTensor, str]]]:  # fmt: skip
         """A Loop, and what its last turn handed on. What no turn changes is not handed on; what is taken for that at first is
         tried, and taken back where it is wrong."""
         parts = list(leaves(tuple(first)))
@@ -254,8 +258,9 @@ class ControlTracing(Tracing):
         )
 
     def _turn(
-        self, first: Any, carried: Sequence[LoopValue], stems: Sequence[str], count: Any, turn: Callable[..., Any], place: Span
-    ) -> Any:  # fmt: skip
+        self, first: RunValue, carried: Sequence[LoopValue], stems: Sequence[str], count: EngineSize,
+        turn: Callable[..., RunValue], place: Span,
+    ) -> RunValue:  # fmt: skip
         """The graph of a turn, what it stacks, and whether it checks anything; None where something changes that was
         taken for what no turn changes."""
         with self.within() as graph:
@@ -288,19 +293,19 @@ class ControlTracing(Tracing):
 
     # Calls in last place
 
-    def recursive(self, span: Span, routine: Routine, inner: RoutineSlots) -> Any:
+    def recursive(self, span: Span, routine: Routine, inner: RoutineSlots) -> RunValue:
         """A function that calls itself in last place: turns that hand its parameters on, then what it gives at last."""
         if routine.name not in self._ahead(routine.body):
             return super().recursive(span, routine, inner)
         first = [inner.get(p) for p in routine.params]
         base = inner.branched()
 
-        def entered(values: Sequence[Any]) -> RoutineSlots:
+        def entered(values: Sequence[RunValue]) -> RoutineSlots:
             state = base.branched()
             unpack(routine.params, tuple(values), state)
             return state
 
-        def turn(values: Sequence[Any], _: Any) -> tuple[Turn, list[Any]]:
+        def turn(values: Sequence[RunValue], _: RunValue) -> tuple[Turn, list[RunValue]]:
             again, *handed = self._last(routine.body, entered(values), routine, list(values))
             return (again, handed), []
 
@@ -316,7 +321,7 @@ class ControlTracing(Tracing):
             return seen
         return self._ahead(self.routines[last.callee].body, seen | {last.callee})
 
-    def _last(self, block: StepBlock, state: RoutineSlots, routine: Routine, handed: list[Any] | None) -> Any:
+    def _last(self, block: StepBlock, state: RoutineSlots, routine: Routine, handed: list[RunValue] | None) -> RunValue:
         """Of a turn: whether the function is called again in last place, and with what; `handed` stands where it is not. Where
         there is no `handed`: what the function gives where it is not called again."""
         if routine.name not in self._ahead(block):
@@ -337,7 +342,7 @@ class ControlTracing(Tracing):
         then, orelse = ((lambda arm=arm: self._last(arm, state.branched(), routine, handed)) for arm in arms)
         return self.either(cond, then, orelse, last.span)
 
-    def _called(self, last: Invoke, state: RoutineSlots, routine: Routine, handed: list[Any] | None) -> Any:
+    def _called(self, last: Invoke, state: RoutineSlots, routine: Routine, handed: list[RunValue] | None) -> RunValue:
         args = tuple(self.value(v, state) for v in last.inputs)
         called = self.routines[last.callee]
         inner = self.entered(last, called, args)
@@ -367,7 +372,7 @@ class _Turns:
         self.around = around
         self.count = None if step.range is None else partial_sizes.shape_level(total(step.span, step.range), around)
 
-    def state(self, carries: Sequence[Any], done: Any) -> RoutineSlots:
+    def state(self, carries: Sequence[RunValue], done: RunValue) -> RoutineSlots:
         """What is known in a turn before which so many are done."""
         inner, range_ = self.around.branched(), self.step.range
         if range_ is not None:
@@ -377,7 +382,7 @@ class _Turns:
         unpack(self.step.carries, tuple(carries), inner)
         return inner
 
-    def goes_on(self, carries: Sequence[Any], done: Any) -> bool | Truth | None:
+    def goes_on(self, carries: Sequence[RunValue], done: RunValue) -> bool | Truth | None:
         """What decides before a turn, which is asked only where the range has one; None where nothing but the range does."""
         if self.step.test is None:
             return None
@@ -387,13 +392,13 @@ class _Turns:
         asked, span = partial(self._asked, carries, done), self.step.span
         return self.tracing.either(is_left, asked, lambda: False, span)  # type: ignore[no-any-return]
 
-    def _asked(self, carries: Sequence[Any], done: Any) -> bool | Truth:
+    def _asked(self, carries: Sequence[RunValue], done: RunValue) -> bool | Truth:
         inner = self.state(carries, done)
         self.tracing.block(self.step.cond, inner)
         assert self.step.test is not None
         return self.tracing.condition(self.step.test, inner)
 
-    def turn(self, carries: Sequence[Any], done: Any) -> tuple[Turn, list[Any]]:
+    def turn(self, carries: Sequence[RunValue], done: RunValue) -> tuple[Turn, list[RunValue]]:
         """What a turn decides and hands on, and what it stacks."""
         inner = self.state(carries, done)
         self.tracing.block(self.step.body, inner)
@@ -417,7 +422,7 @@ _NAMED = core.Var | core.SizeVar | core.ShapeVar | core.BoolVar
 def _tail(block: StepBlock) -> tuple[StepBlock, Step | None]:
     """A block as what it gives in last place, a call or a branch, and the steps before that."""
     steps = list(block.steps)
-    wanted: Any = RESULT
+    wanted: RunValue = RESULT
     while steps and isinstance(last := steps[-1], Bind) and last.output == wanted and isinstance(last.value, _NAMED):
         wanted = last.value.name
         steps.pop()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import onnx
 from onnx import helper
@@ -22,6 +21,7 @@ from .. import partial_sizes
 from ..arguments import asked_on_entry
 from ..by_shapes import pairs
 from ..compile import CompiledCode
+from ..engine_types import EngineArray, EngineSize, RunValue
 from ..lower import lower
 from ..steps import Match, Routine, Step, StepCheck, asks
 from .onnx_control import ControlTracing
@@ -45,20 +45,20 @@ EXCHANGED = frozenset(
 class Exported(Node):
     """A model, and what is told of it: checks that it does not make any more."""
 
-    model: Any
+    model: onnx.ModelProto
     notes: tuple[Diagnostic, ...]
     # Where in the program the step of each node stands.
     places: Mapping[str, Span]
     # How the results lie in tuples, with what makes a result's part of an output.
-    results: Any
+    results: RunValue
     # What is asked of the inputs' sizes, each with its text and the place that asks; `inputs` are their names.
     asked: tuple[tuple[Truth, str, Span], ...]
     inputs: tuple[str, ...]
-    dims: Any
+    dims: RunValue
 
-    def refusal(self, args: Sequence[Any]) -> Diagnostic | None:
+    def refusal(self, args: Sequence[RunValue]) -> Diagnostic | None:
         """What is asked and does not hold of arguments, in the order of the inputs."""
-        given: dict[tuple[Any, ...], int] = {}
+        given: dict[tuple[RunValue, ...], int] = {}
         for name, value in zip(self.inputs, args, strict=True):
             shape = getattr(value, "shape", None)
             given |= {("item", name): value} if shape is None else {("dim", name, i): n for i, n in enumerate(shape)}
@@ -68,7 +68,7 @@ class Exported(Node):
             None if wrong is None else error(codes.R401, f"`{wrong[0]}` does not hold, which is asked here", wrong[1])
         )
 
-    def shaped(self, found: Iterator[Any]) -> Any:
+    def shaped(self, found: Iterator[EngineArray]) -> RunValue:
         """A function's result, of its outputs in order."""
         return _shaped(self.results, found)
 
@@ -77,11 +77,11 @@ class Exported(Node):
 MOST = 2**30
 
 
-def is_large(model: Any) -> bool:
+def is_large(model: onnx.ModelProto) -> bool:
     return sum(len(held.raw_data) for held in model.graph.initializer) > MOST
 
 
-def write(model: Any, path: Path) -> None:
+def write(model: onnx.ModelProto, path: Path) -> None:
     """A model into a file, or, of a large one, its weights into another beside it. Raises OSError."""
     if not is_large(model):
         put(path, model.SerializeToString(deterministic=True))
@@ -99,7 +99,7 @@ def export(
     checks: str = "refuse",
     opset: int = OPSET,
     guarded: bool = False,
-    weights: Mapping[str, Any] | None = None,
+    weights: Mapping[str, EngineArray] | None = None,
 ) -> Exported:
     """A function as a model; if it is to be `guarded`, one that onnxruntime runs with empty images too. `weights` are those
     parameters that the model has itself. Raises RxError with all that stands in the way."""
@@ -136,7 +136,12 @@ class _Export:
     """One function on its way to a model."""
 
     def __init__(
-        self, tracing: Tracing, routine: Routine, function: core.Function, opset: int, weights: Mapping[str, Any]
+        self,
+        tracing: Tracing,
+        routine: Routine,
+        function: core.Function,
+        opset: int,
+        weights: Mapping[str, EngineArray],
     ) -> None:
         self.tracing = tracing
         self.graph: Graph = tracing.graph
@@ -145,11 +150,11 @@ class _Export:
         self.opset = opset
         self.weights = weights
         self.inputs: list[tuple[str, ModelTensor | None]] = []
-        self.results: Any = None
+        self.results: RunValue = None
         # What the program calls sizes that are one atom.
         self.spoken: dict[int, str] = {}
 
-    def model(self) -> Any:
+    def model(self) -> RunValue:
         state = self._entered()
         result = self.tracing.followed(self.function.span, self.routine, state)
         if self.tracing.wrong:
@@ -167,7 +172,7 @@ class _Export:
             self._check(model)
         return model
 
-    def _check(self, model: Any) -> None:
+    def _check(self, model: onnx.ModelProto) -> None:
         """ONNX's own check; what it refuses is told at the line of the node that it names."""
         try:
             onnx.checker.check_model(model, full_check=True)
@@ -193,14 +198,14 @@ class _Export:
             self.tracing.step(step, state)
         return state
 
-    def _param(self, param: core.Param) -> Any:
+    def _param(self, param: core.Param) -> RunValue:
         if param.name in self.weights:
             return self.tracing.engine.array(self.weights[param.name], param.name)
         declared = self.function.declaration
         said = next((p.annotation for p in (declared.params if declared else ()) if p.name == param.name), None)
         return self._input(param, param.sort, param.name, param.name, said)
 
-    def _input(self, param: core.Param, sort: core.Sort, name: str, spoken: str, said: Any) -> Any:
+    def _input(self, param: core.Param, sort: core.Sort, name: str, spoken: str, said: RunValue) -> RunValue:
         """An input, or one for each part of a tuple; `spoken` is what the entry check calls it."""
         entry_check, place = asked_on_entry(self.function), core.param_span(self.function, param.name)
         if isinstance(sort, core.TupleSort):
@@ -242,13 +247,13 @@ class _Export:
         else:
             self.tracing.step(step, state)
 
-    def _learn_equal(self, left: Any, right: Any) -> None:
+    def _learn_equal(self, left: RunValue, right: RunValue) -> None:
         dims = self.graph.dims
         one, other = dims.settled(left), dims.settled(right)
         if not dims.learn(one, other):
             dims.learn(other, one)
 
-    def _settled(self, value: Any) -> Any:
+    def _settled(self, value: RunValue) -> RunValue:
         dims = self.graph.dims
         if isinstance(value, ModelTensor):
             return ModelTensor(tuple(map(dims.settled, value.shape)), value.dtype, value.data, value=value.value)
@@ -265,7 +270,7 @@ class _Export:
         spoken = self.spoken.get(number, own) if atom.op == "dim" else own
         return own if any(spoken == name for name, _ in self.inputs) else spoken
 
-    def _spelled(self, dim: Any) -> Any:
+    def _spelled(self, dim: EngineSize) -> RunValue:
         """A size as the model declares it: a number, a name, or nothing."""
         if (own := self._computed(dim)) is not None:
             return self.name(own)
@@ -275,7 +280,7 @@ class _Export:
         number = self.graph.dims.single(dim)
         return self.name(number) if number is not None else None
 
-    def _computed(self, dim: Any) -> int | None:
+    def _computed(self, dim: EngineSize) -> int | None:
         """The number of a size of an input that has to be what others make: it has a name, and a condition."""
         dims = self.graph.dims
         number = dims.single(dim)
@@ -290,13 +295,13 @@ class _Export:
             if number is not None:
                 yield f"{self.name(number)} == {spelling.size(self.graph.dims.known[number])}"
 
-    def _info(self, name: str, traced: ModelTensor | None) -> Any:
+    def _info(self, name: str, traced: ModelTensor | None) -> RunValue:
         if traced is None:
             return helper.make_tensor_value_info(name, elem_type(DTYPES["int64"]), [])
         assert isinstance(traced.dtype, DType)
         return helper.make_tensor_value_info(name, elem_type(traced.dtype), list(map(self._spelled, traced.shape)))
 
-    def _output(self, name: str, value: Any) -> Any:
+    def _output(self, name: str, value: RunValue) -> RunValue:
         if isinstance(value, bool | Truth):
             value = ModelTensor((), DTYPES["bool"], None, value=self.graph.truth(value))
         if isinstance(value, int | Dim):
@@ -307,7 +312,7 @@ class _Export:
         self.graph.nodes.append(helper.make_node("Identity", [value.value], [name], name=name))
         return self._info(name, ModelTensor(value.shape, value.dtype, None, value=name))
 
-    def contract(self) -> Any:
+    def contract(self) -> RunValue:
         """What the model takes: the signature as the program has it, and what it asks of its inputs beyond their ranks, dtypes
         and sizes that are called the same."""
         inputs = [{"name": n, "dtype": "int64" if t is None else str(t.dtype),
@@ -329,18 +334,18 @@ def _are_sizes(*sides: object) -> bool:
     return all(isinstance(side, core.SizeExpr) for side in sides)
 
 
-def _layout(value: Any) -> Any:
+def _layout(value: RunValue) -> RunValue:
     """How a result lies in tuples, and what becomes of each output in it."""
     if isinstance(value, tuple):
         return tuple(map(_layout, value))
     return _kept if isinstance(value, ModelTensor) else bool if isinstance(value, bool | Truth) else int
 
 
-def _kept(array: Any) -> Any:
+def _kept(array: EngineArray) -> RunValue:
     return array
 
 
-def _shaped(layout: Any, found: Iterator[Any]) -> Any:
+def _shaped(layout: RunValue, found: Iterator[EngineArray]) -> RunValue:
     return tuple(_shaped(part, found) for part in layout) if isinstance(layout, tuple) else layout(next(found))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -12,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from ...lang.dtypes import DType
 from ...lang.source import Span
 from ..dtypes import numpy_dtype
+from ..engine_types import EngineArray, EngineSize, NodeAttribute, RunValue
 from .symbolic import Dim, Dims, Truth
 from .table import Refused
 
@@ -52,15 +52,15 @@ class Graph:
         self.outer = outer
         self.root: Graph = outer.root if outer is not None else self
         self.names: ValueNames = outer.names if outer is not None else ValueNames()
-        self.nodes: list[Any] = []
-        self.initializers: dict[str, Any] = {}
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: dict[str, onnx.TensorProto] = {}
         self.stem = "value"
         self.span: Span | None = None
         # Where the step of each node stands.
         self.places: dict[str, Span] = {}
-        self._made: dict[Any, tuple[str, ...]] = {}
+        self._made: dict[Hashable, tuple[str, ...]] = {}
 
-    def _found(self, key: Any) -> tuple[str, ...] | None:
+    def _found(self, key: Hashable) -> tuple[str, ...] | None:
         graph: Graph | None = self
         while graph is not None:
             if key in graph._made:
@@ -68,7 +68,7 @@ class Graph:
             graph = graph.outer
         return None
 
-    def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+    def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: NodeAttribute) -> RunValue:
         """The output of a node, or its outputs; one that does the same as another is that one."""
         given = {name: value for name, value in attributes.items() if value is not None}
         key = (op, inputs, outputs, tuple(sorted((n, _frozen(v)) for n, v in given.items())))
@@ -78,7 +78,9 @@ class Graph:
             self._made[key] = found
         return found[0] if outputs == 1 else found
 
-    def add(self, op: str, inputs: Sequence[str], outputs: int, attributes: Any) -> tuple[str, ...]:
+    def add(
+        self, op: str, inputs: Sequence[str], outputs: int, attributes: Mapping[str, NodeAttribute]
+    ) -> tuple[str, ...]:
         """A node of its own."""
         made = tuple(self.root.names.new(self.root.stem) for _ in range(outputs))
         span = self.root.span
@@ -90,7 +92,7 @@ class Graph:
 
     # Constants
 
-    def constant(self, value: Any, stem: str = "c") -> str:
+    def constant(self, value: EngineArray, stem: str = "c") -> str:
         """An array of the model's own; one with the same elements is the same."""
         array = np.asarray(value)
         key = ("constant", array.dtype.name, array.shape, array.tobytes())
@@ -107,7 +109,7 @@ class Graph:
 
     # Sizes
 
-    def size(self, size: Any) -> str:
+    def size(self, size: EngineSize) -> str:
         """A size as a row of one int64."""
         size = self.dims.settled(size)
         if not isinstance(size, Dim):
@@ -126,7 +128,7 @@ class Graph:
         assert total is not None
         return total
 
-    def _named(self, op: str, *inputs: str, **attributes: Any) -> str:
+    def _named(self, op: str, *inputs: str, **attributes: NodeAttribute) -> str:
         before, self.root.stem = self.root.stem, "size"
         made: str = self.node(op, *inputs, **attributes)
         self.root.stem = before
@@ -153,10 +155,10 @@ class Graph:
             return self._named("Div", self._named("Sub", a, rest), b)
         return self._named(_OPERATIONS[atom.op], a, b)
 
-    def _is_natural(self, size: Any) -> bool:
+    def _is_natural(self, size: EngineSize) -> bool:
         return size.is_natural if isinstance(size, Dim) else size >= 0
 
-    def sizes(self, sizes: Sequence[Any]) -> str:
+    def sizes(self, sizes: Sequence[EngineSize]) -> str:
         """Sizes as one row; numbers beside each other are one constant."""
         settled = [self.dims.settled(s) for s in sizes]
         if not any(isinstance(s, Dim) for s in settled):
@@ -172,7 +174,7 @@ class Graph:
             parts += [self.size(size)] if size is not None else []
         return parts[0] if len(parts) == 1 else self._named("Concat", *parts, axis=0)
 
-    def scalar(self, size: Any) -> str:
+    def scalar(self, size: EngineSize) -> str:
         """A size as a scalar."""
         size = self.dims.settled(size)
         if not isinstance(size, Dim):
@@ -211,7 +213,9 @@ class Graph:
         """A value as an output of this graph, which has to be its own and stands once among its outputs."""
         return self.add("Identity", (name,), 1, {})[0]
 
-    def proto(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> onnx.GraphProto:
+    def proto(
+        self, name: str, inputs: Sequence[onnx.ValueInfoProto], outputs: Sequence[onnx.ValueInfoProto]
+    ) -> onnx.GraphProto:
         """The graph, without what no output needs."""
         needed, nodes = {o.name for o in outputs}, []
         for node in reversed(self.nodes):
@@ -222,7 +226,7 @@ class Graph:
         return helper.make_graph(nodes[::-1], name, list(inputs), list(outputs), held)
 
 
-def _read(node: Any) -> set[str]:
+def _read(node: onnx.NodeProto) -> set[str]:
     """The values that a node reads, and those that graphs in it do."""
     inner = (n for a in node.attribute if a.HasField("g") for n in a.g.node)
     return {
@@ -232,9 +236,9 @@ def _read(node: Any) -> set[str]:
     }
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: EngineArray) -> RunValue:
     return tuple(value) if isinstance(value, list | tuple) else value
 
 
-def literal(value: bool | int | float, dtype: DType) -> Any:
+def literal(value: bool | int | float, dtype: DType) -> RunValue:
     return np.array(value).astype(numpy_dtype(dtype))

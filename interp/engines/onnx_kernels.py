@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
+from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
 from . import expressions
 from .onnx_graph import Graph, elem_type, literal
 from .symbolic import Dim
 from .table import Refused
-
-Array = Any
 
 
 class Emit:
     """One call that is written: its graph, what its results are, and the engine, which writes compositions. With `guarded` it
     may be made of empty images."""
 
-    def __init__(self, graph: Graph, outs: Sequence[TensorInfo[Any]], engine: Any, *, guarded: bool = False) -> None:
+    def __init__(
+        self, graph: Graph, outs: Sequence[TensorInfo[EngineSize]], engine: RunValue, *, guarded: bool = False
+    ) -> None:
         self.graph = graph
         self.outs = outs
         self.engine = engine
         self.guarded = guarded
 
     @property
-    def out(self) -> TensorInfo[Any]:
+    def out(self) -> TensorInfo[EngineResult]:
         return self.outs[0]
 
-    def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+    def node(self, op: str, *inputs: str, outputs: int = 1, **attributes: NodeAttribute) -> EngineResult:
         return self.graph.node(op, *inputs, outputs=outputs, **attributes)
 
     def of(self, x: Array, dtype: DType) -> str:
@@ -54,8 +54,15 @@ class Emit:
         return name if before == after else self.node("Cast", name, to=elem_type(after))
 
     def over(
-        self, op: str, dtype: DType, *inputs: str, first: int = 0, last: int = 3, outputs: int = 1, **attributes: Any
-    ) -> Any:
+        self,
+        op: str,
+        dtype: DType,
+        *inputs: str,
+        first: int = 0,
+        last: int = 3,
+        outputs: int = 1,
+        **attributes: NodeAttribute,
+    ) -> EngineResult:
         """A node whose operands from the `first` to before the `last`, and whose first result, have a dtype; of one that
         onnxruntime's operator lacks it is made over int64, which wraps around as that does."""
         if dtype.name not in _LACKING.get(op, ""):
@@ -75,7 +82,7 @@ class Emit:
             return self.graph.scalar(indices) if isinstance(indices, Dim) else self.of(indices, DTYPES["int64"])
         return self.cast(indices.value, indices.dtype, DTYPES["int64"])
 
-    def stretched(self, name: str, shape: Sequence[Any], wanted: Sequence[Any]) -> str:
+    def stretched(self, name: str, shape: Sequence[EngineSize], wanted: Sequence[EngineSize]) -> str:
         """A value with sizes that it is broadcast to, if they may be others than it has."""
         pairs = zip(*(map(self.graph.dims.settled, sizes) for sizes in (shape, wanted)), strict=False)
         is_same = len(shape) == len(wanted) and all(n is w or (isinstance(w, int) and n == w) for n, w in pairs)
@@ -85,7 +92,7 @@ class Emit:
         return self.graph.ints(values)
 
 
-Emitter = Callable[..., Any]
+Emitter = Callable[..., Array]
 KERNELS: dict[str, Emitter] = {}
 
 
@@ -320,7 +327,7 @@ def gelu(e: Emit, x: Array, approximate: str) -> str:
 
 
 def _reduction(op: str) -> Emitter:
-    def run(e: Emit, x: Array, axis: Any, keepdims: bool, dtype: DType | None = None) -> str:
+    def run(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None = None) -> str:
         source = e.cast(x.value, x.dtype, dtype or x.dtype)
         if axis == ():
             return source
@@ -329,7 +336,7 @@ def _reduction(op: str) -> Emitter:
     return run
 
 
-def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: Any) -> str:
+def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: NodeAttribute) -> str:
     """A sum. onnxruntime adds integers up in float64: in parts of 22 bits, which are exact there."""
     source = e.cast(x.value, x.dtype, dtype)
     if dtype.kind not in ("int", "uint"):
@@ -348,34 +355,34 @@ def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: Any) -> str
 
 
 @kernel("sum")
-def sum_(e: Emit, x: Array, axis: Any, keepdims: bool, dtype: DType | None) -> str:
+def sum_(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None) -> str:
     if axis == ():
         return e.cast(x.value, x.dtype, dtype or x.dtype)
     return total(e, x, dtype or x.dtype, *_axes(e, axis), keepdims=int(keepdims))
 
 
 @kernel("prod")
-def prod_(e: Emit, x: Array, axis: Any, keepdims: bool, dtype: DType | None) -> str:
+def prod_(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None) -> str:
     if (dtype or x.dtype).kind in ("int", "uint") and axis != ():
         raise Refused("products of integers, which onnxruntime makes in float64")
     return _reduction("ReduceProd")(e, x, axis, keepdims, dtype)  # type: ignore[no-any-return]
 
 
-def _axes(e: Emit, axis: Any) -> list[str]:
+def _axes(e: Emit, axis: Axes) -> list[str]:
     return [] if axis is None else [e.ints([int(a) for a in axis])]
 
 
 def _extreme(op: str) -> Emitter:
     """With one that is no number among them it is that, as the sum of the squares says: ReduceMax may pass it over."""
 
-    def run(e: Emit, x: Array, axis: Any, keepdims: bool) -> str:
+    def run(e: Emit, x: Array, axis: Axes, keepdims: bool) -> str:
         made = _reduction(op)(e, x, axis, keepdims)
         return made if x.dtype.kind != "float" or axis == () else _unless_nan(e, x, axis, keepdims, made)
 
     return run
 
 
-def _unless_nan(e: Emit, x: Array, axis: Any, keepdims: bool, made: str, otherwise: str | None = None) -> str:
+def _unless_nan(e: Emit, x: Array, axis: Axes, keepdims: bool, made: str, otherwise: str | None = None) -> str:
     """What was made, or otherwise no number, where one of the elements is none."""
     squares = _reduction("ReduceSumSquare")(e, x, axis, keepdims)
     return e.node("Where", e.node("IsNaN", squares), otherwise or squares, made)  # type: ignore[no-any-return]
@@ -385,7 +392,7 @@ KERNELS.update({"max": _extreme("ReduceMax"), "min": _extreme("ReduceMin")})
 
 
 @kernel("mean")
-def mean(e: Emit, x: Array, axis: Any, keepdims: bool) -> str:
+def mean(e: Emit, x: Array, axis: Axes, keepdims: bool) -> str:
     """Of nothing no number, which ReduceMean does not give."""
     axes = range(len(x.shape)) if axis is None else axis
     sizes = [x.shape[a] for a in axes]
@@ -435,7 +442,7 @@ def cumulative_sum(
 
 
 @kernel("tile")
-def tile(e: Emit, x: Array, repeats: Any) -> str:
+def tile(e: Emit, x: Array, repeats: EngineSizes) -> str:
     rank = max(len(x.shape), len(repeats))
     times = [*(1,) * (rank - len(repeats)), *repeats]
     source = e.node("Reshape", x.value, e.graph.sizes((*(1,) * (rank - len(x.shape)), *x.shape)), allowzero=1)
@@ -443,7 +450,9 @@ def tile(e: Emit, x: Array, repeats: Any) -> str:
 
 
 @kernel("slice")
-def slice_(e: Emit, x: Array, starts: Any, stops: Any, axes: Any, steps: Any, forward: bool) -> str:
+def slice_(
+    e: Emit, x: Array, starts: EngineSizes, stops: EngineSizes, axes: Axes, steps: EngineSizes, forward: bool
+) -> str:
     places = list(range(len(starts))) if axes is None else [int(a) for a in axes]
     if not places:
         return x.value  # type: ignore[no-any-return]
@@ -457,7 +466,9 @@ FAR = 2**62
 
 
 @kernel("split")
-def split(e: Emit, x: Array, sections: Any, sizes: Any, indices: Any, axis: int, uneven: bool) -> Any:
+def split(
+    e: Emit, x: Array, sections: EngineSizes, sizes: EngineSizes, indices: EngineSizes, axis: int, uneven: bool
+) -> EngineResult:
     parts = [out.shape[axis] for out in e.outs]
     if not parts:
         return ()
@@ -466,7 +477,7 @@ def split(e: Emit, x: Array, sections: Any, sizes: Any, indices: Any, axis: int,
 
 
 @kernel("pad")
-def pad(e: Emit, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> str:
+def pad(e: Emit, x: Array, pads: EngineSizes, mode: str, value: Array, axes: Axes) -> str:
     if mode not in ("constant", "edge", "reflect"):
         raise Refused("these arguments")
     places = list(range(len(pads))) if axes is None else [int(a) for a in axes]
@@ -481,7 +492,7 @@ def pad(e: Emit, x: Array, pads: Any, mode: str, value: Any, axes: Any) -> str:
 
 
 def _trilu(upper: int) -> Emitter:
-    def run(e: Emit, x: Array, k: Any) -> str:
+    def run(e: Emit, x: Array, k: EngineSize) -> str:
         return e.over("Trilu", x.dtype, x.value, e.graph.scalar(k), last=1, upper=upper)  # type: ignore[no-any-return]
 
     return run

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from ...lang.dtypes import DTYPES
-from .onnx_kernels import FAR, Array, Emit, kernel, total
+from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSizes
+from .onnx_kernels import FAR, Emit, kernel, total
 
 # By position
 
@@ -50,14 +50,14 @@ def put(e: Emit, x: Array, indices: Array, updates: Array, axis: int) -> str:
 
 
 @kernel("nonzero")
-def nonzero(e: Emit, x: Array) -> Any:
+def nonzero(e: Emit, x: Array) -> EngineResult:
     found = e.node("NonZero", e.cast(x.value, x.dtype, DTYPES["bool"]))
     rows = (e.node("Slice", found, e.ints([i]), e.ints([i + 1]), e.ints([0])) for i in range(len(e.outs)))
     return tuple(e.node("Squeeze", row, e.ints([0])) for row in rows)
 
 
 @kernel("flip")
-def flip(e: Emit, x: Array, axis: Any) -> str:
+def flip(e: Emit, x: Array, axis: Axes) -> str:
     axes = list(range(len(x.shape))) if axis is None else [int(a) for a in axis]
     if not axes:
         return x.value  # type: ignore[no-any-return]
@@ -66,7 +66,7 @@ def flip(e: Emit, x: Array, axis: Any) -> str:
 
 
 @kernel("roll")
-def roll(e: Emit, x: Array, shift: Any, axis: Any) -> str:
+def roll(e: Emit, x: Array, shift: EngineSizes, axis: Axes) -> str:
     made, dims = x.value, e.graph.dims
     if axis is None:
         made = e.node("Reshape", made, e.ints([-1]))
@@ -79,7 +79,7 @@ def roll(e: Emit, x: Array, shift: Any, axis: Any) -> str:
 
 
 @kernel("sum_to")
-def sum_to(e: Emit, x: Array, shape: Any) -> str:
+def sum_to(e: Emit, x: Array, shape: EngineSizes) -> str:
     """The axes are chosen when the model runs."""
     leading = len(x.shape) - len(e.out.shape)
     one, have, want = e.ints([1]), e.graph.sizes(x.shape), e.graph.sizes((*(1,) * leading, *e.out.shape))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, assert_never
+from typing import assert_never
 
 import numpy as np
 from onnx import helper
@@ -22,6 +22,7 @@ from ...sizes.partial import Open
 from .. import partial_sizes
 from ..by_shapes import asked, pairs
 from ..dtypes import dtype_of
+from ..engine_types import EngineArray, EngineSize, RunValue
 from ..follow import Follower, MadeFunction
 from ..guards import Violation
 from ..names import unmangled
@@ -42,20 +43,20 @@ from .symbolic import Dim, Dims, SymbolicCtx, Truth, both, compared, negated
 from .table import Engine, Refused, Turn
 
 
-class ModelTensor(TensorInfo[Any]):
+class ModelTensor(TensorInfo[RunValue]):
     """A tensor of the model, with its value's name."""
 
     value: str = ""
 
 
-def value_info(name: str, value: Any) -> Any:
+def value_info(name: str, value: RunValue) -> RunValue:
     """A value of a graph in the graph, of which only sizes that are numbers are declared."""
     dtype, shape = (value.dtype, value.shape) if isinstance(value, ModelTensor) else (_dtype(value), ())
     assert isinstance(dtype, DType)
     return helper.make_tensor_value_info(name, elem_type(dtype), [d if isinstance(d, int) else None for d in shape])
 
 
-def _dtype(value: Any) -> DType:
+def _dtype(value: RunValue) -> DType:
     return DTYPES["bool" if isinstance(value, bool | Truth) else "int64"]
 
 
@@ -70,14 +71,14 @@ class Untraced(Exception):
 class RoutineSlots:
     """What is in the slots of a routine, and the program's own tensors."""
 
-    def __init__(self, tracing: Tracing, slots: dict[str, Any]) -> None:
+    def __init__(self, tracing: Tracing, slots: dict[str, RunValue]) -> None:
         self.tracing = tracing
         self.slots = slots
 
-    def get(self, slot: str) -> Any:
+    def get(self, slot: str) -> RunValue:
         return self.slots[slot] if slot in self.slots else self.tracing.const(slot)
 
-    def bind(self, slot: str, value: Any) -> None:
+    def bind(self, slot: str, value: RunValue) -> None:
         self.slots[slot] = value
 
     def branched(self) -> RoutineSlots:
@@ -94,12 +95,12 @@ class OnnxEngine(Engine):
         self.guarded = False
         self.own = {name: partial(self._written, _row(name)) for name in KERNELS} | {"item": self.item}
 
-    def array(self, value: Any, stem: str = "c") -> ModelTensor:
+    def array(self, value: RunValue, stem: str = "c") -> ModelTensor:
         array = np.asarray(value)
         info = partial_sizes.constant(array)
         return ModelTensor(info.shape, info.dtype, info.data, value=self.graph.root.constant(array, stem))
 
-    def item(self, t: ModelTensor) -> Any:
+    def item(self, t: ModelTensor) -> RunValue:
         """What an integer tensor of rank 0 holds, as a size."""
         if t.data is not None and isinstance(t.data[0], int | Dim):
             return t.data[0]
@@ -110,13 +111,13 @@ class OnnxEngine(Engine):
     def dtype(self, dtype: DType) -> DType:
         return dtype
 
-    def dtype_of(self, x: Any) -> DType:
+    def dtype_of(self, x: RunValue) -> DType:
         if isinstance(x, TensorInfo):
             assert isinstance(x.dtype, DType)
             return x.dtype
         return DTYPES["bool" if isinstance(x, bool) else "int64" if isinstance(x, int) else "float64"]
 
-    def _written(self, row: Primitive, *args: Any) -> Any:
+    def _written(self, row: Primitive, *args: RunValue) -> RunValue:
         """A call as nodes; its results have the shapes that the row's rule gives."""
         try:
             infos = predicted(row, args)
@@ -143,13 +144,15 @@ class OnnxEngine(Engine):
         finally:
             self.graph = outer
 
-    def scan(self, turn: Turn, firsts: Sequence[Any], rows: Sequence[Any], reverse: bool) -> tuple[Sequence[Any], Any]:
+    def scan(
+        self, turn: Turn, firsts: Sequence[EngineArray], rows: Sequence[EngineArray], reverse: bool
+    ) -> tuple[Sequence[RunValue], RunValue]:
         """A Loop over the first axis of rows, in order or backwards."""
         outer, count, ops = self.graph, rows[0].shape[0], self.ops
         with self.within(outer.inner()) as graph:
             index, going = graph.names.new("turn"), graph.names.new("goes_on")
             states = [ModelTensor(s.shape, s.dtype, None, value=graph.names.new("state")) for s in firsts]
-            place: Any = ModelTensor((), DTYPES["int64"], None, value=index)
+            place: RunValue = ModelTensor((), DTYPES["int64"], None, value=index)
             place = ops.subtract(ops.size_to_tensor(count - 1), place) if reverse else place
             made = turn(states, [ops.take(x, place, 0) for x in rows])
             ends = [(graph.ended(going), True), *((graph.ended(m.value), s) for m, s in zip(made, states, strict=True))]
@@ -165,7 +168,7 @@ class OnnxEngine(Engine):
         known = [ModelTensor(s.shape, s.dtype, None, value=n) for s, n in zip(firsts, lasts, strict=True)]
         return known, ModelTensor(shape, firsts[0].dtype, None, value=stacked)
 
-    def traced(self, info: TensorInfo[Any], name: str) -> ModelTensor:
+    def traced(self, info: TensorInfo[EngineSize], name: str) -> ModelTensor:
         """A value with what is known of it; a size that the data decides is its own."""
         dims = self.graph.dims
         shape = tuple(
@@ -181,7 +184,7 @@ def _row(name: str) -> Primitive:
     return row
 
 
-def predicted(row: Primitive, args: Sequence[Any]) -> Any:
+def predicted(row: Primitive, args: Sequence[RunValue]) -> RunValue:
     """What a call gives, over sizes that are known in part."""
     try:
         return partial_sizes.primitive(row, args, SymbolicCtx())[0]
@@ -191,13 +194,13 @@ def predicted(row: Primitive, args: Sequence[Any]) -> Any:
         raise Refused(f"@{row.name} where the rank of its result is known only at a call") from None
 
 
-class Tracing(Follower[RoutineSlots, Any]):
+class Tracing(Follower[RoutineSlots, RunValue]):
     """One function of a program to nodes. `space` has the tensors that are there before anything runs. `left` are the checks
     that only a call can decide; where they are `told`, `oks` has what they give in the graph that is being written. What is
     asked of the inputs' sizes alone, whatever happens, is in `asked`; what ONNX has no way for is in `wrong`. `inputs` are the
     inputs that are tensors (`dim`) and Sizes (`item`)."""
 
-    def __init__(self, routines: Mapping[str, Routine], space: Mapping[str, Any], *, told: bool = False) -> None:
+    def __init__(self, routines: Mapping[str, Routine], space: Mapping[str, RunValue], *, told: bool = False) -> None:
         self.routines = routines
         self.space = space
         self.told = told
@@ -208,7 +211,7 @@ class Tracing(Follower[RoutineSlots, Any]):
         self.wrong: list[Diagnostic] = []
         self.oks: list[str] = []
         self.inputs: set[tuple[str, str]] = set()
-        self._consts: dict[str, Any] = {}
+        self._consts: dict[str, RunValue] = {}
         self._calls: list[str] = []
         self.span: Span | None = None
 
@@ -217,12 +220,12 @@ class Tracing(Follower[RoutineSlots, Any]):
         """The graph that is being written."""
         return self.engine.graph
 
-    def const(self, slot: str) -> Any:
+    def const(self, slot: str) -> RunValue:
         if slot not in self._consts:
             self._consts[slot] = self._constant(self.space[slot], unmangled(slot.removeprefix("c_")))
         return self._consts[slot]
 
-    def _constant(self, value: Any, stem: str) -> Any:
+    def _constant(self, value: RunValue, stem: str) -> RunValue:
         if isinstance(value, np.ndarray | np.generic):
             return self.engine.array(value, stem)
         if isinstance(value, np.dtype):
@@ -244,7 +247,7 @@ class Tracing(Follower[RoutineSlots, Any]):
         except Open:
             raise Untraced("this depends on sizes in a way that ONNX has no nodes for", step.span) from None
 
-    def value(self, v: Any, state: RoutineSlots) -> Any:
+    def value(self, v: RunValue, state: RoutineSlots) -> RunValue:
         if isinstance(v, core.Number):
             return self.engine.array(np.array(v.value, "bool" if isinstance(v.value, bool) else None))
         if isinstance(v, core.TupleValue | core.ListValue):
@@ -256,7 +259,7 @@ class Tracing(Follower[RoutineSlots, Any]):
             raise Open
         return found
 
-    def compute(self, step: Compute, state: RoutineSlots) -> Any:
+    def compute(self, step: Compute, state: RoutineSlots) -> RunValue:
         args = [partial_sizes.argument(p, v, state) for p, v in zip(step.row.params, step.inputs, strict=True)]
         if any(isinstance(a, Truth) for a in args):
             raise Untraced(f"ONNX has no Bool that a call decides, for @{step.row.name}", step.span)
@@ -265,7 +268,7 @@ class Tracing(Follower[RoutineSlots, Any]):
             self._guarded(step, args)
         return self._refined(self._computed(step, args), step, state)
 
-    def _computed(self, step: Compute, args: Sequence[Any]) -> Any:
+    def _computed(self, step: Compute, args: Sequence[RunValue]) -> RunValue:
         """What a step gives; where ONNX has no way for it, that is kept, and what it would give goes on."""
         name, why = step.row.name, ""
         if self.engine.has(name):
@@ -278,7 +281,7 @@ class Tracing(Follower[RoutineSlots, Any]):
         found = tuple(self.engine.traced(out, "") for out in (infos if isinstance(infos, tuple) else (infos,)))
         return found if isinstance(infos, tuple) else found[0]
 
-    def _refined(self, made: Any, step: Compute, state: RoutineSlots) -> Any:
+    def _refined(self, made: RunValue, step: Compute, state: RoutineSlots) -> RunValue:
         """A result with the sizes that checking knows to be numbers."""
         if step.known is None or step.known.shape is None or not isinstance(made, ModelTensor):
             return made
@@ -288,7 +291,7 @@ class Tracing(Follower[RoutineSlots, Any]):
         shape = tuple(k.value if isinstance(k, core.SizeLit) else own for k, own in pairs)
         return ModelTensor(shape, made.dtype, made.data, value=made.value)
 
-    def _guarded(self, step: Compute, args: Sequence[Any]) -> None:
+    def _guarded(self, step: Compute, args: Sequence[RunValue]) -> None:
         ctx = SymbolicCtx()
         try:
             _, sure = partial_sizes.primitive(step.row, args, ctx)
@@ -298,7 +301,7 @@ class Tracing(Follower[RoutineSlots, Any]):
             return self.leave(step, False)
         return self.leave(step, both("and", *ctx.asked) if sure else None)
 
-    def read(self, step: ReadSizes, state: RoutineSlots) -> Any:
+    def read(self, step: ReadSizes, state: RoutineSlots) -> RunValue:
         given = self.value(step.value, state)
         if isinstance(given, tuple | int | Dim):
             return given if step.kind == "size" or isinstance(given, tuple) else (given,)
@@ -311,7 +314,7 @@ class Tracing(Follower[RoutineSlots, Any]):
 
     # Calls
 
-    def call(self, step: Invoke, args: tuple[Any, ...], state: RoutineSlots) -> Any:
+    def call(self, step: Invoke, args: tuple[RunValue, ...], state: RoutineSlots) -> RunValue:
         if step.way in ("extern", "value", "list") or step.callee not in self.routines:
             what = "Python code" if step.way == "extern" else f"@{step.callee}, which is chosen when it runs"
             raise Untraced(f"ONNX cannot call {what}", step.span)
@@ -320,7 +323,7 @@ class Tracing(Follower[RoutineSlots, Any]):
         routine = self.routines[step.callee]
         return self.followed(step.span, routine, self.entered(step, routine, args))
 
-    def followed(self, span: Span, routine: Routine, inner: RoutineSlots) -> Any:
+    def followed(self, span: Span, routine: Routine, inner: RoutineSlots) -> RunValue:
         """What a function gives that is called at a place."""
         depth = len(self._calls)
         self._calls.append(routine.name)
@@ -329,7 +332,7 @@ class Tracing(Follower[RoutineSlots, Any]):
         finally:
             del self._calls[depth:]
 
-    def entered(self, step: Invoke, routine: Routine, args: Sequence[Any]) -> RoutineSlots:
+    def entered(self, step: Invoke, routine: Routine, args: Sequence[RunValue]) -> RoutineSlots:
         """What is known behind the entry of a function that is called."""
         inner = RoutineSlots(self, dict(zip(routine.params, args, strict=True)))
         for entry in routine.entry:
@@ -337,7 +340,7 @@ class Tracing(Follower[RoutineSlots, Any]):
                 self.step(entry, inner)
         return inner
 
-    def recursive(self, span: Span, routine: Routine, inner: RoutineSlots) -> Any:
+    def recursive(self, span: Span, routine: Routine, inner: RoutineSlots) -> RunValue:
         """What a function gives, which may call itself."""
         return self.run(routine.body, inner)
 
@@ -359,7 +362,9 @@ class Tracing(Follower[RoutineSlots, Any]):
         found = pairs(step, state)
         return None if found is None else both("and", *(self._is(dim, own, state) for dim, own in found))
 
-    def _is(self, dim: core.SizeExpr | core.Splice, found: tuple[Any, ...], state: RoutineSlots) -> bool | Truth | None:
+    def _is(
+        self, dim: core.SizeExpr | core.Splice, found: tuple[EngineSize, ...], state: RoutineSlots
+    ) -> bool | Truth | None:
         wanted = partial_sizes.shape_level(dim, state)
         return compared("==", found, wanted if isinstance(dim, core.Splice) else (wanted,))
 
@@ -380,7 +385,7 @@ class Tracing(Follower[RoutineSlots, Any]):
         if self.told and holds is not None:
             self.oks.append(self.graph.truth(holds))
 
-    def _of_inputs(self, value: Any) -> bool:
+    def _of_inputs(self, value: RunValue) -> bool:
         """Whether a condition or a size is one of the inputs' sizes."""
         if isinstance(value, Truth):
             return value.op != "value" and all(map(self._of_inputs, value.args))
@@ -418,7 +423,7 @@ class Tracing(Follower[RoutineSlots, Any]):
             case _:
                 assert_never(e)
 
-    def _decides(self, value: Any) -> bool | Truth:
+    def _decides(self, value: RunValue) -> bool | Truth:
         if not isinstance(value, ModelTensor):
             return bool(value) if isinstance(value, int) else Truth("not", Truth("==", value, 0))
         if value.data is not None and isinstance(value.data[0], int):
@@ -427,11 +432,11 @@ class Tracing(Follower[RoutineSlots, Any]):
         is_bool = value.dtype.kind == "bool"
         return Truth("value", value.value if is_bool else self.graph.node("Cast", value.value, to=9))
 
-    def joined(self, values: Sequence[Any], state: RoutineSlots) -> Any:
+    def joined(self, values: Sequence[RunValue], state: RoutineSlots) -> RunValue:
         raise Open
 
 
-def leaves(value: Any) -> Iterator[Any]:
+def leaves(value: RunValue) -> Iterator[RunValue]:
     """The parts of a value that are no tuples."""
     if isinstance(value, tuple):
         for part in value:
@@ -440,12 +445,12 @@ def leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def rebuilt(value: Any, parts: Iterator[Any]) -> Any:
+def rebuilt(value: RunValue, parts: Iterator[RunValue]) -> RunValue:
     """A value with other parts."""
     return tuple(rebuilt(v, parts) for v in value) if isinstance(value, tuple) else next(parts)
 
 
-def _alike(row: Primitive, args: list[Any]) -> list[Any]:
+def _alike(row: Primitive, args: list[RunValue]) -> list[RunValue]:
     """Arguments in which the literal integers are floats that stand beside literal floats."""
     literals = [a for p, a in zip(row.params, args, strict=True) if p.kind == "tensor"]
     if not any(type(a) is float for a in literals):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from onnx import helper
 
 from ...lang.dtypes import DType
+from ..engine_types import EngineArray as Array, EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
 from . import composed_turns, expressions
 from .onnx_graph import elem_type, literal
-from .onnx_kernels import KERNELS, Array, Emit, Emitter, kernel
+from .onnx_kernels import KERNELS, Emit, Emitter, kernel
 from .symbolic import Dim, Truth, both, compared
 from .table import Refused
 
@@ -19,7 +19,7 @@ from .table import Refused
 
 
 @kernel("einsum")
-def einsum(e: Emit, equation: str, xs: Any) -> Any:
+def einsum(e: Emit, equation: str, xs: Sequence[Array]) -> EngineResult:
     """ONNX's `...` stands for the same number of axes in all operands, of which some may be 1."""
     terms = equation.replace(" ", "").partition("->")[0].split(",")
     hidden = [len(x.shape) - len(t.replace("...", "")) if "..." in t else None for t, x in zip(terms, xs, strict=True)]
@@ -36,13 +36,13 @@ def einsum(e: Emit, equation: str, xs: Any) -> Any:
     )
 
 
-def filled(*counts: Any) -> bool | Truth | None:
+def filled(*counts: EngineSize) -> bool | Truth | None:
     """Whether all counts are at least 1: onnxruntime refuses operands without elements, gives what is not there, or its process
     ends."""
     return both("and", *(compared("<=", 1, count) for count in counts))
 
 
-def either(e: Emit, cond: bool | Truth | None, run: Emitter, other: Emitter) -> Any:
+def either(e: Emit, cond: bool | Truth | None, run: Emitter, other: Emitter) -> EngineResult:
     """What is made where a condition holds, and what else."""
     if not isinstance(cond, Truth):
         return run(e) if cond else other(e)
@@ -71,8 +71,8 @@ gru | turns(e, "GRU", x, w, r, b, (initial_h,), direction, layout, composed_turn
 
 def turns(
     e: Emit, op: str, x: Array, w: Array, r: Array, b: Array | None, initial: Sequence[Array | None], direction: str,
-    layout: str, begin: Any, **more: Any,
-) -> Any:  # fmt: skip
+    layout: str, begin: RunValue, **more: NodeAttribute,
+) -> EngineResult:  # fmt: skip
     """A layer as one node, whose time is the first axis. Without steps, or with what is infinite or no number, that gives
     something else, and turns are taken."""
     hidden, given = r.shape[-1], (x, w, r, b, *initial)
@@ -82,14 +82,14 @@ def turns(
     def turned(e: Emit, name: str, *order: int) -> str:
         return e.node("Transpose", name, perm=order) if layout == "batch_first" else name
 
-    def run(e: Emit) -> Any:
+    def run(e: Emit) -> EngineResult:
         values = ["" if v is None else v.value for v in given]
         names = [n if not n or 0 < i < 4 else turned(e, n, 1, 0, 2) for i, n in enumerate(values)]
         named = {"hidden_size": hidden, "direction": direction, **more}
         steps, *last = e.node(op, *names[:4], "", *names[4:], outputs=1 + len(initial), **named)
         return turned(e, steps, 2, 0, 1, 3), *(turned(e, s, 1, 0, 2) for s in last)
 
-    def by_turns(e: Emit) -> Any:
+    def by_turns(e: Emit) -> EngineResult:
         with e.engine.within(e.graph):
             made = composed_turns.layer(e.engine.ops, begin, x, w, r, b, direction, layout, *initial)
         return tuple(v.value for v in made)
@@ -141,18 +141,18 @@ def batch_normalization(
 # Windows
 
 
-def _numbers(values: Any, what: str) -> list[int]:
+def _numbers(values: EngineSizes, what: str) -> list[int]:
     if any(isinstance(v, Dim) for v in values):
         raise Refused(f"{what} that are known at a call only")
     return [int(v) for v in values]
 
 
-def _spread(values: Any, count: int, default: int) -> list[int]:
+def _spread(values: EngineSizes, count: int, default: int) -> list[int]:
     given = [default] * count if values is None else list(values)
     return _numbers(given * count if len(given) == 1 else given, "strides, dilations and kernels")
 
 
-def _pads(pads: Any, count: int) -> list[int]:
+def _pads(pads: EngineSizes, count: int) -> list[int]:
     pairs = [(0, 0)] * count if pads is None else list(pads)
     pairs = pairs * count if len(pairs) == 1 else pairs
     return _numbers([low for low, _ in pairs] + [high for _, high in pairs], "pads")
@@ -163,8 +163,10 @@ def _first(layout: str) -> None:
         raise Refused("images with the channels last")
 
 
-def _window(strides: Any, pads: Any, auto_pad: str, dilations: Any, count: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"strides": _spread(strides, count, 1), "dilations": _spread(dilations, count, 1)}
+def _window(
+    strides: EngineSizes, pads: EngineSizes, auto_pad: str, dilations: EngineSizes, count: int
+) -> dict[str, NodeAttribute]:
+    found: dict[str, NodeAttribute] = {"strides": _spread(strides, count, 1), "dilations": _spread(dilations, count, 1)}
     if auto_pad == "notset":
         found["pads"] = _pads(pads, count)
     else:
@@ -173,8 +175,8 @@ def _window(strides: Any, pads: Any, auto_pad: str, dilations: Any, count: int) 
 
 
 def conv(
-    e: Emit, x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, dilations: Any,
-    groups: Any, layout: str,
+    e: Emit, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
     if x.dtype.name not in ("float32", "float64") or x.dtype.bits == 64 and len(x.shape) > 4:
@@ -185,8 +187,8 @@ def conv(
 
 
 def conv_transpose(
-    e: Emit, x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, output_padding: Any,
-    output_shape: Any, dilations: Any, groups: Any, layout: str,
+    e: Emit, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    output_padding: EngineSizes, output_shape: EngineSizes, dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
     if output_shape is not None or auto_pad != "notset" or x.dtype.kind != "float":
@@ -199,7 +201,7 @@ def conv_transpose(
     return e.node("ConvTranspose", *given, group=group, output_padding=more, **window)  # type: ignore[no-any-return]
 
 
-def _pooled(window: dict[str, Any], ceil_mode: bool) -> dict[str, int]:
+def _pooled(window: dict[str, NodeAttribute], ceil_mode: bool) -> dict[str, int]:
     """Of windows of padding alone onnxruntime gives something else; only dilated ones may lie there."""
     if max(window["dilations"], default=1) > 1 and any(window.get("pads", (1,))):
         raise Refused("dilated windows over padding")
@@ -209,8 +211,8 @@ def _pooled(window: dict[str, Any], ceil_mode: bool) -> dict[str, int]:
 
 
 def max_pool(
-    e: Emit, x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool,
-    layout: str,
+    e: Emit, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, ceil_mode: bool, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
     count = len(x.shape) - 2
@@ -222,8 +224,8 @@ def max_pool(
 
 
 def average_pool(
-    e: Emit, x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool,
-    count_include_pad: bool, layout: str,
+    e: Emit, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, ceil_mode: bool, count_include_pad: bool, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
     count = len(x.shape) - 2
@@ -239,7 +241,7 @@ def or_nothing(run: Emitter, images: int) -> Emitter:
     """A kernel that is asked for nothing where its result, or one of its first operands, has no elements: onnxruntime's own
     refuse that."""
 
-    def guarded(e: Emit, *args: Any) -> Any:
+    def guarded(e: Emit, *args: RunValue) -> EngineResult:
         if not e.guarded:
             return run(e, *args)
         bias, some = args[2] if images == 2 else None, filled(*(prod(x.shape) for x in (e.out, *args[:images])))
@@ -248,7 +250,7 @@ def or_nothing(run: Emitter, images: int) -> Emitter:
     return guarded
 
 
-def _nothing(e: Emit, bias: Any) -> str:
+def _nothing(e: Emit, bias: Array) -> str:
     """What a sum of nothing is: the bias of each channel."""
     assert isinstance(e.out.dtype, DType)
     if bias is None:

@@ -4,9 +4,9 @@ before the engine gets them."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +14,16 @@ from ...lang import codes, core
 from ...lang.diagnostics import Diagnostic, RxError, error
 from ...lang.source import NOWHERE, Span
 from ..arguments import convert
+from ..engine_types import Compiled, RunValue
 from ..names import mangle
 from ..shape_error import ShapeError
 from .table import each_once
 
 if TYPE_CHECKING:
+    import onnxruntime
+
     from ..run import Machine
+    from .onnx_export import Exported
 
 ENGINES = ("numpy", "onnxruntime", "torch")
 
@@ -32,7 +36,7 @@ class Unavailable(ValueError):
 CLASSES = 1024
 
 
-def _class_of(value: Any) -> Any:
+def _class_of(value: RunValue) -> Hashable:
     """All of an argument that checks before a call can see."""
     if isinstance(value, np.ndarray | np.generic):
         return value.shape, value.dtype, value.item() if not value.ndim and value.dtype.kind in "iub" else None
@@ -47,7 +51,7 @@ class Runner(ABC):
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         # The classes of arguments that were let in.
-        self._passed: set[Any] = set()
+        self._passed: set[Hashable] = set()
 
     def prepare(self, names: Iterable[str]) -> None:
         """Make functions ready to be called; raises RxError with all that stands in the way."""
@@ -64,23 +68,23 @@ class Runner(ABC):
     def ready(self, name: str) -> None: ...
 
     @abstractmethod
-    def run(self, name: str, args: Sequence[Any]) -> Any:
+    def run(self, name: str, args: Sequence[RunValue]) -> RunValue:
         """A call with arguments that the entry check let in."""
 
-    def as_called(self, function: Any) -> Any:
+    def as_called(self, function: Compiled) -> RunValue:
         """A function as the engine's users know functions."""
         return function
 
-    def seen(self, value: Any) -> Any:
+    def seen(self, value: RunValue) -> RunValue:
         """An argument as the entry check sees it."""
         return value
 
-    def call(self, function: core.Function, values: Sequence[Any], *, copy: bool = False) -> Any:
+    def call(self, function: core.Function, values: Sequence[RunValue], *, copy: bool = False) -> RunValue:
         """A call with arguments in order, as they came."""
         __tracebackhide__ = True
         return self.run(function.name, self.own(values, self.admit(function, values, copy=copy)))
 
-    def admit(self, function: core.Function, values: Sequence[Any], *, copy: bool = False) -> Sequence[Any]:
+    def admit(self, function: core.Function, values: Sequence[RunValue], *, copy: bool = False) -> Sequence[RunValue]:
         """The arguments as they are read, if they fit."""
         __tracebackhide__ = True
         args = convert(function, [self._tree(v) for v in values], copy=copy)
@@ -92,14 +96,14 @@ class Runner(ABC):
             self._passed.add(key)
         return args
 
-    def own(self, values: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
+    def own(self, values: Sequence[RunValue], args: Sequence[RunValue]) -> Sequence[RunValue]:
         """What the engine gets, of arguments as they came and as they were read."""
         return args
 
-    def _tree(self, value: Any) -> Any:
+    def _tree(self, value: RunValue) -> RunValue:
         return type(value)(map(self._tree, value)) if type(value) in (tuple, list) else self.seen(value)
 
-    def _admit(self, name: str, args: Sequence[Any]) -> None:
+    def _admit(self, name: str, args: Sequence[RunValue]) -> None:
         code = self.machine.code
         code.namespace["d_" + mangle(name)](*args)
         code.ahead.foresee(name, args)
@@ -121,24 +125,24 @@ class OnnxRuntime(Runner):
             ) from None
         self.runtime = onnxruntime
         self.export, self.exchanged = onnx_export.export, onnx_export.EXCHANGED
-        self.sessions: dict[tuple[str, bool], tuple[Any, Any]] = {}
+        self.sessions: dict[tuple[str, bool], tuple[onnxruntime.InferenceSession, Exported]] = {}
         kinds = onnxruntime.capi.onnxruntime_pybind11_state
         self.failures = (kinds.Fail, kinds.InvalidArgument, kinds.RuntimeException, kinds.NotImplemented)
 
     def ready(self, name: str) -> None:
         self._session(name, guarded=False)
 
-    def _admit(self, name: str, args: Sequence[Any]) -> None:
+    def _admit(self, name: str, args: Sequence[RunValue]) -> None:
         super()._admit(name, args)
         self._hold(name, args)
 
-    def _hold(self, name: str, args: Sequence[Any]) -> None:
+    def _hold(self, name: str, args: Sequence[RunValue]) -> None:
         """What the model asks of the inputs' sizes, beside what the entry does."""
         refused = self._session(name, guarded=False)[1].refusal(list(_leaves(args)))
         if refused is not None:
             raise ShapeError(refused)
 
-    def _session(self, name: str, *, guarded: bool) -> tuple[Any, Any]:
+    def _session(self, name: str, *, guarded: bool) -> tuple[onnxruntime.InferenceSession, Exported]:
         """A session, and what it was made of."""
         if (name, guarded) not in self.sessions:
             function = self.machine.function(name)
@@ -147,7 +151,7 @@ class OnnxRuntime(Runner):
             self.sessions[name, guarded] = self._opened(made, function), made
         return self.sessions[name, guarded]
 
-    def _opened(self, made: Any, function: core.Function) -> Any:
+    def _opened(self, made: Exported, function: core.Function) -> onnxruntime.InferenceSession:
         values = (*made.model.graph.input, *made.model.graph.output)
         if strange := [v.name for v in values if v.type.tensor_type.elem_type not in self.exchanged]:
             message = f"onnxruntime has no NumPy arrays for the dtype of {', '.join(strange)}"
@@ -161,14 +165,14 @@ class OnnxRuntime(Runner):
         except self.failures as problem:
             raise RxError(self._told(made, problem, codes.E253)) from None
 
-    def _told(self, made: Any, problem: Exception, code: codes.Code) -> Diagnostic:
+    def _told(self, made: Exported, problem: Exception, code: codes.Code) -> Diagnostic:
         """A failure inside, at the line of the node that it names."""
         text = str(problem)
         node = next((name for name in made.places if f"'{name}'" in text), None)
         place = NOWHERE if node is None else made.places[node]
         return error(code, f"onnxruntime cannot do this: {text}", place)
 
-    def run(self, name: str, args: Sequence[Any]) -> Any:
+    def run(self, name: str, args: Sequence[RunValue]) -> RunValue:
         session, made = self._session(name, guarded=False)
         try:
             return self._ran(session, made, args)
@@ -180,7 +184,7 @@ class OnnxRuntime(Runner):
         except self.failures:
             raise ShapeError(self._told(made, first, codes.R402)) from None
 
-    def _ran(self, session: Any, made: Any, args: Sequence[Any]) -> Any:
+    def _ran(self, session: onnxruntime.InferenceSession, made: Exported, args: Sequence[RunValue]) -> RunValue:
         given = [np.asarray(v, np.int64) if isinstance(v, int) else v for v in _leaves(args)]
         names = [i.name for i in made.model.graph.input]
         known = {i.name for i in session.get_inputs()}
@@ -194,7 +198,7 @@ class ModelRuntime(OnnxRuntime):
     def __init__(self, machine: Machine, path: Path) -> None:
         super().__init__(machine)
         self.path = path
-        self.session: Any = None
+        self.session: onnxruntime.InferenceSession = None
         self.names: list[str] = []
 
     def ready(self, name: str) -> None:
@@ -212,7 +216,7 @@ class ModelRuntime(OnnxRuntime):
             message = f"onnxruntime has no NumPy arrays for the types of {', '.join(strange)}"
             raise RxError(error(codes.E253, message, self._place("")))
 
-    def _hold(self, name: str, args: Sequence[Any]) -> None:
+    def _hold(self, name: str, args: Sequence[RunValue]) -> None:
         """The model's program has all that is asked."""
 
     def _said(self, problem: Exception, code: codes.Code) -> Diagnostic:
@@ -230,7 +234,7 @@ class ModelRuntime(OnnxRuntime):
         begin = sum(map(len, source.text.splitlines(keepends=True)[: line - 1]))
         return Span(source, begin, begin + len(source.text.splitlines()[line - 1]))
 
-    def run(self, name: str, args: Sequence[Any]) -> Any:
+    def run(self, name: str, args: Sequence[RunValue]) -> RunValue:
         try:
             found = self.session.run(None, dict(zip(self.names, args, strict=True)))
         except self.failures as problem:
@@ -247,7 +251,7 @@ _MODEL_TYPES = frozenset(
 )  # fmt: skip
 
 
-def _leaves(values: Iterable[Any]) -> Iterable[Any]:
+def _leaves(values: Iterable[RunValue]) -> Iterable[RunValue]:
     for value in values:
         if isinstance(value, tuple):
             yield from _leaves(value)

@@ -3,27 +3,26 @@ that sizes that are the same are one object. Nothing may be decided of one: that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial, partialmethod
 from math import prod
-from typing import Any
 
 from ...ops.holds import condition
 from ...ops.requirements import Requirement
 from ...sizes.integers import Undefined, operation
 from ...sizes.partial import Open, UnknownSize, compare
+from ..engine_types import DomainTruth, EngineSize, Kernel
 from ..partial_sizes import PartialCtx
 
 # A product of atoms, by their numbers, and how often it stands in a sum.
 Terms = tuple[tuple[tuple[int, ...], int], ...]
-Sizes = Any  # int or Dim
 
 
 class Atom:
     """A size that is no sum: a dimension (`dim`, a tensor's name and an axis), what a scalar holds (`item`), or what an
     operation gives of two sizes. `natural`: it is not below 0."""
 
-    def __init__(self, number: int, op: str, args: tuple[Any, ...], *, natural: bool) -> None:
+    def __init__(self, number: int, op: str, args: tuple[EngineSize, ...], *, natural: bool) -> None:
         self.number = number
         self.op = op
         self.args = args
@@ -49,38 +48,38 @@ class Dim(UnknownSize):
             return False
         raise Open
 
-    def __add__(self, other: Sizes) -> Sizes:  # type: ignore[override]
+    def __add__(self, other: EngineSize) -> EngineSize:  # type: ignore[override]
         return self.table.sum(self, other, 1)
 
     __radd__ = __add__  # type: ignore[assignment]
 
-    def __sub__(self, other: Sizes) -> Sizes:  # type: ignore[override]
+    def __sub__(self, other: EngineSize) -> EngineSize:  # type: ignore[override]
         return self.table.sum(self, other, -1)
 
-    def __rsub__(self, other: Sizes) -> Sizes:  # type: ignore[override]
+    def __rsub__(self, other: EngineSize) -> EngineSize:  # type: ignore[override]
         return self.table.sum(-self, other, 1)
 
-    def __neg__(self) -> Sizes:  # type: ignore[override]
+    def __neg__(self) -> EngineSize:  # type: ignore[override]
         return self * -1
 
-    def __mul__(self, other: Sizes) -> Sizes:  # type: ignore[override]
+    def __mul__(self, other: EngineSize) -> EngineSize:  # type: ignore[override]
         return self.table.product(self, other)
 
     __rmul__ = __mul__  # type: ignore[assignment]
 
-    def __floordiv__(self, other: Sizes) -> Sizes:  # type: ignore[override]
+    def __floordiv__(self, other: EngineSize) -> EngineSize:  # type: ignore[override]
         return self.table.of("//", self, other)
 
-    def __rfloordiv__(self, other: Sizes) -> Sizes:  # type: ignore[override]
+    def __rfloordiv__(self, other: EngineSize) -> EngineSize:  # type: ignore[override]
         return self.table.of("//", other, self)
 
-    def __mod__(self, other: Sizes) -> Sizes:  # type: ignore[override]
+    def __mod__(self, other: EngineSize) -> EngineSize:  # type: ignore[override]
         return self.table.of("%", self, other)
 
-    def __rmod__(self, other: Sizes) -> Sizes:  # type: ignore[override]
+    def __rmod__(self, other: EngineSize) -> EngineSize:  # type: ignore[override]
         return self.table.of("%", other, self)
 
-    def of(self, function: Any, sizes: Sequence[Any]) -> Any:
+    def of(self, function: Kernel, sizes: Sequence[EngineSize]) -> EngineSize:
         if not all(isinstance(size, int | Dim) for size in sizes):
             return UnknownSize()
         if function not in _FUNCTIONS:
@@ -102,12 +101,12 @@ class Dims:
 
     def __init__(self) -> None:
         self.atoms: list[Atom] = []
-        self._atoms: dict[Any, Dim] = {}
+        self._atoms: dict[Hashable, Dim] = {}
         self._dims: dict[Terms, Dim] = {}
         # What an atom is known to be.
-        self.known: dict[int, Sizes] = {}
+        self.known: dict[int, EngineSize] = {}
 
-    def atom(self, op: str, *args: Any, natural: bool = False) -> Dim:
+    def atom(self, op: str, *args: EngineSize, natural: bool = False) -> Dim:
         key = (op, *args)
         if key not in self._atoms:
             self.atoms.append(Atom(len(self.atoms), op, args, natural=natural))
@@ -116,7 +115,7 @@ class Dims:
             self._atoms[key] = found
         return self._atoms[key]
 
-    def learn(self, dim: Dim, value: Sizes) -> bool:
+    def learn(self, dim: Dim, value: EngineSize) -> bool:
         """From here on a dimension is written as a size that is equal; tells whether that could be."""
         number = self.single(dim)
         if number is None or self.atoms[number].op != "dim" or number in self.known or number in _inside(self, value):
@@ -124,31 +123,31 @@ class Dims:
         self.known[number] = value
         return True
 
-    def single(self, dim: Sizes) -> int | None:
+    def single(self, dim: EngineSize) -> int | None:
         """The atom that is all of a size."""
         if not isinstance(dim, Dim) or len(dim.terms) != 1:
             return None
         ((mono, count),) = dim.terms
         return mono[0] if len(mono) == 1 and count == 1 else None
 
-    def settled(self, size: Sizes) -> Sizes:
+    def settled(self, size: EngineSize) -> EngineSize:
         """A size with what is known of its atoms."""
         if not isinstance(size, Dim) or not self.known:
             return size
-        total: Sizes = 0
+        total: EngineSize = 0
         for mono, count in size.terms:
-            part: Sizes = count
+            part: EngineSize = count
             for number in mono:
                 part = part * (self.settled(self.known[number]) if number in self.known else self._made({(number,): 1}))
             total = total + part
         return total
 
-    def leaves(self, size: Sizes) -> set[tuple[str, str]]:
+    def leaves(self, size: EngineSize) -> set[tuple[str, str]]:
         """The tensors that a size is made of, their dimensions (`dim`) or what they hold (`item`)."""
         atoms = [self.atoms[number] for number in _inside(self, self.settled(size))]
         return {(atom.op, atom.args[0]) for atom in atoms if atom.op in ("dim", "item")}
 
-    def divisors(self, sizes: Sequence[Any]) -> list[Dim]:
+    def divisors(self, sizes: Sequence[EngineSize]) -> list[Dim]:
         """What sizes are divided by, where it is known at a call only."""
         parts = [part for size in sizes for part in (size if isinstance(size, tuple) else (size,))]
         numbers = sorted({number for part in parts if isinstance(part, Dim) for number in _inside(self, part)})
@@ -158,13 +157,13 @@ class Dims:
             if a.op in ("//", "%") and isinstance(a.args[1], Dim)
         ]
 
-    def sum(self, a: Sizes, b: Sizes, times: int) -> Sizes:
+    def sum(self, a: EngineSize, b: EngineSize, times: int) -> EngineSize:
         found = dict(_terms(a))
         for mono, count in _terms(b):
             found[mono] = found.get(mono, 0) + times * count
         return self._made(found)
 
-    def product(self, a: Sizes, b: Sizes) -> Sizes:
+    def product(self, a: EngineSize, b: EngineSize) -> EngineSize:
         found: dict[tuple[int, ...], int] = {}
         for m, c in _terms(a):
             for n, d in _terms(b):
@@ -172,7 +171,7 @@ class Dims:
                 found[mono] = found.get(mono, 0) + c * d
         return self._made(found)
 
-    def of(self, op: str, a: Sizes, b: Sizes) -> Sizes:
+    def of(self, op: str, a: EngineSize, b: EngineSize) -> EngineSize:
         """A quotient, a remainder, a minimum or maximum, or what two sizes broadcast to."""
         quotient = self._quotient(a, b) if op in ("//", "%") else None
         if quotient is not None:
@@ -192,7 +191,7 @@ class Dims:
         natural = op == "%" or all(isinstance(s, int) and s >= 0 or isinstance(s, Dim) and s.is_natural for s in (a, b))
         return self.atom(op, a, b, natural=natural)
 
-    def _quotient(self, a: Sizes, b: Sizes) -> Sizes | None:
+    def _quotient(self, a: EngineSize, b: EngineSize) -> EngineSize | None:
         """Where every product of `a` has the divisor, which is one product, as a factor."""
         divisor = _terms(b)
         if len(divisor) != 1 or divisor[0][1] == 0:
@@ -210,7 +209,7 @@ class Dims:
             found[tuple(left)] = times // count
         return self._made(found)
 
-    def _made(self, found: dict[tuple[int, ...], int]) -> Sizes:
+    def _made(self, found: dict[tuple[int, ...], int]) -> EngineSize:
         terms = tuple(sorted((mono, count) for mono, count in found.items() if count))
         if not terms or terms[0][0] == () and len(terms) == 1:
             return terms[0][1] if terms else 0
@@ -219,11 +218,11 @@ class Dims:
         return self._dims[terms]
 
 
-def _terms(size: Sizes) -> Terms:
+def _terms(size: EngineSize) -> Terms:
     return size.terms if isinstance(size, Dim) else (((), int(size)),)
 
 
-def _inside(table: Dims, size: Sizes) -> set[int]:
+def _inside(table: Dims, size: EngineSize) -> set[int]:
     """The atoms in a size, those of operations among them."""
     found: set[int] = set()
     for mono, _ in _terms(size):
@@ -235,28 +234,28 @@ def _inside(table: Dims, size: Sizes) -> set[int]:
     return found
 
 
-def _least(a: Sizes, b: Sizes) -> bool:
+def _least(a: EngineSize, b: EngineSize) -> bool:
     """Whether a is surely at least b, which is no more than 0."""
     return isinstance(b, int) and b <= 0 and isinstance(a, Dim) and a.is_natural
 
 
-def _named(op: str) -> Any:
+def _named(op: str) -> Kernel:
     return lambda table, a, b: table.of(op, a, b)
 
 
-_FUNCTIONS: dict[Any, Any] = {min: _named("min"), max: _named("max")}
+_FUNCTIONS: dict[Kernel, Kernel] = {min: _named("min"), max: _named("max")}
 
 
 class Truth:
     """A condition that is known when the model runs: a comparison of two sizes (`==`, `<`, `<=`), `and`, `or` and `not` of
     others, or a truth of the model's own, whose name is its only argument (`value`)."""
 
-    def __init__(self, op: str, *args: Any) -> None:
+    def __init__(self, op: str, *args: EngineSize) -> None:
         self.op = op
         self.args = args
 
 
-def compared(op: str, a: Any, b: Any) -> bool | Truth | None:
+def compared(op: str, a: EngineSize, b: EngineSize) -> bool | Truth | None:
     """A comparison of sizes or of shapes, with what holds of all natural numbers decided; None where nothing is known."""
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         equal = both("and", *(compared("==", x, y) for x, y in zip(a, b, strict=True)))
@@ -284,7 +283,7 @@ def compared(op: str, a: Any, b: Any) -> bool | Truth | None:
 _TURNED = {">": "<", ">=": "<="}
 
 
-def _natural(size: Sizes) -> bool:
+def _natural(size: EngineSize) -> bool:
     return size.is_natural if isinstance(size, Dim) else size >= 0
 
 
@@ -312,7 +311,7 @@ class SymbolicCtx(PartialCtx):
         super().__init__()
         self.asked: list[Truth] = []
 
-    def require(self, asked: Requirement, cond: Any = None) -> None:
+    def require(self, asked: Requirement, cond: DomainTruth = None) -> None:
         try:
             holds = condition(asked, self) if cond is None else cond
         except LookupError:  # nothing that its quantities say
@@ -324,24 +323,24 @@ class SymbolicCtx(PartialCtx):
         else:
             super().require(asked, holds)
 
-    def decide(self, cond: Any) -> Any:
+    def decide(self, cond: DomainTruth) -> DomainTruth:
         """What a rule does where this is open is right for all sizes."""
         return None if isinstance(cond, Truth) else cond
 
-    def _compared(self, op: str, a: Any, b: Any) -> Any:
+    def _compared(self, op: str, a: EngineSize, b: EngineSize) -> DomainTruth:
         return compared(op, a, b)
 
     eq, ne = partialmethod(_compared, "=="), partialmethod(_compared, "!=")
     le, lt = partialmethod(_compared, "<="), partialmethod(_compared, "<")
 
-    def any_of(self, *conds: Any) -> Any:
+    def any_of(self, *conds: DomainTruth) -> DomainTruth:
         return both("or", *conds)
 
-    def all_of(self, *conds: Any) -> Any:
+    def all_of(self, *conds: DomainTruth) -> DomainTruth:
         return both("and", *conds)
 
-    def common(self, *sizes: Any) -> Any:
-        found: Any = 1
+    def common(self, *sizes: EngineSize) -> EngineSize:
+        found: EngineSize = 1
         for size in sizes:
             if size is found or (isinstance(size, int) and size == 1):
                 continue
@@ -360,7 +359,7 @@ class Values:
     """Sizes and conditions at one call, of which `given` has the inputs' dimensions (`dim`, a name and an axis) and sizes
     (`item` and a name)."""
 
-    def __init__(self, dims: Dims, given: Mapping[tuple[Any, ...], int]) -> None:
+    def __init__(self, dims: Dims, given: Mapping[tuple[Hashable, ...], int]) -> None:
         self.dims = dims
         self.given = given
 
@@ -371,7 +370,7 @@ class Values:
         except Undefined:
             return False
 
-    def _truth(self, cond: Any) -> bool:
+    def _truth(self, cond: DomainTruth) -> bool:
         if not isinstance(cond, Truth):
             return bool(cond)
         if cond.op in ("and", "or"):
@@ -380,7 +379,7 @@ class Values:
             return not self._truth(cond.args[0])
         return bool(compare(cond.op, *map(self.size, cond.args)))
 
-    def size(self, size: Any) -> int:
+    def size(self, size: EngineSize) -> int:
         total = 0
         for mono, count in _terms(size):
             total += count * prod(self._atom(self.dims.atoms[number]) for number in mono)
@@ -405,7 +404,7 @@ class Spelling:
         self.dims = dims
         self.name = name
 
-    def truth(self, cond: Any) -> str:
+    def truth(self, cond: DomainTruth) -> str:
         if not isinstance(cond, Truth):
             return str(cond).lower()
         if cond.op in ("and", "or"):
@@ -424,12 +423,12 @@ class Spelling:
     def _grouped(self, cond: Truth) -> str:
         return f"({self.truth(cond)})" if cond.op in ("and", "or") else self.truth(cond)
 
-    def _side(self, size: Any) -> str:
+    def _side(self, size: EngineSize) -> str:
         """A side of a comparison, which stands without parentheses."""
         text = self.size(size)
         return text[1:-1] if text.startswith("(") and self.dims.single(self.dims.settled(size)) is not None else text
 
-    def size(self, size: Any) -> str:
+    def size(self, size: EngineSize) -> str:
         text = ""
         for mono, count in sorted(_terms(self.dims.settled(size)), key=lambda term: term[1] < 0):
             factors = [*([str(abs(count))] if abs(count) != 1 or not mono else []), *map(self._atom, mono)]

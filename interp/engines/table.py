@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial, reduce
 from importlib import import_module
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...lang.diagnostics import Diagnostic
 from ...lang.dtypes import DTYPES, DType
 from ...ops import registry as rows
 from ..dispatch import complete
+from ..engine_types import EngineArray, EngineDType, EngineResult, Kernel, RunValue
 from ..kernels.registry import BadValue
 from ..kernels.windows import GROUND
 from . import expressions
 
-Kernel = Callable[..., Any]
 # Of states, and of the rows that a turn reads, the next states.
-Turn = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+Turn = Callable[[Sequence[EngineArray], Sequence[EngineArray]], Sequence[EngineArray]]
 
 
 class Refused(BadValue, NotImplementedError):
@@ -69,7 +69,7 @@ def composed(name: str) -> Callable[[Kernel], Kernel]:
     return add
 
 
-def composed_rows(text: str, space: dict[str, Any]) -> None:
+def composed_rows(text: str, space: dict[str, RunValue]) -> None:
     """Compositions that are one expression; `space` has the words beside the primitives."""
     for name, function in expressions.kernels(text, space, "ops", expressions.Composed):
         composed(name)(function)
@@ -85,7 +85,7 @@ def compositions() -> dict[str, Composition]:
     }
 
 
-def _asked(function: Any, seen: set[str]) -> frozenset[str]:
+def _asked(function: Kernel, seen: set[str]) -> frozenset[str]:
     """The attributes that a function asks for, and the functions and classes of its module that it names: they are the code's
     own names."""
     if isinstance(function, type):
@@ -113,30 +113,32 @@ class Ops:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Kernel:
         row = rows.lookup(name)
         if row is None:
             raise AttributeError(name)
         kernel = self.engine.kernel(name)
 
-        def call(*args: Any, **named: Any) -> Any:
+        def call(*args: RunValue, **named: RunValue) -> EngineResult:
             return kernel(*complete(row, args, named))
 
         setattr(self, name, call)
         return call
 
-    def dtype_of(self, x: Any) -> DType:
+    def dtype_of(self, x: EngineArray) -> DType:
         return self.engine.dtype_of(x)
 
-    def scan(self, turn: Turn, firsts: Sequence[Any], rows: Sequence[Any], reverse: bool = False) -> Any:
+    def scan(
+        self, turn: Turn, firsts: Sequence[EngineArray], rows: Sequence[EngineArray], reverse: bool = False
+    ) -> EngineResult:
         return self.engine.scan(turn, firsts, rows, reverse)
 
     @property
-    def sizes(self) -> Any:
+    def sizes(self) -> EngineResult:
         """The context in which sizes are counted."""
         return self.engine.sizes
 
-    def named(self, dtype: str) -> Any:
+    def named(self, dtype: str) -> EngineDType:
         """A dtype as kernels of the engine take it."""
         return self.engine.dtype(DTYPES[dtype])
 
@@ -146,25 +148,27 @@ class Engine(ABC):
 
     name: str
     own: dict[str, Kernel]
-    sizes: Any = GROUND
+    sizes: RunValue = GROUND
 
     @cached_property
     def ops(self) -> Ops:
         return Ops(self)
 
     @abstractmethod
-    def array(self, value: Any) -> Any:
+    def array(self, value: EngineArray) -> EngineArray:
         """A NumPy array, or one of NumPy's scalars, as the engine's."""
 
     @abstractmethod
-    def dtype(self, dtype: DType) -> Any:
+    def dtype(self, dtype: DType) -> EngineDType:
         """Raises LookupError for a dtype that the engine lacks."""
 
     @abstractmethod
-    def dtype_of(self, x: Any) -> DType:
+    def dtype_of(self, x: EngineArray) -> DType:
         """The dtype of an array, in Rx; of a literal number the one that stands for it."""
 
-    def scan(self, turn: Turn, firsts: Sequence[Any], rows: Sequence[Any], reverse: bool) -> tuple[Sequence[Any], Any]:
+    def scan(
+        self, turn: Turn, firsts: Sequence[EngineArray], rows: Sequence[EngineArray], reverse: bool
+    ) -> tuple[Sequence[EngineResult], EngineResult]:
         """Turns over the first axis of rows: the last states, and the first state of all turns."""
         ops, states, made = self.ops, firsts, []
         for i in range(rows[0].shape[0])[:: -1 if reverse else 1]:
@@ -205,7 +209,7 @@ class Engine(ABC):
 def _or_else(rest: Kernel, first: Kernel) -> Kernel:
     """A kernel, and another for arguments that it does not take."""
 
-    def run(*args: Any) -> Any:
+    def run(*args: RunValue) -> EngineResult:
         try:
             return first(*args)
         except NotImplementedError:
@@ -214,7 +218,7 @@ def _or_else(rest: Kernel, first: Kernel) -> Kernel:
     return run
 
 
-def composition(function: Kernel, ops: Ops, *args: Any) -> Any:
+def composition(function: Kernel, ops: Ops, *args: RunValue) -> EngineResult:
     """A composition; of floats of two bytes in float32. The first of the floats tells what the result has."""
     floats = [d for d in map(ops.dtype_of, filter(_is_array, args)) if d.kind == "float"]
     if all(d.bits != 16 for d in floats):
@@ -229,20 +233,20 @@ def composition(function: Kernel, ops: Ops, *args: Any) -> Any:
     )
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: EngineArray) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
-def tensors(ops: Ops, *operands: Any) -> tuple[Any, ...]:
+def tensors(ops: Ops, *operands: EngineArray) -> tuple[EngineResult, ...]:
     """Operands of one dtype, of which literal numbers become tensors of it."""
     like = next(x.dtype for x in operands if _is_array(x))
     return tuple(x if _is_array(x) else ops.full((), x, like) for x in operands)
 
 
-def _widened(ops: Ops, x: Any) -> Any:
+def _widened(ops: Ops, x: EngineArray) -> EngineResult:
     dtype = ops.dtype_of(x)
     return ops.cast(x, ops.named("float32")) if dtype.kind == "float" and dtype.bits == 16 else x
 
 
-def _narrow(ops: Ops, x: Any, dtype: DType) -> Any:
+def _narrow(ops: Ops, x: EngineArray, dtype: DType) -> EngineResult:
     return ops.cast(x, ops.engine.dtype(dtype)) if ops.dtype_of(x).name == "float32" else x

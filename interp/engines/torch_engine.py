@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,13 +12,12 @@ from torch.utils import _pytree as trees
 
 from ...lang.dtypes import DTYPES, DType
 from ..dtypes import dtype_of, is_extended, numpy_dtype
+from ..engine_types import Axes, EngineArray as Array, EngineDType, EngineResult, EngineSizes, Kernel, RunValue
 from ..kernels import registry as kernels
 from ..kernels.registry import BadValue
 from . import torch_windows
 from .array_api import ArrayApi
 from .table import Ops, Refused, composition, compositions
-
-Array = Any
 
 
 class Namespace:
@@ -28,42 +26,42 @@ class Namespace:
     def __init__(self, device: str) -> None:
         self.device = device
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Kernel:
         found = self.__dict__[name] = _OTHERWISE.get(name) or getattr(torch, _NAMES.get(name, name))
         return found
 
-    def asarray(self, value: Any, dtype: Any = None) -> Array:
+    def asarray(self, value: Array, dtype: EngineDType = None) -> Array:
         return torch.as_tensor(value, dtype=dtype, device=self.device)
 
-    def flip(self, x: Array, axis: Any) -> Array:
+    def flip(self, x: Array, axis: Axes) -> Array:
         return torch.flip(x, tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis)
 
-    def roll(self, x: Array, shift: Any, axis: Any = None) -> Array:
+    def roll(self, x: Array, shift: EngineSizes, axis: Axes = None) -> Array:
         if axis is not None and not isinstance(axis, int) and isinstance(shift, int):
             shift = (shift,) * len(axis)
         return torch.roll(x, shift, axis)
 
-    def prod(self, x: Array, axis: Any, keepdims: bool, dtype: Any) -> Array:
+    def prod(self, x: Array, axis: Axes, keepdims: bool, dtype: EngineDType) -> Array:
         for i in sorted((a % x.ndim for a in _all(x, axis)), reverse=True):
             x = torch.prod(x, i, keepdims, dtype=dtype)
         return x.to(dtype)
 
-    def arange(self, start: int, stop: int, step: int, dtype: Any) -> Array:
+    def arange(self, start: int, stop: int, step: int, dtype: EngineDType) -> Array:
         is_empty = not range(start, stop, step)
         return torch.arange(
             0 if is_empty else start, 0 if is_empty else stop, 1 if is_empty else step, dtype=dtype, device=self.device
         )
 
-    def zeros(self, shape: Any, dtype: Any) -> Array:
+    def zeros(self, shape: EngineSizes, dtype: EngineDType) -> Array:
         return torch.zeros(shape, dtype=dtype, device=self.device)
 
 
-def _true_along(function: Any) -> Any:
+def _true_along(function: Kernel) -> Kernel:
     return lambda x, axis=None, keepdims=False: x if axis == () or not x.ndim else function(x, _all(x, axis), keepdims)
 
 
 # What PyTorch writes otherwise than as a function of the same arguments.
-_OTHERWISE: dict[str, Any] = {
+_OTHERWISE: dict[str, Kernel] = {
     "astype": lambda x, dtype: x.to(dtype),
     "matrix_transpose": lambda x: x.mT,
     "expand_dims": lambda x, axis: x.unsqueeze(axis),
@@ -101,11 +99,11 @@ _WITHOUT = ("eye", "repeat", "floor_divide", "remainder")
 _WORDS = [f"random_{n}" for n in ("key", "split", "uniform", "normal", "categorical", "permutation")]
 
 
-def _all(x: Array, axis: Any) -> Any:
+def _all(x: Array, axis: Axes) -> EngineResult:
     return tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
 
 
-def _first(function: Any, x: Array, axis: int | None, keepdims: bool) -> Array:
+def _first(function: Kernel, x: Array, axis: int | None, keepdims: bool) -> Array:
     if axis is None:
         made = function(x.reshape(-1), 0)
         return made.reshape((1,) * x.ndim) if keepdims else made
@@ -136,21 +134,21 @@ class Torch(ArrayApi):
     def computes(self, name: str) -> bool:
         return name not in _WORDS and super().computes(name)
 
-    def ways(self, name: str) -> list[Any]:
+    def ways(self, name: str) -> list[EngineResult]:
         return [*(super().ways(name) if self.computes(name) else ()), partial(self.by_numpy, name)]
 
-    def into(self, name: str) -> Any:
+    def into(self, name: str) -> Kernel:
         """A kernel that may write into an operand that is not read any more, where nothing is recorded for gradients."""
         kernel, own = self.kernel(name), _IN_PLACE.get(name)
 
-        def run(*args: Any, out: Array | None = None) -> Any:
+        def run(*args: RunValue, out: Array | None = None) -> EngineResult:
             if own is None or out is None or self.is_followed or torch.is_grad_enabled():
                 return kernel(*args)
             return own(*_pair(*args), out=out)
 
         return run
 
-    def by_numpy(self, name: str, *args: Any) -> Any:
+    def by_numpy(self, name: str, *args: RunValue) -> EngineResult:
         """NumPy's kernel over the same memory, where PyTorch has none."""
         if self.device.type != "cpu" or self.is_followed:
             raise Refused(f"@{name} on {self.device} or in torch.compile")
@@ -161,19 +159,19 @@ class Torch(ArrayApi):
             raise BadValue("PyTorch has no gradient for it: NumPy computes it")
         return made
 
-    def _outward(self, value: Any) -> Any:
+    def _outward(self, value: Array) -> EngineResult:
         if isinstance(value, tuple | list):
             return type(value)(map(self._outward, value))
         if isinstance(value, torch.dtype):
             return numpy_dtype(self.rx_dtype(value))
         return self.numpy(value) if isinstance(value, torch.Tensor) else value
 
-    def _inward(self, value: Any) -> Any:
+    def _inward(self, value: Array) -> EngineResult:
         if isinstance(value, np.ndarray | np.generic):
             return self.array(value)
         return tuple(map(self._inward, value)) if isinstance(value, tuple) else value
 
-    def rx_dtype(self, dtype: Any) -> DType:
+    def rx_dtype(self, dtype: EngineDType) -> DType:
         return next(DTYPES[n] for n, own in self.dtypes.items() if own == dtype)
 
     def move(self, device: torch.device) -> None:
@@ -184,7 +182,7 @@ class Torch(ArrayApi):
         out of range, and to ask them would be to wait for them."""
         return bool(x.numel()) and x.device.type == "cpu" and not self.is_followed
 
-    def array(self, value: Any) -> Array:
+    def array(self, value: Array) -> Array:
         value = np.asarray(value)
         if value.dtype.name == "bfloat16":
             return torch.tensor(value.astype(np.float32), device=self.device).to(torch.bfloat16)
@@ -192,13 +190,13 @@ class Torch(ArrayApi):
             raise Refused(f"tensors of {dtype_of(value.dtype)}")
         return torch.tensor(np.array(value), dtype=self.dtypes[value.dtype.name], device=self.device)
 
-    def numpy(self, x: Array) -> Any:
+    def numpy(self, x: Array) -> Array:
         found = x.detach().cpu().resolve_conj().resolve_neg()
         if found.dtype is torch.bfloat16:
             return found.to(torch.float32).numpy().astype(numpy_dtype(DTYPES["bfloat16"]))
         return found.numpy()
 
-    def dtype(self, dtype: DType) -> Any:
+    def dtype(self, dtype: DType) -> EngineDType:
         if is_extended(dtype) and dtype.name not in self.dtypes:
             raise LookupError(dtype.name)
         return self.dtypes[dtype.name]
@@ -219,7 +217,7 @@ def _gelu(x: Array, approximate: str) -> Array:
     return F.gelu(x, approximate=approximate)
 
 
-def _topk(x: Array, k: int, axis: int, largest: bool) -> Any:
+def _topk(x: Array, k: int, axis: int, largest: bool) -> EngineResult:
     """In the order of a stable sort: of equals the foremost."""
     order = torch.argsort(x, stable=True, dim=axis, descending=largest).narrow(axis, 0, k)
     return torch.take_along_dim(x, order, axis), order
@@ -233,8 +231,10 @@ def _take_along_axis(engine: Torch, x: Array, indices: Array, axis: int) -> Arra
     return torch.take_along_dim(x, _places(engine, x, indices, axis), axis)
 
 
-def _accumulated(function: Any) -> Any:
-    def run(x: Array, axis: int | None, dtype: Any, include_initial: bool, exclusive: bool, reverse: bool) -> Array:
+def _accumulated(function: Kernel) -> Kernel:
+    def run(
+        x: Array, axis: int | None, dtype: EngineDType, include_initial: bool, exclusive: bool, reverse: bool
+    ) -> Array:
         if include_initial or exclusive:
             raise Refused("these arguments")
         return _turned(lambda a: function(a, axis or 0, dtype=dtype or x.dtype), x, axis or 0, reverse)
@@ -242,7 +242,7 @@ def _accumulated(function: Any) -> Any:
     return run
 
 
-def _quotient(real: Any, whole: Any) -> Any:
+def _quotient(real: Kernel, whole: Kernel) -> Kernel:
     """Of floats, and of integers: 0 where the divisor is."""
 
     def run(x: Array, y: Array) -> Array:
@@ -267,12 +267,12 @@ def _gather_nd(engine: Torch, x: Array, indices: Array, batch_dims: int) -> Arra
     return x[_places_of(engine, x, indices, batch_dims)]
 
 
-def _turned(function: Any, x: Array, axis: int, reverse: bool) -> Array:
+def _turned(function: Kernel, x: Array, axis: int, reverse: bool) -> Array:
     """What a function makes of an axis, from its end on with `reverse`."""
     return torch.flip(function(torch.flip(x, (axis,))), (axis,)) if reverse else function(x)
 
 
-def _cumulative(function: Any) -> Any:
+def _cumulative(function: Kernel) -> Kernel:
     return lambda x, axis, reverse: _turned(lambda a: function(a, axis)[0], x, axis, reverse)
 
 
@@ -328,19 +328,19 @@ def _places_of(engine: Torch, x: Array, indices: Array, batch_dims: int) -> tupl
     return *own, *(_places(engine, x, indices[..., i], batch_dims + i) for i in parts)
 
 
-def _spectrum(function: Any) -> Any:
+def _spectrum(function: Kernel) -> Kernel:
     return lambda x, n, axis, norm: function(x, n, axis, norm)
 
 
-def _spectra(function: Any) -> Any:
+def _spectra(function: Kernel) -> Kernel:
     return lambda x, s, axes, norm: function(x, s, axes, norm)
 
 
-def _several(function: Any) -> Any:
+def _several(function: Kernel) -> Kernel:
     return lambda *args: tuple(function(*args))
 
 
-_LINEAR: dict[str, Any] = {
+_LINEAR: dict[str, Kernel] = {
     "det": torch.linalg.det, "slogdet": _several(torch.linalg.slogdet), "inv": torch.linalg.inv,
     "solve": torch.linalg.solve, "cholesky": lambda x, upper: torch.linalg.cholesky(x, upper=upper),
     "matrix_power": torch.linalg.matrix_power, "svdvals": torch.linalg.svdvals, "eigvalsh": torch.linalg.eigvalsh,
@@ -351,10 +351,10 @@ _LINEAR: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _whole(function: Any) -> Any:
+def _whole(function: Kernel) -> Kernel:
     """Of matrices or rows; PyTorch's own errors are told as those of a call."""
 
-    def run(*args: Any) -> Any:
+    def run(*args: RunValue) -> EngineResult:
         try:
             return function(*args)
         except RuntimeError as problem:
@@ -364,7 +364,7 @@ def _whole(function: Any) -> Any:
 
 
 _IN_PLACE = {"add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "divide": torch.true_divide}
-_OWN: dict[str, Any] = {
+_OWN: dict[str, Kernel] = {
     **{name: _whole(function) for name, function in _LINEAR.items()},
     "cumulative_sum": _accumulated(torch.cumsum), "cumulative_prod": _accumulated(torch.cumprod),
     "complex": lambda x, y: torch.complex(*torch.broadcast_tensors(*_pair(x, y))), "cumulative_max": _cumulative(torch.cummax),
@@ -381,7 +381,7 @@ _OWN: dict[str, Any] = {
     **torch_windows.OWN,
 }  # fmt: skip
 # Kernels that have positions among their operands.
-_BY_POSITION: dict[str, Any] = {
+_BY_POSITION: dict[str, Kernel] = {
     "gather_nd": _gather_nd, "put": _put, "take_along_axis": _take_along_axis, "gather_elements": _gather_elements,
     "scatter_elements": _scatter_elements, "scatter_nd": _scatter_nd,
 }  # fmt: skip

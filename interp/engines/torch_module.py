@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import nn
 from torch.utils import _pytree as trees
 
+from ..engine_types import Compiled, Kernel, RunValue
 from ..names import unmangled
 
 
@@ -21,14 +22,14 @@ class Host(Protocol):
 
     def move(self, device: torch.device) -> None: ...
 
-    def followed(self, name: str, args: Sequence[Any], weights: Mapping[str, torch.Tensor]) -> Any: ...
+    def followed(self, name: str, args: Sequence[RunValue], weights: Mapping[str, torch.Tensor]) -> RunValue: ...
 
 
 class TorchFunction(nn.Module):  # type: ignore[misc]
     """A function of a program, whose float weights are its parameters and whose other tensors are its buffers. A call without
     tensors of PyTorch records nothing for gradients. What it has not itself, it has of the function that it is of."""
 
-    def __init__(self, function: Any, runner: Host, weights: Mapping[str, torch.Tensor]) -> None:
+    def __init__(self, function: Compiled, runner: Host, weights: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
         self.__dict__["_function"] = function
         self._runner = runner
@@ -54,7 +55,7 @@ class TorchFunction(nn.Module):  # type: ignore[misc]
             holder = getattr(holder, part)
         return holder
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> RunValue:
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -63,16 +64,16 @@ class TorchFunction(nn.Module):  # type: ignore[misc]
     def _weights(self) -> list[torch.Tensor]:
         return [getattr(holder, name) for holder, name, _ in self._held]
 
-    def _followed(self) -> Callable[..., Any]:
+    def _followed(self) -> Callable[..., RunValue]:
         """What torch.compile looks into for operations and nothing else: of the tensors in arguments, and the weights."""
         name, runner, slots = self._function.__name__, self._runner, [slot for _, _, slot in self._held]
 
-        def followed(args: Any, weights: Any) -> Any:
+        def followed(args: RunValue, weights: RunValue) -> RunValue:
             return runner.followed(name, args, dict(zip(slots, weights, strict=True)))
 
         return followed
 
-    def forward(self, *args: Any, **named: Any) -> Any:
+    def forward(self, *args: RunValue, **named: RunValue) -> RunValue:
         if torch.compiler.is_compiling() and not named:
             return self._whole(args, tuple(self._weights()))
         self._runner.put({slot: w for w, (_, _, slot) in zip(self._weights(), self._held, strict=True)})
@@ -81,7 +82,7 @@ class TorchFunction(nn.Module):  # type: ignore[misc]
         with torch.no_grad():
             return trees.tree_map(_apart, self._function(*args, **named))
 
-    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+    def _apply(self, fn: Kernel, recurse: bool = True) -> RunValue:
         """To another device, and to no other dtype: the program says which its weights have."""
         before = [w.dtype for w in self._weights()]
         probes = [fn(torch.empty(0, dtype=dtype)) for dtype in dict.fromkeys(before)]
@@ -97,5 +98,5 @@ class TorchFunction(nn.Module):  # type: ignore[misc]
         return repr(self._function)
 
 
-def _apart(value: Any) -> Any:
+def _apart(value: RunValue) -> RunValue:
     return value.detach() if isinstance(value, torch.Tensor) else value

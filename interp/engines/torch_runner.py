@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,6 +21,7 @@ from ..compile import CompiledCode, Options, compile_program
 from ..core_uses import reachable
 from ..dispatch import complete
 from ..dtypes import dtype_of, numpy_dtype
+from ..engine_types import Compiled, EngineDType, EngineSizes, RunValue
 from ..guards import Ghost
 from ..kernels.registry import BadValue
 from ..lower import lower
@@ -80,7 +81,7 @@ class TorchRunner(Runner):
 
     # As modules
 
-    def as_called(self, function: Any) -> Any:
+    def as_called(self, function: Compiled) -> RunValue:
         """A function as an nn.Module."""
         return TorchFunction(function, self, self._weights(function.__name__))
 
@@ -111,7 +112,7 @@ class TorchRunner(Runner):
         held = {n: v for n, v in space.items() if isinstance(v, torch.Tensor) and n not in self._parameters}
         space.update({n: v.to(device) for n, v in held.items()})
 
-    def followed(self, name: str, args: Sequence[Any], weights: Mapping[str, torch.Tensor]) -> Any:
+    def followed(self, name: str, args: Sequence[RunValue], weights: Mapping[str, torch.Tensor]) -> RunValue:
         """A call that torch.compile looks into: its checks are of shapes alone."""
         space = self._code().namespace
         before = {slot: space[slot] for slot in weights}
@@ -123,7 +124,7 @@ class TorchRunner(Runner):
             self.engine.is_followed = False
             space.update(before)
 
-    def run(self, name: str, args: Sequence[Any]) -> Any:
+    def run(self, name: str, args: Sequence[RunValue]) -> RunValue:
         code = self._code()
         try:
             return self.machine.attempt(code.namespace["b_" + mangle(name)], *args)
@@ -135,7 +136,7 @@ class TorchRunner(Runner):
 
     # Arguments
 
-    def seen(self, value: Any) -> Any:
+    def seen(self, value: RunValue) -> RunValue:
         """What stands for a tensor on entry: its shape and its dtype, and what an integer of rank 0 is, which may be a size."""
         if not isinstance(value, torch.Tensor):
             return value
@@ -144,20 +145,20 @@ class TorchRunner(Runner):
             return np.array(value.item(), dtype)
         return np.broadcast_to(np.zeros((), dtype), tuple(value.shape))
 
-    def own(self, values: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
+    def own(self, values: Sequence[RunValue], args: Sequence[RunValue]) -> Sequence[RunValue]:
         try:
             return tuple(map(self._own, values, args))
         except Refused as problem:
             raise ShapeError(error(codes.R402, f"the engine torch has no {problem}", NOWHERE)) from None
 
-    def _own(self, value: Any, arg: Any) -> Any:
+    def _own(self, value: RunValue, arg: RunValue) -> RunValue:
         if isinstance(value, torch.Tensor) and (arg is None or isinstance(arg, np.ndarray)):
             return value
         if isinstance(arg, tuple) and isinstance(value, tuple | list):
             return tuple(map(self._own, value, arg))
         return self._inward(value if arg is None else arg)
 
-    def _inward(self, arg: Any) -> Any:
+    def _inward(self, arg: RunValue) -> RunValue:
         if isinstance(arg, np.ndarray | np.generic):
             return self.engine.array(arg)
         if isinstance(arg, np.dtype):
@@ -177,7 +178,7 @@ class TorchRunner(Runner):
             self._made = made
         return self._made
 
-    def _translated(self, space: dict[str, Any]) -> dict[str, Any]:
+    def _translated(self, space: dict[str, RunValue]) -> dict[str, RunValue]:
         found = {n: self._global(v) for n, v in space.items() if _is_data(v)}
         for name in rows.names():
             mangled = mangle(name)
@@ -188,13 +189,13 @@ class TorchRunner(Runner):
         guarded = {n: partial(self._guard, v) for n, v in space.items() if n.startswith("k") and _is_guard(v)}
         return {**found, **guarded, **self._helpers()}
 
-    def _global(self, value: Any) -> Any:
+    def _global(self, value: RunValue) -> RunValue:
         if isinstance(value, frozenset):
             known = (dtype_of(d) for d in value)
             return frozenset(self.engine.dtype(d) for d in known if d.name in self.engine.dtypes)
         return self._inward(value)
 
-    def _helpers(self) -> dict[str, Callable[..., Any]]:
+    def _helpers(self) -> dict[str, Callable[..., RunValue]]:
         return {
             "as_size": lambda v: guards.as_size(self._plain(v)),
             "as_sizes": lambda v: guards.as_sizes(self._plain(v)),
@@ -204,22 +205,22 @@ class TorchRunner(Runner):
             "stacked": self._stacked,
         }
 
-    def _stacked(self, shape: Any, dtype: Any, values: Sequence[Any] = ()) -> Any:
+    def _stacked(self, shape: EngineSizes, dtype: EngineDType, values: Sequence[RunValue] = ()) -> RunValue:
         if values:
             return torch.stack(list(values))
         if dtype is None:
             raise Undefined("no turn ran, and only a turn gives the shape and the dtype of the stack")
         return torch.empty([max(n, 0) for n in shape], dtype=dtype, device=self.engine.device)
 
-    def _plain(self, value: Any) -> Any:
+    def _plain(self, value: RunValue) -> RunValue:
         return self.engine.numpy(value) if isinstance(value, torch.Tensor) else value
 
     # Checks
 
-    def _guard(self, check: Callable[..., None], *args: Any) -> None:
+    def _guard(self, check: Callable[..., None], *args: RunValue) -> None:
         check(*map(self._looked_at, args))
 
-    def _looked_at(self, value: Any) -> Any:
+    def _looked_at(self, value: RunValue) -> RunValue:
         """What a rule sees of an argument: a type, and the elements where they may be sizes."""
         if isinstance(value, tuple | list):
             return tuple(map(self._looked_at, value))
@@ -232,7 +233,7 @@ class TorchRunner(Runner):
             return self.engine.numpy(value)
         return Ghost(tuple(value.shape), numpy_dtype(dtype))
 
-    def _primitive(self, name: str, *args: Any, **named: Any) -> Any:
+    def _primitive(self, name: str, *args: RunValue, **named: RunValue) -> RunValue:
         row = rows.lookup(name)
         assert row is not None
         given = complete(row, args, named)
@@ -246,9 +247,9 @@ def _read(step: Step) -> set[str]:
     return reads(step).union(*map(_read, inner))
 
 
-def _is_data(value: Any) -> bool:
+def _is_data(value: RunValue) -> bool:
     return isinstance(value, np.ndarray | np.generic | np.dtype | frozenset)
 
 
-def _is_guard(value: Any) -> bool:
+def _is_guard(value: RunValue) -> bool:
     return callable(value) and getattr(value, "__name__", "") == "check"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from ...ops.windows import spatial_count, spread
+from ..engine_types import EngineArray as Array, EngineSize, EngineSizes, Kernel
 from ..kernels.conv import _transposed_sizes
 from ..kernels.pool import _divisor
 from ..kernels.windows import Grid, grid_of
 
-Array = Any
 _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 _MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
@@ -32,7 +31,7 @@ def _filters(weight: Array, layout: str) -> Array:
     return weight.movedim((-1, -2), (0, 1)) if layout == "channels_last" else weight
 
 
-def _padded(x: Array, borders: Any, value: Any = 0) -> Array:
+def _padded(x: Array, borders: EngineSizes, value: Array = 0) -> Array:
     flat = [n for pair in reversed(list(borders)) for n in pair]
     return F.pad(x, flat, value=value) if any(flat) else x
 
@@ -42,8 +41,8 @@ def _biased(made: Array, bias: Array | None) -> Array:
 
 
 def conv(
-    x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, dilations: Any, groups: int,
-    layout: str,
+    x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    dilations: EngineSizes, groups: int, layout: str,
 ) -> Array:  # fmt: skip
     count = x.ndim - 2
     image, filters = _first(x, layout, count), _filters(weight, layout)
@@ -56,8 +55,8 @@ def conv(
 
 
 def conv_transpose(
-    x: Array, weight: Array, bias: Array | None, strides: Any, pads: Any, auto_pad: str, output_padding: Any,
-    output_shape: Any, dilations: Any, groups: int, layout: str,
+    x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+    output_padding: EngineSizes, output_shape: EngineSizes, dilations: EngineSizes, groups: int, layout: str,
 ) -> Array:  # fmt: skip
     count = x.ndim - 2
     image, filters = _first(x, layout, count), _filters(weight, layout)
@@ -74,8 +73,10 @@ def conv_transpose(
     return _back(_biased(result, bias), layout, count)
 
 
-def _laid(x: Array, kernel: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool, layout: str,
-          spatial: int | None) -> tuple[Array, Grid]:  # fmt: skip
+def _laid(
+    x: Array, kernel: EngineSize, strides: EngineSizes, pads: EngineSizes, auto_pad: str, dilations: EngineSizes,
+    ceil_mode: bool, layout: str, spatial: int | None,
+) -> tuple[Array, Grid]:  # fmt: skip
     count = spatial_count(kernel, x.ndim) if spatial is None else spatial
     image = _first(x, layout, count)
     steps = kernel if strides is None else strides
@@ -84,7 +85,7 @@ def _laid(x: Array, kernel: Any, strides: Any, pads: Any, auto_pad: str, dilatio
     )
 
 
-def _over_windows(function: Any, padded: Array, grid: Grid) -> Array:
+def _over_windows(function: Kernel, padded: Array, grid: Grid) -> Array:
     """What a function makes of the elements of each window, along one axis after the other."""
     result = padded
     for i, size in enumerate(grid.kernel):
@@ -95,9 +96,10 @@ def _over_windows(function: Any, padded: Array, grid: Grid) -> Array:
     return result
 
 
-def _max_pool(spatial: int | None) -> Any:
+def _max_pool(spatial: int | None) -> Kernel:
     def run(
-        x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool, layout: str
+        x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+        dilations: EngineSizes, ceil_mode: bool, layout: str
     ) -> Array:  # fmt: skip
         image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, spatial)
         count = len(grid.counts)
@@ -114,10 +116,10 @@ def _max_pool(spatial: int | None) -> Any:
     return run
 
 
-def _average_pool(spatial: int | None) -> Any:
+def _average_pool(spatial: int | None) -> Kernel:
     def run(
-        x: Array, kernel_shape: Any, strides: Any, pads: Any, auto_pad: str, dilations: Any, ceil_mode: bool,
-        count_include_pad: bool, layout: str,
+        x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
+        dilations: EngineSizes, ceil_mode: bool, count_include_pad: bool, layout: str,
     ) -> Array:  # fmt: skip
         image, grid = _laid(x, kernel_shape, strides, pads, auto_pad, dilations, ceil_mode, layout, spatial)
         count = len(grid.counts)
@@ -132,7 +134,7 @@ def _average_pool(spatial: int | None) -> Any:
     return run
 
 
-OWN: dict[str, Any] = {
+OWN: dict[str, Kernel] = {
     **{f"conv{s}": conv for s in ("", "1d", "2d", "3d")},
     **{f"conv_transpose{s}": conv_transpose for s in ("", "1d", "2d", "3d")},
     **{f"max_pool{s}": _max_pool(n) for s, n in (("", None), ("1d", 1), ("2d", 2), ("3d", 3))},

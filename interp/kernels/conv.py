@@ -188,8 +188,7 @@ def conv_transpose(
         filters.reshape(groups, inputs // groups, taps).swapaxes(-1, -2),
         image.reshape(batch, groups, inputs // groups, prod(sizes)),
     ).reshape(batch, outputs, prod(grid.kernel), *sizes)
-    result = grid.added(columns)
-    return channels_back(narrow(_biased(result, bias), x.dtype), layout)
+    return channels_back(narrow(_biased(grid.added(columns), bias), x.dtype), layout)
 
 
 def _transposed_sizes(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ...ops.casts import beyond
 from .elementwise import Array, Dtype
 from .quiet import quiet
-from .registry import BadValue, clamped, kernel
+from .registry import BadValue, clamped, kernel, rows
 
 Shape = tuple[int, ...]
 
@@ -40,35 +38,10 @@ def _spelled(x: Array, dtype: Dtype) -> Array:
         raise BadValue("`x` holds a string that spells no number of that dtype") from problem
 
 
-@kernel("zeros")
-def zeros(shape: Shape, dtype: Dtype) -> Array:
-    return np.zeros(shape, np.float32 if dtype is None else dtype)
-
-
-@kernel("ones")
-def ones(shape: Shape, dtype: Dtype) -> Array:
-    return np.ones(shape, np.float32 if dtype is None else dtype)
-
-
-@kernel("zeros_like")
-def zeros_like(x: Array, dtype: Dtype) -> Array:
-    return np.zeros(np.shape(x), np.asarray(x).dtype if dtype is None else dtype)
-
-
-@kernel("ones_like")
-def ones_like(x: Array, dtype: Dtype) -> Array:
-    return np.ones(np.shape(x), np.asarray(x).dtype if dtype is None else dtype)
-
-
 @kernel("full")
 def full(shape: Shape, value: Array, dtype: Dtype) -> Array:
     value = _to(value, dtype)
     return np.full(shape, value, value.dtype)
-
-
-@kernel("full_like")
-def full_like(x: Array, value: Array, dtype: Dtype) -> Array:
-    return full(np.shape(x), value, np.asarray(x).dtype if dtype is None else dtype)
 
 
 @kernel("arange")
@@ -85,17 +58,6 @@ def arange(start: int, stop: int | None, step: int, dtype: Dtype) -> Array:
     return _to(np.arange(first, last, step, dtype=held), dtype)
 
 
-@kernel("linspace")
-@quiet
-def linspace(start: float, stop: float, num: int, endpoint: bool, dtype: Dtype) -> Array:
-    return np.linspace(start, stop, num, endpoint=endpoint).astype(np.float32 if dtype is None else dtype)
-
-
-@kernel("eye")
-def eye(n: int, m: int | None, k: int, dtype: Dtype) -> Array:
-    return np.eye(n, m, clamped(k), dtype=np.float32 if dtype is None else dtype)
-
-
 @kernel("one_hot")
 def one_hot(indices: Array, depth: int, dtype: Dtype) -> Array:
     places = np.asarray(indices)
@@ -105,31 +67,30 @@ def one_hot(indices: Array, depth: int, dtype: Dtype) -> Array:
     return (places[..., None] == np.arange(depth)).astype(np.float32 if dtype is None else dtype)
 
 
-@kernel("meshgrid")
-def meshgrid(xs: Sequence[Array], indexing: str) -> tuple[Array, ...]:
-    return tuple(np.meshgrid(*xs, indexing="ij" if indexing == "ij" else "xy", copy=False))
-
-
 @kernel("cast")
 def cast(x: Array, dtype: Dtype) -> Array:
     return _to(x, dtype)
 
 
-@kernel("shape")
-def shape_(x: Array) -> Array:
-    return np.array(np.shape(x), np.int64)
-
-
-@kernel("size")
-def size_(x: Array) -> Array:
-    return np.array(np.size(x), np.int64)
-
-
-@kernel("size_to_tensor")
-def size_to_tensor(n: int, dtype: Dtype) -> Array:
-    return _to(np.array(n, np.int64), dtype)
-
-
-@kernel("item")
-def item(t: Array) -> int:
-    return int(t)
+rows(
+    {
+        "zeros": lambda shape, dtype: np.zeros(shape, np.float32 if dtype is None else dtype),
+        "ones": lambda shape, dtype: np.ones(shape, np.float32 if dtype is None else dtype),
+        "zeros_like": lambda x, dtype: np.zeros(np.shape(x), np.asarray(x).dtype if dtype is None else dtype),
+        "ones_like": lambda x, dtype: np.ones(np.shape(x), np.asarray(x).dtype if dtype is None else dtype),
+        "full_like": lambda x, value, dtype: full(np.shape(x), value, np.asarray(x).dtype if dtype is None else dtype),
+        "eye": lambda n, m, k, dtype: np.eye(n, m, clamped(k), dtype=np.float32 if dtype is None else dtype),
+        "meshgrid": lambda xs, indexing: tuple(
+            np.meshgrid(*xs, indexing="ij" if indexing == "ij" else "xy", copy=False)
+        ),
+        "shape": lambda x: np.array(np.shape(x), np.int64),
+        "size": lambda x: np.array(np.size(x), np.int64),
+        "size_to_tensor": lambda n, dtype: _to(np.array(n, np.int64), dtype),
+        "item": lambda t: int(t),
+        "linspace": quiet(
+            lambda start, stop, num, endpoint, dtype: np.linspace(start, stop, num, endpoint=endpoint).astype(
+                np.float32 if dtype is None else dtype
+            )
+        ),
+    }
+)

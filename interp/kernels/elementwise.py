@@ -15,7 +15,7 @@ import numpy as np
 
 from ..allocation import BINARY, PREDICATES, UNARY
 from .quiet import quiet
-from .registry import DIRECT, BadValue, kernel
+from .registry import DIRECT, BadValue, kernel, rows
 
 Array = Any  # an ndarray, a NumPy scalar, or a Python number where a literal stands
 Dtype = np.dtype[Any] | None  # of an array, or of the result where it is said
@@ -144,12 +144,6 @@ def _activation(function: Function) -> Function:
     return run
 
 
-@kernel("stop_gradient")
-@kernel("identity")
-def identity(x: Array) -> Array:
-    return np.asarray(x)
-
-
 @kernel("pow")
 @quiet
 def pow_(x: Array, y: Array) -> Array:
@@ -253,12 +247,6 @@ def _softplus(x: Array) -> Array:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-@kernel("gelu")
-@quiet
-def gelu(x: Array, approximate: str, out: Array | None = None) -> Array:
-    return in_blocks(_gelu_tanh if approximate == "tanh" else _gelu_erf, x, out=out)
-
-
 # atanh(erf(x / sqrt(2))) = h * (c0 + c1 * h**2 + ...) for h = x / 2, fitted on [0, 6] for the least difference of
 # x * (1 + erf) / 2, which is 6.6e-8 (Lawson's iteration).
 _GELU_32 = (
@@ -338,6 +326,13 @@ kernel("elu")(_activation(_elu))
 kernel("selu")(_activation(lambda x: _SELU_SCALE * _elu(x, _SELU_ALPHA)))
 
 
-@kernel("relu")
-def relu(x: Array) -> Array:
-    return clip(x, 0, None)
+rows(
+    {
+        "stop_gradient": lambda x: np.asarray(x),
+        "identity": lambda x: np.asarray(x),
+        "relu": lambda x: clip(x, 0, None),
+        "gelu": quiet(
+            lambda x, approximate, out=None: in_blocks(_gelu_tanh if approximate == "tanh" else _gelu_erf, x, out=out)
+        ),
+    }
+)

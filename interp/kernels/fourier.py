@@ -9,7 +9,7 @@ import numpy as np
 
 from .create import cast
 from .quiet import quiet
-from .registry import Array, kernel
+from .registry import Array, kernel, rows
 
 
 def _filled(x: Array, axes: Iterable[int]) -> Array:
@@ -45,23 +45,15 @@ for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
     _along_several(_name)
 
 
-@kernel("fftfreq")
-@quiet
-def fftfreq(n: int, d: float, dtype: Any) -> Array:
-    return np.asarray(cast(np.fft.fftfreq(n, d), np.float32 if dtype is None else dtype))
-
-
-@kernel("rfftfreq")
-@quiet
-def rfftfreq(n: int, d: float, dtype: Any) -> Array:
-    return np.asarray(cast(np.fft.rfftfreq(n, d), np.float32 if dtype is None else dtype))
-
-
-@kernel("fftshift")
-def fftshift(x: Array, axes: tuple[int, ...] | None) -> Array:
-    return np.fft.fftshift(x, axes)
-
-
-@kernel("ifftshift")
-def ifftshift(x: Array, axes: tuple[int, ...] | None) -> Array:
-    return np.fft.ifftshift(x, axes)
+rows(
+    {
+        "fftfreq": quiet(
+            lambda n, d, dtype: np.asarray(cast(np.fft.fftfreq(n, d), np.float32 if dtype is None else dtype))
+        ),
+        "rfftfreq": quiet(
+            lambda n, d, dtype: np.asarray(cast(np.fft.rfftfreq(n, d), np.float32 if dtype is None else dtype))
+        ),
+        "fftshift": lambda x, axes: np.fft.fftshift(x, axes),
+        "ifftshift": lambda x, axes: np.fft.ifftshift(x, axes),
+    }
+)

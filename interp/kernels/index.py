@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .registry import DIRECT, Array, BadValue, kernel
+from .registry import DIRECT, Array, BadValue, kernel, rows
 
 DIRECT["sort"] = "sort"
 
@@ -156,16 +156,6 @@ def filter_(x: Array, mask: Array) -> Array:
     return result
 
 
-@kernel("nonzero")
-def nonzero(x: Array) -> tuple[Array, ...]:
-    return tuple(positions.astype(np.int64, copy=False) for positions in np.nonzero(x))
-
-
-@kernel("unique_values")
-def unique_values(x: Array) -> Array:
-    return np.unique(x, equal_nan=False)
-
-
 @kernel("searchsorted")
 def searchsorted(x: Array, values: Array, side: str) -> Array:
     found = np.searchsorted(x, values, side="right" if side == "right" else "left")
@@ -229,3 +219,11 @@ def truncate(x: Array, size: Array, axis: int) -> Array:
     count = min(max(whole + (asked - whole >= 0.5), 0), x.shape[axis])
     result: Array = x[(slice(None),) * (axis % x.ndim) + (slice(count),)]
     return result
+
+
+rows(
+    {
+        "nonzero": lambda x: tuple(positions.astype(np.int64, copy=False) for positions in np.nonzero(x)),
+        "unique_values": lambda x: np.unique(x, equal_nan=False),
+    }
+)

@@ -16,7 +16,7 @@ from ...ops.requirements import Other
 from ...ops.wording import plain
 from .constants import is_constant, once
 from .quiet import quiet
-from .registry import DIRECT, Array, BadValue, clamped, kernel
+from .registry import DIRECT, Array, BadValue, clamped, kernel, rows
 from .totals import total
 
 # NumPy's stubs do not know the axis of the one, and nothing of what the other gives.
@@ -105,11 +105,6 @@ def vecdot(x: Array, y: Array, axis: int) -> Array:
     return np.asarray(_as(_vecdot(x, y, axis=axis), x.dtype))
 
 
-@kernel("outer")
-def outer(x: Array, y: Array) -> Array:
-    return np.multiply(x[:, np.newaxis], y[np.newaxis, :])
-
-
 @kernel("cross")
 @quiet
 def cross(x: Array, y: Array, axis: int) -> Array:
@@ -117,16 +112,6 @@ def cross(x: Array, y: Array, axis: int) -> Array:
     left = [a[..., (i + 1) % 3] * b[..., (i + 2) % 3] for i in range(3)]
     right = [a[..., (i + 2) % 3] * b[..., (i + 1) % 3] for i in range(3)]
     return np.stack([p - q for p, q in zip(left, right, strict=True)], axis)
-
-
-@kernel("diagonal")
-def diagonal(x: Array, offset: int) -> Array:
-    return np.diagonal(x, clamped(offset), -2, -1)
-
-
-@kernel("trace")
-def trace(x: Array, offset: int) -> Array:
-    return np.asarray(np.trace(x, clamped(offset), -2, -1, dtype=x.dtype))
 
 
 # Einsum
@@ -231,3 +216,12 @@ def _matrices(x: Array, order: tuple[int, ...], first: int, second: int) -> Arra
     shape = x.shape
     x = x.reshape((*shape[:first], prod(shape[first:second]), prod(shape[second:])))
     return x if x.itemsize in x.strides[-2:] else np.ascontiguousarray(x)
+
+
+rows(
+    {
+        "outer": lambda x, y: np.multiply(x[:, np.newaxis], y[np.newaxis, :]),
+        "diagonal": lambda x, offset: np.diagonal(x, clamped(offset), -2, -1),
+        "trace": lambda x, offset: np.asarray(np.trace(x, clamped(offset), -2, -1, dtype=x.dtype)),
+    }
+)

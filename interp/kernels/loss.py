@@ -7,7 +7,7 @@ import numpy as np
 from .elementwise import Array, Dtype, widened
 from .quiet import quiet
 from .reduce import log_softmax
-from .registry import BadValue, kernel
+from .registry import BadValue, kernel, rows
 from .totals import total
 from .windows import narrow
 
@@ -21,18 +21,6 @@ def _reduced(values: Array, reduction: str, dtype: Dtype) -> Array:
 
 
 # Element by element
-
-
-@kernel("mse_loss")
-@quiet
-def mse_loss(x: Array, target: Array, reduction: str) -> Array:
-    return _reduced(np.square(widened(x) - widened(target)), reduction, x.dtype)
-
-
-@kernel("l1_loss")
-@quiet
-def l1_loss(x: Array, target: Array, reduction: str) -> Array:
-    return _reduced(np.abs(widened(x) - widened(target)), reduction, x.dtype)
 
 
 @kernel("smooth_l1_loss")
@@ -123,19 +111,6 @@ def _reduced_by_weight(values: Array, used: Array, reduction: str, dtype: Dtype)
     return narrow(np.asarray(added / np.add.reduce(used, axis=None).astype(values.dtype)), dtype)
 
 
-@kernel("nll_loss")
-@quiet
-def nll_loss(
-    x: Array,
-    target: Array,
-    weight: Array | None,
-    reduction: str,
-    axis: int,
-    ignore_index: int | None,
-) -> Array:
-    return _by_class(x, widened(x), target, weight, reduction, axis, ignore_index)
-
-
 @kernel("cross_entropy_loss")
 @quiet
 def cross_entropy_loss(
@@ -156,3 +131,20 @@ def cross_entropy_loss(
 def softmax_cross_entropy(x: Array, target: Array, axis: int, reduction: str) -> Array:
     values = -total(widened(target) * log_softmax(widened(x), axis), axis)
     return _reduced(np.asarray(values), reduction, x.dtype)
+
+
+rows(
+    {
+        "mse_loss": quiet(
+            lambda x, target, reduction: _reduced(np.square(widened(x) - widened(target)), reduction, x.dtype)
+        ),
+        "l1_loss": quiet(
+            lambda x, target, reduction: _reduced(np.abs(widened(x) - widened(target)), reduction, x.dtype)
+        ),
+        "nll_loss": quiet(
+            lambda x, target, weight, reduction, axis, ignore_index: _by_class(
+                x, widened(x), target, weight, reduction, axis, ignore_index
+            )
+        ),
+    }
+)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .elementwise import widened
 from .quiet import quiet
-from .registry import Array, BadValue, kernel
+from .registry import Array, BadValue, kernel, rows
 from .totals import total
 
 # NumPy's stubs do not know the None of these.
@@ -42,18 +42,6 @@ def _lapack(message: str = ENDLESS) -> Callable[[Callable[..., Any]], Callable[.
 @_lapack()
 def det(x: Array) -> Array:
     return np.asarray(np.linalg.det(x))
-
-
-@kernel("slogdet")
-@_lapack()
-def slogdet(x: Array) -> tuple[Array, ...]:
-    return tuple(map(np.asarray, np.linalg.slogdet(x)))
-
-
-@kernel("matrix_rank")
-@_lapack()
-def matrix_rank(x: Array, rtol: float | None) -> Array:
-    return np.asarray(np.linalg.matrix_rank(x, rtol=rtol), np.int64)
 
 
 # Norms of matrices that are the largest or the smallest of sums of magnitudes: along which axis, and whether the largest.
@@ -88,77 +76,27 @@ def vector_norm(x: Array, axis: tuple[int, ...] | None, keepdims: bool, ord: flo
     return result if x.dtype.kind == "c" else result.astype(x.dtype, copy=False)
 
 
-@kernel("inv")
-@_lapack(SINGULAR)
-def inv(x: Array) -> Array:
-    return np.linalg.inv(x)
-
-
-@kernel("pinv")
-@_lapack()
-def pinv(x: Array, rtol: float | None) -> Array:
-    return np.asarray(_linalg.pinv(x, rtol=rtol))
-
-
-@kernel("matrix_power")
-@_lapack(SINGULAR)
-def matrix_power(x: Array, n: int) -> Array:
-    return np.linalg.matrix_power(x, n)
-
-
-@kernel("solve")
-@_lapack(SINGULAR)
-def solve(x: Array, y: Array) -> Array:
-    return np.linalg.solve(x, y)
-
-
-@kernel("cholesky")
-@_lapack("`x` holds a matrix that is not positive definite")
-def cholesky(x: Array, upper: bool) -> Array:
-    return np.linalg.cholesky(x, upper=upper)
-
-
-@kernel("qr")
-@_lapack()
-def qr(x: Array, mode: str) -> tuple[Array, ...]:
-    return tuple(np.linalg.qr(x, "complete" if mode == "complete" else "reduced"))
-
-
-@kernel("svd")
-@_lapack()
-def svd(x: Array, full_matrices: bool) -> tuple[Array, ...]:
-    return tuple(np.linalg.svd(x, full_matrices))
-
-
-@kernel("svdvals")
-@_lapack()
-def svdvals(x: Array) -> Array:
-    return np.linalg.svd(x, compute_uv=False)
-
-
-@kernel("eigh")
-@_lapack()
-def eigh(x: Array) -> tuple[Array, ...]:
-    return tuple(np.linalg.eigh(x))
-
-
-@kernel("eigvalsh")
-@_lapack()
-def eigvalsh(x: Array) -> Array:
-    return np.linalg.eigvalsh(x)
-
-
 def _as_complex(x: Array) -> Array:
     return x.astype(np.result_type(x.dtype, np.complex64), copy=False)
 
 
-@kernel("eig")
-@_lapack()
-def eig(x: Array) -> tuple[Array, ...]:
-    return tuple(map(_as_complex, np.linalg.eig(x)))
-
-
-@kernel("eigvals")
-@_lapack()
-def eigvals(x: Array) -> Array:
-    return _as_complex(np.linalg.eigvals(x))
+rows(
+    {
+        "slogdet": _lapack()(lambda x: tuple(map(np.asarray, np.linalg.slogdet(x)))),
+        "matrix_rank": _lapack()(lambda x, rtol: np.asarray(np.linalg.matrix_rank(x, rtol=rtol), np.int64)),
+        "inv": _lapack(SINGULAR)(lambda x: np.linalg.inv(x)),
+        "pinv": _lapack()(lambda x, rtol: np.asarray(_linalg.pinv(x, rtol=rtol))),
+        "matrix_power": _lapack(SINGULAR)(lambda x, n: np.linalg.matrix_power(x, n)),
+        "solve": _lapack(SINGULAR)(lambda x, y: np.linalg.solve(x, y)),
+        "qr": _lapack()(lambda x, mode: tuple(np.linalg.qr(x, "complete" if mode == "complete" else "reduced"))),
+        "svd": _lapack()(lambda x, full_matrices: tuple(np.linalg.svd(x, full_matrices))),
+        "svdvals": _lapack()(lambda x: np.linalg.svd(x, compute_uv=False)),
+        "eigh": _lapack()(lambda x: tuple(np.linalg.eigh(x))),
+        "eigvalsh": _lapack()(lambda x: np.linalg.eigvalsh(x)),
+        "eig": _lapack()(lambda x: tuple(map(_as_complex, np.linalg.eig(x)))),
+        "eigvals": _lapack()(lambda x: _as_complex(np.linalg.eigvals(x))),
+        "cholesky": _lapack("`x` holds a matrix that is not positive definite")(
+            lambda x, upper: np.linalg.cholesky(x, upper=upper)
+        ),
+    }
+)

@@ -12,21 +12,11 @@ from .elementwise import Array, in_blocks, widened
 from .linalg import linear
 from .quiet import quiet
 from .reduce import exponentials, normalized
-from .registry import kernel
+from .registry import kernel, rows
 from .shape import repeated
 from .windows import channels_back, channels_first, narrow, surrounded
 
 Ints = tuple[int, ...]
-
-
-@kernel("dense")
-def dense(x: Array, weight: Array, bias: Array | None) -> Array:
-    return linear(x, weight.T, bias)
-
-
-@kernel("dropout")
-def dropout(x: Array, ratio: float) -> Array:
-    return np.asarray(x)
 
 
 # By channel
@@ -215,3 +205,11 @@ def _shares(rows: Any, out: Any) -> Any:
     result, total = exponentials(rows, -1)
     total[total == 0] = 1
     return np.divide(result, total, out=result if out is None else out)
+
+
+rows(
+    {
+        "dense": lambda x, weight, bias: linear(x, weight.T, bias),
+        "dropout": lambda x, ratio: np.asarray(x),
+    }
+)

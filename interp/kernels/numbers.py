@@ -8,12 +8,7 @@ import numpy as np
 
 from .elementwise import Array
 from .quiet import quiet
-from .registry import kernel
-
-
-@kernel("real")
-def real(x: Array) -> Array:
-    return np.real(np.asarray(x))
+from .registry import kernel, rows
 
 
 @kernel("imag")
@@ -36,18 +31,17 @@ def conj(x: Array) -> Array:
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
-@kernel("positive")
-def positive(x: Array) -> Array:
-    return np.asarray(x)
-
-
-@kernel("signbit")
-def signbit(x: Array) -> Array:
-    return np.signbit(x)
-
-
 @kernel("nextafter")
 @quiet
 def nextafter(x: Array, y: Array) -> Array:
     dtype = next(v.dtype for v in (x, y, np.float64(0)) if hasattr(v, "dtype"))
     return np.asarray(np.nextafter(np.asarray(x, dtype), np.asarray(y, dtype)))
+
+
+rows(
+    {
+        "real": lambda x: np.real(np.asarray(x)),
+        "positive": lambda x: np.asarray(x),
+        "signbit": lambda x: np.signbit(x),
+    }
+)

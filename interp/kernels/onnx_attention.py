@@ -14,9 +14,7 @@ from .registry import Array, BadValue, kernel
 
 def _heads(x: Array, count: int) -> Array:
     """`[batch, heads, length, size]`"""
-    if x.ndim == 4:
-        return x
-    return x.reshape(*x.shape[:2], count, x.shape[2] // count).swapaxes(1, 2)
+    return x if x.ndim == 4 else x.reshape(*x.shape[:2], count, x.shape[2] // count).swapaxes(1, 2)
 
 
 def _packed(x: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .quiet import quiet
-from .registry import Array, kernel
+from .registry import Array, kernel, rows
 
 Ints = tuple[int, ...]
 
@@ -82,26 +82,11 @@ def _state(seed: float | None) -> np.random.RandomState:
     return np.random.RandomState(None if seed is None else int(seed))
 
 
-@kernel("onnx.bernoulli")
-def bernoulli(x: Array, dtype: Any, seed: float | None) -> Array:
-    return np.asarray(_state(seed).binomial(1, x.astype(np.float64))).astype(x.dtype if dtype is None else dtype)
-
-
 def _drawn(shape: Ints, how: str, a: float, b: float, dtype: Any, seed: float | None) -> Array:
     state = _state(seed)
     if how == "normal":
         return (np.asarray(state.randn(*shape)).astype(dtype) * b + a).astype(dtype)
     return (np.asarray(state.rand(*shape)).astype(dtype) * (b - a) + a).astype(dtype)
-
-
-@kernel("onnx.random_like")
-def random_like(x: Array, how: str, a: float, b: float, dtype: Any, seed: float | None) -> Array:
-    return _drawn(x.shape, how, a, b, x.dtype if dtype is None else dtype, seed)
-
-
-@kernel("onnx.random")
-def random(shape: Ints, how: str, a: float, b: float, dtype: Any, seed: float | None) -> Array:
-    return _drawn(shape, how, a, b, np.float32 if dtype is None else dtype, seed)
 
 
 @kernel("onnx.multinomial")
@@ -112,3 +97,18 @@ def multinomial(x: Array, samples: int, dtype: Any, seed: float | None) -> Array
     at = _state(seed).uniform(size=(len(x), samples)) * bounds[:, -1:]
     found = (at[..., None] >= bounds[:, None, :]).sum(axis=-1)
     return np.asarray(np.minimum(found, x.shape[1] - 1), np.int32 if dtype is None else dtype)
+
+
+rows(
+    {
+        "onnx.bernoulli": lambda x, dtype, seed: np.asarray(_state(seed).binomial(1, x.astype(np.float64))).astype(
+            x.dtype if dtype is None else dtype
+        ),
+        "onnx.random_like": lambda x, how, a, b, dtype, seed: _drawn(
+            x.shape, how, a, b, x.dtype if dtype is None else dtype, seed
+        ),
+        "onnx.random": lambda shape, how, a, b, dtype, seed: _drawn(
+            shape, how, a, b, np.float32 if dtype is None else dtype, seed
+        ),
+    }
+)

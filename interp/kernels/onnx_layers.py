@@ -11,26 +11,16 @@ from .elementwise import widened
 from .onnx_shape import integers
 from .pool import inverse
 from .quiet import quiet
-from .registry import Array, kernel, lookup
+from .registry import Array, kernel, lookup, rows
 from .totals import mean_of, total, variance_of
 from .windows import narrow
 
 Ints = tuple[int, ...]
 
 
-@kernel("onnx.max_pool")
-def max_pool(x: Array, kernel_shape: Ints, *windows: Any) -> Array:
-    return np.asarray(lookup("max_pool")(x, kernel_shape, *windows, "channels_first"))
-
-
 @kernel("onnx.average_pool")
 def average_pool(x: Array, kernel_shape: Ints, count_include_pad: bool, *windows: Any) -> Array:
     return np.asarray(lookup("average_pool")(x, kernel_shape, *windows, count_include_pad, "channels_first"))
-
-
-@kernel("onnx.lp_pool")
-def lp_pool(x: Array, kernel_shape: Ints, p: float, *windows: Any) -> Array:
-    return np.asarray(lookup("lp_pool")(x, kernel_shape, p, *windows, "channels_first"))
 
 
 @kernel("onnx.global_lp_pool")
@@ -144,3 +134,15 @@ def conv_transpose(
         target.append(slice(0, min(full, size)))
     result[tuple(target)] = made[tuple(source)]
     return result if bias is None else result + bias.reshape(-1, *(1,) * (x.ndim - 2))
+
+
+rows(
+    {
+        "onnx.max_pool": lambda x, kernel_shape, *windows: np.asarray(
+            lookup("max_pool")(x, kernel_shape, *windows, "channels_first")
+        ),
+        "onnx.lp_pool": lambda x, kernel_shape, p, *windows: np.asarray(
+            lookup("lp_pool")(x, kernel_shape, p, *windows, "channels_first")
+        ),
+    }
+)

@@ -12,7 +12,7 @@ import numpy as np
 from .elementwise import widened
 from .pool import laid, least
 from .quiet import quiet
-from .registry import Array, kernel, lookup
+from .registry import Array, kernel, lookup, rows
 from .totals import mean_of, total, variance_of
 
 Axes = tuple[int, ...] | None
@@ -82,30 +82,10 @@ def root(x: Array) -> Array:
     return _in_floats(x, np.sqrt)
 
 
-@kernel("onnx.log")
-def log(x: Array) -> Array:
-    return _in_floats(x, np.log)
-
-
-@kernel("onnx.erf")
-def erf(x: Array) -> Array:
-    return _in_floats(x, lookup("erf"))
-
-
-@kernel("onnx.det")
-def det(x: Array) -> Array:
-    return np.asarray(lookup("det")(widened(x)), x.dtype)
-
-
 @kernel("onnx.celu")
 def celu(x: Array, alpha: float) -> Array:
     made: Array = np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha)).astype(x.dtype)
     return made
-
-
-@kernel("onnx.shrink")
-def shrink(x: Array, bias: float, lambd: float) -> Array:
-    return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0)).astype(x.dtype)
 
 
 @kernel("onnx.isinf")
@@ -231,3 +211,15 @@ def max_pool_indices(
     assert best is not None and where is not None
     start = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *(1,) * count) * order.size
     return best.astype(x.dtype, copy=False), (where + start).astype(np.int64)
+
+
+rows(
+    {
+        "onnx.log": lambda x: _in_floats(x, np.log),
+        "onnx.erf": lambda x: _in_floats(x, lookup("erf")),
+        "onnx.det": lambda x: np.asarray(lookup("det")(widened(x)), x.dtype),
+        "onnx.shrink": lambda x, bias, lambd: np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0)).astype(
+            x.dtype
+        ),
+    }
+)

@@ -7,17 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .quiet import quiet
-from .registry import Array, BadValue, kernel
-
-
-@kernel("onnx.rows")
-def rows(x: Array) -> Array:
-    return np.atleast_2d(x)
-
-
-@kernel("onnx.scale_features")
-def scale_features(x: Array, offset: Array, scale: Array) -> Array:
-    return np.asarray((x.astype(np.float32) - offset) * scale)
+from .registry import Array, BadValue, kernel, rows
 
 
 @kernel("onnx.impute")
@@ -110,11 +100,6 @@ def two(score: Array, how: str, as_share: bool) -> Array:
     if how == "LOGISTIC":
         return _logistic(np.concatenate((-score, score), 1))
     return np.concatenate((1 - score if as_share else -score, score), 1)
-
-
-@kernel("onnx.post_transform")
-def post_transform(x: Array, how: str) -> Array:
-    return told(np.atleast_2d(x), how).astype(x.dtype)
 
 
 @kernel("onnx.linear_classes")
@@ -219,3 +204,12 @@ def _coupled(pairs: Array) -> Array:
             product = (product + step * matrix[t]) / (1 + step)
             shares /= 1 + step
     return shares
+
+
+rows(
+    {
+        "onnx.rows": lambda x: np.atleast_2d(x),
+        "onnx.scale_features": lambda x, offset, scale: np.asarray((x.astype(np.float32) - offset) * scale),
+        "onnx.post_transform": lambda x, how: told(np.atleast_2d(x), how).astype(x.dtype),
+    }
+)

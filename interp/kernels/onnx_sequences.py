@@ -10,7 +10,7 @@ import numpy as np
 from ...lang.dtypes import holding
 from ..dtypes import dtype_of, numpy_dtype
 from ..opaque import is_opaque, value_of, wrapped
-from .registry import Array, BadValue, kernel
+from .registry import Array, BadValue, kernel, rows
 
 
 def _holding(holder: str, element: Any) -> np.dtype[Any]:
@@ -23,27 +23,12 @@ def sequence(xs: tuple[Any, ...]) -> Array:
     return wrapped(_holding("Sequence", first), tuple(np.asarray(x, first.dtype) for x in xs))
 
 
-@kernel("onnx.empty")
-def empty(dtype: np.dtype[Any]) -> Array:
-    return wrapped(dtype, ())
-
-
-@kernel("onnx.sequence_length")
-def sequence_length(s: Array) -> Array:
-    return np.array(len(value_of(s)), np.int64)
-
-
 def _place(s: Array, position: Array, more: int = 0) -> int:
     """A position, counted from the begin; `more` is 1 where the end is one."""
     n, at = len(value_of(s)), int(np.asarray(position).reshape(()))
     if not -n <= at < n + more:
         raise BadValue(f"`position` is {at}; the sequence has {n} elements")
     return at + n if at < 0 else at
-
-
-@kernel("onnx.sequence_at")
-def sequence_at(s: Array, position: Array) -> Any:
-    return value_of(s)[_place(s, position)]
 
 
 @kernel("onnx.sequence_insert")
@@ -109,18 +94,8 @@ def _listed(values: Any) -> str:
     return ", ".join(map(str, dict.fromkeys(values)))
 
 
-@kernel("onnx.optional")
-def optional(x: Any) -> Array:
-    return wrapped(_holding("Optional", np.asarray(x)), (np.asarray(x),))
-
-
 def _is_optional(x: Any) -> bool:
     return is_opaque(x) and dtype_of(x.dtype).kind == "optional"
-
-
-@kernel("onnx.optional_has")
-def optional_has(x: Any) -> Array:
-    return np.array(not _is_optional(x) or bool(value_of(x)))
 
 
 @kernel("onnx.optional_get")
@@ -175,3 +150,14 @@ def _cast(value: Any, dtype: np.dtype[Any]) -> Any:
         return float(found) if dtype.kind == "f" else int(float(found))
     except (ValueError, OverflowError):
         raise BadValue(f"{found!r} in the map is no number") from None
+
+
+rows(
+    {
+        "onnx.empty": lambda dtype: wrapped(dtype, ()),
+        "onnx.sequence_length": lambda s: np.array(len(value_of(s)), np.int64),
+        "onnx.sequence_at": lambda s, position: value_of(s)[_place(s, position)],
+        "onnx.optional": lambda x: wrapped(_holding("Optional", np.asarray(x)), (np.asarray(x),)),
+        "onnx.optional_has": lambda x: np.array(not _is_optional(x) or bool(value_of(x))),
+    }
+)

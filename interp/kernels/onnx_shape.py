@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...ops.slices import of_model
-from .registry import Array, BadValue, kernel, lookup
+from .registry import Array, BadValue, kernel, lookup, rows
 
 
 def integers(x: Array) -> tuple[int, ...]:
@@ -31,21 +31,6 @@ def flatten(x: Array, axis: int) -> Array:
     return np.reshape(x, (int(np.prod(x.shape[:at], dtype=np.int64)), int(np.prod(x.shape[at:], dtype=np.int64))))
 
 
-@kernel("onnx.expand")
-def expand(x: Array, shape: Array) -> Array:
-    return np.broadcast_to(x, np.broadcast_shapes(x.shape, integers(shape)))
-
-
-@kernel("onnx.unsqueeze")
-def unsqueeze(x: Array, axes: Array) -> Array:
-    return np.expand_dims(x, integers(axes))
-
-
-@kernel("onnx.squeeze")
-def squeeze(x: Array, axes: Array) -> Array:
-    return np.squeeze(x, integers(axes))
-
-
 @kernel("onnx.slice")
 def slice_(x: Array, starts: Array, ends: Array, axes: Array | None, steps: Array | None) -> Array:
     places = range(len(starts)) if axes is None else integers(axes)
@@ -55,11 +40,6 @@ def slice_(x: Array, starts: Array, ends: Array, axes: Array | None, steps: Arra
     for axis, start, end, step in zip(places, first, last, by, strict=True):
         found[axis] = slice(start, None if step < 0 and end < -x.shape[axis] else end, step)
     return x[tuple(found)]
-
-
-@kernel("onnx.split")
-def split(x: Array, sizes: Array, axis: int, count: int) -> tuple[Array, ...]:
-    return tuple(np.split(x, np.cumsum(sizes)[:-1], axis))
 
 
 @kernel("onnx.pad")
@@ -112,13 +92,21 @@ def nonzero(x: Array) -> Array:
     return np.array(found[: x.ndim], np.int64).reshape(x.ndim, len(found[0]))
 
 
-@kernel("onnx.compress")
-def compress(x: Array, condition: Array, axis: int | None) -> Array:
-    return np.compress(condition[: x.size if axis is None else x.shape[axis]], x, axis)
-
-
 @kernel("onnx.eye_like")
 def eye_like(x: Array, k: int, dtype: np.dtype[Any] | None) -> Array:
     rows, columns = x.shape
     made: Array = np.eye(rows, columns, k, dtype=x.dtype if dtype is None else dtype)
     return made
+
+
+rows(
+    {
+        "onnx.expand": lambda x, shape: np.broadcast_to(x, np.broadcast_shapes(x.shape, integers(shape))),
+        "onnx.unsqueeze": lambda x, axes: np.expand_dims(x, integers(axes)),
+        "onnx.squeeze": lambda x, axes: np.squeeze(x, integers(axes)),
+        "onnx.split": lambda x, sizes, axis, count: tuple(np.split(x, np.cumsum(sizes)[:-1], axis)),
+        "onnx.compress": lambda x, condition, axis: np.compress(
+            condition[: x.size if axis is None else x.shape[axis]], x, axis
+        ),
+    }
+)

@@ -6,21 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .registry import DIRECT, Array, BadValue, clamped, kernel
+from .registry import DIRECT, Array, BadValue, clamped, kernel, rows
 
 Ints = tuple[int, ...]
 DIRECT["concat"] = "concatenate"
 DIRECT.update({name: name for name in ("stack", "flip", "tril", "triu")})
-
-
-@kernel("concat")
-def concat(xs: Sequence[Array], axis: int) -> Array:
-    return np.concatenate(xs, axis)
-
-
-@kernel("stack")
-def stack(xs: Sequence[Array], axis: int) -> Array:
-    return np.stack(xs, axis)
 
 
 @kernel("unstack")
@@ -99,21 +89,6 @@ def flip(x: Array, axis: Ints | None) -> Array:
     return np.asarray(np.flip(x, axis), x.dtype)
 
 
-@kernel("roll")
-def roll(x: Array, shift: Ints, axis: Ints | None) -> Array:
-    return np.roll(x, shift[0] if len(shift) == 1 else shift, axis)
-
-
-@kernel("tril")
-def tril(x: Array, k: int) -> Array:
-    return np.tril(x, clamped(k))
-
-
-@kernel("triu")
-def triu(x: Array, k: int) -> Array:
-    return np.triu(x, clamped(k))
-
-
 @kernel("depth_to_space")
 def depth_to_space(x: Array, block: int) -> Array:
     n, c, h, w = x.shape
@@ -126,3 +101,14 @@ def space_to_depth(x: Array, block: int) -> Array:
     n, c, h, w = x.shape
     blocks = x.reshape(n, c, h // block, block, w // block, block).transpose(0, 3, 5, 1, 2, 4)
     return blocks.reshape(n, c * block**2, h // block, w // block)
+
+
+rows(
+    {
+        "concat": lambda xs, axis: np.concatenate(xs, axis),
+        "stack": lambda xs, axis: np.stack(xs, axis),
+        "roll": lambda x, shift, axis: np.roll(x, shift[0] if len(shift) == 1 else shift, axis),
+        "tril": lambda x, k: np.tril(x, clamped(k)),
+        "triu": lambda x, k: np.triu(x, clamped(k)),
+    }
+)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .elementwise import widened
 from .quiet import quiet
-from .registry import Array, kernel
+from .registry import Array, kernel, rows
 
 _WORD = 2**64
 # The third word of the counter: what is drawn from a key, and the keys that are made of it, never come from the same block.
@@ -27,16 +27,6 @@ _SECOND = 0x9E3779B97F4A7C15
 def _words(key: Array, count: int, stream: int = _NUMBERS) -> Array:
     generator = np.random.Philox(key=key, counter=np.array([0, 0, stream, 0], np.uint64))
     return generator.random_raw(count)
-
-
-@kernel("random_key")
-def random_key(seed: int) -> Array:
-    return np.array([seed % _WORD, _SECOND], np.uint64)
-
-
-@kernel("random_split")
-def random_split(key: Array, num: int) -> Array:
-    return _words(key, 2 * num, _KEYS).reshape(num, 2)
 
 
 # How many binary digits the numbers of a dtype have.
@@ -67,13 +57,7 @@ def random_normal(key: Array, shape: Sequence[int], dtype: Any) -> Array:
 def random_categorical(key: Array, logits: Array, axis: int) -> Array:
     """The largest of logits with noise of Gumbel's distribution added (Gumbel 1954)."""
     noise = -_log(-_log(_open_unit(key, logits.size))).reshape(logits.shape)
-    chosen = np.argmax(widened(logits) + noise, axis)
-    return np.asarray(chosen, np.int64)
-
-
-@kernel("random_permutation")
-def random_permutation(key: Array, n: int) -> Array:
-    return np.argsort(_words(key, n), kind="stable").astype(np.int64, copy=False)
+    return np.asarray(np.argmax(widened(logits) + noise, axis), np.int64)
 
 
 # Functions that every machine rounds alike
@@ -135,3 +119,12 @@ def _normal_quantile(p: Array) -> Array:
     far = np.where(r > 5, _ratio(r - 5, _FAR), _ratio(r - 1.6, _OUTSIDE))
     result[outside] = np.copysign(far, tail)
     return result
+
+
+rows(
+    {
+        "random_key": lambda seed: np.array([seed % _WORD, _SECOND], np.uint64),
+        "random_split": lambda key, num: _words(key, 2 * num, _KEYS).reshape(num, 2),
+        "random_permutation": lambda key, n: np.argsort(_words(key, n), kind="stable").astype(np.int64, copy=False),
+    }
+)

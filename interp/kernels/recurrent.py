@@ -15,7 +15,7 @@ import numpy as np
 from .constants import once
 from .elementwise import Array, widened
 from .quiet import quiet
-from .registry import kernel
+from .registry import rows
 from .windows import narrow
 
 # One step: the inputs' part of the gates, and the states before it; it puts the next hidden state into the last argument, and
@@ -165,24 +165,6 @@ def _cell(
     return tuple(narrow(m[0], x.dtype) for m in made[1:])
 
 
-@kernel("rnn_cell")
-@quiet
-def rnn_cell(x: Array, h: Array, w: Array, r: Array, b: Array | None, activation: str) -> Array:
-    return _cell(RNN, partial(_rnn_step, activation), x, w, r, b, h)[0]
-
-
-@kernel("lstm_cell")
-@quiet
-def lstm_cell(x: Array, h: Array, c: Array, w: Array, r: Array, b: Array | None) -> tuple[Array, ...]:
-    return _cell(LSTM, _lstm_step, x, w, r, b, h, c)
-
-
-@kernel("gru_cell")
-@quiet
-def gru_cell(x: Array, h: Array, w: Array, r: Array, b: Array | None, linear_before_reset: bool) -> Array:
-    return _cell(*_gru(linear_before_reset), x, w, r, b, h)[0]
-
-
 def _layer(
     gates: Gates,
     begin: Begin,
@@ -210,46 +192,29 @@ def _turned(state: Array, batch_first: bool) -> Array:
     return np.array(widened(state.swapaxes(0, 1) if batch_first else state), order="C")
 
 
-@kernel("rnn")
-@quiet
-def rnn(
-    x: Array,
-    w: Array,
-    r: Array,
-    b: Array | None,
-    initial_h: Array | None,
-    direction: str,
-    activation: str,
-    layout: str,
-) -> tuple[Array, ...]:
-    return _layer(RNN, partial(_rnn_step, activation), x, w, r, b, direction, layout, initial_h)
-
-
-@kernel("lstm")
-@quiet
-def lstm(
-    x: Array,
-    w: Array,
-    r: Array,
-    b: Array | None,
-    initial_h: Array | None,
-    initial_c: Array | None,
-    direction: str,
-    layout: str,
-) -> tuple[Array, ...]:
-    return _layer(LSTM, _lstm_step, x, w, r, b, direction, layout, initial_h, initial_c)
-
-
-@kernel("gru")
-@quiet
-def gru(
-    x: Array,
-    w: Array,
-    r: Array,
-    b: Array | None,
-    initial_h: Array | None,
-    direction: str,
-    linear_before_reset: bool,
-    layout: str,
-) -> tuple[Array, ...]:
-    return _layer(*_gru(linear_before_reset), x, w, r, b, direction, layout, initial_h)
+rows(
+    {
+        "rnn_cell": quiet(
+            lambda x, h, w, r, b, activation: _cell(RNN, partial(_rnn_step, activation), x, w, r, b, h)[0]
+        ),
+        "lstm_cell": quiet(lambda x, h, c, w, r, b: _cell(LSTM, _lstm_step, x, w, r, b, h, c)),
+        "gru_cell": quiet(
+            lambda x, h, w, r, b, linear_before_reset: _cell(*_gru(linear_before_reset), x, w, r, b, h)[0]
+        ),
+        "rnn": quiet(
+            lambda x, w, r, b, initial_h, direction, activation, layout: _layer(
+                RNN, partial(_rnn_step, activation), x, w, r, b, direction, layout, initial_h
+            )
+        ),
+        "lstm": quiet(
+            lambda x, w, r, b, initial_h, initial_c, direction, layout: _layer(
+                LSTM, _lstm_step, x, w, r, b, direction, layout, initial_h, initial_c
+            )
+        ),
+        "gru": quiet(
+            lambda x, w, r, b, initial_h, direction, linear_before_reset, layout: _layer(
+                *_gru(linear_before_reset), x, w, r, b, direction, layout, initial_h
+            )
+        ),
+    }
+)

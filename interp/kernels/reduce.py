@@ -10,7 +10,7 @@ import numpy as np
 from .create import cast
 from .elementwise import Array, Dtype, Function, in_blocks, widened
 from .quiet import quiet
-from .registry import kernel
+from .registry import kernel, rows
 from .totals import accumulated, mean_of, total, variance_of
 from .windows import narrow, wide
 
@@ -76,26 +76,6 @@ def std(x: Array, axis: Axes, keepdims: bool, correction: float) -> Array:
     return np.sqrt(variance_of(widened(x), axis, keepdims, correction)).astype(x.dtype, copy=False)
 
 
-@kernel("all")
-def all_(x: Array, axis: Axes, keepdims: bool) -> Array:
-    return _along(np.logical_and, np.asarray(x), axis, keepdims)
-
-
-@kernel("any")
-def any_(x: Array, axis: Axes, keepdims: bool) -> Array:
-    return _along(np.logical_or, np.asarray(x), axis, keepdims)
-
-
-@kernel("argmax")
-def argmax(x: Array, axis: int | None, keepdims: bool) -> Array:
-    return np.argmax(np.asarray(x), axis=axis, keepdims=keepdims).astype(np.int64, copy=False)
-
-
-@kernel("argmin")
-def argmin(x: Array, axis: int | None, keepdims: bool) -> Array:
-    return np.argmin(np.asarray(x), axis=axis, keepdims=keepdims).astype(np.int64, copy=False)
-
-
 def _accumulate(
     ufunc: np.ufunc, x: Array, axis: int | None, dtype: Dtype, initial: bool, exclusive: bool, reverse: bool
 ) -> Array:
@@ -118,38 +98,6 @@ def _running(ufunc: Any, x: Array, axis: int, reverse: bool) -> Array:
     source = np.flip(wide(x), axis) if reverse else wide(x)
     result = narrow(ufunc.accumulate(source, axis=axis), x.dtype)
     return np.flip(result, axis) if reverse else result
-
-
-@kernel("cumulative_max")
-def cumulative_max(x: Array, axis: int, reverse: bool) -> Array:
-    return _running(np.maximum, x, axis, reverse)
-
-
-@kernel("cumulative_min")
-def cumulative_min(x: Array, axis: int, reverse: bool) -> Array:
-    return _running(np.minimum, x, axis, reverse)
-
-
-@kernel("cumulative_logsumexp")
-@quiet
-def cumulative_logsumexp(x: Array, axis: int, reverse: bool) -> Array:
-    return _running(np.logaddexp, x, axis, reverse)
-
-
-@kernel("cumulative_sum")
-@quiet
-def cumulative_sum(
-    x: Array, axis: int | None, dtype: Dtype, include_initial: bool, exclusive: bool, reverse: bool
-) -> Array:
-    return _accumulate(np.add, x, axis, dtype, include_initial, exclusive, reverse)
-
-
-@kernel("cumulative_prod")
-@quiet
-def cumulative_prod(
-    x: Array, axis: int | None, dtype: Dtype, include_initial: bool, exclusive: bool, reverse: bool
-) -> Array:
-    return _accumulate(np.multiply, x, axis, dtype, include_initial, exclusive, reverse)
 
 
 def _greatest(x: Array, axis: Axes) -> Array:
@@ -300,3 +248,30 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     stretched = (leading + i for i, size in enumerate(shape) if size == 1 and x.shape[leading + i] != 1)
     axes = (*range(leading), *stretched)
     return sum_(x, axes, False, None).reshape(shape) if axes else x
+
+
+rows(
+    {
+        "all": lambda x, axis, keepdims: _along(np.logical_and, np.asarray(x), axis, keepdims),
+        "any": lambda x, axis, keepdims: _along(np.logical_or, np.asarray(x), axis, keepdims),
+        "argmax": lambda x, axis, keepdims: np.argmax(np.asarray(x), axis=axis, keepdims=keepdims).astype(
+            np.int64, copy=False
+        ),
+        "argmin": lambda x, axis, keepdims: np.argmin(np.asarray(x), axis=axis, keepdims=keepdims).astype(
+            np.int64, copy=False
+        ),
+        "cumulative_max": lambda x, axis, reverse: _running(np.maximum, x, axis, reverse),
+        "cumulative_min": lambda x, axis, reverse: _running(np.minimum, x, axis, reverse),
+        "cumulative_logsumexp": quiet(lambda x, axis, reverse: _running(np.logaddexp, x, axis, reverse)),
+        "cumulative_sum": quiet(
+            lambda x, axis, dtype, include_initial, exclusive, reverse: _accumulate(
+                np.add, x, axis, dtype, include_initial, exclusive, reverse
+            )
+        ),
+        "cumulative_prod": quiet(
+            lambda x, axis, dtype, include_initial, exclusive, reverse: _accumulate(
+                np.multiply, x, axis, dtype, include_initial, exclusive, reverse
+            )
+        ),
+    }
+)

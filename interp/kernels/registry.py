@@ -10,7 +10,7 @@ itself, and raises BadValue.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -64,6 +64,12 @@ def kernel(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return add
+
+
+def rows(table: Mapping[str, Callable[..., Any]]) -> None:
+    """Declare the kernels of primitives that one expression computes."""
+    for name, function in table.items():
+        kernel(name)(function)
 
 
 def lookup(name: str) -> Callable[..., Any]:

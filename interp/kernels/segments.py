@@ -12,7 +12,7 @@ from . import shape
 from .elementwise import Array
 from .index import combine, positions_of
 from .quiet import quiet
-from .registry import BadValue, kernel
+from .registry import BadValue, kernel, rows
 from .windows import narrow, wide
 
 Ints = tuple[int, ...]
@@ -24,12 +24,6 @@ def _ids(ids: Array, count: int) -> Array:
     if bad.size:
         raise BadValue(f"`ids` holds {bad[0]}, but there are {count} segments")
     return found
-
-
-@kernel("segment_sum")
-@quiet
-def segment_sum(x: Array, ids: Array, count: int) -> Array:
-    return narrow(_sums(x, ids, count), x.dtype)
 
 
 # So many rows, or as many as there are segments, are added up one after the other; then such sums are, in float64.
@@ -57,18 +51,6 @@ def segment_mean(x: Array, ids: Array, count: int) -> Array:
     total = _sums(x, ids, count)
     members = np.bincount(_ids(ids, count), minlength=count).reshape(-1, *(1,) * (x.ndim - 1))
     return narrow(total / np.maximum(members, 1).astype(total.dtype), x.dtype)
-
-
-@kernel("segment_max")
-@quiet
-def segment_max(x: Array, ids: Array, count: int) -> Array:
-    return _extremes(np.maximum, x, ids, count, greatest=False)
-
-
-@kernel("segment_min")
-@quiet
-def segment_min(x: Array, ids: Array, count: int) -> Array:
-    return _extremes(np.minimum, x, ids, count, greatest=True)
 
 
 def _extremes(ufunc: np.ufunc, x: Array, ids: Array, count: int, greatest: bool) -> Array:
@@ -126,3 +108,12 @@ def scatter_slices(x: Array, starts: Array, updates: Array, collapse: Ints | Non
     where = _places(x, starts, sizes, collapse) or (np.zeros(updates.shape, np.int64),)
     combine(result if result.ndim else result.reshape(1), where, updates, reduction)
     return result
+
+
+rows(
+    {
+        "segment_sum": quiet(lambda x, ids, count: narrow(_sums(x, ids, count), x.dtype)),
+        "segment_max": quiet(lambda x, ids, count: _extremes(np.maximum, x, ids, count, greatest=False)),
+        "segment_min": quiet(lambda x, ids, count: _extremes(np.minimum, x, ids, count, greatest=True)),
+    }
+)

@@ -21,8 +21,7 @@ def reverse_sequence(x: Array, lengths: Array, time_axis: int, batch_axis: int) 
     counts = _within(lengths, "lengths", 0, moved.shape[0])
     times = np.arange(moved.shape[0])[:, None]
     chosen = np.where(times < counts, counts - 1 - times, times)
-    made = moved[chosen, np.arange(moved.shape[1])]
-    return np.moveaxis(made, (0, 1), (time_axis, batch_axis))
+    return np.moveaxis(moved[chosen, np.arange(moved.shape[1])], (0, 1), (time_axis, batch_axis))
 
 
 def _within(values: Array, name: str, least: int, most: int) -> Array:

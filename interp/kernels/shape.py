@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ...ops.model import Wildcard
-from .registry import DIRECT, Array, BadValue, kernel
+from .registry import DIRECT, Array, BadValue, kernel, rows
 
 Ints = tuple[int, ...]
 Target = tuple[int | Wildcard, ...]
@@ -61,26 +61,6 @@ def flatten(x: Array, start: int, end: int) -> Array:
     return np.reshape(x, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-@kernel("permute_dims")
-def permute_dims(x: Array, axes: Ints | None) -> Array:
-    return np.transpose(x, axes)
-
-
-@kernel("matrix_transpose")
-def matrix_transpose(x: Array) -> Array:
-    return np.swapaxes(x, -1, -2)
-
-
-@kernel("swapaxes")
-def swapaxes(x: Array, axis1: int, axis2: int) -> Array:
-    return np.swapaxes(x, axis1, axis2)
-
-
-@kernel("moveaxis")
-def moveaxis(x: Array, source: Ints, destination: Ints) -> Array:
-    return np.moveaxis(x, source, destination)
-
-
 @kernel("expand_dims")
 def expand_dims(x: Array, axis: Ints) -> Array:
     return np.expand_dims(x, axis)
@@ -89,26 +69,6 @@ def expand_dims(x: Array, axis: Ints) -> Array:
 @kernel("squeeze")
 def squeeze(x: Array, axis: Ints | None) -> Array:
     return np.squeeze(x, axis)
-
-
-@kernel("broadcast_to")
-def broadcast_to(x: Array, shape: Ints) -> Array:
-    return np.broadcast_to(x, shape)
-
-
-@kernel("broadcast_arrays")
-def broadcast_arrays(xs: Sequence[Array]) -> tuple[Array, ...]:
-    return tuple(np.broadcast_arrays(*xs))
-
-
-@kernel("tile")
-def tile(x: Array, repeats: Ints) -> Array:
-    return np.tile(x, repeats)
-
-
-@kernel("repeat")
-def repeat(x: Array, repeats: int, axis: int | None) -> Array:
-    return repeated(x.ravel(), repeats, 0) if axis is None else repeated(x, repeats, axis)
 
 
 def repeated(x: Array, times: int | Array, axis: int) -> Array:
@@ -125,3 +85,19 @@ def total(counts: Array) -> int:
     """The sum of int64, which may be more than it holds."""
     is_held = counts.sum(dtype=np.float64) < _FAR_TOO_MANY
     return int(counts.sum()) if is_held else sum(counts.tolist())
+
+
+rows(
+    {
+        "permute_dims": lambda x, axes: np.transpose(x, axes),
+        "matrix_transpose": lambda x: np.swapaxes(x, -1, -2),
+        "swapaxes": lambda x, axis1, axis2: np.swapaxes(x, axis1, axis2),
+        "moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
+        "broadcast_to": lambda x, shape: np.broadcast_to(x, shape),
+        "broadcast_arrays": lambda xs: tuple(np.broadcast_arrays(*xs)),
+        "tile": lambda x, repeats: np.tile(x, repeats),
+        "repeat": lambda x, repeats, axis: (
+            repeated(x.ravel(), repeats, 0) if axis is None else repeated(x, repeats, axis)
+        ),
+    }
+)

@@ -47,8 +47,7 @@ def _constant(name: str, value: int) -> None:
         return _repeated(ctx, _sizes(ctx, shape), value, DTYPES["float32"] if dtype is None else dtype)
 
     def like(ctx: Ctx, x: TensorInfo, dtype: AnyDType | None) -> Out:
-        shape = known_shape(ctx, x)
-        return _repeated(ctx, shape, value, x.dtype if dtype is None else dtype)
+        return _repeated(ctx, known_shape(ctx, x), value, x.dtype if dtype is None else dtype)
 
     doc = f"A tensor of the given shape in which every element is {value}, float32 if no dtype is given."
     params = parse_params("shape: shape, dtype: dtype = none")

@@ -406,8 +406,7 @@ def searchsorted(ctx: Ctx, x: TensorInfo, values: TensorInfo, side: str) -> Out:
     """
     choice(ctx, "side", side, ("left", "right"))
     (length,) = ranked(ctx, "x", x, 1)
-    shape = known_shape(ctx, values)
-    return indices(ctx, shape, length)
+    return indices(ctx, known_shape(ctx, values), length)
 
 
 # By order

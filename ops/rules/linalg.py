@@ -71,8 +71,7 @@ def linear(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None)
     PyTorch's `linear`; ONNX Gemm with transB = 1.
     """
     source = _operand(ctx, x, "x")
-    w = ranked(ctx, "weight", weight, 2, "[outputs, inputs]")
-    return layer(ctx, source, w, 1, bias)
+    return layer(ctx, source, ranked(ctx, "weight", weight, 2, "[outputs, inputs]"), 1, bias)
 
 
 @primitive("einsum", "equation: str, xs: tensors", "T:numeric... -> T", onnx=("Einsum",))

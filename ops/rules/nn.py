@@ -36,8 +36,7 @@ def dense(ctx: Ctx, x: TensorInfo, weight: TensorInfo, bias: TensorInfo | None) 
     """
     source = known_shape(ctx, x)
     rank_at_least(ctx, "x", source, 1)
-    w = ranked(ctx, "weight", weight, 2)
-    return layer(ctx, source, w, 0, bias)
+    return layer(ctx, source, ranked(ctx, "weight", weight, 2), 0, bias)
 
 
 @primitive("dropout", "x: tensor, ratio: float = 0.5", "T:any -> T", elementwise=True, onnx=("Dropout",))

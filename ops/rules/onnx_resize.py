@@ -12,8 +12,7 @@ from ..operands import choice
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Other, SizeEntry
 from ..scales import nominal
-from ..tracked import Ratio
-from ..tracked import elements as tracked_elements
+from ..tracked import Ratio, elements as tracked_elements
 from ..windows import WINDOWS
 from .onnx_shape import elements
 

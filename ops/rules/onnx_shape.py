@@ -28,8 +28,7 @@ from ..operands import ranked
 from ..registry import primitive
 from ..requirements import Argument, AtLeast, Axis, Equal, Is, Narrower, Number, Other, SizeEntry
 from ..slices import of_model
-from ..tracked import Ratio, count_of
-from ..tracked import elements as tracked_elements
+from ..tracked import Ratio, count_of, elements as tracked_elements
 from .create import leads_on, steps_of
 from .parts import pad, padded_axes, slice_, split
 from .shape import expand_dims, reshape, squeeze

@@ -71,8 +71,7 @@ def concat(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
     for n, shape in enumerate(shapes[1:], 1):
         common = _agree(ctx, common, shape, n, i)
     joined = put(common, i, total(s[i] for s in shapes))
-    parts = [*zip(xs, shapes, strict=True)]
-    return _together(ctx, parts, i, joined)
+    return _together(ctx, [*zip(xs, shapes, strict=True)], i, joined)
 
 
 def _together(ctx: Ctx, parts: list[tuple[TensorInfo, Shape]], axis: int, shape: Shape) -> Out:
@@ -126,8 +125,7 @@ def stack(ctx: Ctx, xs: tuple[TensorInfo, ...], axis: int) -> Out:
         return Out(put(opened, at, len(xs)))
     at = place(ctx, (*common, len(xs)), axis)
     stacked = (*common[:at], len(xs), *common[at:])
-    parts = [(x, put(stacked, at, 1)) for x in xs]
-    return _together(ctx, parts, at, stacked)
+    return _together(ctx, [(x, put(stacked, at, 1)) for x in xs], at, stacked)
 
 
 # Splitting

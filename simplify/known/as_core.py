@@ -20,8 +20,7 @@ class CoreWriter:
     expression."""
 
     def __init__(self, state: State, *, wanted: bool = True) -> None:
-        self.state = state
-        self.wanted = wanted
+        self.state, self.wanted = state, wanted
         self._sizes: dict[Size, core.SizeExpr] = {}
         self._latest: tuple[Value | None, core.Known | None] = (None, None)
 
@@ -75,7 +74,7 @@ class CoreWriter:
     def _atom(self, atom: Var | Floor | Max) -> core.SizeExpr:
         match atom:
             case Var(name=name, serial=serial):
-                is_its_own = serial in self.state.named and name in self.state.used_names
+                is_its_own = serial in self.state.names.own and name in self.state.names.used
                 return core.SizeVar(NOWHERE, name if is_its_own else f"?{serial}")
             case Floor(num=num, den=den):
                 return self._quotient(num, den)

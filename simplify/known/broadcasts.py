@@ -53,6 +53,6 @@ def _named(state: State, sizes: tuple[Size, ...], bases: frozenset[Size]) -> Ter
 def common_shape(state: State, *shapes: Shape) -> tuple[Cond, Shape]:
     """What shapes of which the ranks are not all known broadcast to, and the condition under which they do."""
     key = frozenset(filter(None, map(state.resolve, shapes)))
-    if key not in state.common_shapes:
-        state.common_shapes[key] = eq(state.unknown_integer(), 0), (state.segment("?"),)
-    return state.common_shapes[key]
+    if key not in state.lasting.common_shapes:
+        state.lasting.common_shapes[key] = eq(state.unknown_integer(), 0), (state.segment("?"),)
+    return state.lasting.common_shapes[key]

@@ -25,8 +25,7 @@ Part = object  # a Size, a Segment, or a _Bind
 
 class _Bind:
     def __init__(self, name: str, splice: bool) -> None:
-        self.name = name
-        self.splice = splice
+        self.name, self.splice = name, splice
 
 
 def match(level: ShapeLevel, stmt: core.MatchShape) -> tuple[Truth, Found]:

@@ -25,8 +25,7 @@ class Names:
     """What the annotations of a scope call its sizes; `opaque` where the sizes are for the callee alone to choose."""
 
     def __init__(self, state: State, *, opaque: bool = False) -> None:
-        self.state = state
-        self.opaque = opaque
+        self.state, self.opaque = state, opaque
         self.sizes: Table[str, Size] = Table(state.facts.trail)
 
 

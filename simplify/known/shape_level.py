@@ -58,9 +58,7 @@ class Obligation:
     __slots__ = ("cond", "text", "expr")
 
     def __init__(self, cond: Truth, text: str, expr: core.ShapeLevel) -> None:
-        self.cond = cond
-        self.text = text
-        self.expr = expr
+        self.cond, self.text, self.expr = cond, text, expr
 
 
 class _Fitting:
@@ -69,8 +67,7 @@ class _Fitting:
     eq, ne, any_of = staticmethod(eq), staticmethod(ne), staticmethod(any_of)
 
     def __init__(self, level: ShapeLevel, expr: Operation) -> None:
-        self.level = level
-        self.expr = expr
+        self.level, self.expr = level, expr
         self.fit = True
 
     def require(self, asked: Requirement, cond: Cond | None = None) -> None:
@@ -93,8 +90,7 @@ class ShapeLevel(Terms):
     """Evaluates shape-level expressions in one environment, and gathers their obligations in `needs`."""
 
     def __init__(self, state: State, env: Env) -> None:
-        self.state = state
-        self.env = env
+        self.state, self.env = state, env
         self.needs: list[Obligation] = []
 
     # The sorts of expressions

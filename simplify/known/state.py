@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from copy import copy
-from itertools import count
 from math import prod
 
 from ...lang import core
@@ -30,10 +28,10 @@ from ..solver.terms import (
 )
 from ..solver.trail import KeptTable, Past, Table
 from .bounds import upper_bound
+from .lasting import GivenNames, Lasting
 from .values import Entry, SegmentSymbol, Shape, plain
 
 _ALL = frozenset(DTYPES.values())
-_MOST_PRIMES = 16  # of more a name has the number
 
 
 class State:
@@ -45,16 +43,11 @@ class State:
 
     def __init__(self) -> None:
         self.facts = Facts()
-        self._serials = count(1)
+        # Names that were given, and what was made once: off the trail.
+        self._speak(GivenNames())
+        self.lasting = Lasting()
         trail = self.facts.trail
         self._segments: KeptTable[int, Shape] = KeptTable(trail)
-        # Names for what an open stretch of dimensions has, made when first spoken of: they mean the same everywhere.
-        self._segment_dims: dict[tuple[int, int], Var] = {}
-        self._segment_ranks: dict[int, Var] = {}
-        self._segment_counts: dict[int, Term] = {}
-        self._between: dict[tuple[Shape, int], Size] = {}
-        # What shapes broadcast to, and the condition under which they do.
-        self.common_shapes: dict[frozenset[Shape], tuple[Cond, Shape]] = {}
         self._dtypes: KeptTable[int, AnyDType | frozenset[DType]] = KeptTable(trail)
         self._solved: KeptTable[Var, Size] = KeptTable(trail)
         # Sizes with names of the user's that facts make numbers: what is told has the numbers.
@@ -74,10 +67,6 @@ class State:
         # Dimensions that nobody has named yet: an annotation may still say what they are.
         self.anonymous: Table[Var, None] = Table(trail)
         self.unnamed: list[Var] = []  # all that ever were anonymous, in their order
-        self.used_names: set[str] = set()
-        self._primes: dict[str, int] = {}
-        # Sizes that have their names for themselves: others may be called the same.
-        self.named: set[int] = set()
         # What walks of inlined bodies gave, by the function's name and its arguments.
         self.inlined: Table[tuple[object, ...], tuple[Entry, core.Block]] = Table(trail)
         # The sizes that only the data decides, by what counts them.
@@ -89,8 +78,6 @@ class State:
         self.bases: Table[Var, frozenset[Size]] = Table(trail)
         # What sizes that differ between the arms of an `if` are in each arm.
         self.either: KeptTable[Var, tuple[Size, Size]] = KeptTable(trail)
-        # Of a tensor whose rank is not known: itself, which keeps its id its own, and the one that it has that from.
-        self.ranks_from: dict[int, tuple[Entry, Entry]] = {}
         # Shapes as they were resolved last, by their ids (which are theirs as long as they stand here), each with the time of
         # the trail; the time that this is about, where it is not now.
         self._resolved: dict[int, tuple[int, Shape, Shape]] = {}
@@ -100,6 +87,9 @@ class State:
         self._texts: dict[Term, str] = {}
         # How a size is printed whose normal form is not for reading.
         self.display: KeptTable[Term, tuple[str, tuple[Size, ...]]] = KeptTable(trail)
+
+    def _speak(self, names: GivenNames) -> None:
+        self.names, self.serial, self.size = names, names.serial, names.size
 
     # Scopes
 
@@ -117,6 +107,7 @@ class State:
         past = copy(self)
         past._moment = self.facts.trail.time
         past.facts = Facts()
+        past._speak(copy(self.names))
         vars(past).update({name: Past(table) for name, table in vars(self).items() if isinstance(table, KeptTable)})
         return past
 
@@ -127,45 +118,7 @@ class State:
             found = self._texts[size] = render(size)
         return found
 
-    # Fresh names
-
-    def serial(self) -> int:
-        return next(self._serials)
-
-    def fresh_name(self, name: str) -> str:
-        primes = self._primes.get(name, 0)
-        while (primed := name + (f"'{primes}" if primes > _MOST_PRIMES else "'" * primes)) in self.used_names:
-            primes += 1
-        self._primes[name] = primes
-        self.used_names.add(primed)
-        return primed
-
-    def give_back(self, size: Size) -> None:
-        """The name of a size that nothing speaks of any more: the next one that wants it has it without a prime."""
-        gone = single_var(size)
-        if gone is not None:
-            self.used_names.discard(gone.name)
-            self._primes.pop(gone.name.rstrip("'"), None)
-            self.named.discard(gone.serial)
-
-    @contextmanager
-    def names_apart(self, spoken: Iterable[Size] | None = None) -> Iterator[None]:
-        """Names that are given inside can be given again; where only some sizes are `spoken` of inside, so can those of others
-        be there."""
-        used, primes = set(self.used_names), dict(self._primes)
-        if spoken is not None:
-            self.used_names, self._primes = {v.name for size in spoken for v in variables(size)}, {}
-        try:
-            yield
-        finally:
-            self.used_names = used if spoken is not None else self.used_names & used
-            self._primes = primes
-
-    def size(self, name: str, nonneg: bool = True) -> Term:
-        """A new size that is called `name` (primed if another one is)."""
-        serial = self.serial()
-        self.named.add(serial)
-        return var(self.fresh_name(name), serial, nonneg)
+    # New sizes
 
     def bases_of(self, size: Size) -> frozenset[Size]:
         """The sizes that a common size was made of: itself for any other."""
@@ -185,7 +138,7 @@ class State:
 
     def may_be_called(self, variable: Var, name: str) -> bool:
         """Whether nobody has named it yet; `x.dim(0)` stays what it is where another size has the name."""
-        return variable in self.anonymous and (name not in self.used_names or variable.name.startswith("?"))
+        return variable in self.anonymous and (name not in self.names.used or variable.name.startswith("?"))
 
     def unknown_integer(self) -> Term:
         """A size of any sign that only the run decides."""
@@ -304,7 +257,7 @@ class State:
     def expand(self, segment: Segment, shape: Shape) -> None:
         """The segment turns out to be `shape`."""
         self._segments[segment.symbol.serial] = shape
-        known = self._segment_counts.get(segment.symbol.serial)
+        known = self.lasting.elements.get(segment.symbol.serial)
         if known is not None:
             self.assume(eq(known, self.elements(shape)))
 
@@ -313,33 +266,31 @@ class State:
         symbol = segment.symbol
         dims = []
         for axis in range(rank):
-            known = self._segment_dims.get((symbol.serial, axis)) or self._segment_dims.get(
-                (symbol.serial, axis - rank)
-            )
+            known = self.lasting.dims.get((symbol.serial, axis)) or self.lasting.dims.get((symbol.serial, axis - rank))
             dims.append(of_atom(known) if known else self.dimension(self._axis_name(symbol, axis)))
         self.expand(segment, tuple(dims))
         return tuple(dims)
 
     def segment_rank(self, segment: Segment) -> Term:
         symbol = segment.symbol
-        known = self._segment_ranks.get(symbol.serial)
+        known = self.lasting.ranks.get(symbol.serial)
         if known is None:
             known = only_var(var(f"{self.called(symbol)}.rank", self.serial()))
-            self._segment_ranks[symbol.serial] = known
+            self.lasting.ranks[symbol.serial] = known
         return of_atom(known)
 
     def segment_dim(self, segment: Segment, axis: int) -> Term:
         """A dimension of a segment that is not expanded, counted from its front (>= 0) or its end (< 0)."""
         key = (segment.symbol.serial, axis)
-        if key not in self._segment_dims:
-            self._segment_dims[key] = only_var(self.dimension(self._axis_name(segment.symbol, axis)))
-        return of_atom(self._segment_dims[key])
+        if key not in self.lasting.dims:
+            self.lasting.dims[key] = only_var(self.dimension(self._axis_name(segment.symbol, axis)))
+        return of_atom(self.lasting.dims[key])
 
     def dim_between(self, shape: Shape, axis: int) -> Size:
         """A dimension that lies in a segment or beside it: the last of `[n, *s]` is n where s is empty."""
-        if (shape, axis) not in self._between:
-            self._between[shape, axis] = self.dimension("?")
-        return self._between[shape, axis]
+        if (shape, axis) not in self.lasting.between:
+            self.lasting.between[shape, axis] = self.dimension("?")
+        return self.lasting.between[shape, axis]
 
     def has_rank_of(self, shape: Shape, least: int) -> bool:
         """Whether a shape surely has so many dimensions."""
@@ -358,13 +309,13 @@ class State:
         return prod(self._segment_elements(d.symbol) if isinstance(d, Segment) else d for d in self.resolve(shape))
 
     def _segment_elements(self, symbol: Symbol) -> Term:
-        if symbol.serial not in self._segment_counts:
+        if symbol.serial not in self.lasting.elements:
             is_named = self.is_named_shape(symbol)
             made = self.size(f"prod({self.called(symbol)})" if is_named else "?elements")
             if not is_named:
                 self.opaque.begin(only_var(made), None)
-            self._segment_counts[symbol.serial] = made
-        return self._segment_counts[symbol.serial]
+            self.lasting.elements[symbol.serial] = made
+        return self.lasting.elements[symbol.serial]
 
     # Dtypes
 

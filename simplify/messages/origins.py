@@ -30,8 +30,7 @@ class SizeOrigin:
     __slots__ = ("joined", "made", "span")
 
     def __init__(self, span: Span, made: Made | None, joined: Entry | None = None) -> None:
-        self.span = span
-        self.made = made
+        self.span, self.made = span, made
         # The value, where it comes from an `if`.
         self.joined = joined
 
@@ -88,7 +87,7 @@ def rank_of(state: State, entry: Entry) -> Entry:
     there is gone once: what is made of a tensor has its rank from where that has it."""
     way = []
     while (made := entry.origin) is not None:
-        known = state.ranks_from.get(id(entry))
+        known = state.lasting.ranks_from.get(id(entry))
         if known is not None and is_open(state, known[1]):
             entry = known[1]
             break
@@ -99,7 +98,7 @@ def rank_of(state: State, entry: Entry) -> Entry:
         way.append(entry)
         entry = open_
     for passed in way:
-        state.ranks_from[id(passed)] = passed, entry
+        state.lasting.ranks_from[id(passed)] = passed, entry
     return entry
 
 

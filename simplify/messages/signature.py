@@ -27,9 +27,7 @@ class SignatureText:
     written as others, `names` what those that are left are called; `stretches` the names of stretches of dimensions."""
 
     def __init__(self, params: Env, declared: core.Declaration, state: State) -> None:
-        self.params = params
-        self.declared = declared
-        self.state = state
+        self.params, self.declared, self.state = params, declared, state
         self.written: dict[Var, Size] = {}
         self.names: dict[Var, str] = {}
         self.stretches: dict[object, str] = {}

@@ -65,8 +65,7 @@ class CheckedOperands:
     """The operands of a call as ops/wording.py asks for them."""
 
     def __init__(self, state: State, call: CallInfo) -> None:
-        self.state = state
-        self.call = call
+        self.state, self.call = state, call
 
     @property
     def is_indexing(self) -> bool:

@@ -15,8 +15,7 @@ from ..known.finding import Asked, Finding
 from ..known.texts import size_text
 from ..known.values import Entry, plain
 from ..solver.conditions import negate, render_cond
-from .describe import told as told_size
-from .describe import type_text
+from .describe import told as told_size, type_text
 from .reasons import labelled
 from .subject import with_conditions
 

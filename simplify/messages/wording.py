@@ -39,8 +39,7 @@ class Known:
     """What is known of the names of a condition, as ops/assertions.py asks for it."""
 
     def __init__(self, state: State, env: Env) -> None:
-        self.state = state
-        self.env = env
+        self.state, self.env = state, env
         self.told: list[str] = []  # the sizes, dtypes and types that it was asked for, in the caller's names
 
     def _tell(self, text: str) -> str:

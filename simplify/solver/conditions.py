@@ -284,9 +284,7 @@ def cond_vars(cond: Cond) -> frozenset[Var]:
     """Every variable as a set, so not for anything that is ordered."""
     if isinstance(cond, bool):
         return frozenset()
-    if isinstance(cond, Joined):
-        return cond.vars
-    return term_vars(cond.term)
+    return cond.vars if isinstance(cond, Joined) else term_vars(cond.term)
 
 
 def cond_variables(cond: Cond) -> tuple[Var, ...]:

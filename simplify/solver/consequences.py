@@ -27,9 +27,7 @@ def without_quotient(term: Term) -> Size | None:
     if mono is None or len(mono) > 1 or type(atom := mono[0]) is not Floor or type(atom.den) is Term:
         return None
     k, rest = term.mons[mono], term.mons.get((), 0)
-    if k > 0:
-        return atom.num + rest // k * atom.den
-    return (rest // -k + 1) * atom.den - 1 - atom.num
+    return atom.num + rest // k * atom.den if k > 0 else (rest // -k + 1) * atom.den - 1 - atom.num
 
 
 def remainders(term: Term, ranges: Ranges) -> list[Size] | None:

@@ -74,8 +74,7 @@ class _Reader:
         self.tokens: list[str] = _TOKEN.findall(text)
         self.scope = scope
         self.guards: list[Cond] = []
-        self.depth = 0
-        self.at = 0
+        self.depth, self.at = 0, 0
         if len(self.tokens) > _MOST_TOKENS:
             raise ExpressionError("the expression is too long")
         self.tokens.append("")

@@ -45,17 +45,14 @@ class LinearRow:
     __slots__ = ("coefs", "constant", "mask")
 
     def __init__(self, coefs: dict[int, int], constant: int, mask: int) -> None:
-        self.coefs = coefs
-        self.constant = constant
-        self.mask = mask
+        self.coefs, self.constant, self.mask = coefs, constant, mask
 
 
 class System:
     """Inequalities and equalities with everything that their monomials bring along."""
 
     def __init__(self, ranges: Ranges, spans: Mapping[Var, int]) -> None:
-        self.ranges = ranges
-        self.spans = spans
+        self.ranges, self.spans = ranges, spans
         self.least: list[Known] = []
         self.equal: list[Known] = []
         self.monos: dict[Mono, None] = {}

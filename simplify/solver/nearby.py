@@ -110,8 +110,7 @@ class Standing:
 
     def _held(self, conds: Iterable[Condition], moving: frozenset[Var], point: Point) -> Solved:
         small = Solved()
-        small.made = self.ledger.made
-        small.scope = moving
+        small.made, small.scope = self.ledger.made, moving
         for v in sorted(moving):
             if v in self.ledger.ranges:
                 small.ranges[v], small.spans[v] = self.ledger.ranges[v], 0

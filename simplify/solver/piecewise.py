@@ -46,8 +46,7 @@ def values(size: Size, name: Var) -> Function:
 
 class _Maker:
     def __init__(self, name: Var) -> None:
-        self.name = name
-        self.left = _MOST
+        self.name, self.left = name, _MOST
 
     def truth(self, cond: Cond) -> Function:
         match cond:

@@ -48,9 +48,7 @@ def clamp(value: int, range_: Bounds) -> int:
         return value if high is None or value <= high else high - abs(value)
     if high is None:
         return low + abs(value) if low > 0 and value < low else max(value, low)
-    if low <= value <= high:
-        return value
-    return low + value % (high - low + 1)
+    return value if low <= value <= high else low + value % (high - low + 1)
 
 
 def nearest(value: int, range_: Bounds) -> int:

@@ -37,9 +37,7 @@ def prove_line(text: str) -> dict[str, Any]:
         return _error(None, f"not JSON: {wrong}")
     except ValueError:
         return _error(None, "not JSON that can be read: a number has too many digits")
-    if not isinstance(row, dict):
-        return _error(None, "expected an object")
-    return _answered(row)
+    return _error(None, "expected an object") if not isinstance(row, dict) else _answered(row)
 
 
 def prove(assume: Iterable[str], goal: str) -> dict[str, Any]:
@@ -64,8 +62,7 @@ class Question:
     __slots__ = ("assumed", "goal", "name", "owed", "scope")
 
     def __init__(self, name: object, scope: QuestionScope) -> None:
-        self.name = name
-        self.scope = scope
+        self.name, self.scope = name, scope
         self.assumed: list[tuple[Cond, int, int]] = []  # each with its share of the scope's obligations
         self.goal: Cond = True
         self.owed = 0  # where the goal's obligations begin

@@ -32,9 +32,7 @@ UNKNOWN = "?"
 
 def render(size: Size) -> str:
     """The size in Rx syntax: coefficients last, remainders, ceilings, max and min as a user would write them."""
-    if isinstance(size, int):
-        return str(size)
-    return _render(size)[0]
+    return str(size) if isinstance(size, int) else _render(size)[0]
 
 
 def render_factor(size: Size) -> str:
@@ -128,9 +126,7 @@ def _special(size: Term, mono: Mono, atom: Atom) -> tuple[int, list[Text], Size]
         if found is None and len(mono) == 1 and size.mons[mono] < 0:
             found = _as_ceiling(size, mono, atom)
         return found or _as_rounded_up(size, mono, atom)
-    if type(atom) is Max and len(mono) == 1:
-        return _as_extreme(size, mono, atom)
-    return None
+    return _as_extreme(size, mono, atom) if type(atom) is Max and len(mono) == 1 else None
 
 
 def _as_remainder(size: Term, mono: Mono, atom: Floor) -> tuple[int, list[Text], Size] | None:

@@ -14,9 +14,7 @@ def single_var(size: Size) -> Var | None:
     if isinstance(size, int) or len(size.mons) != 1:
         return None
     (mono, factor), *_ = size.mons.items()
-    if factor == 1 and len(mono) == 1 and isinstance(mono[0], Var):
-        return mono[0]
-    return None
+    return mono[0] if factor == 1 and len(mono) == 1 and isinstance(mono[0], Var) else None
 
 
 def is_ordinary(size: Size, bits: int = 63) -> bool:

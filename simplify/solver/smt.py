@@ -169,8 +169,7 @@ class SmtSolver:
     """A solver that knows some conditions."""
 
     def __init__(self, session: SmtSession, known: list[Cond]) -> None:
-        self.session = session
-        self.known = known
+        self.session, self.known = session, known
         self.told: set[Atom] = set()
         self.solver = z3.Solver(ctx=session.context)
         self.solver.set("rlimit", max(min(session.limit, left() * _A_STEP), 1))
@@ -219,8 +218,7 @@ class _Watch:
     """Stops z3 where it runs on far past its limit."""
 
     def __init__(self, session: SmtSession) -> None:
-        self.session = session
-        self.context = session.context
+        self.session, self.context = session, session.context
         self.over = threading.Event()
         self.asking = threading.get_ident()
         self.began = _cpu(self.asking)

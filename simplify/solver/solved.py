@@ -73,8 +73,7 @@ class Solved:
         other.ranges = self.ranges.copy()
         other.spans = self.spans.copy()
         other.lits = self.lits.copy()
-        other.contradiction = self.contradiction
-        other.made = self.made
+        other.contradiction, other.made = self.contradiction, self.made
         other.scope = self.scope
         return other
 
@@ -297,8 +296,7 @@ class Solved:
     def _solve_by_quotients(self, term: Term, mask: int, work: list[Literal]) -> tuple[Var | None, Size] | None:
         """`x - 6 * (x // 6) == 0` gives x := 6 * q with a new q; what defines a division is learnt beside it."""
         if not any(type(a) is Var for m in term.mons for a in m):
-            named = self._name_lone_floor(term, mask, work)
-            return (None, 0) if named else None
+            return (None, 0) if self._name_lone_floor(term, mask, work) else None
         floors = sorted({a for m in term.mons for a in m if type(a) is Floor}, key=lambda a: a.key)
         opaque = term
         defined: list[tuple[Floor, Var]] = []

@@ -131,8 +131,7 @@ class Past(dict[K, V]):
     __slots__ = ("table", "time")
 
     def __init__(self, table: KeptTable[K, V]) -> None:
-        self.table = table
-        self.time = table.trail.time
+        self.table, self.time = table, table.trail.time
 
     def __missing__(self, key: K) -> V:
         history = self.table.history.get(key, [])

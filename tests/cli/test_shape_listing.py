@@ -15,8 +15,7 @@ import rxlang as rx
 from rxlang.cli.main import invoke
 from rxlang.simplify.solver.numbers import size_at
 from rxlang.sizes.integers import helpers
-from support import fuzz
-from support import random_programs as programs
+from support import fuzz, random_programs as programs
 from support.places import TESTS
 
 GOLDENS = sorted((TESTS / "goldens" / "desugar").glob("*.rx"))

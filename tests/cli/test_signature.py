@@ -15,8 +15,7 @@ from rxlang.interp.shape_error import ShapeError
 from rxlang.lang.checked import Checked, Demands
 from rxlang.lang.diagnostics import Edit
 from rxlang.lang.files import Files
-from support import dtype_signatures, fuzz
-from support import small_programs as small
+from support import dtype_signatures, fuzz, small_programs as small
 from support.agreement import Run, assert_same
 from support.places import ROOT
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from rxlang import pipeline
 from rxlang.cli.desugar import listing
-from support import fuzz
-from support import random_programs as programs
+from support import fuzz, random_programs as programs
 from support.places import ROOT, TESTS
 
 FILES = sorted((TESTS / "goldens" / "desugar").glob("*.rx"))

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rxlang import pipeline
 from rxlang.cli.main import invoke
 from rxlang.desugar.desugar import desugar

@@ -32,8 +32,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from rxlang.cli.main import invoke
-from rxlang.ops.registry import lookup
-from rxlang.ops.registry import names as primitives
+from rxlang.ops.registry import lookup, names as primitives
 from support.listings import agrees, lines_of
 from support.places import ROOT
 

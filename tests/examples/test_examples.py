@@ -20,7 +20,7 @@ CACHE = ROOT / ".cache"
 PROGRAMS = sorted(EXAMPLES.rglob("*.rx"))
 WRONG = {"ff_wrong.rx": ["E301"], "draft.rx": ["W311", "W311"], "attention_wrong.rx": ["W311"]}
 # The examples whose weights are trained, and the file that has them.
-TRAINED = {"minilm": "model.safetensors", "vad": "vad.npz"}
+TRAINED = {"minilm": "model.safetensors", "vad": "silero_vad_16k_op15.onnx"}
 
 
 def name(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import sys
 from types import ModuleType
 
@@ -17,13 +16,13 @@ REFERENCE = np.load(VAD / "reference.npy")
 CHUNKS = 250
 
 needs_weights = pytest.mark.skipif(
-    not (CACHE / "vad.npz").is_file(), reason="the weights are not there: `make weights` fetches them"
+    not (CACHE / "silero_vad_16k_op15.onnx").is_file(), reason="the weights are not there: `make weights` fetches them"
 )
 
 
 def imported(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(VAD))
-    for module in ("fetch", "sound", "listen"):
+    for module in ("sound", "listen"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     return __import__(name)
 
@@ -77,23 +76,6 @@ def test_nothing_is_left_to_check_inside_the_detector(vad: rx.Module) -> None:
 def test_the_sound_is_the_same_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = imported("sound", monkeypatch).noise(4)
     np.testing.assert_allclose(noise, [-1.0, -0.701080, 0.508198, -0.938254], atol=1e-5)
-
-
-def field(number: int, content: bytes | int) -> bytes:
-    if isinstance(content, int):
-        return bytes([number << 3, content])
-    return bytes([number << 3 | 2, len(content)]) + content
-
-
-@pytest.mark.parametrize("dims", [field(1, 2) + field(1, 3), field(1, b"\x02\x03")], ids=["plain", "packed"])
-def test_the_tensors_of_an_onnx_model_are_read(dims: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    tensor = dims + field(2, 1) + field(8, b"w") + field(9, struct.pack("<6f", *range(6)))
-    scalar = field(2, 1) + field(8, b"s") + field(9, struct.pack("<f", 7))
-    graph = field(2, b"name") + field(5, tensor) + field(5, scalar)
-    read = imported("fetch", monkeypatch).initialisers(field(1, 8) + field(2, b"maker") + field(7, graph))
-    assert list(read) == ["w", "s"]
-    np.testing.assert_array_equal(read["w"], np.arange(6, dtype=np.float32).reshape(2, 3))
-    np.testing.assert_array_equal(read["s"], np.float32(7))
 
 
 def test_speech_is_told_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

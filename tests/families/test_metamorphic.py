@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rxlang.simplify.program import budget, shares
-from support import fuzz, inlining, small_programs, tree_changes, weights
-from support import metamorphic as meta
+from support import fuzz, inlining, metamorphic as meta, small_programs, tree_changes, weights
 from support.places import ROOT, TESTS
 
 GOLDENS = sorted((TESTS / "goldens").rglob("*.rx"))

@@ -30,8 +30,7 @@ from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.known.values import Poison, UnknownValue
 from rxlang.simplify.on_shapes import ArgumentShape
 from rxlang.simplify.solver.terms import StepBudget
-from support import fuzz, hard_programs, metamorphic, weights
-from support import random_programs as programs
+from support import fuzz, hard_programs, metamorphic, random_programs as programs, weights
 from support.agreement import HERE, Args, Run, Ways, assert_same, assert_same_bits, refused, shown
 from support.phases import core_of
 

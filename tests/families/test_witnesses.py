@@ -12,8 +12,7 @@ from support.cases import CASES
 from support.places import ROOT
 
 from ..docs.test_pages import DOCUMENTS, blocks
-from ..simplify.test_calls import ROWS as CALLS
-from ..simplify.test_calls import program as call_of
+from ..simplify.test_calls import ROWS as CALLS, program as call_of
 
 FILES = [p for folder in ("tests/goldens", "tests/notes", "examples") for p in sorted((ROOT / folder).rglob("*.rx"))]
 Programs = Iterator[tuple[str, str]]

@@ -10,8 +10,19 @@ import rxlang as rx
 from support import fuzz
 
 from .test_gradients import EXPRESSIONS, arguments, differences
-from .test_rules import BEFORE, CELLS, CONTROL, INDEXED, INTEGERS, MATRICES, ROWS, STEPS, WINDOWS, given
-from .test_rules import IMAGES as PICTURES
+from .test_rules import (
+    BEFORE,
+    CELLS,
+    CONTROL,
+    IMAGES as PICTURES,
+    INDEXED,
+    INTEGERS,
+    MATRICES,
+    ROWS,
+    STEPS,
+    WINDOWS,
+    given,
+)
 
 TWICE = """
 @loss = fn(x : Tensor([n, m], float64), w : Tensor([m, k], float64), b : Tensor([m], float64), p : Tensor([n, m], float64))

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from rxlang.lang import sweet
 from rxlang.lang.formatter import format_source
 from rxlang.lang.lexer import scan

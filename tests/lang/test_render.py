@@ -6,8 +6,7 @@ import os
 import time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rxlang.lang import codes
 from rxlang.lang.cells import columns, shown, wrapped
 from rxlang.lang.diagnostics import Diagnostic, Label, error, note, warning

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_array_equal
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES

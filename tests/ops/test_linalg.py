@@ -8,8 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_array_equal as same
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES

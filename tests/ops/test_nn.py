@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rxlang.interp.kernels.registry import BadValue
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops.model import RankUnknown, Segment, TensorInfo

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rxlang.interp import allocation
 from rxlang.interp.dtypes import dtype_of, is_extended, numpy_dtype
 from rxlang.interp.kernels import registry as kernels

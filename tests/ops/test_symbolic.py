@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rxlang.lang.dtypes import DTYPES
 from rxlang.ops.ground import GroundCtx, Violation
 from rxlang.ops.holds import condition

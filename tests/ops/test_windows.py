@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rxlang import pipeline
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES

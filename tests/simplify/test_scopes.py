@@ -18,8 +18,7 @@ from rxlang.simplify.solver.conditions import Cond, any_of, eq, ge, le, ne
 from rxlang.simplify.solver.sizes import only_var
 from rxlang.simplify.solver.terms import Size, Term, Var, floordiv, mod
 from rxlang.simplify.solver.trail import KeptTable, Table
-from support import fuzz, metamorphic
-from support import random_programs as programs
+from support import fuzz, metamorphic, random_programs as programs
 from support.phases import checked_of
 
 HERE = Path(".")
@@ -27,10 +26,9 @@ HERE = Path(".")
 # What gives out new names, what counts the work that was done, and what was worked out last, with its time: none is known of
 # anything.
 SUPPLIES = {
-    "_serials",
-    "used_names",
-    "named",
-    "_primes",
+    "names",
+    "serial",
+    "size",
     "counts",
     "_patience",
     "_session",
@@ -40,8 +38,8 @@ SUPPLIES = {
     "history",
     "_resolved",
 }
-# Names for what an open stretch has, made when first spoken of: those that were there stay.
-MADE_ONCE = {"_segment_dims", "_segment_ranks", "_segment_counts", "_between", "common_shapes"}
+# What is made once: what was there stays.
+MADE_ONCE = {"lasting"}
 
 
 class Snapshot:
@@ -225,8 +223,8 @@ TRIED = {f.__name__ for f in DOES} | {
 }
 ASKS = {
     "settled", "upper_bound", "resolve", "spread", "has_rank_of", "rank", "dtype", "allowed", "same_dtype", "in_class",
-    "serial", "number", "fresh_name", "push", "pop", "bases_of", "past", "called", "is_named_shape",
-    "printed", "text", "known_dtypes", "among", "names_apart", "give_back", "may_be_called",
+    "number", "push", "pop", "bases_of", "past", "called", "is_named_shape",
+    "printed", "text", "known_dtypes", "among", "may_be_called",
 }  # fmt: skip
 
 
@@ -261,7 +259,8 @@ def test_what_is_done_in_a_scope_is_undone_with_it() -> None:
             learner = Learner(seed)
             learner.some(learner.random.randint(0, 8))
             newest = learner.state.serial()
-            names = {n: dict(getattr(learner.state, n)) for n in MADE_ONCE}
+            made = vars(learner.state.lasting)
+            names = {n: dict(table) for n, table in made.items()}
             before = snapshot(learner.state, newest)
             learner.state.push()
             sizes = list(learner.sizes)
@@ -270,7 +269,7 @@ def test_what_is_done_in_a_scope_is_undone_with_it() -> None:
             learner.sizes = sizes
             after = snapshot(learner.state, newest)
             assert [n for n in before if before[n] != after[n]] == []
-            assert all(names[n].items() <= getattr(learner.state, n).items() for n in MADE_ONCE)
+            assert all(names[n].items() <= table.items() for n, table in made.items())
 
 
 def test_the_comparison_sees_a_table_that_is_not_on_the_trail() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..model import StoredInitializer
 from .images import numbers
-from .registry import Reader, Untranslatable, listed, number, operator, quoted
+from .registry import Reader, Untranslatable, listed, number, operator, quoted, rows
 
 
 @operator("BatchNormalization", 7)
@@ -84,11 +84,6 @@ def _seeded(node: Reader) -> str:
     return given if seed is None else f"{given}, seed={number(float(node.number('seed', 0.0)))}"
 
 
-@operator("Bernoulli", 15)
-def bernoulli(node: Reader) -> str:
-    return f"@onnx.bernoulli({node.x(0)}{_seeded(node)})"
-
-
 @operator("Multinomial", 7)
 def multinomial(node: Reader) -> str:
     return f"@onnx.multinomial({node.x(0)}, samples={node.integer('sample_size', 1)}{_seeded(node)})"
@@ -103,21 +98,12 @@ def _uniform(node: Reader) -> str:
     return f'how="uniform", a={low}, b={high}{_seeded(node)}'
 
 
-@operator("RandomNormalLike")
-def random_normal_like(node: Reader) -> str:
-    return f"@onnx.random_like({node.x(0)}, {_normal(node)})"
-
-
-@operator("RandomUniformLike")
-def random_uniform_like(node: Reader) -> str:
-    return f"@onnx.random_like({node.x(0)}, {_uniform(node)})"
-
-
-@operator("RandomNormal")
-def random_normal(node: Reader) -> str:
-    return f"@onnx.random({listed(node.integers('shape') or ())}, {_normal(node)})"
-
-
-@operator("RandomUniform")
-def random_uniform(node: Reader) -> str:
-    return f"@onnx.random({listed(node.integers('shape') or ())}, {_uniform(node)})"
+rows(
+    {
+        "Bernoulli@15": lambda node: f"@onnx.bernoulli({node.x(0)}{_seeded(node)})",
+        "RandomNormalLike": lambda node: f"@onnx.random_like({node.x(0)}, {_normal(node)})",
+        "RandomUniformLike": lambda node: f"@onnx.random_like({node.x(0)}, {_uniform(node)})",
+        "RandomNormal": lambda node: f"@onnx.random({listed(node.integers('shape') or ())}, {_normal(node)})",
+        "RandomUniform": lambda node: f"@onnx.random({listed(node.integers('shape') or ())}, {_uniform(node)})",
+    }
+)

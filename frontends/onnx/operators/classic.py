@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..literals import of_value
-from .registry import Reader, Untranslatable, listed, number, operator, quoted
+from .registry import Reader, Untranslatable, listed, number, operator, quoted, rows
 
 DOMAIN = "ai.onnx.ml"
 
@@ -57,11 +57,6 @@ def imputer(node: Reader) -> str:
     return f"@onnx.impute({node.x(0)}, {values}, {of_value(replaced, kind)})"
 
 
-@operator("Normalizer", 1, DOMAIN)
-def normalizer(node: Reader) -> str:
-    return f"@onnx.normalize_features({node.x(0)}, norm={quoted(node.string('norm', 'MAX'))})"
-
-
 @operator("FeatureVectorizer", 1, DOMAIN)
 def feature_vectorizer(node: Reader) -> str:
     counts = node.integers("inputdimensions") or ()
@@ -93,11 +88,6 @@ def _scores(node: Reader, count: int) -> str:
     made = f"@matmul(@cast(@onnx.rows({node.x(0)}), float32), {weights})"
     found = node.listed("intercepts", "float32")
     return made if found is None else f"{made} + {found}"
-
-
-@operator("LinearRegressor", 1, DOMAIN)
-def linear_regressor(node: Reader) -> str:
-    return f"@onnx.post_transform({_scores(node, node.integer('targets', 1))}{post(node, 'how')})"
 
 
 @operator("LinearClassifier", 1, DOMAIN)
@@ -170,3 +160,14 @@ def category_mapper(node: Reader) -> str:
     )
     keys, values = (0, 1) if node.dtype_of(0) == "string" else (1, 0)
     return f"@onnx.label_encoder({node.x(0)}, {both[keys]}, {both[values]}, {usual[values]})"
+
+
+rows(
+    {
+        "Normalizer": lambda node: f"@onnx.normalize_features({node.x(0)}, norm={quoted(node.string('norm', 'MAX'))})",
+        "LinearRegressor": lambda node: (
+            f"@onnx.post_transform({_scores(node, node.integer('targets', 1))}{post(node, 'how')})"
+        ),
+    },
+    DOMAIN,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..literals import of_values
-from .registry import Reader, Untranslatable, listed, number, operator
+from .registry import Reader, Untranslatable, listed, number, operator, rows
 from .windows import spaced
 
 
@@ -43,12 +43,6 @@ def upsample_attribute(node: Reader) -> str:
     if not isinstance(scales, tuple):
         raise Untranslatable("has no scales")
     return _upsampled(node, numbers(scales))
-
-
-@operator("Upsample", 9)
-@operator("Resize", 10)
-def upsample(node: Reader) -> str:
-    return _upsampled(node, node.x(1))
 
 
 def _upsampled(node: Reader, scales: str) -> str:
@@ -95,16 +89,6 @@ def grid_sample(node: Reader) -> str:
     said = {"mode": _SAMPLED.get(mode, mode), "padding": padding}
     corners = _flags(node, align_corners="align_corners")
     return f"@onnx.grid_sample({node.x(0)}, {node.x(1)}{_words(node, **said)}{corners})"
-
-
-@operator("RoiAlign", 10)
-def roi_align_whole(node: Reader) -> str:
-    return _roi_align(node, "output_half_pixel")
-
-
-@operator("RoiAlign", 16)
-def roi_align(node: Reader) -> str:
-    return _roi_align(node, node.word("coordinate_transformation_mode", "half_pixel"))
 
 
 def _roi_align(node: Reader, places: str) -> str:
@@ -189,3 +173,13 @@ def deform_conv(node: Reader) -> str:
 def depth_to_space(node: Reader) -> str:
     name = "pixel_shuffle" if node.word("mode", "DCR") == "CRD" else "depth_to_space"
     return f"@{name}({node.x(0)}, {node.integer('blocksize')})"
+
+
+rows(
+    {
+        "Upsample@9": lambda node: _upsampled(node, node.x(1)),
+        "Resize@10": lambda node: _upsampled(node, node.x(1)),
+        "RoiAlign@10": lambda node: _roi_align(node, "output_half_pixel"),
+        "RoiAlign@16": lambda node: _roi_align(node, node.word("coordinate_transformation_mode", "half_pixel")),
+    }
+)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from ..literals import of_value, of_values
 from ..model import StoredInitializer
-from .registry import Reader, Untranslatable, number, operator
+from .registry import Reader, Untranslatable, number, operator, rows
 
 DOMAIN = "ai.onnx.ml"
-
-
-@operator("ArrayFeatureExtractor", 1, DOMAIN)
-def feature_extractor(node: Reader) -> str:
-    return f"@onnx.feature_extractor({node.x(0)}, {node.x(1)})"
 
 
 @operator("Binarizer", 1, DOMAIN)
@@ -36,16 +31,6 @@ def _labels(node: Reader, side: str) -> tuple[str, str, str]:
     return node.scope.literal(tensor), tensor.dtype, "tensor"
 
 
-@operator("LabelEncoder", 2, DOMAIN)
-def label_encoder_of_old(node: Reader) -> str:
-    return _encoded(node, ", finds_nan=false")
-
-
-@operator("LabelEncoder", 4, DOMAIN)
-def label_encoder(node: Reader) -> str:
-    return _encoded(node, "")
-
-
 def _encoded(node: Reader, more: str) -> str:
     (keys, _, _), (values, dtype, suffix) = _labels(node, "keys"), _labels(node, "values")
     return f"@onnx.label_encoder({node.x(0)}, {keys}, {values}, {_default(node, dtype, suffix)}{more})"
@@ -66,3 +51,13 @@ def tensor_scatter(node: Reader) -> str:
     more = f"{node.optional(2, 'starts')}, axis={node.integer('axis', -2)}"
     more += ", circular=true" if node.word("mode", "linear") == "circular" else ""
     return f"@onnx.tensor_scatter({node.x(0)}, {node.x(1)}{more})"
+
+
+rows(
+    {
+        "ArrayFeatureExtractor": lambda node: f"@onnx.feature_extractor({node.x(0)}, {node.x(1)})",
+        "LabelEncoder@2": lambda node: _encoded(node, ", finds_nan=false"),
+        "LabelEncoder@4": lambda node: _encoded(node, ""),
+    },
+    DOMAIN,
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from math import isfinite
 
-from .registry import Reader, Row, add, listed, number, operator
+from .registry import Reader, Row, add, listed, number, operator, rows
 
 # Reductions: our primitive of each, and whether it takes every dtype that ONNX's does.
 _REDUCTIONS = {
@@ -99,11 +99,6 @@ def mod(node: Reader) -> str:
     )
 
 
-@operator("Pow", 7)
-def power(node: Reader) -> str:
-    return f"@onnx.pow({node.x(0)}, {node.x(1)})"
-
-
 _MOST_32 = 3.4028234663852886e38  # the largest number of float32
 
 
@@ -111,11 +106,6 @@ _MOST_32 = 3.4028234663852886e38  # the largest number of float32
 def clip_attributes(node: Reader) -> str:
     least, most = (number(node.number(side, end)) for side, end in (("min", -_MOST_32), ("max", _MOST_32)))
     return f"@clip({node.x(0)}, min={least}, max={most})"
-
-
-@operator("Clip", 11)
-def clip(node: Reader) -> str:
-    return f"@clip({node.x(0)}{node.optional(1, 'min')}{node.optional(2, 'max')})"
 
 
 @operator("IsInf", 10)
@@ -126,11 +116,6 @@ def isinf(node: Reader) -> str:
     return f"@onnx.isinf({node.x(0)}, positive={'true' if positive else 'false'}, negative={'true' if negative else 'false'})"
 
 
-@operator("BitShift", 11)
-def bit_shift(node: Reader) -> str:
-    return f"@bitwise_{node.word('direction', 'LEFT').lower()}_shift({node.x(0)}, {node.x(1)})"
-
-
 def _coerced(name: str) -> Row:
     """Before version 13: over all axes from one on."""
     return lambda node: f"@onnx.{name}_from({node.x(0)}, axis={node.integer('axis', 1)})"
@@ -138,11 +123,6 @@ def _coerced(name: str) -> Row:
 
 for _name, _ours in (("Softmax", "softmax"), ("LogSoftmax", "log_softmax"), ("Hardmax", "hardmax")):
     add(_name, _coerced(_ours))
-
-
-@operator("Hardmax", 13)
-def hardmax(node: Reader) -> str:
-    return f"@onnx.hardmax({node.x(0)}, axis={node.integer('axis', -1)})"
 
 
 @operator("Gemm", 7)
@@ -231,11 +211,6 @@ def selu(node: Reader) -> str:
     return f"@where({x} > 0.0, {gamma} * {x}, {gamma} * ({number(alpha)} * @expm1({x})))"
 
 
-@operator("Erf")
-def erf(node: Reader) -> str:
-    return f"@{'onnx.' if _is_whole(node.dtype_of(0)) else ''}erf({node.x(0)})"
-
-
 def _is_whole(dtype: str | None) -> bool:
     return dtype is not None and "int" in dtype
 
@@ -256,3 +231,13 @@ def thresholded_relu(node: Reader) -> str:
 def shrink(node: Reader) -> str:
     x, bias, edge = node.x(0), number(node.number("bias", 0.0)), number(node.number("lambd", 0.5))
     return f"@onnx.shrink({x}, bias={bias}, lambd={edge})"
+
+
+rows(
+    {
+        "BitShift@11": lambda node: (
+            f"@bitwise_{node.word('direction', 'LEFT').lower()}_shift({node.x(0)}, {node.x(1)})"
+        ),
+        "Erf": lambda node: f"@{'onnx.' if _is_whole(node.dtype_of(0)) else ''}erf({node.x(0)})",
+    }
+)

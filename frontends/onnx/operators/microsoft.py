@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from . import images, shapes
 from .math import gemm
-from .registry import Reader, Row, Untranslatable, add, listed, number, operator
+from .registry import Reader, Row, Untranslatable, add, listed, number, operator, rows
 from .windows import pairs, pooling, spaced
 
 DOMAIN = "com.microsoft"
@@ -19,16 +19,6 @@ def _own(name: str) -> Callable[[Row], Row]:
 # Activations
 
 
-@_own("Gelu")
-def gelu(node: Reader) -> str:
-    return f"@gelu({node.x(0)})"
-
-
-@_own("BiasGelu")
-def bias_gelu(node: Reader) -> str:
-    return f"@gelu({_biased(node)})"
-
-
 def _biased(node: Reader) -> str:
     """The sum of an operand and a bias, which is repeated to its shape."""
     return f"{node.x(0)} + @broadcast_to({node.x(1)}, {node.x(0)}.shape)"
@@ -38,11 +28,6 @@ def _biased(node: Reader) -> str:
 def fast_gelu(node: Reader) -> str:
     x = _biased(node) if node.has(1) else node.x(0)
     return f'@gelu({x}, approximate="tanh")'
-
-
-@_own("QuickGelu")
-def quick_gelu(node: Reader) -> str:
-    return f"{node.x(0)} * @sigmoid({number(node.number('alpha', 1.702))} * {node.x(0)})"
 
 
 # Products
@@ -89,11 +74,6 @@ def _activated(node: Reader, text: str, attributes: tuple[float, ...] = ()) -> s
     if template.count("{}") != 1 + len(given):
         raise Untranslatable(f"has the activation {name} with {len(given)} numbers, which Rx has not")
     return template.format(text, *map(number, given))
-
-
-@_own("FusedGemm")
-def fused_gemm(node: Reader) -> str:
-    return _activated(node, gemm(node))
 
 
 @_own("FusedConv")
@@ -185,11 +165,6 @@ def group_norm(node: Reader) -> str:
     return f"@silu({text})" if node.integer("activation", 0) else text
 
 
-@_own("BiasAdd")
-def bias_add(node: Reader) -> str:
-    return f"{node.x(0)} + {node.x(1)} + {node.x(2)}"
-
-
 @_own("BiasSplitGelu")
 def bias_split_gelu(node: Reader) -> str:
     left, right = node.parts(f"@split({node.x(0)} + {node.x(1)}, 2, axis=-1)", 2)
@@ -246,11 +221,6 @@ def range_(node: Reader) -> str:
     return f"@onnx.range({node.x(0)}, {node.x(1)}, {step})"
 
 
-@_own("Inverse")
-def inverse(node: Reader) -> str:
-    return f"@inv({node.x(0)})"
-
-
 @_own("Unique")
 def unique(node: Reader) -> str:
     """In the order of their first places."""
@@ -275,6 +245,15 @@ def expand_dims(node: Reader) -> str:
     return f"@expand_dims({node.x(0)}, axis={axes[0]})"
 
 
-@_own("SampleOp")
-def sample(node: Reader) -> str:
-    return node.x(0)
+rows(
+    {
+        "Gelu": lambda node: f"@gelu({node.x(0)})",
+        "BiasGelu": lambda node: f"@gelu({_biased(node)})",
+        "QuickGelu": lambda node: f"{node.x(0)} * @sigmoid({number(node.number('alpha', 1.702))} * {node.x(0)})",
+        "FusedGemm": lambda node: _activated(node, gemm(node)),
+        "BiasAdd": lambda node: f"{node.x(0)} + {node.x(1)} + {node.x(2)}",
+        "Inverse": lambda node: f"@inv({node.x(0)})",
+        "SampleOp": lambda node: node.x(0),
+    },
+    DOMAIN,
+)

@@ -27,21 +27,6 @@ def dequantize(node: Reader) -> str:
     return f"@onnx.dequantize({node.x(0)}, {node.x(1)}{node.optional(2, 'zero_point')}{_scaled(node)}{more})"
 
 
-@operator("DynamicQuantizeLinear", 11)
-def dynamic_quantize(node: Reader) -> str:
-    return f"@onnx.dynamic_quantize({node.x(0)})"
-
-
-@operator("MatMulInteger", 10)
-def matmul_integer(node: Reader) -> str:
-    return f"@onnx.matmul_integer({node.x(0)}, {node.x(1)}{node.optional(2, 'x_zero')}{node.optional(3, 'y_zero')})"
-
-
-@operator("QLinearMatMul", 10)
-def qlinear_matmul(node: Reader) -> str:
-    return f"@onnx.qlinear_matmul({', '.join(node.xs())})"
-
-
 def _windows(node: Reader, filters: int) -> str:
     group = node.integer("group", 1)
     return spaced(node, "strides", "pads", "dilations", filters=filters) + ("" if group == 1 else f", groups={group}")

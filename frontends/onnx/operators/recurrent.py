@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .registry import Reader, Untranslatable, listed, number, operator
+from .registry import Reader, Untranslatable, listed, number, operator, rows
 
 # The functions of a direction, and how many parameters those have that have any.
 _USUAL = {"rnn": ["tanh"], "gru": ["sigmoid", "tanh"], "lstm": ["sigmoid", "tanh", "tanh"]}
@@ -13,20 +13,10 @@ _PARAMETERS = {
 _PLAIN = ("sigmoid", "tanh", "relu", "softsign", "softplus")
 
 
-@operator("RNN", 7)
-def rnn(node: Reader) -> str:
-    return _layer(node, "rnn", ("initial_h",), 2)
-
-
 @operator("GRU", 7)
 def gru(node: Reader) -> str:
     more = ", linear_before_reset=true" if node.integer("linear_before_reset", 0) else ""
     return _layer(node, "gru", ("initial_h",), 2, more)
-
-
-@operator("LSTM", 7)
-def lstm(node: Reader) -> str:
-    return lstm_of(node, node.x(1), recurrent(node))
 
 
 def lstm_of(node: Reader, w: str, r: str, only: str = "") -> str:
@@ -102,3 +92,11 @@ def _word(name: str, alphas: list[float], betas: list[float]) -> str:
     usual = _PARAMETERS.get(name, ())
     given = [left.pop() if left else value for value, left in zip(usual, (alphas, betas), strict=False)]
     return ":".join([name, *map(number, given)])
+
+
+rows(
+    {
+        "RNN@7": lambda node: _layer(node, "rnn", ("initial_h",), 2),
+        "LSTM@7": lambda node: lstm_of(node, node.x(1), recurrent(node)),
+    }
+)

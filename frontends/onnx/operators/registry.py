@@ -8,7 +8,7 @@ outputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from string import ascii_letters, digits
@@ -84,8 +84,7 @@ class Reader:
     """One node as its row reads it. Inputs and outputs count from 0."""
 
     def __init__(self, operation: Operation, scope: NodeScope) -> None:
-        self.operation = operation
-        self.scope = scope
+        self.operation, self.scope = operation, scope
         self.version = scope.version(operation.domain)
 
     def __len__(self) -> int:
@@ -222,8 +221,7 @@ class Reader:
 
     def dtype(self, name: str) -> str | None:
         """An attribute that numbers a dtype, by our name for it."""
-        found = self.attribute(name)
-        return None if found is None else ELEMENTS.get(self.integer(name))
+        return None if self.attribute(name) is None else ELEMENTS.get(self.integer(name))
 
     def let(self, hint: str, text: str) -> str:
         return self.scope.let(hint, text)
@@ -297,6 +295,13 @@ def operator(name: str, since: int = 1, domain: str = "") -> Callable[[Row], Row
         return row
 
     return declare
+
+
+def rows(table: Mapping[str, Row], domain: str = "") -> None:
+    """Declare what writes operators that one expression says, by `NAME@VERSION`, the version from which on it does."""
+    for head, row in table.items():
+        name, _, since = head.partition("@")
+        add(name, row, int(since or 1), domain)
 
 
 def rule(op_type: str, domain: str = "", opsets: Iterable[int] | None = None) -> Callable[[Row], Row]:

@@ -5,39 +5,9 @@ from __future__ import annotations
 from ..literals import listed
 from ..model import OptionalType, SequenceType, TensorType, ValueType
 from ..types import opaque_text
-from .registry import Reader, Untranslatable, operator, quoted
+from .registry import Reader, Untranslatable, operator, quoted, rows
 
 LEARNED = "ai.onnx.ml"
-
-
-@operator("SequenceConstruct", 11)
-def sequence_construct(node: Reader) -> str:
-    return f"@onnx.sequence([{', '.join(node.xs())}])"
-
-
-@operator("SequenceEmpty", 11)
-def sequence_empty(node: Reader) -> str:
-    return f"@onnx.empty(Sequence({node.dtype('dtype') or 'float32'}))"
-
-
-@operator("SequenceInsert", 11)
-def sequence_insert(node: Reader) -> str:
-    return f"@onnx.sequence_insert({node.x(0)}, {node.x(1)}{node.optional(2, 'position')})"
-
-
-@operator("SequenceErase", 11)
-def sequence_erase(node: Reader) -> str:
-    return f"@onnx.sequence_erase({node.x(0)}{node.optional(1, 'position')})"
-
-
-@operator("SequenceAt", 11)
-def sequence_at(node: Reader) -> str:
-    return f"@onnx.sequence_at({node.x(0)}, {node.x(1)})"
-
-
-@operator("SequenceLength", 11)
-def sequence_length(node: Reader) -> str:
-    return f"@onnx.sequence_length({node.x(0)})"
 
 
 @operator("SplitToSequence", 11)
@@ -66,16 +36,6 @@ def _optional(kind: ValueType, node: Reader) -> str:
     """The attribute is the type of what may be there; some write the optional type itself."""
     whole = kind if isinstance(kind, OptionalType) else OptionalType(kind)
     return opaque_text(whole, str(node.operation.outputs[0]))
-
-
-@operator("OptionalHasElement", 15)
-def optional_has(node: Reader) -> str:
-    return f"@onnx.optional_has({node.x(0)})" if node.has(0) else "tensor(false)"
-
-
-@operator("OptionalGetElement", 15)
-def optional_get(node: Reader) -> str:
-    return f"@onnx.optional_get({node.x(0)})"
 
 
 # Maps
@@ -113,3 +73,11 @@ def cast_map(node: Reader) -> str:
     sparse = node.string("map_form", "DENSE") == "SPARSE"
     length = f", length={node.integer('max_map', 1)}" if sparse else ""
     return f"@onnx.cast_map({node.x(0)}, {to}{length})"
+
+
+rows(
+    {
+        "SequenceEmpty@11": lambda node: f"@onnx.empty(Sequence({node.dtype('dtype') or 'float32'}))",
+        "OptionalHasElement@15": lambda node: f"@onnx.optional_has({node.x(0)})" if node.has(0) else "tensor(false)",
+    }
+)

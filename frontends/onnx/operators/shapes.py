@@ -8,12 +8,7 @@ from __future__ import annotations
 from ....ops.slices import of_model
 from ..literals import of_value
 from ..model import StoredInitializer
-from .registry import Reader, Untranslatable, listed, operator
-
-
-@operator("Reshape", 1)
-def reshape_attribute(node: Reader) -> str:
-    return _reshaped(node, node.integers("shape") or (), zeros=False)
+from .registry import Reader, Untranslatable, listed, operator, rows
 
 
 @operator("Reshape", 5)
@@ -48,32 +43,12 @@ def shape(node: Reader) -> str:
     return f"@onnx.shape({node.x(0)}, start={start}{to})"
 
 
-@operator("Flatten")
-def flatten(node: Reader) -> str:
-    return f"@onnx.flatten({node.x(0)}, axis={node.integer('axis', 1)})"
-
-
-@operator("Expand")
-def expand(node: Reader) -> str:
-    return f"@onnx.expand({node.x(0)}, {node.x(1)})"
-
-
-@operator("Unsqueeze", 1)
-def unsqueeze_attribute(node: Reader) -> str:
-    return f"@expand_dims({node.x(0)}, axis={listed(node.integers('axes') or ())})"
-
-
 @operator("Unsqueeze", 13)
 def unsqueeze(node: Reader) -> str:
     axes = node.elements(1)
     if axes is None:
         return f"@onnx.unsqueeze({node.x(0)}, {node.x(1)})"
     return f"@expand_dims({node.x(0)}, axis={listed(axes)})"
-
-
-@operator("Squeeze", 1)
-def squeeze_attribute(node: Reader) -> str:
-    return _squeezed(node, node.integers("axes"))
 
 
 @operator("Squeeze", 13)
@@ -118,11 +93,6 @@ def _sliced(
     return f"@slice({node.x(0)}, {listed(map(of_model, starts))}, {listed(map(of_model, ends))}{along}{by})"
 
 
-@operator("Split", 2)
-def split_attribute(node: Reader) -> str:
-    return _split(node, node.integers("split"))
-
-
 @operator("Split", 13)
 def split(node: Reader) -> str:
     if node.has(1) and node.elements(1) is None:
@@ -138,20 +108,13 @@ def _split(node: Reader, sizes: tuple[int, ...] | None) -> str:
         parts = f"@split({node.x(0)}, {count}, axis={axis})"
     else:
         parts = f"@split({node.x(0)}, sections={node.integer('num_outputs', count)}, axis={axis}, uneven=true)"
-    if count > 1:
-        return parts
-    return f"{node.let('parts', parts)}[0]"
+    return parts if count > 1 else f"{node.let('parts', parts)}[0]"
 
 
 @operator("Tile", 6)
 def tile(node: Reader) -> str:
     repeats = node.elements(1)
     return f"@tile({node.x(0)}, {node.x(1) if repeats is None else listed(repeats)})"
-
-
-@operator("Gather")
-def gather(node: Reader) -> str:
-    return f"@take({node.x(0)}, {node.x(1)}, axis={node.integer('axis', 0)})"
 
 
 @operator("Pad", 2)
@@ -178,11 +141,6 @@ def constant_of_shape(node: Reader) -> str:
     return f"@full({node.x(0)}, @reshape({text}, []))"
 
 
-@operator("Range", 11)
-def range_(node: Reader) -> str:
-    return f"@onnx.range({node.x(0)}, {node.x(1)}, {node.x(2)})"
-
-
 @operator("OneHot", 9)
 def one_hot(node: Reader) -> str:
     depth, known = node.x(1), node.scope.constant(node.operation.inputs[1])
@@ -191,27 +149,12 @@ def one_hot(node: Reader) -> str:
     return f"@onnx.one_hot({node.x(0)}, {depth}, {node.x(2)}, axis={node.integer('axis', -1)})"
 
 
-@operator("TopK", 1)
-def top_k_attribute(node: Reader) -> str:
-    return f"@topk({node.x(0)}, {node.integer('k')}, axis={node.integer('axis', -1)})"
-
-
 @operator("TopK", 10)
 def top_k(node: Reader) -> str:
     k = node.elements(1)
     count = f"@item(@reshape({node.x(1)}, []))" if k is None else str(k[0])
     largest = "" if node.integer("largest", 1) else ", largest=false"
     return f"@topk({node.x(0)}, {count}, axis={node.integer('axis', -1)}{largest})"
-
-
-@operator("CumSum", 11)
-def cumulative_sum(node: Reader) -> str:
-    return _cumulative(node, "sum")
-
-
-@operator("CumProd", 26)
-def cumulative_prod(node: Reader) -> str:
-    return _cumulative(node, "prod")
 
 
 def _cumulative(node: Reader, what: str) -> str:
@@ -230,11 +173,6 @@ def trilu(node: Reader) -> str:
     return f"@{which}({node.x(0)}{offset})"
 
 
-@operator("NonZero", 9)
-def nonzero(node: Reader) -> str:
-    return f"@onnx.nonzero({node.x(0)})"
-
-
 @operator("Compress", 9)
 def compress(node: Reader) -> str:
     axis = node.attribute("axis")
@@ -247,17 +185,6 @@ def eye_like(node: Reader) -> str:
     dtype = node.dtype("dtype")
     given = "" if dtype is None else f", dtype={dtype}"
     return f"@onnx.eye_like({node.x(0)}, k={node.integer('k', 0)}{given})"
-
-
-@operator("ScatterElements", 11)
-@operator("Scatter", 9)
-def scatter_elements(node: Reader) -> str:
-    return _scattered(node, "scatter_elements", f", axis={node.integer('axis', 0)}")
-
-
-@operator("ScatterND", 11)
-def scatter_nd(node: Reader) -> str:
-    return _scattered(node, "scatter_nd", "")
 
 
 def _scattered(node: Reader, name: str, along: str) -> str:
@@ -281,3 +208,19 @@ def reverse_sequence(node: Reader) -> str:
 def space_to_depth(node: Reader) -> str:
     name = "pixel_unshuffle" if node.word("mode", "DCR") == "CRD" else "space_to_depth"
     return f"@{name}({node.x(0)}, {node.integer('blocksize')})"
+
+
+rows(
+    {
+        "Reshape": lambda node: _reshaped(node, node.integers("shape") or (), zeros=False),
+        "Unsqueeze": lambda node: f"@expand_dims({node.x(0)}, axis={listed(node.integers('axes') or ())})",
+        "Squeeze": lambda node: _squeezed(node, node.integers("axes")),
+        "Split@2": lambda node: _split(node, node.integers("split")),
+        "TopK": lambda node: f"@topk({node.x(0)}, {node.integer('k')}, axis={node.integer('axis', -1)})",
+        "CumSum@11": lambda node: _cumulative(node, "sum"),
+        "CumProd@26": lambda node: _cumulative(node, "prod"),
+        "ScatterElements@11": lambda node: _scattered(node, "scatter_elements", f", axis={node.integer('axis', 0)}"),
+        "Scatter@9": lambda node: _scattered(node, "scatter_elements", f", axis={node.integer('axis', 0)}"),
+        "ScatterND@11": lambda node: _scattered(node, "scatter_nd", ""),
+    }
+)

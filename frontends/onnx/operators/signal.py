@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from .registry import Reader, Row, add, operator
+from .registry import Reader, Row, add, operator, rows
 
 
 def _flag(node: Reader, name: str, default: int = 0) -> str:
     value = node.integer(name, default)
     return "" if value == default else f", {name}={'true' if value else 'false'}"
-
-
-@operator("DFT", 17)
-def dft_attribute(node: Reader) -> str:
-    return _dft(node, f", axis={node.integer('axis', 1)}")
 
 
 @operator("DFT", 20)
@@ -46,6 +41,9 @@ add("HammingWindow", _window("hamming"), 17)
 add("BlackmanWindow", _window("blackman"), 17)
 
 
-@operator("MelWeightMatrix", 17)
-def mel_weights(node: Reader) -> str:
-    return f"@onnx.mel_weights({', '.join(node.xs())}{_dtype(node)})"
+rows(
+    {
+        "DFT@17": lambda node: _dft(node, f", axis={node.integer('axis', 1)}"),
+        "MelWeightMatrix@17": lambda node: f"@onnx.mel_weights({', '.join(node.xs())}{_dtype(node)})",
+    }
+)

@@ -9,16 +9,6 @@ from .registry import Reader, Untranslatable, listed, operator, quoted
 LEARNED = "ai.onnx.ml"
 
 
-@operator("StringConcat", 20)
-def string_concat(node: Reader) -> str:
-    return f"@onnx.string_concat({node.x(0)}, {node.x(1)})"
-
-
-@operator("RegexFullMatch", 20)
-def regex_full_match(node: Reader) -> str:
-    return f"@onnx.regex_full_match({node.x(0)}, {quoted(node.string('pattern', ''))})"
-
-
 @operator("StringSplit", 20)
 def string_split(node: Reader) -> str:
     delimiter = node.string("delimiter", "")

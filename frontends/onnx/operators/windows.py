@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .demands import of_rank
-from .registry import Reader, Untranslatable, listed, number, operator
+from .registry import Reader, Untranslatable, listed, number, operator, rows
 
 
 def pairs(pads: tuple[int, ...]) -> str:
@@ -121,11 +121,9 @@ def average_pool(node: Reader) -> str:
     return _pool(node, "average_pool", more=counted)
 
 
-@operator("LpPool")
-def lp_pool(node: Reader) -> str:
-    return _pool(node, "lp_pool", more=f", p={number(float(node.number('p', 2)))}")
-
-
-@operator("GlobalLpPool")
-def global_lp_pool(node: Reader) -> str:
-    return f"@onnx.global_lp_pool({node.x(0)}, p={number(float(node.number('p', 2)))})"
+rows(
+    {
+        "LpPool": lambda node: _pool(node, "lp_pool", more=f", p={number(float(node.number('p', 2)))}"),
+        "GlobalLpPool": lambda node: f"@onnx.global_lp_pool({node.x(0)}, p={number(float(node.number('p', 2)))})",
+    }
+)

@@ -184,9 +184,7 @@ def _floor_of_reduced(a: Size, b: Term) -> Size:
                 others = a - of_atom(inner)
                 if isinstance(inner.den, int) or others == 0:
                     return floordiv(inner.num + inner.den * others, inner.den * b)
-    if at_least(a, 0) and at_least(b - 1 - a, 0):
-        return 0
-    return of_atom(Floor(a, b))
+    return 0 if at_least(a, 0) and at_least(b - 1 - a, 0) else of_atom(Floor(a, b))
 
 
 def _cancel(a: Size, b: Term) -> tuple[Size, Size]:

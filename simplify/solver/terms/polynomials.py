@@ -17,9 +17,7 @@ class Var:
     __slots__ = ("key", "name", "nonneg", "serial")
 
     def __init__(self, name: str, serial: int, nonneg: bool = True) -> None:
-        self.name = name
-        self.serial = serial
-        self.nonneg = nonneg
+        self.name, self.serial, self.nonneg = name, serial, nonneg
         self.key: tuple[Any, ...] = (0, serial)
 
     def __hash__(self) -> int:
@@ -42,8 +40,7 @@ class Floor:
     __slots__ = ("_hash", "den", "key", "num", "vars", "weight")
 
     def __init__(self, num: Size, den: Size) -> None:
-        self.num = num
-        self.den = den
+        self.num, self.den = num, den
         self.key: tuple[Any, ...] = (1, size_key(den), size_key(num))
         self._hash = hash((num, den))
         self.vars = _size_vars(num) | _size_vars(den)
@@ -160,9 +157,7 @@ class Term:
             if other and (next(iter(self.mons.values())).bit_length() + other.bit_length() > MOST_BITS):
                 raise TooLarge
             return Term({mono: k * other for mono, k in self.mons.items()}) if other else 0
-        if type(other) is not Term:
-            return NotImplemented
-        return _product(self, other)
+        return NotImplemented if type(other) is not Term else _product(self, other)
 
     __rmul__ = __mul__
 
@@ -183,9 +178,7 @@ def close(mons: dict[Mono, int]) -> Size:
     """The size with these monomials: a number where nothing else is left."""
     if not mons:
         return 0
-    if len(mons) == 1 and () in mons:
-        return mons[()]
-    return Term(mons)
+    return mons[()] if len(mons) == 1 and () in mons else Term(mons)
 
 
 def var(name: str, serial: int, nonneg: bool = True) -> Term:
@@ -225,9 +218,7 @@ def size_key(size: Size) -> tuple[Any, ...]:
 def lead(term: Term) -> Mono:
     """The greatest monomial."""
     mons = term.mons
-    if len(mons) == 1:
-        return next(iter(mons))
-    return max(mons, key=mono_key)
+    return next(iter(mons)) if len(mons) == 1 else max(mons, key=mono_key)
 
 
 def leads_negative(x: Size) -> bool:

@@ -190,8 +190,7 @@ def _floor_interval(atom: Floor, ranges: Ranges) -> Bounds:
     if d_high is not None:
         d_high = max(d_high, 1)
     floor_low = _quotient_end(low, d_low, d_high, lowest=True)
-    floor_high = _quotient_end(high, d_low, d_high, lowest=False)
-    return floor_low, floor_high
+    return floor_low, _quotient_end(high, d_low, d_high, lowest=False)
 
 
 def _quotient_end(end: int | None, d_low: int, d_high: int | None, lowest: bool) -> int | None:

@@ -165,8 +165,7 @@ class Allowance:
     __slots__ = ("_granted", "_inside", "_left", "least", "most")
 
     def __init__(self, most: int, least: int = 0) -> None:
-        self.most = most
-        self.least = least
+        self.most, self.least = most, least
 
     def __enter__(self) -> Allowance:
         budget = _here.budget

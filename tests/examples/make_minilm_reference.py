@@ -1,6 +1,7 @@
-"""Compute reference.npy with PyTorch: an embedding of the single sentence of reference.json, then one per batch row.
+"""Compute examples/minilm/reference.npy with PyTorch: an embedding of the single sentence of reference.json, then one per row.
 
-Run once, in an environment with torch, safetensors and tokenizers: `python examples/minilm/make_reference.py`.
+Run once, in an environment with torch, safetensors and tokenizers:
+`PYTHONPATH=examples/minilm python tests/examples/make_minilm_reference.py`.
 The forward pass is written out here, independently of the Rx program; only the weights and the tokens are shared.
 """
 
@@ -17,7 +18,7 @@ from tokens import CACHE, encode
 from torch import Tensor
 from torch.nn import functional as F
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[2] / "examples" / "minilm"
 WEIGHTS = load_file(CACHE / "model.safetensors")
 LAYERS, HEADS, EPSILON = 6, 12, 1e-12
 
