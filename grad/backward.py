@@ -296,7 +296,7 @@ class Backward:
         """The sum of all that was handed to a name."""
         parts = handed.get(name, [])
         if not parts:
-            return self.let(f"@zeros_like({name})", at)
+            return self.let(f"@zeros({name}.shape, {name}.dtype)", at)
         total = parts[0]
         for part in parts[1:]:
             total = self.let(f"{total} + {part}", at)
