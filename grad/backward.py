@@ -339,7 +339,7 @@ class Backward:
         inner = Flat(self.flat.functions, self.flat.taken - spelt(*stmts) | set(outer))
         inner.rules = self.flat.rules if is_read else {n: core.Rule(gradient.span, n) for n in self._called()}
         inner.sorts, inner.parts, inner.known = self.flat.sorts, self.flat.parts, set(self.flat.known)
-        inner.complex = self.flat.complex
+        inner.complex, inner.ranks = self.flat.complex, self.flat.ranks
         names: Names = {}
         for stmt in stmts:
             inner.stmt(stmt, names)

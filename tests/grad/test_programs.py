@@ -80,7 +80,6 @@ def of_a_call(name: str, number: int) -> str:
         call, tensors = random_calls.written(row, random_calls.draw_call(random, row))
         args = {n: random.normal(size=a.shape) if a.dtype.kind == "f" else a for n, a in tensors.items()}
         args |= {n: a @ a.mT + np.eye(a.shape[-2]) for n, a in args.items() if name in SYMMETRIC and a.ndim > 1}
-        args |= {n: np.abs(a) for n, a in args.items() if name in ROOTS and a.dtype == np.float64}
         wrt = [n for n, a in args.items() if a.dtype == np.float64]
         if wrt and all(a.dtype.kind in "fiub" and a.dtype.name in DTYPES for a in args.values()):
             break
@@ -122,8 +121,7 @@ def of_a_program(seed: int) -> str:
     return judged(text, calls, wrt, random)
 
 
-# What takes matrices that are symmetric, and what takes the root of an operand.
-ROOTS = ("batch_normalization",)
+# What takes matrices that are symmetric.
 SYMMETRIC = ("eigh", "eigvalsh", "cholesky")
 NAMES = [n for n in registry.names() if n != "stop_gradient" and any(p.kind in TENSORS for p in rows(n).params)]
 
