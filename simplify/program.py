@@ -64,7 +64,7 @@ class ProgramContext:
         # The steps of reasoning that each function has for itself.
         self.shares = shares(lengths)
         self.length = sum(lengths.values())
-        made = sum(lengths[name] for name in _derived(core_program))
+        made = sum(lengths.get(name, 0) for name in _derived(core_program))
         self.budget = budget(self.length - made) + _A_DERIVED_STATEMENT * made
         # The steps that may be walked beside them.
         checks = sum(len(f.checks) for f in core_program.functions)

@@ -197,6 +197,11 @@ def test_a_cotangent_of_another_shape_is_refused() -> None:
                 ("float32", "@sum(x)", "jvp", "x, x", "`x` stands behind `wrt` twice"),
             )
         ),
+        *(
+            (f"@f = fn(x : Tensor([n], float32)) : {r} {{ {b} }}\n@d = {k} @f wrt x", "E231", "not only of tensors")
+            for k in ("vjp", "jvp")
+            for r, b in (("(Tensor([n], float32), Size)", "(x, n)"), ("Size", "n"))
+        ),
         (
             "@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x }\n@d = grad @f wrt x",
             "E230",

@@ -104,7 +104,8 @@ def judged(text: str, calls: list[dict[str, Any]], wrt: list[str], random: np.ra
     return "right" if came["right"] else came.most_common(1)[0][0]
 
 
-def of_a_program(seed: int) -> str:
+def drawn_program(seed: int) -> tuple[str, list[dict[str, Any]], list[str]]:
+    """A random program with a scalar `f`, some calls of it, and the parameters that have a gradient."""
     maker = random_programs.Maker(seed)
     random = np.random.default_rng(seed)
     wrt = [n for n, dims, dtype in maker.params if dims is not None and dtype == "float32"]
@@ -114,11 +115,14 @@ def of_a_program(seed: int) -> str:
         f"{maker.source}\n@f = fn({', '.join(f'{n} : {k}' for n, k in kinds.items())}) : Tensor([], float32) {{\n"
         f"  let y = @cast(@main({names}), float32)\n  @sum(@sin(y) * (y + 0.5))\n}}\n"
     ).replace("float32", "float64")
-    if not wrt:
-        return "no floats"
     drawn = [maker.arguments() for _ in range(3)]
     calls = [{n: random.normal(size=np.shape(a)) if n in wrt else a for n, a in args.items()} for args in drawn]
-    return judged(text, calls, wrt, random)
+    return text, calls, wrt
+
+
+def of_a_program(seed: int) -> str:
+    text, calls, wrt = drawn_program(seed)
+    return judged(text, calls, wrt, np.random.default_rng(seed + 1)) if wrt else "no floats"
 
 
 # What takes matrices that are symmetric.
