@@ -172,7 +172,11 @@ def beside_autograd(seed: int) -> str:
     found = loaded(f"{text}@df = grad @f wrt {', '.join(wrt)}\n") if wrt else "no floats"
     if isinstance(found, str):
         return found.partition(":")[0]
-    theirs, came = rx.loads(text, engine="torch"), "refused"
+    try:
+        theirs, came = rx.loads(text, engine="torch"), "refused"
+    except rx.CheckError as problem:
+        assert {d.code for d in problem.diagnostics if d.severity == "error"} == {"E253"}
+        return "not on torch"
     for args in calls:
         given = {
             n: torch.tensor(a, requires_grad=n in wrt) if isinstance(a, np.ndarray) else a for n, a in args.items()
