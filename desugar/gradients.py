@@ -83,6 +83,9 @@ def _wanted(unit: Unit, item: sweet.Gradient, info: FnInfo, result: sweet.Type) 
     if item.kind != "rule" and dtype in DTYPES and DTYPES[dtype].kind != "float":
         message = f"the result of @{info.decl.name.name} is {dtype}: only a result of floats has a gradient"
         fail(codes.E231, message, info.decl.name.span, labels=_asked(item))
+    if item.kind != "rule" and any(leaf and sort_of(leaf) != core.TENSOR for leaf in _leaves(unit, result)):
+        message = f"the result of @{info.decl.name.name} is not only of tensors: only tensors have a gradient"
+        fail(codes.E231, message, info.decl.name.span, labels=_asked(item))
     return asked
 
 

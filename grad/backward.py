@@ -294,7 +294,7 @@ class Backward:
         """The sum of all that was handed to a name."""
         parts = handed.get(name, [])
         if not parts:
-            return self.let(f"@zeros_like({name})", at)
+            return self.let(f"@zeros({name}.shape, {name}.dtype)", at)
         total = parts[0]
         for part in parts[1:]:
             total = self.let(f"{total} + {part}", at)
@@ -337,7 +337,7 @@ class Backward:
         inner = Flat(self.flat.functions, self.flat.taken - spelt(*stmts) | set(outer))
         inner.rules = self.flat.rules if is_read else {n: core.Rule(gradient.span, n) for n in self._called()}
         inner.sorts, inner.parts, inner.known = self.flat.sorts, self.flat.parts, set(self.flat.known)
-        inner.complex = self.flat.complex
+        inner.complex, inner.ranks = self.flat.complex, self.flat.ranks
         names: Names = {}
         for stmt in stmts:
             inner.stmt(stmt, names)

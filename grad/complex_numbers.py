@@ -16,7 +16,7 @@ HOLOMORPHIC = frozenset({
     "cosh", "tanh", "sqrt", "square", "reciprocal", "reshape", "flatten", "permute_dims", "swapaxes", "moveaxis",
     "expand_dims", "squeeze", "broadcast_to", "sum", "sum_to", "concat", "stack", "unstack", "split", "slice", "take",
     "flip", "roll", "matrix_transpose", "matmul", "where", "outer", "inv", "solve", "cumulative_sum", "fftshift",
-    "ifftshift", "pad",
+    "ifftshift", "pad", "put", "tril", "triu",
 })  # fmt: skip
 # What has rules that are written for complex numbers.
 WRITTEN = frozenset(

@@ -14,6 +14,7 @@ from ..lang.source import Placed
 from ..lang.walk import walk
 from ..lang.weak import asked_dtypes, number_fits, part_names
 from ..ops.registry import lookup
+from . import ranks
 
 
 class Closure(Node):
@@ -52,6 +53,8 @@ class Flat:
         self.parts: dict[str, core.Value] = {}
         # What stands for the rows of a tensor, nobody says how many.
         self.unstacked: dict[str, core.Call] = {}
+        # The ranks of tensors that are known.
+        self.ranks: ranks.Ranks = {}
         # Names of several implementations, of which a call takes one.
         self.lists: frozenset[str] = frozenset()
 
@@ -60,7 +63,7 @@ class Flat:
         inner = Flat(self.functions, self.taken)
         inner.sorts, inner.open, inner.rules, inner.known = self.sorts, self.open, self.rules, set(self.known)
         inner.parts, inner.complex, inner.numbers = self.parts, self.complex, self.numbers
-        inner.unstacked = self.unstacked
+        inner.unstacked, inner.ranks = self.unstacked, self.ranks
         return inner
 
     def fresh(self, name: str) -> str:
@@ -176,7 +179,14 @@ class Flat:
             return value
         made = self.bind(name)
         self.stmts.append(core.Let(at.span, (made,), False, None, value))
+        self._ranked((made,), value)
         return core.Var(at.span, made)
+
+    def _ranked(self, names: tuple[str, ...], value: core.Value) -> None:
+        if isinstance(value, core.Call):
+            self.ranks.update(zip(names, ranks.of_results(value, self.ranks), strict=False))
+        elif isinstance(value, core.TensorLit):
+            self.ranks[names[0]] = len(value.shape)
 
     def opened(self, name: str, sort: core.Sort, at: Placed) -> core.Value:
         """A parameter; the parts of one that is a tuple, each under a name."""
@@ -208,6 +218,7 @@ class Flat:
                 # Each name has one value: what was asserted once holds.
                 if made.cond not in self.known:
                     self.known.add(made.cond)
+                    ranks.learn(made.cond, self.ranks)
                     self.stmts.append(made)
             case core.ExprStmt():
                 self.value(stmt.value, names)
@@ -299,6 +310,7 @@ class Flat:
             return made_one
         made = tuple(self.bind("part''") for _ in range(parts))
         self.stmts.append(core.Let(value.span, made, True, None, value))
+        self._ranked(made, value)
         return core.TupleValue(value.span, tuple(core.Var(value.span, n) for n in made))
 
     # Blocks
@@ -313,6 +325,12 @@ class Flat:
 
     def _if(self, value: core.If, names: Names) -> core.Value:
         cond = self.operand(value.cond, names)
+        taken = ranks.decided(cond, self.ranks)
+        if taken is not None:
+            arm, names = value.then if taken else value.orelse, dict(names)
+            for stmt in arm.stmts:
+                self.stmt(stmt, names)
+            return self.operand(arm.result, names)
         result, then = self._block(value.then, names)
         _, orelse = self._block(value.orelse, names)
         return self._several(replace(value, cond=cond, then=then, orelse=orelse), result)
@@ -343,6 +361,9 @@ class Flat:
         if loop.index is not None:
             index = self.bind(loop.index, core.SIZE)
             names[loop.index] = core.SizeVar(loop.span, index)
+        invariant = renamed(loop.invariant, _plain(names))
+        for asserted in invariant:
+            ranks.learn(asserted.cond, self.ranks)
         cond = None if loop.cond is None else self._block(loop.cond, names)[1]
         stacked = [replace(s, name=self.bind(s.name)) for s in renamed(loop.stacked, _plain(outer))]
         made = replace(
@@ -350,7 +371,7 @@ class Flat:
             index=index,
             range=renamed(loop.range, _plain(outer)),
             carries=tuple(carries),
-            invariant=renamed(loop.invariant, _plain(names)),
+            invariant=invariant,
             cond=cond,
             stacked=tuple(stacked),
             body=self._block(loop.body, names)[1],

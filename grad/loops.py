@@ -145,7 +145,7 @@ class KeptLoop(Node):
         loop, flat, total = self.loop, back.flat, self._turns(back)
         at = flat.fresh("turn''")
         given, sums = [[flat.bind("g''") for _ in names] for names in (hot, captured)]
-        starts = [*(g for _, g in firsts), *(back.let(f"@zeros_like({n})", loop) for n in captured)]
+        starts = [*(g for _, g in firsts), *(back.let(f"@zeros({n}.shape, {n}.dtype)", loop) for n in captured)]
         bare = "" if _keeps_shapes(loop) else " : Tensor"
         held = [f"{n}{bare if n in given else ''} = {s}" for n, s in zip((*given, *sums), starts, strict=True)]
         told = [t for c, g in zip(hot, given, strict=True) for t in self._told(c, g, total, at)] if bare else []

@@ -38,7 +38,7 @@ def _taken(texts: Texts) -> str | None:
     axis = 0 if texts["axis"] == "none" else int(texts["axis"])
     kind = texts["indices kind"]
     if kind == "tensor" and axis == 0:
-        return '@scatter_nd(@zeros_like(x), @expand_dims(indices, axis=-1), g, reduction="add")'
+        return '@scatter_nd(@zeros(x.shape, x.dtype), @expand_dims(indices, axis=-1), g, reduction="add")'
     if kind == "tensor":
         bound, sides, made = _around(axis, "places.dim(0)")
         return (
@@ -50,7 +50,7 @@ def _taken(texts: Texts) -> str | None:
         )
     index = texts["indices"]
     place = f"tensor([{index}], int64)" if kind == "number" else "@expand_dims(@size_to_tensor(indices), axis=0)"
-    return f"@put(@zeros_like(x), {place}, @expand_dims(g, axis={axis}), axis={axis})"
+    return f"@put(@zeros(x.shape, x.dtype), {place}, @expand_dims(g, axis={axis}), axis={axis})"
 
 
 def _put_updates(texts: Texts) -> str:
@@ -70,7 +70,7 @@ def _sliced(texts: Texts) -> str | None:
     if axes is None or len(axes) != 1 or not {"starts_0", "stops_0"} <= texts.keys():
         return None
     cut = f"@slice(@arange(x.dim({axes[0]})), starts=starts, stops=stops<<, steps=steps>>, forward=forward)"
-    return f"@put(@zeros_like(x), {cut}, g, axis={axes[0]})"
+    return f"@put(@zeros(x.shape, x.dtype), {cut}, g, axis={axes[0]})"
 
 
 def _sliced_by_axes(texts: Texts) -> str | None:
@@ -103,7 +103,7 @@ def _padded(texts: Texts) -> str | None:
 def _padding(texts: Texts) -> str | None:
     """What is put around is handed what the middle is not."""
     if texts["mode"] != '"constant"':
-        return "@zeros_like(value)"
+        return "@zeros(value.shape, value.dtype)"
     middle = _padded(texts)
     return None if middle is None else f"@sum_to(@sum(g) - @sum({middle}), value.shape)"
 
@@ -144,7 +144,7 @@ def _windows_written(texts: Texts) -> str | None:
     return (
         "let flat = @reshape(updates, [-1])\n"
         "let place = @reshape(@arange(flat.dim(0)), updates.shape)\n"
-        f"let last = @scatter_slices(@zeros_like(x, int64), starts, place<<, collapse=collapse>>)\n{made}"
+        f"let last = @scatter_slices(@zeros(x.shape, int64), starts, place<<, collapse=collapse>>)\n{made}"
     )
 
 

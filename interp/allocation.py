@@ -31,7 +31,7 @@ PREDICATES = {
 FRESH: dict[str, str] = {
     **dict.fromkeys((*BINARY, *PREDICATES, "where"), "any"),
     **dict.fromkeys((*UNARY, "isnan", "isinf", "isfinite", "logical_not", "relu", "gelu", "silu", "sigmoid"), "first"),
-    **dict.fromkeys(("softmax", "log_softmax", "layer_norm", "rms_norm"), "first"),
+    **dict.fromkeys(("erf", "rsqrt", "softplus", "softmax", "log_softmax", "layer_norm", "rms_norm"), "first"),
     **dict.fromkeys(("concat", "stack", "linear", "outer"), "always"),
     **dict.fromkeys(("zeros", "ones", "zeros_like", "ones_like", "full", "full_like"), "always"),
     "matmul": "matrix",
@@ -41,7 +41,7 @@ FRESH: dict[str, str] = {
 INTO = frozenset({
     "negative", "abs", "square", "sqrt", "reciprocal", "bitwise_invert", "logical_not", "add", "subtract", "multiply",
     "divide", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor",
-    "where", "gelu", "silu", "sigmoid", "softmax", "log_softmax", "layer_norm", "rms_norm",
+    "where", "gelu", "silu", "sigmoid", "erf", "rsqrt", "softplus", "softmax", "log_softmax", "layer_norm", "rms_norm",
 })  # fmt: skip
 # Kernels whose result may be a view of an operand: `always`, where that operand lies row by row (`rows`), where there is
 # nothing to do (`same`), and unless the call asks for another dtype, for bounds, or has floats.

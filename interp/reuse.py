@@ -165,7 +165,7 @@ def _keeps_nothing(step: Step) -> bool:
         case Compute():
             return _is_fresh(step)
         case Bind():
-            return _is_move(step)
+            return _is_move(step) or isinstance(step.value, core.ShapeLevel)
         case Stack():
             return step.total is not None  # it is copied
     return isinstance(step, StepCheck | Match | ReadSizes | Branch)

@@ -198,7 +198,7 @@ class Function(Displayed):
 
     def _derived(self, kind: str, names: tuple[str, ...]) -> Function:
         __tracebackhide__ = True
-        key = f"{kind} @{self.__name__} wrt {', '.join(names)}"
+        key = f"{kind} @{self.__name__} wrt {', '.join(map(str, names))}"
         made = self._module._gradients
         if key not in made:
             name = f"{kind}_{self.__name__}".replace(".", "_")

@@ -63,7 +63,8 @@ class ProgramContext:
         # The steps of reasoning that each function has for itself.
         self.shares = shares(lengths)
         self.length = sum(lengths.values())
-        self.budget = budget(self.length)
+        made = sum(lengths.get(name, 0) for name in _derived(core_program))
+        self.budget = budget(self.length - made) + _A_DERIVED_STATEMENT * made
         # The steps that may be walked beside them.
         checks = sum(len(f.checks) for f in core_program.functions)
         self.walks = _WALKS + _WALKS_OF_A_LINE * _lines(core_program) + A_FACT * checks
@@ -238,6 +239,7 @@ _BINDERS: dict[type[Node], Callable[[Any], Iterable[str]]] = {
 _A_FUNCTION, _ALL, _A_STATEMENT, _LESS = 30_000, 60_000, 100, 16
 _FEW, _MANY, _SCREEN = 300, 3_000, 20_000
 _BUDGET, _LEAST_BUDGET, _LESS_BUDGET = 147_000, 12_000, 45
+_A_DERIVED_STATEMENT = 40  # a short program may have a long gradient
 _NODES = 7  # of a statement
 
 
@@ -271,12 +273,16 @@ def budget(length: int) -> int:
 
 def _lines(program: core.Program) -> int:
     """How many lines its functions have; nobody wrote those of a gradient, of which each statement is one."""
-    made = program.derived
-    derived = {f.impl for f in program.functions if f.name in made}
+    derived = _derived(program)
     more = sum(len(f.body.stmts) for f in program.functions if f.name in derived)
     written = {f.span for f in (*program.functions, *((program.main,) if program.main is not None else ()))}
     lines: int = sum(1 + span.text.count("\n") for span in written)
     return more + lines
+
+
+def _derived(program: core.Program) -> set[str]:
+    """The functions whose bodies are gradients."""
+    return {f.impl for f in program.functions if f.name in program.derived and f.impl is not None}
 
 
 _NO_WORDS = frozenset({int, bool, float, NoneType, core.Status})

@@ -184,3 +184,24 @@ def test_what_is_computed_again_is_not_kept_and_the_memory_is_known() -> None:
         assert told == pytest.approx(memory.peak(module.d, np.ones((4, 200, 16), np.float32)), rel=0.02)
         most.append(told)
     assert most[1] < 0.75 * most[0]
+
+
+def test_what_only_gives_its_shape_to_a_gradient_is_not_kept() -> None:
+    turns = "  let x = @sin(@take(@stack([x, x, x], axis=0), 1, axis=0))\n" * 8
+    text = (
+        f"@loss = fn(x : Tensor([n], float32)) : Tensor([], float32) {{\n{turns}  @sum(x)\n}}\n@d = grad @loss wrt x\n"
+    )
+    module = rx.loads(text)
+    told = peak(module._checked.program, pairs(module._checked.program), "d").at({"n": 10**4})
+    assert told == pytest.approx(memory.peak(module.d, np.ones(10**4, np.float32)), rel=0.03)
+    assert told < 4 * 10**4 * 18
+
+
+def test_a_function_that_is_called_often_has_a_gradient_without_checks() -> None:
+    kinds = "x : Tensor([b, d], float32), w : Tensor([d, d], float32), u : Tensor([d], float32)"
+    calls = "  let x = @layer(x, w, u)\n" * 130
+    text = (
+        f"@layer = fn({kinds}) : Tensor([b, d], float32) {{ if (b > d) {{ @matmul(x, w) }} else {{ x * u }} }}\n"
+        f"@f = fn({kinds}) : Tensor([], float32) {{\n{calls}  @sum(x)\n}}\n@d = grad @f wrt w, u\n"
+    )
+    assert rx.loads(text).d.residual == ()

@@ -1,13 +1,18 @@
-"""Models beside those of PyTorch: the same weights and batches give the same losses over 20 steps of training."""
+"""Models beside those of PyTorch: the same weights and batches give the same losses over 20 steps of training. Random programs
+beside its autograd, which goes through what the torch engine computes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
+from support import fuzz
+
+from .test_programs import REFUSED, drawn_program, loaded
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -159,3 +164,40 @@ def test_20_steps_give_the_losses_of_pytorch(name: str) -> None:
         for w, g in zip(theirs, torch.autograd.grad(wanted, theirs), strict=True):
             w.data -= RATE * g
         np.testing.assert_allclose(float(loss), wanted.item(), rtol=1e-4, atol=1e-4)
+
+
+def beside_autograd(seed: int) -> str:
+    """Whether the gradients of a random program are those of PyTorch, or why nobody can tell."""
+    text, calls, wrt = drawn_program(seed)
+    found = loaded(f"{text}@df = grad @f wrt {', '.join(wrt)}\n") if wrt else "no floats"
+    if isinstance(found, str):
+        return found.partition(":")[0]
+    try:
+        theirs, came = rx.loads(text, engine="torch"), "refused"
+    except rx.CheckError as problem:
+        assert {d.code for d in problem.diagnostics if d.severity == "error"} == {"E253"}
+        return "not on torch"
+    for args in calls:
+        given = {
+            n: torch.tensor(a, requires_grad=n in wrt) if isinstance(a, np.ndarray) else a for n, a in args.items()
+        }
+        try:
+            made, value = found.df(**args), theirs.f(**given)
+        except REFUSED:
+            continue
+        if not value.requires_grad or not torch.isfinite(value):
+            continue
+        wanted = torch.autograd.grad(value, [given[n] for n in wrt], allow_unused=True)
+        for ours, g in zip(made if len(wrt) > 1 else (made,), wanted, strict=True):
+            np.testing.assert_allclose(ours, 0.0 if g is None else g.numpy(), 1e-6, 1e-8)
+        came = "right"
+    return came
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_random_programs_have_the_gradients_of_autograd(part: int) -> None:
+    found: Counter[str] = Counter()
+    for case in fuzz.cases("gradients beside autograd", part, 2):
+        with case as seed:
+            found[beside_autograd(seed)] += 1
+    assert fuzz.SEED is not None or found["right"] * 8 > found.total() - found["no floats"], found

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 import rxlang as rx
 from rxlang.grad import rules, written
+from rxlang.grad.flat import Flat, leaves, spelt
+from rxlang.lang import core
+from rxlang.lang.source import NOWHERE
 from rxlang.ops import registry
 from rxlang.ops.model import TENSORS
 from support.places import ROOT
@@ -126,6 +129,24 @@ def test_a_rule_gives_what_central_differences_give(text: str) -> None:
             np.testing.assert_allclose(made, wanted, 1e-4, 1e-6)
 
 
+def test_ranks_are_derived_as_the_numbers_have_them() -> None:
+    head = "fn(x : Tensor([n, m], float64), w : Tensor([m, k], float64), b : Tensor([m], float64), p : Tensor([n, m], float64))"
+    open_ones = ("@gather_nd(x, @zeros([k, 1], int64))", "@gather_nd(x, @zeros([k, 2], int64))", "@sum_to(b, b.shape)")
+    texts = [t for t in (*open_ones, *EXPRESSIONS[::6]) if "\n" not in t]
+    module = rx.loads("\n".join(f"@e{i} = {head} {{ {t} }}" for i, t in enumerate(texts)))
+    functions = {f.name: f for f in module._checked.program.functions}
+    known, args = 0, arguments(3, 3, 4)
+    for i, text in enumerate(texts):
+        impl = functions[functions[f"e{i}"].impl or f"e{i}"]
+        flat = Flat(functions, spelt(*functions.values()))
+        flat.ranks = {"x": 2, "w": 2, "b": 1, "p": 2}
+        for made in leaves(flat.call(impl, tuple(core.Var(NOWHERE, n) for n in "xwbp"), impl)):
+            rank = flat.ranks.get(made.name) if isinstance(made, core.Var) else None
+            assert rank in (None, np.ndim(module[f"e{i}"](*args))), text
+            known += rank is not None
+    assert known > 0.8 * len(texts)
+
+
 def test_the_results_print_what_the_parameters_print_and_are_proved() -> None:
     module = rx.loads(
         "@f = fn(x : Tensor([n, m * 4], float32), b : Tensor([m * 4], float32)) : Tensor([], float32) { @sum(x * b) }\n"
@@ -175,6 +196,11 @@ def test_a_cotangent_of_another_shape_is_refused() -> None:
                 ("bool", "@any(x > 0.0)", "vjp", "x", "the result of @f is bool"),
                 ("float32", "@sum(x)", "jvp", "x, x", "`x` stands behind `wrt` twice"),
             )
+        ),
+        *(
+            (f"@f = fn(x : Tensor([n], float32)) : {r} {{ {b} }}\n@d = {k} @f wrt x", "E231", "not only of tensors")
+            for k in ("vjp", "jvp")
+            for r, b in (("(Tensor([n], float32), Size)", "(x, n)"), ("Size", "n"))
         ),
         (
             "@f = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x }\n@d = grad @f wrt x",

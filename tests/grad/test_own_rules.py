@@ -127,6 +127,9 @@ REFUSED = (
      ": (Tensor([n, m], float64), Tensor([m], float64)) { (x * g, w * g) }", "W311"),
     ("vjp @f = fn(x : Tensor([n, m], float64), w : Tensor([m], float64), g : Tensor([n], float64)) "
      ": (Tensor([n, m], float64), Tensor([n], float64)) { (x, g) }", "W311"),
+    ("vjp @f = fn(x : Tensor([n, m], float64), w : Tensor([m], float64), g : Tensor([n], float64)) "
+     ": Tensor([n, m], float64) { x }", "E206"),
+    ("vjp @sin = fn(x : Tensor([n], float64), g : Tensor([n], float64)) : Tensor([m], float64) { @zeros([m]) }", "E201"),
     ("vjp @nope = fn(x : Tensor([n], float64), g : Tensor([n], float64)) : Tensor([n], float64) { g }", "E202"),
     ("vjp @sin = fn(y : Tensor([n], float64), g : Tensor([n], float64)) : Tensor([n], float64) { g }", "E205"),
     ("vjp @sin = fn(x : Tensor([n], float64), g : Tensor([n, 2], float64)) : Tensor([n], float64) { x }", "E301"),

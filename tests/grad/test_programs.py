@@ -80,7 +80,6 @@ def of_a_call(name: str, number: int) -> str:
         call, tensors = random_calls.written(row, random_calls.draw_call(random, row))
         args = {n: random.normal(size=a.shape) if a.dtype.kind == "f" else a for n, a in tensors.items()}
         args |= {n: a @ a.mT + np.eye(a.shape[-2]) for n, a in args.items() if name in SYMMETRIC and a.ndim > 1}
-        args |= {n: np.abs(a) for n, a in args.items() if name in ROOTS and a.dtype == np.float64}
         wrt = [n for n, a in args.items() if a.dtype == np.float64]
         if wrt and all(a.dtype.kind in "fiub" and a.dtype.name in DTYPES for a in args.values()):
             break
@@ -105,7 +104,8 @@ def judged(text: str, calls: list[dict[str, Any]], wrt: list[str], random: np.ra
     return "right" if came["right"] else came.most_common(1)[0][0]
 
 
-def of_a_program(seed: int) -> str:
+def drawn_program(seed: int) -> tuple[str, list[dict[str, Any]], list[str]]:
+    """A random program with a scalar `f`, some calls of it, and the parameters that have a gradient."""
     maker = random_programs.Maker(seed)
     random = np.random.default_rng(seed)
     wrt = [n for n, dims, dtype in maker.params if dims is not None and dtype == "float32"]
@@ -115,15 +115,17 @@ def of_a_program(seed: int) -> str:
         f"{maker.source}\n@f = fn({', '.join(f'{n} : {k}' for n, k in kinds.items())}) : Tensor([], float32) {{\n"
         f"  let y = @cast(@main({names}), float32)\n  @sum(@sin(y) * (y + 0.5))\n}}\n"
     ).replace("float32", "float64")
-    if not wrt:
-        return "no floats"
     drawn = [maker.arguments() for _ in range(3)]
     calls = [{n: random.normal(size=np.shape(a)) if n in wrt else a for n, a in args.items()} for args in drawn]
-    return judged(text, calls, wrt, random)
+    return text, calls, wrt
 
 
-# What takes matrices that are symmetric, and what takes the root of an operand.
-ROOTS = ("batch_normalization",)
+def of_a_program(seed: int) -> str:
+    text, calls, wrt = drawn_program(seed)
+    return judged(text, calls, wrt, np.random.default_rng(seed + 1)) if wrt else "no floats"
+
+
+# What takes matrices that are symmetric.
 SYMMETRIC = ("eigh", "eigvalsh", "cholesky")
 NAMES = [n for n in registry.names() if n != "stop_gradient" and any(p.kind in TENSORS for p in rows(n).params)]
 

@@ -59,6 +59,7 @@ CASES: list[tuple[str, str, dict[str, int]]] = [
     *((images(p), f"let y = {t}", PICTURES[1]) for p, t in WINDOWS[::5]),
     *((p, b, ROWS[1]) for p, b in CONTROL[::2]),
     *((p, b, STEPS[1]) for p, b in CELLS[1::3]),
+    ("x [n, d]", "let z = @rfft(x)\nlet y = @real(z) * @imag(z)", ROWS[1]),
 ]
 
 

@@ -35,6 +35,7 @@ FAMILIES: dict[str, Count] = {
     "loops over sizes": Count(12, 2_500),
     "gradients of calls": Count(120, 6_000),
     "gradients of programs": Count(40, 2_000),
+    "gradients beside autograd": Count(12, 1_000),
     "loops": Count(8, 1_500),
     # On other engines, or refused when it is loaded.
     **{f"{kind}, {engine}": Count(n, 1_000) for kind, n in (("loops", 8), ("programs", 30)) for engine in
