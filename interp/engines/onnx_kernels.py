@@ -23,10 +23,7 @@ class Emit:
     def __init__(
         self, graph: Graph, outs: Sequence[TensorInfo[EngineSize]], engine: RunValue, *, guarded: bool = False
     ) -> None:
-        self.graph = graph
-        self.outs = outs
-        self.engine = engine
-        self.guarded = guarded
+        self.graph, self.outs, self.engine, self.guarded = graph, outs, engine, guarded
 
     @property
     def out(self) -> TensorInfo[EngineResult]:
