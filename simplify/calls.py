@@ -61,8 +61,8 @@ class CallVisitor(VisitorPart):
             after = self._walked(frame, expr, env)
             if not isinstance(target, UnknownValue):
                 return Entry(POISON, expr.span), after
-            if expr.args:
-                self.prover.judge(frame, UNDECIDED, TakenByEach(expr.span, expr.callee.name), claim=True)
+            if expr.args and expr.callee.span.text.isidentifier():  # else @map or the like calls it, and says so
+                self.prover.judge(frame, UNDECIDED, TakenByEach(expr.span, expr.callee.span.text), claim=True)
             return Entry(UNKNOWN, expr.span), after
         if target.closure is not None:
             return self._call_lambda(frame, target, expr, env)

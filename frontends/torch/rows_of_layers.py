@@ -186,11 +186,14 @@ def rms_normed(tracer: Tracer, x: Value, shape: Any, weight: Value | None, eps: 
 
 
 @word
-def attended(tracer: Tracer, q: Value, k: Value, v: Value, mask: Value | None, causal: Any, grouped: bool) -> Value:
+def attended(
+    tracer: Tracer, q: Value, k: Value, v: Value, mask: Value | None, causal: Any, scale: Any, grouped: bool
+) -> Value:
     if grouped and q.rank == 4:
         k, v = (_repeated(tracer, x, q.shape[1]) for x in (k, v))
     is_causal = causal if isinstance(causal, bool) else None  # of sizes: the shapes are the same
-    return tracer.calls.call("attention", q, k, v, mask=mask, causal=is_causal)
+    factor = float(scale) if type(scale) in (int, float) else None  # likewise
+    return tracer.calls.call("attention", q, k, v, mask=mask, causal=is_causal, scale=factor)
 
 
 def _repeated(tracer: Tracer, x: Value, heads: Any) -> Value:

@@ -91,7 +91,7 @@ F.linear torch._C._nn.linear | input, weight, bias=None | linear(input, weight, 
 F.bilinear torch.bilinear | input1, input2, weight, bias=None | bilinear(input1, input2, weight, bias)
 F.embedding torch.embedding | input, weight, *_, **__ | embedding(input, weight)
 F.scaled_dot_product_attention | query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
-    enable_gqa=False | attended(query, key, value, attn_mask, is_causal, enable_gqa)
+    enable_gqa=False | attended(query, key, value, attn_mask, is_causal, scale, enable_gqa)
 .mean | input, dim=None, keepdim=False, *, dtype=None | mean(to(input, dtype), axis=axes(dim), keepdims=keepdim)
 .sum | input, dim=None, keepdim=False, *, dtype=None | sum(to(whole(input), dtype), axis=axes(dim), keepdims=keepdim)
 .prod | input, dim=None, keepdim=False, *, dtype=None | prod(to(whole(input), dtype), axis=axes(dim), keepdims=keepdim)

@@ -228,6 +228,7 @@ class Net(torch.nn.Module):
         self.register_buffer("shift", torch.arange(3.0))
 
     def forward(self, x):
+        x = torch.nn.functional.scaled_dot_product_attention(x, x, x, scale=1.0)
         h = torch.relu(self.second(torch.relu(self.first(x))))
         return self.last(h).reshape(x.shape[0], -1, 3).mean(1) + self.shift + torch.tensor([1.0, 2.0, 3.0])
 """
@@ -257,6 +258,6 @@ def test_python_code_is_exported_with_its_parameters_as_weights(
         again.main(np.ones((0, 3, 4), np.float32))
     wrong = [*command, "--arg", "x=float32[b, t, 5]", "-o", "wrong.onnx"]
     done = subprocess.run(wrong, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1 and "net_to_export.py:12" in done.stderr and not (tmp_path / "wrong.onnx").exists()
+    assert done.returncode == 1 and "net_to_export.py:13" in done.stderr and not (tmp_path / "wrong.onnx").exists()
     done = subprocess.run([*command, "-o", "wrong.onnx"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 2 and "is not given" in done.stderr
