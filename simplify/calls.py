@@ -250,8 +250,9 @@ class CallVisitor(VisitorPart):
         """What a function value sees of its arguments, None where its entry check is refuted; what stays of the entry check,
         in its names; and the call with the arguments simplified."""
         found = self.visitor.values(frame, [a.value for a in expr.args], env)
-        for asking in filter(None, (target.passed_as, signature)):
-            found = self.typed(frame, asking, found, env)
+        if target.passed_as is not None:
+            found = self.typed(frame, target.passed_as, found, env)
+        found = self.typed(frame, signature, found, target.env)
         entries = tuple(e for e, _ in found)
         after = replace(expr, args=tuple(replace(a, value=v) for a, (_, v) in zip(expr.args, found, strict=True)))
         if any(is_wrong(e.value) for e in entries):

@@ -59,8 +59,7 @@ class EntryChecks(VisitorPart):
         for param, entry in zip(function.params, entries, strict=True):
             if isinstance(param.sort, core.FnSort) and isinstance(entry.value, FnValue):
                 self._check_passed(frame, param, param.sort.signature, entry.value, inner, site)
-                passed = replace(entry.value, passed_as=entry.value.passed_as or param.sort.signature)
-                inner[param.name] = replace(entry, value=passed)
+                inner[param.name] = replace(entry, value=replace(entry.value, passed_as=param.sort.signature))
         if not any(isinstance(s, Check) and s.status is Status.RESIDUAL for s in kept):
             kept = []
         return inner, tuple(kept)
