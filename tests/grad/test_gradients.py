@@ -381,3 +381,17 @@ def test_gradients_on_pytorch_are_those_on_numpy_and_of_its_own() -> None:
     for ours, engine, own in zip(here, there, (w.grad, b.grad), strict=True):
         np.testing.assert_allclose(ours, engine)
         np.testing.assert_allclose(ours, own)
+
+
+def test_lengths_of_small_integers_count_as_others_do() -> None:
+    found = []
+    for dtype in ("uint8", "int8", "int64"):
+        lengths = f"n : Tensor([b], {dtype}), m : Tensor([b], {dtype})"
+        loss = f"""@loss = fn(x : Tensor([t, b, c], float64), y : Tensor([b, s], int64), {lengths}) : float64 {{
+          @ctc_loss(@log_softmax(x, axis=-1), y, n, m)
+        }}
+        @d = grad @loss wrt x"""
+        x, y = np.linspace(-1, 1, 4 * 3 * 5).reshape(4, 3, 5), np.array([[1, 2], [3, 1], [2, 4]])
+        found.append(rx.loads(loss).d(x, y, np.array([4, 4, 3], dtype), np.array([2, 0, 1], dtype)))
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], found[2])
