@@ -108,7 +108,10 @@ def scatter_slices(ops: Ops, x: Array, starts: Array, updates: Array, collapse: 
     if not len(x.shape):
         places = ops.zeros((*updates.shape, 1), ops.named("int64"))
         return ops.reshape(ops.scatter_nd(ops.reshape(x, (1,)), places, updates, reduction), ())
-    given = iter(updates.shape[len(starts.shape) - 1 :])
+    own = updates.shape[len(starts.shape) - 1 :]
+    if len(own) != len(x.shape) - len(collapse or ()):
+        raise Refused("blocks of another rank than its tensor")
+    given = iter(own)
     sizes = [1 if axis in (collapse or ()) else next(given) for axis in range(len(x.shape))]
     return ops.scatter_nd(x, _blocks(ops, x, starts, sizes, collapse), updates, reduction)
 
