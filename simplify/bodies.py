@@ -9,6 +9,7 @@ from ..lang.core import Status
 from ..lang.node import replace
 from ..lang.source import Span
 from ..lang.walk import walk
+from ..lang.weak import part_names
 from ..ops.model import DTypeSymbol, Segment, TensorInfo
 from ..ops.ranges import sizes_of
 from ..ops.tracked import sizes_in
@@ -74,21 +75,13 @@ class Bodies(VisitorPart):
     def _rebuilt_tuple(self, name: str, stmts: tuple[core.Stmt, ...], env: Env, entry: Entry) -> Entry:
         """The parts of a tuple are spoken of by names of their own: put them together again."""
         assert isinstance(entry.value, TupleValue)
-        for stmt in stmts:
-            if (
-                isinstance(stmt, core.Let)
-                and stmt.is_tuple
-                and isinstance(stmt.value, core.Var)
-                and stmt.value.name == name
-            ):
-                items = []
-                for part in stmt.names:
-                    item = settle(self.state, env[part])
-                    if isinstance(item.value, TupleValue):
-                        item = self._rebuilt_tuple(part, stmts, env, item)
-                    items.append(item.value)
-                return replace(entry, value=TupleValue(tuple(items)))
-        return entry
+        items = []
+        for part in part_names(stmts, name):
+            item = settle(self.state, env[part])
+            if isinstance(item.value, TupleValue):
+                item = self._rebuilt_tuple(part, stmts, env, item)
+            items.append(item.value)
+        return replace(entry, value=TupleValue(tuple(items))) if items else entry
 
     def inline(self, frame: Frame, function: core.Function, inner: Env, span: Span) -> tuple[Entry, core.Block | None]:
         """A wrapper that keeps its body: walk it under the caller's facts, for its value and what is left of it there. A walk
