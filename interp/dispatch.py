@@ -9,7 +9,7 @@ import numpy as np
 
 from ..lang import core
 from ..lang.dtypes import WEAK, DType
-from ..lang.weak import asked_dtypes, number_fits
+from ..lang.weak import asked_dtypes, number_fits, part_names
 from ..ops.model import Primitive
 from ..sizes.integers import Undefined
 from . import guards
@@ -23,7 +23,9 @@ from .steps import StepSite
 UNFIT = (guards.Failed, Undefined, IndexError, TypeError, AttributeError)
 # Of a parameter what the entry check asks of its dtype, in order: a dtype, or the position of the argument that has the same
 # one. None where it takes no tensor.
-Asked = tuple[tuple[DType | int, ...] | None, ...]
+# Of a tensor the dtypes, or the places of the arguments that have them; of a tuple that of each part.
+AskedOfOne = tuple[DType | int, ...] | list["AskedOfOne"] | None
+Asked = tuple[AskedOfOne, ...]
 
 
 class NoneFits(Exception):
@@ -67,16 +69,17 @@ def _write_primitive(unit: GeneratedModule, name: str, site: StepSite) -> None:
 
 def asked(function: core.Function) -> Asked:
     places = {p.name: i for i, p in enumerate(function.params)}
-    return tuple(
-        tuple(
-            a if isinstance(a, DType) else places[a]
-            for a in asked_dtypes(function.checks, p.name)
-            if _is_there(a, places)
-        )
-        if p.sort == core.TENSOR
-        else None
-        for p in function.params
-    )
+    return tuple(_asked_of(function, p.name, p.sort, places) for p in function.params)
+
+
+def _asked_of(function: core.Function, name: str, sort: core.Sort, places: Mapping[str, int]) -> AskedOfOne:
+    if isinstance(sort, core.TupleSort):
+        parts = zip(part_names(function.checks, name), sort.items, strict=False)
+        return [_asked_of(function, part, inner, places) for part, inner in parts]
+    if sort != core.TENSOR:
+        return None
+    found = asked_dtypes(function.checks, name)
+    return tuple(a if isinstance(a, DType) else places[a] for a in found if _is_there(a, places))
 
 
 def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
@@ -85,11 +88,18 @@ def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
 
 def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[RunValue]:
     """Literal numbers with the dtype that a function's entry check asks for: the one that they get where the check decides."""
-    if len(asked) != len(args) or not any(map(guards.is_literal, args)):
+    if len(asked) != len(args) or not any(guards.is_literal(a) or isinstance(a, tuple) for a in args):
         return args
-    return [
-        a if q is None or not guards.is_literal(a) else _typed(a, q, args) for a, q in zip(args, asked, strict=True)
-    ]
+    return [_with_dtype(a, q, args) for a, q in zip(args, asked, strict=True)]
+
+
+def _with_dtype(value: RunValue, asked: AskedOfOne, args: Sequence[RunValue]) -> RunValue:
+    """A number inside a tuple has a dtype where the annotation names one."""
+    if isinstance(asked, list):
+        is_whole = isinstance(value, tuple) and len(value) == len(asked)
+        pairs = zip(value, asked, strict=True) if is_whole else ()
+        return tuple(_with_dtype(v, q, args) if q else v for v, q in pairs) if is_whole else value
+    return value if asked is None or not guards.is_literal(value) else _typed(value, asked, args)
 
 
 def _typed(number: RunValue, asked: Sequence[DType | int], args: Sequence[RunValue]) -> RunValue:

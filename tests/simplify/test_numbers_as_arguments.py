@@ -73,3 +73,13 @@ def test_a_call_of_a_function_that_the_run_chooses_is_no_silent_one() -> None:
     source = text("let f = if (n > 5) { @add } else { @matmul }\n  f(x, @ones([n + 1], float32))")
     with pytest.raises(rx.ShapeError, match=r"the function that is called here needs axis 0 of `x` and axis 0 of `y`"):
         rx.loads(source).main(X)
+
+
+def test_a_member_of_a_list_takes_numbers_in_tuples() -> None:
+    module = rx.loads(
+        "@two = fn(x : Tensor([2], float32), p : (float32, int64)) { x * p[0] }\n"
+        "@any = fn(x : Tensor([n], float32), p : (float32, int64)) { x + p[0] }\n"
+        "@f = [@two, @any]\n@main = fn(x : Tensor([n], float32)) { @f(x, (3, 4)) }"
+    )
+    assert_array_equal(module.main(X), X + 3)
+    assert_array_equal(module.main(X[:2]), X[:2] * 3)
