@@ -3,7 +3,7 @@ fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,10 +21,11 @@ from .names import mangle
 from .steps import StepSite
 
 UNFIT = (guards.Failed, Undefined, IndexError, TypeError, AttributeError)
-# Of a parameter what the entry check asks of its dtype, in order: a dtype, or the position of the argument that has the same
-# one. None where it takes no tensor.
-# Of a tensor the dtypes, or the places of the arguments that have them; of a tuple that of each part.
-AskedOfOne = tuple[DType | int, ...] | list["AskedOfOne"] | None
+# Where an argument, or a part of one that is a tuple, stands: its position, then those inside.
+Path = tuple[int, ...]
+# What the entry check asks of the dtype of a tensor, in order: a dtype, or where the tensor stands that has the same one. Of a
+# tuple that of each part; None where the parameter takes no tensor.
+AskedOfOne = tuple[DType | Path, ...] | list["AskedOfOne"] | None
 Asked = tuple[AskedOfOne, ...]
 
 
@@ -68,22 +69,30 @@ def _write_primitive(unit: GeneratedModule, name: str, site: StepSite) -> None:
 
 
 def asked(function: core.Function) -> Asked:
-    places = {p.name: i for i, p in enumerate(function.params)}
-    return tuple(_asked_of(function, p.name, p.sort, places) for p in function.params)
+    paths: dict[str, Path] = {}
+    for place, param in enumerate(function.params):
+        _add_paths(function, param.name, param.sort, (place,), paths)
+    return tuple(_asked_of(function, p.name, p.sort, paths) for p in function.params)
 
 
-def _asked_of(function: core.Function, name: str, sort: core.Sort, places: Mapping[str, int]) -> AskedOfOne:
+def _add_paths(function: core.Function, name: str, sort: core.Sort, path: Path, paths: dict[str, Path]) -> None:
+    paths[name] = path
     if isinstance(sort, core.TupleSort):
-        parts = zip(part_names(function.checks, name), sort.items, strict=False)
-        return [_asked_of(function, part, inner, places) for part, inner in parts]
+        for place, (part, inner) in enumerate(_parts(function, name, sort)):
+            _add_paths(function, part, inner, (*path, place), paths)
+
+
+def _parts(function: core.Function, name: str, sort: core.TupleSort) -> Iterable[tuple[str, core.Sort]]:
+    return zip(part_names(function.checks, name), sort.items, strict=False)
+
+
+def _asked_of(function: core.Function, name: str, sort: core.Sort, paths: Mapping[str, Path]) -> AskedOfOne:
+    if isinstance(sort, core.TupleSort):
+        return [_asked_of(function, part, inner, paths) for part, inner in _parts(function, name, sort)]
     if sort != core.TENSOR:
         return None
     found = asked_dtypes(function.checks, name)
-    return tuple(a if isinstance(a, DType) else places[a] for a in found if _is_there(a, places))
-
-
-def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
-    return isinstance(asked, DType) or asked in places
+    return tuple(a if isinstance(a, DType) else paths[a] for a in found if isinstance(a, DType) or a in paths)
 
 
 def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[RunValue]:
@@ -102,15 +111,20 @@ def _with_dtype(value: RunValue, asked: AskedOfOne, args: Sequence[RunValue]) ->
     return value if asked is None or not guards.is_literal(value) else _typed(value, asked, args)
 
 
-def _typed(number: RunValue, asked: Sequence[DType | int], args: Sequence[RunValue]) -> RunValue:
-    known = (a if isinstance(a, DType) else _dtype_of(args[a]) for a in asked)
+def _typed(number: RunValue, asked: Sequence[DType | Path], args: Sequence[RunValue]) -> RunValue:
+    known = (a if isinstance(a, DType) else _dtype_at(a, args) for a in asked)
     dtype = next((d for d in known if d is not None), None)
     if dtype is None or not number_fits(number, dtype):
         dtype = WEAK[type(number)]
     return np.array(number, dtype=numpy_dtype(dtype))
 
 
-def _dtype_of(value: object) -> DType | None:
+def _dtype_at(path: Path, args: Sequence[RunValue]) -> DType | None:
+    value: object = args
+    for place in path:
+        if not isinstance(value, Sequence) or place >= len(value):
+            return None
+        value = value[place]
     return dtype_of(value.dtype) if hasattr(value, "dtype") else None
 
 

@@ -83,3 +83,18 @@ def test_a_member_of_a_list_takes_numbers_in_tuples() -> None:
     )
     assert_array_equal(module.main(X), X + 3)
     assert_array_equal(module.main(X[:2]), X[:2] * 3)
+
+
+@pytest.mark.parametrize(("parts", "x", "number"), [("A, B", 0, 1), ("B, A", 1, 0)])
+def test_a_member_of_a_list_takes_a_number_whose_dtype_another_part_of_the_tuple_gives(
+    parts: str, x: int, number: int
+) -> None:
+    given = "(x, 3)" if x == 0 else "(3, x)"
+    annotation = f"({parts})".replace("A", "Tensor([n], d)").replace("B", "Tensor([], d)")
+    module = rx.loads(
+        f"@two = fn(p : {annotation.replace('[n]', '[2]')}) where d in numeric {{ p[{x}] * p[{number}] }}\n"
+        f"@any = fn(p : {annotation}) where d in numeric {{ p[{x}] + p[{number}] }}\n"
+        f"@f = [@two, @any]\n@main = fn(x : Tensor([n], float32)) {{ @f({given}) }}"
+    )
+    assert_array_equal(module.main(X), X + 3)
+    assert_array_equal(module.main(X[:2]), X[:2] * 3)
