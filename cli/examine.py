@@ -17,7 +17,6 @@ from ..lang.node import replace
 from ..lang.pause import collector_spared
 from ..lang.recorded import RecordedFiles
 from . import cache
-from .apart import apart
 from .examined import Examined, OfModel, Wish
 from .explanation import explanation, names
 from .files import ProgramFile, Unusable
@@ -54,6 +53,8 @@ def examine(program: ProgramFile, wish: Wish) -> Examined:
     if is_model(program.name):
         return _told(*_model(program, wish), program, wish)
     if is_python(program.name):
+        from .apart import apart  # few programs run the user's code
+
         return apart(program.name, examine_python, program, wish)
     from .. import pipeline
 

@@ -19,7 +19,6 @@ from ..lang.listing import type_text
 from ..lang.source import Span
 from ..model.asked import AskedOfPython
 from ..simplify.known.outcome import Options
-from .apart import apart
 from .files import ProgramFile, Unusable
 from .terminal import print_diagnostics
 
@@ -45,6 +44,8 @@ def refuse(name: str, wrong: dict[str, str]) -> None:
 
 def python(name: str, asked: AskedOfPython, given: tuple[Given, ...] = ()) -> PythonReading:
     """What is read of Python code, which runs in a process of its own; what is wrong with it is told."""
+    from .apart import apart  # few programs run the user's code
+
     found = apart(name, _read, name, asked, Path.cwd(), Options(given=given))
     print_diagnostics(found.diagnostics)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from typing import TextIO
@@ -34,9 +33,15 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic], verbose: bool = False) 
 
 def columns_of(stream: TextIO) -> int:
     """How wide a terminal is; what is no terminal takes any width."""
-    return max(60, shutil.get_terminal_size().columns) if stream.isatty() else sys.maxsize
+    return max(60, _columns()) if stream.isatty() else sys.maxsize
+
+
+def _columns() -> int:
+    import shutil  # it loads three compressors
+
+    return shutil.get_terminal_size().columns
 
 
 def _width(stream: TextIO) -> int:
     """A terminal narrower than a hundred columns gets narrower texts, down to sixty."""
-    return min(100, max(60, shutil.get_terminal_size().columns))
+    return min(100, max(60, _columns()))

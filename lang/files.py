@@ -14,7 +14,6 @@ from . import codes
 from .diagnostics import RxError, error
 from .source import NOWHERE, Span
 from .stored import Header
-from .weights import read_header
 
 # A source file of this size is a mistake; weights are not read as text.
 MAX_TEXT = 64 * 1024 * 1024
@@ -90,6 +89,8 @@ class Files:
 
     def header(self, found: Path, key: str | None) -> Header:
         """What a file of weights that `find` has found says of an array; raises BadWeights."""
+        from .weights import read_header  # few programs have weights
+
         return read_header(found, key)
 
     def read_text(self, path: str, relative_to: Path | None = None, span: Span = NOWHERE) -> tuple[Path, str]:
