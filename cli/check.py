@@ -157,8 +157,7 @@ def check(
         _watchable(paths)
     programs, unread = read_programs(paths, models=True)
     of_models = [program for program in programs if is_model(program.name) or is_python(program.name)]
-    flags = ("" if flag else None for flag in (run, reasoned, verbose))
-    _only_models((*dynamic, *at, *profile, written, expected, prelude, *flags), programs, of_models)
+    _only_models((*dynamic, *at, *profile, written, expected, prelude), (run, reasoned, verbose), programs, of_models)
     _one_model((written, expected, *profile), of_models)
     python = _asked_of_python(programs, init, args, dynamic, at, profile)
     given = tuple(of_main(text) for text in given) if of_models else given
@@ -185,6 +184,11 @@ def check(
     _print(outcome, form, verbose, [guard for one in found for guard in one.guards] if guards else None)
     for line in (*_asked_for(found, explained), *((_stats(outcome),) if stats else ())):
         click.echo(line, err=form in ("json", "sarif"))  # standard output has one object then
+    return _concluded(outcome, found, unread, given)
+
+
+def _concluded(outcome: CheckOutcome, found: Sequence[Examined], unread: list[str], given: tuple[str, ...]) -> int:
+    """The exit status; Unusable for what could not be read, and for a condition that nothing meets."""
     conclude(unread)
     if from_command_line(click.get_current_context(), "given"):
         all_met(text for text in given if found and all(text in one.unmet for one in found))
@@ -263,8 +267,11 @@ def _print_contracts(names: Sequence[str], found: Sequence[Examined], reasoned: 
     told(found, names, reasoned, verbose)
 
 
-def _only_models(asked: Iterable[str | None], programs: Sequence[ProgramFile], models: Sequence[ProgramFile]) -> None:
-    if any(text is not None for text in asked) and len(models) < len(programs):
+def _only_models(
+    texts: Iterable[str | None], flags: Iterable[bool], programs: Sequence[ProgramFile], models: Sequence[ProgramFile]
+) -> None:
+    is_asked = any(flags) or any(text is not None for text in texts)
+    if is_asked and len(models) < len(programs):
         raise Unusable(
             "--dynamic, --at, --profile, --reasons, --verbose, --run-witness, --prelude, --write-contract and --expect are for "
             "models (.onnx)"

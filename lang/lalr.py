@@ -105,43 +105,37 @@ class Parser:
                     break
                 origin, length, method, recipe, deeper = rules[~action]
                 if method is None:
-                    if length > 1:
-                        value, depth = values[recipe - length], max(depths[-length:])
-                        cut = 1 - length
-                        del values[cut:], lefts[cut:], depths[cut:], states[cut:]
-                        values[-1], depths[-1] = value, depth
-                        below = states[-2]
-                        states[-1] = (rows[below] or row_of(below))[~origin]
+                    if length == 1:
+                        key = (states[-2], state, kind)
+                        states[-1] = units.get(key) or _climb(*key)
                         continue
-                    key = (states[-2], state, kind)
-                    states[-1] = units.get(key) or _climb(*key)
-                    continue
-                if recipe is None:
+                    value, depth = values[recipe - length], max(depths[-length:])
+                    cut = 1 - length
+                    del values[cut:], lefts[cut:], depths[cut:], states[cut:]
+                    values[-1], depths[-1] = value, depth
+                elif recipe is None:
                     depths[-1] += deeper
                     if depths[-1] > MAX_DEPTH:
                         raise TooDeep(lefts[-1], right)
                     values[-1] = method(lefts[-1], right, values[-1])
-                    below = states[-2]
-                    states[-1] = (rows[below] or row_of(below))[~origin]
-                    continue
-                children = values[-length:]
-                depth = max(depths[-length:]) + deeper
-                if depth > MAX_DEPTH:
-                    raise TooDeep(lefts[-length], right)
-                arguments: list[Any] = []
-                for pick in recipe:
-                    if pick >= _SPLICE:
-                        if arguments:
-                            arguments += children[pick - _SPLICE]
+                else:
+                    children = values[-length:]
+                    depth = max(depths[-length:]) + deeper
+                    if depth > MAX_DEPTH:
+                        raise TooDeep(lefts[-length], right)
+                    arguments: list[Any] = []
+                    for pick in recipe:
+                        if pick >= _SPLICE:
+                            if arguments:
+                                arguments += children[pick - _SPLICE]
+                            else:
+                                arguments = children[pick - _SPLICE]
                         else:
-                            arguments = children[pick - _SPLICE]
-                    else:
-                        arguments.append(children[pick] if pick >= 0 else None)
-                cut = 1 - length
-                if cut:
-                    del values[cut:], lefts[cut:], depths[cut:], states[cut:]
-                values[-1] = arguments if method == "" else method(lefts[-1], right, *arguments)
-                depths[-1] = depth
+                            arguments.append(children[pick] if pick >= 0 else None)
+                    if cut := 1 - length:
+                        del values[cut:], lefts[cut:], depths[cut:], states[cut:]
+                    values[-1] = arguments if method == "" else method(lefts[-1], right, *arguments)
+                    depths[-1] = depth
                 below = states[-2]
                 states[-1] = (rows[below] or row_of(below))[~origin]
             if kind == 0:
