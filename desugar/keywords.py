@@ -14,6 +14,8 @@ from .errors import nearest, problem
 
 def in_our_words(code: FunctionCode, row: Primitive, call: sweet.Call) -> list[sweet.Arg]:
     """The arguments with another library's keywords as they are called here, which is told of each."""
+    if all(a.name is None for a in call.args):
+        return list(call.args)
     taken = {a.name.name for a in call.args if a.name is not None} | {p.name for p in row.params[: by_position(call)]}
     given = []
     for arg in call.args:

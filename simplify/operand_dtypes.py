@@ -30,7 +30,7 @@ def result_dtypes(row: Primitive, column: Column, ctx: SymbolicCtx, arguments: l
                 weak.setdefault((slot.var or param.name, slot), []).append((place, found.value if found else POISON))
             elif isinstance(operand, TensorInfo) and operand.dtype is not None:
                 _check_operand(ctx, slot, letters, operand.dtype, place)
-    made = {r.var for r in column.results if _named(r, row, arguments) is None}
+    made = {r.var for r in column.results if _named(r, row, arguments) is None} if weak else ()
     for (letter, word), values in weak.items():
         _check_numbers(ctx, letter, word, letters, values, letter in made)
     return [_result_dtype(ctx, r, letters, row, arguments) for r in column.results]
@@ -103,6 +103,8 @@ def _result_dtype(
 
 def _named(word: Word, row: Primitive, arguments: list[Any]) -> AnyDType | None:
     """The dtype that an argument of the call names for a result."""
+    if word.param is None:
+        return None
     given = next((a for p, a in zip(row.params, arguments, strict=True) if p.name == word.param), None)
     return DTYPES[given] if isinstance(given, str) else given if isinstance(given, DType | DTypeSymbol) else None
 

@@ -37,7 +37,12 @@ def mixed(state: State, call: CallInfo, result: Value, function: str) -> Iterato
         return
     with state.facts.trying():
         own, dims = _dims(state, source.value), _dims(state, result)
-        if own and dims and max(len(own), len(dims)) <= _MOST_AXES:
+        if (
+            own
+            and dims
+            and max(len(own), len(dims)) <= _MOST_AXES
+            and any(type(d) is Term for d in _differing(own, dims)[0])
+        ):
             found = _found(state, [p for axis in _pieces(state, source, _DEPTH) for p in axis], dims)
     if found is not None and UNKNOWN not in (size_text(size, state) for size in found[1]):
         yield _said(state, call, function, result, *found)
@@ -72,11 +77,17 @@ def _dims(state: State, value: Value) -> list[Size] | None:
 
 def _may_cross(before: list[Size], dims: list[Size]) -> bool:
     """Whether an axis is there before and behind, not counting those with nothing else before or behind them."""
+    one, other = _differing(before, dims)
+    return any(type(d) is Term and d in other for d in one)
+
+
+def _differing(before: list[Size], dims: list[Size]) -> tuple[list[Size], list[Size]]:
+    """The axes that are left when those which both sides begin and end with are left out."""
     one, other = ([d for d in side if d != 1] for side in (before, dims))
     for last in (0, -1):
         while one and other and one[last] == other[last]:
             del one[last], other[last]
-    return any(type(d) is Term and d in other for d in one)
+    return one, other
 
 
 # What axes are made of
