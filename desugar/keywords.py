@@ -14,7 +14,7 @@ from .errors import nearest, problem
 
 def in_our_words(code: FunctionCode, row: Primitive, call: sweet.Call) -> list[sweet.Arg]:
     """The arguments with another library's keywords as they are called here, which is told of each."""
-    if all(a.name is None for a in call.args):
+    if by_position(call) == len(call.args):
         return list(call.args)
     taken = {a.name.name for a in call.args if a.name is not None} | {p.name for p in row.params[: by_position(call)]}
     given = []
@@ -36,7 +36,7 @@ def in_our_words(code: FunctionCode, row: Primitive, call: sweet.Call) -> list[s
 
 
 def by_position(call: sweet.Call) -> int:
-    return sum(a.name is None for a in call.args)
+    return len([a for a in call.args if a.name is None])
 
 
 def no_parameter(name: str, params: tuple[PrimitiveParam, ...], arg: sweet.Arg) -> RxError:

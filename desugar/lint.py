@@ -58,7 +58,7 @@ def unused_parameters(symbols: SymbolTable, decl: sweet.FnDecl, function: str) -
     fn = decl.fn
     if fn.body is None or decl.span.source.made:
         return
-    spoken = identifiers(fn.body, fn.result, *fn.where)
+    spoken = symbols.spelt(decl)[1].identifiers | identifiers(fn.result, *fn.where)
     names = [identifiers(p.type) for p in fn.params]
     times = Counter(name for of_one in names for name in of_one)
     for param, own in zip(fn.params, names, strict=True):

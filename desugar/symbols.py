@@ -188,6 +188,7 @@ class SymbolTable:
         self.const_names: dict[tuple[str, str], str] = {}
         self._core_names: set[str] = set()
         self._spelt: dict[int, tuple[Spelt, Spelt]] = {}
+        self._primitives: dict[str, PrimitiveInfo | None] = {}
         for unit in self.units:
             self._gather(unit)
         self._name_consts()
@@ -344,10 +345,10 @@ class SymbolTable:
         return self.lookup(core_name.removeprefix("prelude.")) is None
 
     def primitive(self, name: str) -> PrimitiveInfo | None:
-        row = self.lookup(name)
-        if row is None:
-            return None
-        return PrimitiveInfo(row, f"prelude.{name}" if name in self.names else name)
+        if name not in self._primitives:
+            row, written = self.lookup(name), f"prelude.{name}" if name in self.names else name
+            self._primitives[name] = None if row is None else PrimitiveInfo(row, written)
+        return self._primitives[name]
 
     def target(self, unit: Unit, name: str) -> Target | None:
         """What `@name` means in a file."""

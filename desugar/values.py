@@ -241,13 +241,14 @@ def _named_call(code: FunctionCode, expr: sweet.Call, callee: sweet.FnName) -> T
     applied = levels.higher_order(code, expr)
     if applied is not None:
         return higher_order.call(code, expr, applied)
-    if code.opaque is not None and code.symbols.target(code.unit, callee.name) is None:
+    target = code.symbols.target(code.unit, callee.name)
+    if code.opaque is not None and target is None:
         args = arguments.of_function(code, code.opaque, expr, callee.name)
         sort = code.hooks.result(code.opaque, expr.span)
         return core.Call(expr.span, core.FnRef(callee.span, callee.name), args), sort
-    if code.symbols.target(code.unit, callee.name) is None:
+    if target is None:
         return _in_our_words(code, expr, partial(code.symbols.called, code.unit, callee))
-    match code.symbols.called(code.unit, callee):
+    match target:
         case PrimitiveInfo() as found:
             args = arguments.of_primitive(code, found, expr)
             call = core.Call(expr.span, core.FnRef(callee.span, found.name), args)

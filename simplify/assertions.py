@@ -220,7 +220,8 @@ def obligations(expr: core.ShapeLevel) -> Iterator[core.BoolExpr]:
     """That divisors are positive, `/` divides, axes exist and what is broadcast fits (then it is itself), as conditions in the
     core."""
     for part in (expr.left,) if isinstance(expr, core.Logic) else children(expr):
-        yield from obligations(part)  # type: ignore[arg-type]
+        if not isinstance(part, core.SizeLit | core.SizeVar):
+            yield from obligations(part)  # type: ignore[arg-type]
     if isinstance(expr, core.SizeOp):
         yield from _of_operation(expr)
     elif isinstance(expr, core.BroadcastOf):

@@ -470,7 +470,7 @@ def _results(state: State, row: Primitive, result: Any, dtypes: list[AnyDType | 
 
 def _one(state: State, out: Any, dtype: AnyDType | None) -> TensorInfo:
     out = out if isinstance(out, Out) else Out(tuple(out))
-    shape = tuple(_bearable(state, d) if type(d) is int else d for d in out.shape)
+    shape = tuple([_bearable(state, d) if type(d) is int else d for d in out.shape])
     made = TensorInfo(shape, out.dtype or dtype, kept(out.data), out.ranges)
     return replace(made, ranges=()) if any(map(_is_too_long, sizes_of(made))) else made
 
