@@ -238,7 +238,8 @@ def _value(one: WrittenArgument, scope: Mapping[str, Any]) -> Any:
     except NameError as problem:
         near = get_close_matches(str(problem.name), DTYPES, 1)
         if near:
-            raise Unloadable(f"{one.option}: an input is declared like `{one.name}={near[0]}[b, 3]`") from None
+            like = f"an input is declared like `{one.name}={near[0]}[b, 3]`"
+            raise Unloadable(f"{one.option}: nothing is called `{problem.name}`; {like}") from None
         raise _failed(one.option, problem) from problem
     except _ANYTHING as problem:
         raise _failed(one.option, problem) from problem
