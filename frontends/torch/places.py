@@ -130,26 +130,50 @@ def _position(code: CodeType, at: int, line: int) -> tuple[int, int, int, int]:
     return line, line, 0, 0
 
 
+def bound_names(place: PythonPlace) -> tuple[str, ...]:
+    """The variables that take the value of the expression at a place, or its parts; of targets that are taken apart each one.
+    What is no variable is ""."""
+    return _bindings(place.file).get((place.line, place.start, place.last, place.end), ())
+
+
 @cache
-def _after(code: CodeType) -> dict[int, dis.Instruction]:
-    """The instruction behind each one."""
-    found = list(dis.get_instructions(code))
-    return {one.offset: after for one, after in zip(found, found[1:], strict=False)}
+def _bindings(file: str) -> dict[tuple[int, ...], tuple[str, ...]]:
+    tree, found = parsed(file), dict[tuple[int, ...], tuple[str, ...]]()
+    for node in ast.walk(tree) if tree is not None else ():
+        match node:
+            case ast.Assign(targets=[target, *_], value=value):
+                found |= _bound(target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
+                found |= _bound(target, value)
+            case ast.AugAssign(target=target):
+                found[_span(node)] = _names(target)
+            case ast.Tuple(ctx=ast.Store()) | ast.List(ctx=ast.Store()):
+                found[_span(node)] = _names(node)
+    return found
 
 
-def bound_names(frame: FrameType | None) -> tuple[str, ...]:
-    """The variables that take the value of the expression that runs in a frame, or its parts."""
-    if frame is None:
-        return ()
-    after = _after(frame.f_code)
-    one, count = after.get(frame.f_lasti), 1
-    found: list[str] = []
-    if one is not None and one.opname == "UNPACK_SEQUENCE":
-        count, one = one.arg or 0, after.get(one.offset)
-    while one is not None and one.opname.startswith("STORE_") and len(found) < count and isinstance(one.argval, str):
-        found.append(one.argval)
-        one = after.get(one.offset)
-    return tuple(found) if len(found) == count else ()
+def _bound(target: ast.expr, value: ast.expr) -> dict[tuple[int, ...], tuple[str, ...]]:
+    match target, value:
+        case (ast.Tuple(elts=names), ast.Tuple(elts=values)) if len(names) == len(values):
+            return {at: bound for pair in zip(names, values, strict=True) for at, bound in _bound(*pair).items()}
+    found = {_span(value): _names(target)}
+    match value:
+        case ast.Call(func=ast.Attribute() as func) if (
+            func.end_lineno != value.lineno
+        ):  # it is placed at the method's name
+            start = (func.end_lineno or 0, (func.end_col_offset or 0) - len(func.attr))
+            found[(*start, *_span(value)[2:])] = _names(target)
+    return found
+
+
+def _names(target: ast.expr) -> tuple[str, ...]:
+    each = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    is_open = any(isinstance(one, ast.Starred) for one in each)
+    return () if is_open else tuple(one.id if isinstance(one, ast.Name) else "" for one in each)
+
+
+def _span(node: ast.expr | ast.stmt) -> tuple[int, ...]:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
 def unpacked(frame: FrameType | None) -> int | None:

@@ -76,7 +76,7 @@ class Tracer(TorchFunctionMode):
         self.facts: list[tuple[str, Step]] = []
         self.inside, self.impossible = 0, 0
         self.place: PythonPlace = NO_PLACE
-        self.frame: FrameType | None = None
+        self.row: tuple[str, ...] = ()  # the name that takes a row of what is iterated over
         self.unread: set[Any] = set()
         self.module_calls: list[ModuleCall] = []
         self.within: tuple[int, ...] = ()
@@ -133,7 +133,8 @@ class Tracer(TorchFunctionMode):
         if value.is_name and value.parts is None:
             return value
         infos = (value.info,) if value.parts is None else value.parts
-        hints = hints if len(hints) == len(infos) else (self.op.rpartition(".")[2].strip("_") or "v",) * len(infos)
+        own = self.op.rpartition(".")[2].strip("_") or "v"
+        hints = [hint or own for hint in (hints if len(hints) == len(infos) else ("",) * len(infos))]
         names = [self.names.fresh(hint) for hint in hints]
         self.variables.update(zip(names, hints, strict=True))
         head = names[0] if value.parts is None else f"({', '.join(names)}{',' * (len(names) == 1)})"
@@ -253,7 +254,7 @@ class Tracer(TorchFunctionMode):
         """The one element of a tensor of integers as a size."""
         if not value.rank and isinstance(value.info.sizes, (int, torch.SymInt)):
             return value.info.sizes
-        found = sympy.Symbol(name := self.names.fresh((*places.bound_names(self.frame), "n")[0]), integer=True)
+        found = sympy.Symbol(name := self.names.fresh((*filter(None, self._bound()), "n")[0]), integer=True)
         self.sizes.texts[found] = name
         self.write(f"let {name} = @item(@reshape({value.text}, []))")
         return self.sizes.number(found, 3)
@@ -264,9 +265,18 @@ class Tracer(TorchFunctionMode):
         size = x.value.shape[0]
         if not isinstance(size, int) and count is not None:
             with self._call("unpack"):
-                text = f"{self.sizes.text(size)} == {count}"
-                self.write(f"assert {text}")
-        return [x[i] for i in range(count or int(size))]
+                rows = self.sizes.text(size)
+                self.write(f'assert {rows} == {count}, "{count} names take the {rows} rows of a tensor"')
+        made, hints = [], places.bound_names(places.here()[0])
+        for i in range(count or int(size)):
+            self.row = hints[i : i + 1]
+            made.append(x[i])
+        self.row = ()
+        return made
+
+    def _bound(self) -> tuple[str, ...]:
+        """The names that take what the call at hand gives."""
+        return self.row or places.bound_names(self.place)
 
     # Calls
 
@@ -298,16 +308,16 @@ class Tracer(TorchFunctionMode):
 
     @contextmanager
     def _call(self, op: str) -> Iterator[None]:
-        before = self.place, self.frame, self.op
+        before = self.place, self.op
         if not self.inside:
-            self.place, self.frame = self.here()
+            self.place = self.here()[0]
             self.op = op
         self.inside += 1
         try:
             yield
         finally:
             self.inside -= 1
-            self.place, self.frame, self.op = before
+            self.place, self.op = before
 
     def _by_row(self, func: Any, row: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         named = {_SAME.get(k, k): v for k, v in kwargs.items() if k not in _IGNORED}
@@ -334,7 +344,7 @@ class Tracer(TorchFunctionMode):
             return target
         if found is target.value:
             return target  # of dropout that drops nothing
-        hints = places.bound_names(self.frame) or (self.variables.get(target.value.text, "v"),)
+        hints = self._bound() or (self.variables.get(target.value.text, "v"),)
         target.value = self.let(found, hints)
         for other in target.family:
             if other is not target:
@@ -363,7 +373,7 @@ class Tracer(TorchFunctionMode):
 
     def given(self, found: Any) -> Any:
         """A row's result as the user's code takes it."""
-        hints = places.bound_names(self.frame)
+        hints = self._bound()
         if isinstance(found, Value):
             made = self.let(found, hints)
             return (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rxlang.cli import examine, main, targets
+from rxlang.cli import apart as processes, main
 from rxlang.cli.apart import apart
 from rxlang.cli.files import Unusable
 from support.places import ROOT
@@ -137,8 +137,7 @@ def rx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFix
     (tmp_path / "net.py").write_text(MODEL)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RX_CACHE_DIR", "")
-    for module in (examine, targets):
-        monkeypatch.setattr(module, "apart", lambda _, function, *args: function(*args))
+    monkeypatch.setattr(processes, "apart", lambda _, function, *args: function(*args))
 
     def run(*args: str) -> tuple[int, str, str]:
         capfd.readouterr()

@@ -137,7 +137,7 @@ def fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fix:
         for name in [n for n, m in sys.modules.items() if str(getattr(m, "__file__", "")).startswith(str(tmp_path))]:
             del sys.modules[name]
         linecache.clearcache()
-        for cached in (places.parsed, places.expression, places._test_at, places.is_in_while):
+        for cached in (places.parsed, places.expression, places._test_at, places._bindings, places.is_in_while):
             cached.cache_clear()
         return function(*args)
 

@@ -45,6 +45,27 @@ def test_shapes_of_results_follow_from_those_of_inputs() -> None:
         traced.shapes()
 
 
+def unpacked(x):  # type: ignore[no-untyped-def]
+    q, k, v = x
+    (a, b), rest = (
+        (
+            q.flatten(),
+            k.sum(-1),
+        ),
+        v.tanh(),
+    )
+    q, (c, *_others) = q @ k.t(), [k + 1, v]
+    [r, s] = (w := rest[:2].exp())
+    return q, a, b, c, s
+
+
+def test_what_is_taken_apart_has_the_name_that_takes_it() -> None:
+    text = rx.trace(unpacked, x="float32[3, t, u]").text
+    names = [line.split()[1] for line in text.splitlines() if line.strip().startswith("let ") and "=" in line]
+    said = [name for name in names if name in {"q", "k", "v", "a", "b", "rest", "w", "r", "s"}]
+    assert said == ["q", "k", "v", "a", "b", "rest", "w", "r", "s"]
+
+
 def test_what_is_expected_is_accepted_for_all_sizes() -> None:
     traced = rx.trace(bounded, x="float32[b, t, d]")
     assert traced.expect("t <= 32").expect("t <= 3", "b == 1") is traced
