@@ -9,6 +9,7 @@ import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
+from ...sizes.partial import are_same
 from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
 from . import expressions
 from .onnx_graph import Graph, elem_type, literal
@@ -82,7 +83,7 @@ class Emit:
     def stretched(self, name: str, shape: Sequence[EngineSize], wanted: Sequence[EngineSize]) -> str:
         """A value with sizes that it is broadcast to, if they may be others than it has."""
         pairs = zip(*(map(self.graph.dims.settled, sizes) for sizes in (shape, wanted)), strict=False)
-        is_same = len(shape) == len(wanted) and all(n is w or (isinstance(w, int) and n == w) for n, w in pairs)
+        is_same = len(shape) == len(wanted) and all(are_same(n, w) for n, w in pairs)
         return name if is_same else self.node("Expand", name, self.graph.sizes(wanted))
 
     def ints(self, values: Sequence[int]) -> str:
@@ -156,6 +157,7 @@ _LACKING = {
     **dict.fromkeys(("ReduceMax", "ReduceMin"), ("int16", "uint16", "uint32")),
     **dict.fromkeys(("ArgMax", "ArgMin", "TopK"), ("bool", "int16", "uint16", "uint32")),
     **dict.fromkeys(("Max", "Min", "Pad"), ("int16", "uint16")), "Where": ("int16", "uint16", "uint64"),
+    "Neg": tuple(n for n in _SMALL if n[0] == "u"),
 }  # fmt: skip
 _PLACES = ("ArgMax", "ArgMin")
 # The operators that onnxruntime has for float32 alone.
@@ -170,7 +172,7 @@ def _unary(op: str) -> Emitter:
             return e.node("Not", x.value)  # type: ignore[no-any-return]
         if op in _FLOAT32 and x.dtype.name == "float64":
             raise Refused("tensors of float64")
-        return e.node(op, x.value)  # type: ignore[no-any-return]
+        return e.over(op, x.dtype, x.value)  # type: ignore[no-any-return]
 
     return run
 

@@ -10,7 +10,7 @@ from math import prod
 from ...ops.holds import condition
 from ...ops.requirements import Requirement
 from ...sizes.integers import Undefined, operation
-from ...sizes.partial import Open, UnknownSize, compare
+from ...sizes.partial import Open, UnknownSize, are_same, compare
 from ..engine_types import DomainTruth, EngineSize, Kernel
 from ..partial_sizes import PartialCtx
 
@@ -177,7 +177,7 @@ class Dims:
         if quotient is not None:
             return quotient if op == "//" else 0
         if op in ("min", "max", "broadcast"):
-            if a is b or (isinstance(a, int) and isinstance(b, int) and a == b):
+            if are_same(a, b):
                 return a
             difference = a - b
             if op != "broadcast" and isinstance(difference, int):

@@ -82,7 +82,7 @@ def test_a_wrong_call_is_refused_before_onnxruntime_with_input_and_reason(
         assert all(part in said for part in told), said
 
 
-def test_a_contract_with_sizes_is_asked_before_onnxruntime(tmp_path: Path) -> None:
+def test_a_contract_with_sizes_is_asked_before_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "@f = fn(x : Tensor([n, d], float32), k : Size) where k >= 1, d % k == 0 { @reshape(x, [n, k, d / k]) }"
     rx.loads(text).f.export(tmp_path / "f.onnx")
     module = rx.onnx.load(tmp_path / "f.onnx", engine="onnxruntime")
@@ -92,6 +92,8 @@ def test_a_contract_with_sizes_is_asked_before_onnxruntime(tmp_path: Path) -> No
         with pytest.raises(rx.ShapeError, match="does not hold"):
             module.main(x, np.array(k))
     assert module.main(x, np.array(2)).shape == (2, 2, 3)
+    monkeypatch.setattr(module._runner, "admit", lambda *_: pytest.fail("what it let in is known"))
+    assert [module.main(x, np.array(k)).shape[1] for k in (3, 2)] == [3, 2]
 
 
 def test_the_command_line_runs_the_model_itself(model: Path) -> None:
