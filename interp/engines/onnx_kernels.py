@@ -132,8 +132,6 @@ matmul | e.over("MatMul", x.dtype, x.value, y.value)
 take | Gather(x, e.places(indices), axis=axis or 0)
 gather_nd | GatherND(x, e.places(indices), batch_dims=batch_dims)
 gather_elements | GatherElements(x, e.places(indices), axis=axis)
-scatter_nd | ScatterND(x, e.places(indices), updates, reduction=reduction)
-scatter_elements | ScatterElements(x, e.places(indices), updates, axis=axis, reduction=reduction)
 filter | Compress(x, mask, axis=0)
 """
 KERNELS.update(expressions.kernels(_ROWS, globals(), "e", expressions.Nodes))
@@ -247,7 +245,7 @@ def floor_divide(e: Emit, x: Array, y: Array) -> str:
     assert isinstance(e.out.dtype, DType)
     if e.out.dtype.kind == "float":
         return _whole_quotient(e, a, b, e.out.dtype)
-    divisor, factor = _divisor(e, y, b)
+    divisor, factor = safe_divisor(e, y, b)
     made = e.node("Div", a, divisor)  # towards 0, from which it is one further where the remainders differ
     apart = e.node("Not", e.node("Equal", e.node("Mod", a, divisor), e.node("Sub", a, e.node("Mul", made, divisor))))
     made = e.node("Sub", made, e.cast(apart, DTYPES["bool"], e.out.dtype))
@@ -267,7 +265,7 @@ def _other_sign(e: Emit, rest: str, b: str, zero: str) -> str:
     return e.node("Less", e.node("Mul", e.node("Sign", rest), e.node("Sign", b)), zero)  # type: ignore[no-any-return]
 
 
-def _divisor(e: Emit, y: Array, b: str) -> tuple[str, str | None]:
+def safe_divisor(e: Emit, y: Array, b: str) -> tuple[str, str | None]:
     """A divisor of integers in which 1 stands for 0 and -1, and what the quotient is multiplied by."""
     if isinstance(y, int) and y not in (0, -1):
         return b, None
@@ -284,7 +282,7 @@ def remainder(e: Emit, x: Array, y: Array) -> str:
     a, b = e.pair(x, y)
     assert isinstance(e.out.dtype, DType)
     if e.out.dtype.kind != "float":
-        return e.node("Mod", a, _divisor(e, y, b)[0])  # type: ignore[no-any-return]
+        return e.node("Mod", a, safe_divisor(e, y, b)[0])  # type: ignore[no-any-return]
     rest = e.node("Mod", a, b, fmod=1)  # which has the sign of x
     zero = e.graph.constant(literal(0.0, e.out.dtype))
     return e.node("Where", _other_sign(e, rest, b, zero), e.node("Add", rest, b), rest)  # type: ignore[no-any-return]
@@ -330,7 +328,7 @@ def _reduction(op: str) -> Emitter:
         source = e.cast(x.value, x.dtype, dtype or x.dtype)
         if axis == ():
             return source
-        return e.over(op, dtype or x.dtype, source, *_axes(e, axis), last=1, keepdims=int(keepdims))  # type: ignore[no-any-return]
+        return e.over(op, dtype or x.dtype, source, *axes_of(e, axis), last=1, keepdims=int(keepdims))  # type: ignore[no-any-return]
 
     return run
 
@@ -357,7 +355,7 @@ def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: NodeAttribu
 def sum_(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None) -> str:
     if axis == ():
         return e.cast(x.value, x.dtype, dtype or x.dtype)
-    return total(e, x, dtype or x.dtype, *_axes(e, axis), keepdims=int(keepdims))
+    return total(e, x, dtype or x.dtype, *axes_of(e, axis), keepdims=int(keepdims))
 
 
 @kernel("prod")
@@ -367,7 +365,7 @@ def prod_(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None) ->
     return _reduction("ReduceProd")(e, x, axis, keepdims, dtype)  # type: ignore[no-any-return]
 
 
-def _axes(e: Emit, axis: Axes) -> list[str]:
+def axes_of(e: Emit, axis: Axes) -> list[str]:
     return [] if axis is None else [e.ints([int(a) for a in axis])]
 
 

@@ -179,7 +179,7 @@ def conv(
     dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
-    if x.dtype.name not in ("float32", "float64") or x.dtype.bits == 64 and len(x.shape) > 4:
+    if x.dtype.name != "float32":
         raise Refused(f"tensors of {x.dtype}")
     window = _window(strides, pads, auto_pad, dilations, len(x.shape) - 2)
     given = [x.value, weight.value, *([] if bias is None else [bias.value])]
@@ -191,7 +191,7 @@ def conv_transpose(
     output_padding: EngineSizes, output_shape: EngineSizes, dilations: EngineSizes, groups: EngineSize, layout: str,
 ) -> str:  # fmt: skip
     _first(layout)
-    if output_shape is not None or auto_pad != "notset" or x.dtype.kind != "float":
+    if output_shape is not None or auto_pad != "notset" or x.dtype.name != "float32":
         raise Refused(f"`output_shape`, `auto_pad` or tensors of {x.dtype}")
     count = len(x.shape) - 2
     window = _window(strides, pads, auto_pad, dilations, count)
