@@ -97,9 +97,9 @@ class OnnxEngine(Engine):
 
     def array(self, value: RunValue, stem: str = "c") -> ModelTensor:
         array = np.asarray(value)
-        info = partial_sizes.constant(array)
-        if info.dtype.kind in ("string", "complex"):
-            raise Refused(f"tensors of {info.dtype}")
+        info, dtype = partial_sizes.constant(array), dtype_of(array.dtype)
+        if dtype.kind in ("string", "complex"):
+            raise Refused(f"tensors of {dtype}")
         return ModelTensor(info.shape, info.dtype, info.data, value=self.graph.root.constant(array, stem))
 
     def item(self, t: ModelTensor) -> RunValue:
