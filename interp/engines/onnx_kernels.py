@@ -9,7 +9,7 @@ import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
-from ...sizes.partial import are_same
+from ...sizes.partial import applied, are_same
 from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
 from . import expressions
 from .onnx_graph import Graph, elem_type, literal
@@ -102,8 +102,33 @@ def kernel(*names: str) -> Callable[[Emitter], Emitter]:
     return add
 
 
+def refused(what: str) -> str:
+    raise Refused(what)
+
+
+def names_of(*xs: Array | None) -> list[str]:
+    """The inputs of a node, some of which may be missing."""
+    count = max((i for i, x in enumerate(xs, 1) if x is not None), default=0)
+    return ["" if x is None else x.value for x in xs[:count]]
+
+
+def parts(e: Emit, op: str, *names: str, **attributes: NodeAttribute) -> EngineResult:
+    """A node with as many outputs as the call has results."""
+    made = e.node(op, *names, outputs=len(e.outs), **attributes)
+    return made if len(e.outs) > 1 else (made,)
+
+
 _ROWS = """
 softmax | Softmax(x, axis=axis)
+log_softmax | LogSoftmax(x, axis=axis) if x.dtype.name != "float64" else refused("tensors of float64")
+gelu | Gelu(x, approximate=approximate) if x.dtype.name != "float64" else refused("tensors of float64")
+relu | Relu(x) if x.dtype.kind == "float" else x.value if x.dtype.kind == "uint" else refused(f"tensors of {x.dtype}")
+isnan | IsNaN(x) if x.dtype.kind == "float" else Expand(e.graph.constant(np.array(False)), e.graph.sizes(x.shape))
+isinf | IsInf(x) if x.dtype.kind == "float" else Expand(e.graph.constant(np.array(False)), e.graph.sizes(x.shape))
+floor | x.value if x.dtype.kind != "float" else Floor(x)
+ceil | x.value if x.dtype.kind != "float" else Ceil(x)
+round | x.value if x.dtype.kind != "float" else Round(x)
+split | parts(e, "Split", x.value, e.graph.sizes([o.shape[axis] for o in e.outs]), axis=axis) if e.outs else ()
 cast | e.cast(x.value, x.dtype, dtype) if hasattr(x, "value") else e.of(x, dtype)
 shape | Shape(x)
 identity | e.of(x, e.out.dtype)
@@ -161,7 +186,6 @@ _PLACES = ("ArgMax", "ArgMin")
 # The operators that onnxruntime has for float32 alone.
 _FLOAT32 = ("Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Softplus", "Softsign")
 _TRUTHS = {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"}
-_ROUNDING = {"floor": "Floor", "ceil": "Ceil", "round": "Round"}
 
 
 def _unary(op: str) -> Emitter:
@@ -186,23 +210,8 @@ def _binary(op: str, truths: str | None) -> Emitter:
     return run
 
 
-def _rounding(op: str) -> Emitter:
-    def run(e: Emit, x: Array) -> str:
-        return x.value if x.dtype.kind != "float" else e.node(op, x.value)  # type: ignore[no-any-return]
-
-    return run
-
-
 KERNELS.update({n: _unary(op) for n, op in _UNARY.items()})
 KERNELS.update({n: _binary(op, _TRUTHS.get(n)) for n, op in _BINARY.items()})
-KERNELS.update({n: _rounding(op) for n, op in _ROUNDING.items()})
-
-
-@kernel("relu")
-def relu(e: Emit, x: Array) -> str:
-    if x.dtype.kind == "int":
-        raise Refused(f"tensors of {x.dtype}")
-    return e.node("Relu", x.value) if x.dtype.kind != "uint" else x.value  # type: ignore[no-any-return]
 
 
 @kernel("clip")
@@ -217,25 +226,6 @@ def clip(e: Emit, x: Array, min: Array, max: Array) -> str:
         if bound is not None:
             name = e.over(op, dtype, name, e.of(bound, dtype))
     return name
-
-
-@kernel("log_softmax")
-def log_softmax(e: Emit, x: Array, axis: int) -> str:
-    if x.dtype.name == "float64":  # where one of its elements is no number it gives others
-        raise Refused("tensors of float64")
-    return e.node("LogSoftmax", x.value, axis=axis)  # type: ignore[no-any-return]
-
-
-def _is(op: str) -> Emitter:
-    def run(e: Emit, x: Array) -> str:
-        if x.dtype.kind != "float":
-            return e.node("Expand", e.graph.constant(np.array(False)), e.graph.sizes(x.shape))  # type: ignore[no-any-return]
-        return e.node(op, x.value)  # type: ignore[no-any-return]
-
-    return run
-
-
-KERNELS.update({"isnan": _is("IsNaN"), "isinf": _is("IsInf")})
 
 
 @kernel("floor_divide")
@@ -313,13 +303,6 @@ def where(e: Emit, condition: Array, x: Array, y: Array) -> str:
     return e.over("Where", e.out.dtype, chosen, *pair, first=1)  # type: ignore[no-any-return]
 
 
-@kernel("gelu")
-def gelu(e: Emit, x: Array, approximate: str) -> str:
-    if x.dtype.name == "float64":
-        raise Refused("tensors of float64")
-    return e.node("Gelu", x.value, approximate=approximate)  # type: ignore[no-any-return]
-
-
 # Reductions
 
 
@@ -389,13 +372,13 @@ KERNELS.update({"max": _extreme("ReduceMax"), "min": _extreme("ReduceMin")})
 
 
 @kernel("mean")
-def mean(e: Emit, x: Array, axis: Axes, keepdims: bool) -> str:
-    """Of nothing no number, which ReduceMean does not give."""
+def mean(e: Emit, x: Array, axis: Axes, keepdims: bool, least: int = 0) -> str:
+    """Of nothing no number, which ReduceMean does not give; 0 if the `least` that a sum is divided by is 1."""
     axes = range(len(x.shape)) if axis is None else axis
     sizes = [x.shape[a] for a in axes]
     if all(isinstance(n, int) and n for n in sizes):
         return _reduction("ReduceMean")(e, x, axis, keepdims)  # type: ignore[no-any-return]
-    count = e.cast(e.graph.scalar(prod(sizes)), DTYPES["int64"], x.dtype)
+    count = e.cast(e.graph.scalar(applied(max, (prod(sizes), least))), DTYPES["int64"], x.dtype)
     return e.node("Div", sum_(e, x, axis, keepdims, None), count)  # type: ignore[no-any-return]
 
 
@@ -460,17 +443,6 @@ def slice_(
 
 
 FAR = 2**62
-
-
-@kernel("split")
-def split(
-    e: Emit, x: Array, sections: EngineSizes, sizes: EngineSizes, indices: EngineSizes, axis: int, uneven: bool
-) -> EngineResult:
-    parts = [out.shape[axis] for out in e.outs]
-    if not parts:
-        return ()
-    made = e.node("Split", x.value, e.graph.sizes(parts), outputs=len(parts), axis=axis)
-    return made if len(parts) > 1 else (made,)
 
 
 @kernel("pad")
