@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from .. import pipeline
 from ..fixes.run_failures import explained
-from ..interp.arguments import ArgumentProblem, arrange, convert, defaults
+from ..interp.arguments import ArgumentProblem, arrange, asked_on_entry, convert, defaults
 from ..interp.blame import RUNTIME_ERRORS
 from ..interp.dlpack import giver
 from ..interp.dps import Pair, pairs
@@ -69,6 +69,11 @@ class Registry(Generic[T]):
         self.told = _ignored
 
 
+def _with_held(class_of: Callable[..., Any], places: Sequence[int], *args: Any) -> tuple[object, ...]:
+    """The class of arguments, and what some of them hold."""
+    return class_of(*args), *[args[i].item() for i in places]
+
+
 def _ignored(_: object) -> None:
     """Nobody asked."""
 
@@ -87,6 +92,11 @@ class Function(Displayed):
         is_quick = module._give is None and self._entry_check is None and module._runner is None
         self._table = self._plans.table if is_quick else {}
         self._class = quick_class([p.sort for p in function.params])
+        asked, params = asked_on_entry(function), enumerate(function.params)
+        self._scalars = {i: asked.dtypes[p.name] for i, p in params if asked.number(p.name) is not None}
+        # What integers of rank 0 hold may be a size.
+        held = [i for i, dtype in self._scalars.items() if dtype.kind != "float"]
+        self._taken_as = partial(_with_held, self._class, held) if held else self._class
         self._recursive = module._machine.recursive
         # Classes of arguments that an engine takes as they are.
         self._taken: set[Any] = set()
@@ -146,16 +156,17 @@ class Function(Displayed):
 
     def _run_there(self, runner: Any, args: Sequence[Any], own: Sequence[Any]) -> Any:
         """A call that an engine takes; the next one of the same class comes to it sooner, unless a check looks at elements."""
-        if all(a is o and getattr(a, "ndim", 1) for a, o in zip(args, own, strict=True)):
+        pairs = enumerate(zip(args, own, strict=True))
+        if all(a is o and (getattr(a, "ndim", 1) or i in self._scalars) for i, (a, o) in pairs):
             if len(self._taken) >= _MOST_CLASSES:
                 self._taken.clear()
-            self._taken.add(self._class(*args))
+            self._taken.add(self._taken_as(*args))
         return runner.run(self.__name__, own)
 
     def _on_engine(self, args: Sequence[Any]) -> Any:
         """What an engine gives for arguments of a class that it has taken before, if these are."""
         try:
-            is_taken = self._class(*args) in self._taken
+            is_taken = self._taken_as(*args) in self._taken
         except (TypeError, AttributeError, IndexError):
             return _OTHER
         refused = None if not is_taken or self._entry_check is None else self._entry_check.refusal(args)

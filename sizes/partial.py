@@ -46,6 +46,11 @@ def applied(function: Callable[..., Any], sizes: Sequence[Any]) -> Any:
     return function(*sizes) if unknown is None else unknown.of(function, sizes)
 
 
+def are_same(a: Any, b: Any) -> bool:
+    """Whether two sizes, which may not be known, are surely one."""
+    return a is b or (isinstance(a, int) and isinstance(b, int) and a == b)
+
+
 def operation(row: SizeOperator, a: Any, b: Any) -> Any:
     """What an operator gives; raises Undefined where it surely has no value."""
     if isinstance(a, int) and isinstance(b, int):

@@ -374,7 +374,7 @@ def _power(ops: Ops, x: Array, y: Array) -> tuple[Array, Array]:
 def atan2(ops: Ops, x: Array, y: Array) -> Array:
     """The angle of the quotient, by what quadrant it is in."""
     x, y = tensors(ops, x, y)
-    rate = ops.divide(x, y)
+    rate = ops.divide(x, ops.where(ops.equal(y, 0), 0, y))  # by -0.0 the other sign would come
     both_far = ops.logical_and(ops.isinf(x), ops.isinf(y))
     near = ops.where(both_far, ops.multiply(ops.multiply(ops.sign(x), ops.sign(y)), pi / 4), ops.atan(rate))
     half = ops.copysign(ops.full_like(x, pi), x)

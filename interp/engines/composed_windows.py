@@ -17,7 +17,7 @@ from ...ops.windows import (
     spread,
     transposed_size,
 )
-from ...sizes.partial import applied
+from ...sizes.partial import applied, are_same
 from ..engine_types import EngineArray as Array, EngineResult, EngineSize, EngineSizes
 from .table import Ops, Refused, composed, composed_rows
 
@@ -316,7 +316,7 @@ def resize(ops: Ops, x: Array, sizes: EngineSizes, mode: str, layout: str, align
         if mode == "nearest":
             at = ops.multiply(ops.arange(size), ops.size_to_tensor(old))
             x = ops.take(x, ops.floor_divide(at, ops.size_to_tensor(applied(max, (size, 1)))), axis)
-        elif size is not old and not (isinstance(size, int) and size == old):
+        elif not are_same(size, old):
             x = _interpolated(ops, x, axis, size, mode, align_corners)
     return x
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...lang.dtypes import DTYPES, DType
 from ...ops.model import TensorInfo
+from ...sizes.partial import applied, are_same
 from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
 from . import expressions
 from .onnx_graph import Graph, elem_type, literal
@@ -82,7 +83,7 @@ class Emit:
     def stretched(self, name: str, shape: Sequence[EngineSize], wanted: Sequence[EngineSize]) -> str:
         """A value with sizes that it is broadcast to, if they may be others than it has."""
         pairs = zip(*(map(self.graph.dims.settled, sizes) for sizes in (shape, wanted)), strict=False)
-        is_same = len(shape) == len(wanted) and all(n is w or (isinstance(w, int) and n == w) for n, w in pairs)
+        is_same = len(shape) == len(wanted) and all(are_same(n, w) for n, w in pairs)
         return name if is_same else self.node("Expand", name, self.graph.sizes(wanted))
 
     def ints(self, values: Sequence[int]) -> str:
@@ -101,8 +102,33 @@ def kernel(*names: str) -> Callable[[Emitter], Emitter]:
     return add
 
 
+def refused(what: str) -> str:
+    raise Refused(what)
+
+
+def names_of(*xs: Array | None) -> list[str]:
+    """The inputs of a node, some of which may be missing."""
+    count = max((i for i, x in enumerate(xs, 1) if x is not None), default=0)
+    return ["" if x is None else x.value for x in xs[:count]]
+
+
+def parts(e: Emit, op: str, *names: str, **attributes: NodeAttribute) -> EngineResult:
+    """A node with as many outputs as the call has results."""
+    made = e.node(op, *names, outputs=len(e.outs), **attributes)
+    return made if len(e.outs) > 1 else (made,)
+
+
 _ROWS = """
 softmax | Softmax(x, axis=axis)
+log_softmax | LogSoftmax(x, axis=axis) if x.dtype.name != "float64" else refused("tensors of float64")
+gelu | Gelu(x, approximate=approximate) if x.dtype.name != "float64" else refused("tensors of float64")
+relu | Relu(x) if x.dtype.kind == "float" else x.value if x.dtype.kind == "uint" else refused(f"tensors of {x.dtype}")
+isnan | IsNaN(x) if x.dtype.kind == "float" else Expand(e.graph.constant(np.array(False)), e.graph.sizes(x.shape))
+isinf | IsInf(x) if x.dtype.kind == "float" else Expand(e.graph.constant(np.array(False)), e.graph.sizes(x.shape))
+floor | x.value if x.dtype.kind != "float" else Floor(x)
+ceil | x.value if x.dtype.kind != "float" else Ceil(x)
+round | x.value if x.dtype.kind != "float" else Round(x)
+split | parts(e, "Split", x.value, e.graph.sizes([o.shape[axis] for o in e.outs]), axis=axis) if e.outs else ()
 cast | e.cast(x.value, x.dtype, dtype) if hasattr(x, "value") else e.of(x, dtype)
 shape | Shape(x)
 identity | e.of(x, e.out.dtype)
@@ -131,8 +157,6 @@ matmul | e.over("MatMul", x.dtype, x.value, y.value)
 take | Gather(x, e.places(indices), axis=axis or 0)
 gather_nd | GatherND(x, e.places(indices), batch_dims=batch_dims)
 gather_elements | GatherElements(x, e.places(indices), axis=axis)
-scatter_nd | ScatterND(x, e.places(indices), updates, reduction=reduction)
-scatter_elements | ScatterElements(x, e.places(indices), updates, axis=axis, reduction=reduction)
 filter | Compress(x, mask, axis=0)
 """
 KERNELS.update(expressions.kernels(_ROWS, globals(), "e", expressions.Nodes))
@@ -156,12 +180,12 @@ _LACKING = {
     **dict.fromkeys(("ReduceMax", "ReduceMin"), ("int16", "uint16", "uint32")),
     **dict.fromkeys(("ArgMax", "ArgMin", "TopK"), ("bool", "int16", "uint16", "uint32")),
     **dict.fromkeys(("Max", "Min", "Pad"), ("int16", "uint16")), "Where": ("int16", "uint16", "uint64"),
+    "Neg": tuple(n for n in _SMALL if n[0] == "u"),
 }  # fmt: skip
 _PLACES = ("ArgMax", "ArgMin")
 # The operators that onnxruntime has for float32 alone.
 _FLOAT32 = ("Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Softplus", "Softsign")
 _TRUTHS = {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"}
-_ROUNDING = {"floor": "Floor", "ceil": "Ceil", "round": "Round"}
 
 
 def _unary(op: str) -> Emitter:
@@ -170,7 +194,7 @@ def _unary(op: str) -> Emitter:
             return e.node("Not", x.value)  # type: ignore[no-any-return]
         if op in _FLOAT32 and x.dtype.name == "float64":
             raise Refused("tensors of float64")
-        return e.node(op, x.value)  # type: ignore[no-any-return]
+        return e.over(op, x.dtype, x.value)  # type: ignore[no-any-return]
 
     return run
 
@@ -186,23 +210,8 @@ def _binary(op: str, truths: str | None) -> Emitter:
     return run
 
 
-def _rounding(op: str) -> Emitter:
-    def run(e: Emit, x: Array) -> str:
-        return x.value if x.dtype.kind != "float" else e.node(op, x.value)  # type: ignore[no-any-return]
-
-    return run
-
-
 KERNELS.update({n: _unary(op) for n, op in _UNARY.items()})
 KERNELS.update({n: _binary(op, _TRUTHS.get(n)) for n, op in _BINARY.items()})
-KERNELS.update({n: _rounding(op) for n, op in _ROUNDING.items()})
-
-
-@kernel("relu")
-def relu(e: Emit, x: Array) -> str:
-    if x.dtype.kind == "int":
-        raise Refused(f"tensors of {x.dtype}")
-    return e.node("Relu", x.value) if x.dtype.kind != "uint" else x.value  # type: ignore[no-any-return]
 
 
 @kernel("clip")
@@ -219,25 +228,6 @@ def clip(e: Emit, x: Array, min: Array, max: Array) -> str:
     return name
 
 
-@kernel("log_softmax")
-def log_softmax(e: Emit, x: Array, axis: int) -> str:
-    if x.dtype.name == "float64":  # where one of its elements is no number it gives others
-        raise Refused("tensors of float64")
-    return e.node("LogSoftmax", x.value, axis=axis)  # type: ignore[no-any-return]
-
-
-def _is(op: str) -> Emitter:
-    def run(e: Emit, x: Array) -> str:
-        if x.dtype.kind != "float":
-            return e.node("Expand", e.graph.constant(np.array(False)), e.graph.sizes(x.shape))  # type: ignore[no-any-return]
-        return e.node(op, x.value)  # type: ignore[no-any-return]
-
-    return run
-
-
-KERNELS.update({"isnan": _is("IsNaN"), "isinf": _is("IsInf")})
-
-
 @kernel("floor_divide")
 def floor_divide(e: Emit, x: Array, y: Array) -> str:
     """Of integers by 0 it is 0. By 0 and by -1, where the process would end, it is a product."""
@@ -245,7 +235,7 @@ def floor_divide(e: Emit, x: Array, y: Array) -> str:
     assert isinstance(e.out.dtype, DType)
     if e.out.dtype.kind == "float":
         return _whole_quotient(e, a, b, e.out.dtype)
-    divisor, factor = _divisor(e, y, b)
+    divisor, factor = safe_divisor(e, y, b)
     made = e.node("Div", a, divisor)  # towards 0, from which it is one further where the remainders differ
     apart = e.node("Not", e.node("Equal", e.node("Mod", a, divisor), e.node("Sub", a, e.node("Mul", made, divisor))))
     made = e.node("Sub", made, e.cast(apart, DTYPES["bool"], e.out.dtype))
@@ -265,7 +255,7 @@ def _other_sign(e: Emit, rest: str, b: str, zero: str) -> str:
     return e.node("Less", e.node("Mul", e.node("Sign", rest), e.node("Sign", b)), zero)  # type: ignore[no-any-return]
 
 
-def _divisor(e: Emit, y: Array, b: str) -> tuple[str, str | None]:
+def safe_divisor(e: Emit, y: Array, b: str) -> tuple[str, str | None]:
     """A divisor of integers in which 1 stands for 0 and -1, and what the quotient is multiplied by."""
     if isinstance(y, int) and y not in (0, -1):
         return b, None
@@ -282,7 +272,7 @@ def remainder(e: Emit, x: Array, y: Array) -> str:
     a, b = e.pair(x, y)
     assert isinstance(e.out.dtype, DType)
     if e.out.dtype.kind != "float":
-        return e.node("Mod", a, _divisor(e, y, b)[0])  # type: ignore[no-any-return]
+        return e.node("Mod", a, safe_divisor(e, y, b)[0])  # type: ignore[no-any-return]
     rest = e.node("Mod", a, b, fmod=1)  # which has the sign of x
     zero = e.graph.constant(literal(0.0, e.out.dtype))
     return e.node("Where", _other_sign(e, rest, b, zero), e.node("Add", rest, b), rest)  # type: ignore[no-any-return]
@@ -313,13 +303,6 @@ def where(e: Emit, condition: Array, x: Array, y: Array) -> str:
     return e.over("Where", e.out.dtype, chosen, *pair, first=1)  # type: ignore[no-any-return]
 
 
-@kernel("gelu")
-def gelu(e: Emit, x: Array, approximate: str) -> str:
-    if x.dtype.name == "float64":
-        raise Refused("tensors of float64")
-    return e.node("Gelu", x.value, approximate=approximate)  # type: ignore[no-any-return]
-
-
 # Reductions
 
 
@@ -328,7 +311,7 @@ def _reduction(op: str) -> Emitter:
         source = e.cast(x.value, x.dtype, dtype or x.dtype)
         if axis == ():
             return source
-        return e.over(op, dtype or x.dtype, source, *_axes(e, axis), last=1, keepdims=int(keepdims))  # type: ignore[no-any-return]
+        return e.over(op, dtype or x.dtype, source, *axes_of(e, axis), last=1, keepdims=int(keepdims))  # type: ignore[no-any-return]
 
     return run
 
@@ -355,7 +338,7 @@ def total(e: Emit, x: Array, dtype: DType, *axes: str, **attributes: NodeAttribu
 def sum_(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None) -> str:
     if axis == ():
         return e.cast(x.value, x.dtype, dtype or x.dtype)
-    return total(e, x, dtype or x.dtype, *_axes(e, axis), keepdims=int(keepdims))
+    return total(e, x, dtype or x.dtype, *axes_of(e, axis), keepdims=int(keepdims))
 
 
 @kernel("prod")
@@ -365,7 +348,7 @@ def prod_(e: Emit, x: Array, axis: Axes, keepdims: bool, dtype: DType | None) ->
     return _reduction("ReduceProd")(e, x, axis, keepdims, dtype)  # type: ignore[no-any-return]
 
 
-def _axes(e: Emit, axis: Axes) -> list[str]:
+def axes_of(e: Emit, axis: Axes) -> list[str]:
     return [] if axis is None else [e.ints([int(a) for a in axis])]
 
 
@@ -389,13 +372,13 @@ KERNELS.update({"max": _extreme("ReduceMax"), "min": _extreme("ReduceMin")})
 
 
 @kernel("mean")
-def mean(e: Emit, x: Array, axis: Axes, keepdims: bool) -> str:
-    """Of nothing no number, which ReduceMean does not give."""
+def mean(e: Emit, x: Array, axis: Axes, keepdims: bool, least: int = 0) -> str:
+    """Of nothing no number, which ReduceMean does not give; 0 if the `least` that a sum is divided by is 1."""
     axes = range(len(x.shape)) if axis is None else axis
     sizes = [x.shape[a] for a in axes]
     if all(isinstance(n, int) and n for n in sizes):
         return _reduction("ReduceMean")(e, x, axis, keepdims)  # type: ignore[no-any-return]
-    count = e.cast(e.graph.scalar(prod(sizes)), DTYPES["int64"], x.dtype)
+    count = e.cast(e.graph.scalar(applied(max, (prod(sizes), least))), DTYPES["int64"], x.dtype)
     return e.node("Div", sum_(e, x, axis, keepdims, None), count)  # type: ignore[no-any-return]
 
 
@@ -460,17 +443,6 @@ def slice_(
 
 
 FAR = 2**62
-
-
-@kernel("split")
-def split(
-    e: Emit, x: Array, sections: EngineSizes, sizes: EngineSizes, indices: EngineSizes, axis: int, uneven: bool
-) -> EngineResult:
-    parts = [out.shape[axis] for out in e.outs]
-    if not parts:
-        return ()
-    made = e.node("Split", x.value, e.graph.sizes(parts), outputs=len(parts), axis=axis)
-    return made if len(parts) > 1 else (made,)
 
 
 @kernel("pad")

@@ -7,8 +7,8 @@ from math import prod
 import numpy as np
 
 from ...lang.dtypes import DTYPES
-from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSizes
-from .onnx_kernels import FAR, Emit, kernel, total
+from ..engine_types import Axes, EngineArray as Array, EngineResult, EngineSizes, RunValue
+from .onnx_kernels import FAR, KERNELS, Emit, Emitter, kernel, total
 
 # By position
 
@@ -87,3 +87,19 @@ def sum_to(e: Emit, x: Array, shape: EngineSizes) -> str:
     axes = e.node("Compress", e.ints(range(len(x.shape))), gone, axis=0)
     made = total(e, x, x.dtype, axes, keepdims=1, noop_with_empty_axes=1)
     return e.node("Reshape", made, e.graph.sizes(e.out.shape), allowzero=1)  # type: ignore[no-any-return]
+
+
+def _joined(op: str) -> Emitter:
+    """Updates at places, which onnxruntime does not join in float16."""
+
+    def run(e: Emit, x: Array, indices: Array, updates: Array, *rest: RunValue) -> str:
+        *axis, how = rest
+        dtype = DTYPES["float32"] if x.dtype.name == "float16" and how != "none" else x.dtype
+        one, other = (e.cast(v.value, x.dtype, dtype) for v in (x, updates))
+        named = {"axis": axis[0]} if axis else {}
+        return e.cast(e.node(op, one, e.places(indices), other, reduction=how, **named), dtype, x.dtype)
+
+    return run
+
+
+KERNELS.update({"scatter_nd": _joined("ScatterND"), "scatter_elements": _joined("ScatterElements")})

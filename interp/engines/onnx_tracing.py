@@ -36,7 +36,7 @@ from ..steps import (
     StepCheck,
     asks,
 )
-from . import onnx_positions, onnx_windows  # noqa: F401 - they add kernels
+from . import onnx_models, onnx_positions, onnx_windows  # noqa: F401 - they add kernels
 from .onnx_graph import Graph, elem_type
 from .onnx_kernels import FAR, KERNELS, Emit
 from .symbolic import Dim, Dims, SymbolicCtx, Truth, both, compared, negated
@@ -97,7 +97,9 @@ class OnnxEngine(Engine):
 
     def array(self, value: RunValue, stem: str = "c") -> ModelTensor:
         array = np.asarray(value)
-        info = partial_sizes.constant(array)
+        info, dtype = partial_sizes.constant(array), dtype_of(array.dtype)
+        if dtype.kind in ("string", "complex"):
+            raise Refused(f"tensors of {dtype}")
         return ModelTensor(info.shape, info.dtype, info.data, value=self.graph.root.constant(array, stem))
 
     def item(self, t: ModelTensor) -> RunValue:

@@ -11,7 +11,7 @@ from ...lang.dtypes import DType
 from ..engine_types import EngineArray as Array, EngineResult, EngineSize, EngineSizes, NodeAttribute, RunValue
 from . import composed_turns, expressions
 from .onnx_graph import elem_type, literal
-from .onnx_kernels import KERNELS, Emit, Emitter, kernel
+from .onnx_kernels import KERNELS, Emit, Emitter, kernel, names_of, refused  # noqa: F401 - words of the rows
 from .symbolic import Dim, Truth, both, compared
 from .table import Refused
 
@@ -58,9 +58,17 @@ def either(e: Emit, cond: bool | Truth | None, run: Emitter, other: Emitter) -> 
     return found if len(found) > 1 else found[0]
 
 
-# Layers that take turns
+# Layers, of which some take turns
 
-_TURNS = """
+_LAYERS = """
+layer_norm | LayerNormalization(x, scale, *names_of(bias), axis=axis, epsilon=epsilon) if all(
+    [isinstance(n, int) and n for n in x.shape[axis:]]) else refused("rows of nothing")
+batch_normalization | BatchNormalization(x, scale, bias, mean, variance, epsilon=epsilon) if (
+    layout == "channels_first") else refused("these arguments")
+linear | refused("such operands") if bias is None or x.dtype.name != "float32" or len(x.shape) < 2 else (
+    Gemm(x, weight, bias, transB=1) if len(x.shape) == 2 else Reshape(
+    Gemm(Reshape(x, e.graph.sizes((prod(x.shape[:-1]), x.shape[-1])), allowzero=1), weight, bias, transB=1),
+    e.graph.sizes(e.out.shape), allowzero=1))
 rnn | turns(e, "RNN", x, w, r, b, (initial_h,), direction, layout, composed_turns.rnn_turn(activation),
     activations=[activation.title()] * (1 + (direction == "bidirectional")))
 lstm | turns(e, "LSTM", x, w, r, b, (initial_h, initial_c), direction, layout, composed_turns.lstm_turn)
@@ -99,43 +107,7 @@ def turns(
     return either(e, both("and", filled(prod(x.shape[:2])), Truth("value", small)), run, by_turns)
 
 
-KERNELS.update(expressions.kernels(_TURNS, globals(), "e", expressions.Nodes))
-
-
-# Layers
-
-
-@kernel("linear")
-def linear(e: Emit, x: Array, weight: Array, bias: Array | None) -> str:
-    """Over rows one below the other, to which the bias is added in place."""
-    if bias is None or x.dtype.name != "float32" or len(x.shape) < 2:
-        raise Refused("such operands")
-    is_flat = len(x.shape) == 2
-    rows = (
-        x.value
-        if is_flat
-        else e.node("Reshape", x.value, e.graph.sizes((prod(x.shape[:-1]), x.shape[-1])), allowzero=1)
-    )
-    made = e.node("Gemm", rows, weight.value, bias.value, transB=1)
-    return made if is_flat else e.node("Reshape", made, e.graph.sizes(e.out.shape), allowzero=1)  # type: ignore[no-any-return]
-
-
-@kernel("layer_norm")
-def layer_norm(e: Emit, x: Array, scale: Array, bias: Array | None, axis: int, epsilon: float) -> str:
-    if any(isinstance(n, Dim) or n == 0 for n in x.shape[axis:]):  # it refuses rows of nothing
-        raise Refused("these arguments")
-    given = [x.value, scale.value, *([] if bias is None else [bias.value])]
-    return e.node("LayerNormalization", *given, axis=axis, epsilon=epsilon)  # type: ignore[no-any-return]
-
-
-@kernel("batch_normalization")
-def batch_normalization(
-    e: Emit, x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, layout: str
-) -> str:
-    if layout != "channels_first":
-        raise Refused("these arguments")
-    names = (a.value for a in (x, scale, bias, mean, variance))
-    return e.node("BatchNormalization", *names, epsilon=epsilon)  # type: ignore[no-any-return]
+KERNELS.update(expressions.kernels(_LAYERS, globals(), "e", expressions.Nodes))
 
 
 # Windows
@@ -158,11 +130,6 @@ def _pads(pads: EngineSizes, count: int) -> list[int]:
     return _numbers([low for low, _ in pairs] + [high for _, high in pairs], "pads")
 
 
-def _first(layout: str) -> None:
-    if layout != "channels_first":
-        raise Refused("images with the channels last")
-
-
 def _window(
     strides: EngineSizes, pads: EngineSizes, auto_pad: str, dilations: EngineSizes, count: int
 ) -> dict[str, NodeAttribute]:
@@ -174,33 +141,6 @@ def _window(
     return found
 
 
-def conv(
-    e: Emit, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
-    dilations: EngineSizes, groups: EngineSize, layout: str,
-) -> str:  # fmt: skip
-    _first(layout)
-    if x.dtype.name not in ("float32", "float64") or x.dtype.bits == 64 and len(x.shape) > 4:
-        raise Refused(f"tensors of {x.dtype}")
-    window = _window(strides, pads, auto_pad, dilations, len(x.shape) - 2)
-    given = [x.value, weight.value, *([] if bias is None else [bias.value])]
-    return e.node("Conv", *given, group=_numbers([groups], "groups")[0], **window)  # type: ignore[no-any-return]
-
-
-def conv_transpose(
-    e: Emit, x: Array, weight: Array, bias: Array | None, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
-    output_padding: EngineSizes, output_shape: EngineSizes, dilations: EngineSizes, groups: EngineSize, layout: str,
-) -> str:  # fmt: skip
-    _first(layout)
-    if output_shape is not None or auto_pad != "notset" or x.dtype.kind != "float":
-        raise Refused(f"`output_shape`, `auto_pad` or tensors of {x.dtype}")
-    count = len(x.shape) - 2
-    window = _window(strides, pads, auto_pad, dilations, count)
-    given = [x.value, weight.value, *([] if bias is None else [bias.value])]
-    more = _spread(output_padding, count, 0)
-    group = _numbers([groups], "groups")[0]
-    return e.node("ConvTranspose", *given, group=group, output_padding=more, **window)  # type: ignore[no-any-return]
-
-
 def _pooled(window: dict[str, NodeAttribute], ceil_mode: bool) -> dict[str, int]:
     """Of windows of padding alone onnxruntime gives something else; only dilated ones may lie there."""
     if max(window["dilations"], default=1) > 1 and any(window.get("pads", (1,))):
@@ -210,41 +150,14 @@ def _pooled(window: dict[str, NodeAttribute], ceil_mode: bool) -> dict[str, int]
     return {"ceil_mode": int(ceil_mode)}
 
 
-def max_pool(
-    e: Emit, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
-    dilations: EngineSizes, ceil_mode: bool, layout: str,
-) -> str:  # fmt: skip
-    _first(layout)
-    count = len(x.shape) - 2
-    sizes = _spread(kernel_shape, count, 1)
-    window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
-    if x.dtype.name not in ("float32", "float64", "int8", "uint8"):
-        raise Refused(f"tensors of {x.dtype}")
-    return e.node("MaxPool", x.value, kernel_shape=sizes, **window, **_pooled(window, ceil_mode))  # type: ignore[no-any-return]
-
-
-def average_pool(
-    e: Emit, x: Array, kernel_shape: EngineSizes, strides: EngineSizes, pads: EngineSizes, auto_pad: str,
-    dilations: EngineSizes, ceil_mode: bool, count_include_pad: bool, layout: str,
-) -> str:  # fmt: skip
-    _first(layout)
-    count = len(x.shape) - 2
-    sizes = _spread(kernel_shape, count, 1)
-    window = _window(sizes if strides is None else strides, pads, auto_pad, dilations, count)
-    if x.dtype.name != "float32":
-        raise Refused(f"tensors of {x.dtype}")
-    more = {"count_include_pad": int(count_include_pad), **_pooled(window, ceil_mode)}
-    return e.node("AveragePool", x.value, kernel_shape=sizes, **window, **more)  # type: ignore[no-any-return]
-
-
 def or_nothing(run: Emitter, images: int) -> Emitter:
     """A kernel that is asked for nothing where its result, or one of its first operands, has no elements: onnxruntime's own
     refuse that."""
 
     def guarded(e: Emit, *args: RunValue) -> EngineResult:
-        if not e.guarded:
-            return run(e, *args)
         bias, some = args[2] if images == 2 else None, filled(*(prod(x.shape) for x in (e.out, *args[:images])))
+        if not e.guarded or some is None:
+            return run(e, *args)
         return either(e, some, lambda inner: run(inner, *args), lambda inner: _nothing(inner, bias))
 
     return guarded
@@ -260,9 +173,24 @@ def _nothing(e: Emit, bias: Array) -> str:
     return e.node("Expand", given, e.graph.sizes(e.out.shape))  # type: ignore[no-any-return]
 
 
-_KERNELS: dict[str, tuple[Emitter, int]] = {
-    "conv": (conv, 2), "conv_transpose": (conv_transpose, 2), "max_pool": (max_pool, 0), "average_pool": (average_pool, 0)
-}  # fmt: skip
-for _name, (_function, _images) in _KERNELS.items():
+_WINDOWS = """
+conv | Conv(*names_of(x, weight, bias), group=_numbers([groups], "groups")[0],
+    **_window(strides, pads, auto_pad, dilations, len(x.shape) - 2)) if (
+    layout == "channels_first" and x.dtype.name == "float32") else refused(f"channels last or tensors of {x.dtype}")
+conv_transpose | ConvTranspose(*names_of(x, weight, bias), group=_numbers([groups], "groups")[0],
+    output_padding=_spread(output_padding, len(x.shape) - 2, 0),
+    **_window(strides, pads, auto_pad, dilations, len(x.shape) - 2)) if (
+    layout == "channels_first" and output_shape is None and auto_pad == "notset" and x.dtype.name == "float32"
+    ) else refused(f"channels last, `output_shape`, `auto_pad` or tensors of {x.dtype}")
+max_pool | MaxPool(x, kernel_shape=(sizes := _spread(kernel_shape, len(x.shape) - 2, 1)),
+    **(window := _window(sizes if strides is None else strides, pads, auto_pad, dilations, len(sizes))),
+    **_pooled(window, ceil_mode)) if layout == "channels_first" and x.dtype.name in (
+    "float32", "float64", "int8", "uint8") else refused(f"channels last or tensors of {x.dtype}")
+average_pool | AveragePool(x, kernel_shape=(sizes := _spread(kernel_shape, len(x.shape) - 2, 1)),
+    **(window := _window(sizes if strides is None else strides, pads, auto_pad, dilations, len(sizes))),
+    count_include_pad=int(count_include_pad), **_pooled(window, ceil_mode)) if (
+    layout == "channels_first" and x.dtype.name == "float32") else refused(f"channels last or tensors of {x.dtype}")
+"""
+for _name, _function in expressions.kernels(_WINDOWS, globals(), "e", expressions.Nodes):
     for _suffix in ("", "1d", "2d", "3d"):
-        kernel(_name + _suffix)(or_nothing(_function, _images))
+        KERNELS[_name + _suffix] = or_nothing(_function, 2 * _name.startswith("conv"))

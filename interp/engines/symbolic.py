@@ -8,10 +8,11 @@ from functools import partial, partialmethod
 from math import prod
 
 from ...ops.holds import condition
+from ...ops.model import AnyDType
 from ...ops.requirements import Requirement
 from ...sizes.integers import Undefined, operation
-from ...sizes.partial import Open, UnknownSize, compare
-from ..engine_types import DomainTruth, EngineSize, Kernel
+from ...sizes.partial import Open, UnknownSize, are_same, compare
+from ..engine_types import DomainSize, DomainTruth, EngineSize, Kernel
 from ..partial_sizes import PartialCtx
 
 # A product of atoms, by their numbers, and how often it stands in a sum.
@@ -80,7 +81,7 @@ class Dim(UnknownSize):
         return self.table.of("%", other, self)
 
     def of(self, function: Kernel, sizes: Sequence[EngineSize]) -> EngineSize:
-        if not all(isinstance(size, int | Dim) for size in sizes):
+        if not _are_known(*sizes):
             return UnknownSize()
         if function not in _FUNCTIONS:
             return function(*sizes)
@@ -158,12 +159,16 @@ class Dims:
         ]
 
     def sum(self, a: EngineSize, b: EngineSize, times: int) -> EngineSize:
+        if not _are_known(a, b):
+            return UnknownSize()
         found = dict(_terms(a))
         for mono, count in _terms(b):
             found[mono] = found.get(mono, 0) + times * count
         return self._made(found)
 
     def product(self, a: EngineSize, b: EngineSize) -> EngineSize:
+        if not _are_known(a, b):
+            return UnknownSize()
         found: dict[tuple[int, ...], int] = {}
         for m, c in _terms(a):
             for n, d in _terms(b):
@@ -173,11 +178,13 @@ class Dims:
 
     def of(self, op: str, a: EngineSize, b: EngineSize) -> EngineSize:
         """A quotient, a remainder, a minimum or maximum, or what two sizes broadcast to."""
+        if not _are_known(a, b):
+            return UnknownSize()
         quotient = self._quotient(a, b) if op in ("//", "%") else None
         if quotient is not None:
             return quotient if op == "//" else 0
         if op in ("min", "max", "broadcast"):
-            if a is b or (isinstance(a, int) and isinstance(b, int) and a == b):
+            if are_same(a, b):
                 return a
             difference = a - b
             if op != "broadcast" and isinstance(difference, int):
@@ -216,6 +223,10 @@ class Dims:
         if terms not in self._dims:
             self._dims[terms] = Dim(self, terms)
         return self._dims[terms]
+
+
+def _are_known(*sizes: EngineSize) -> bool:
+    return all(isinstance(size, int | Dim) for size in sizes)
 
 
 def _terms(size: EngineSize) -> Terms:
@@ -264,7 +275,7 @@ def compared(op: str, a: EngineSize, b: EngineSize) -> bool | Truth | None:
         return compared(_TURNED[op], b, a)
     if not isinstance(a, Dim) and not isinstance(b, Dim):
         return compare(op, a, b)
-    if not all(isinstance(s, int | Dim) for s in (a, b)):
+    if not _are_known(a, b):
         return None
     if op == "!=":
         return negated(compared("==", a, b))
@@ -322,6 +333,14 @@ class SymbolicCtx(PartialCtx):
             self.sure = False
         else:
             super().require(asked, holds)
+
+    def fits(self, value: DomainSize, dtype: AnyDType | None) -> bool:
+        """Of dimensions, which are far below what int64 holds, and products of two."""
+        if not isinstance(value, Dim):
+            return super().fits(value, dtype)
+        atoms = (value.table.atoms[number] for number in _inside(value.table, value))
+        is_small = all(len(mono) <= 2 and abs(count) < 2**16 for mono, count in value.terms)
+        return is_small and str(dtype) == "int64" and all(atom.op != "item" for atom in atoms)
 
     def decide(self, cond: DomainTruth) -> DomainTruth:
         """What a rule does where this is open is right for all sizes."""

@@ -77,7 +77,7 @@ class TorchFunction(nn.Module):  # type: ignore[misc]
         if torch.compiler.is_compiling() and not named:
             return self._whole(args, tuple(self._weights()))
         self._runner.put({slot: w for w, (_, _, slot) in zip(self._weights(), self._held, strict=True)})
-        if any(isinstance(leaf, torch.Tensor) for leaf in trees.tree_leaves((args, named))):
+        if any(map(torch.is_tensor, args)) or any(map(torch.is_tensor, trees.tree_leaves((args, named)))):
             return self._function(*args, **named)
         with torch.no_grad():
             return trees.tree_map(_apart, self._function(*args, **named))

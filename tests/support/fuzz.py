@@ -145,6 +145,7 @@ FAMILIES: dict[str, Count] = {
     "classic models": Count(24, 600),
     "operators": Count(40, 1_500),
     "swept operators": Count(100, 6_000),
+    "swept operators, onnxruntime": Count(40, 3_000),
     "demands of nodes": Count(40, 6_000),
     "contracts of bindings": Count(40, 400),
     "contracts of nodes": Count(20, 700),

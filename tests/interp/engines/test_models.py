@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.interp.engines.runners import runner
+from rxlang.lang.diagnostics import RxError
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
+
+from support import fuzz  # noqa: E402
+from support.node_draws import Draw, listed  # noqa: E402
+from support.node_sweeps import FAMILIES as SWEPT  # noqa: E402
+from support.node_values import FAMILIES as VALUES  # noqa: E402
+from support.one_node import OneNode, one_node  # noqa: E402
+from support.places import ROOT  # noqa: E402
+
+FAMILIES = (*SWEPT, *VALUES)
 
 
 @pytest.fixture
@@ -82,7 +95,7 @@ def test_a_wrong_call_is_refused_before_onnxruntime_with_input_and_reason(
         assert all(part in said for part in told), said
 
 
-def test_a_contract_with_sizes_is_asked_before_onnxruntime(tmp_path: Path) -> None:
+def test_a_contract_with_sizes_is_asked_before_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "@f = fn(x : Tensor([n, d], float32), k : Size) where k >= 1, d % k == 0 { @reshape(x, [n, k, d / k]) }"
     rx.loads(text).f.export(tmp_path / "f.onnx")
     module = rx.onnx.load(tmp_path / "f.onnx", engine="onnxruntime")
@@ -92,6 +105,51 @@ def test_a_contract_with_sizes_is_asked_before_onnxruntime(tmp_path: Path) -> No
         with pytest.raises(rx.ShapeError, match="does not hold"):
             module.main(x, np.array(k))
     assert module.main(x, np.array(2)).shape == (2, 2, 3)
+    monkeypatch.setattr(module._runner, "admit", lambda *_: pytest.fail("what it let in is known"))
+    assert [module.main(x, np.array(k)).shape[1] for k in (3, 2)] == [3, 2]
+
+
+def test_a_node_that_was_imported_gives_on_onnxruntime_what_it_gives_over_numpy_or_is_refused(tmp_path: Path) -> None:
+    tried = 0
+    for case in fuzz.cases("swept operators, onnxruntime"):
+        with case as seed:
+            node = FAMILIES[seed % len(FAMILIES)](Draw(seed))
+            how = {"outputs": node.outputs, "opset": node.opset, "domain": node.domain, "version": node.version}
+            made = one_node(node.op, node.inputs, **how, **node.attributes)
+            one = OneNode(made, list(dict(listed(node.inputs)).values()), node.constants)
+            try:
+                plain = rx.load(one.write(tmp_path), allow_empty=True)
+                there = runner("onnxruntime", plain._machine)
+                assert there is not None
+                there.prepare(["main"])
+            except RxError:
+                continue
+            call = partial(there.call, plain.main._core, one.given)
+            wanted = [outcome(lambda: plain.main(*one.given)), outcome(call)]  # noqa: B023
+            assert len(wanted[0]) == len(wanted[1]) and all(map(same, *wanted)), (node, wanted)
+            tried += 1
+    assert tried > 10
+
+
+def outcome(call: Callable[[], Any]) -> list[Any]:
+    """What a model gives; nothing where it refuses."""
+    try:
+        with np.errstate(all="ignore"):
+            found = call()
+    except rx.ShapeError:
+        return []
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def same(made: Any, wanted: Any) -> bool:
+    near = (
+        {2: (2e-2, 2e-2), 1: (0.3, 0.1)}.get(made.dtype.itemsize, (2e-3, 1e-4))
+        if "float" in made.dtype.name
+        else (0, 0)
+    )
+    is_like = (made.shape, made.dtype) == (wanted.shape, wanted.dtype)
+    with np.errstate(all="ignore"):
+        return is_like and np.allclose(made.astype(np.float64), wanted.astype(np.float64), *near, equal_nan=True)
 
 
 def test_the_command_line_runs_the_model_itself(model: Path) -> None:
@@ -104,3 +162,15 @@ def test_the_command_line_runs_the_model_itself(model: Path) -> None:
         [*run, "--arg", "ids=int64[2,5]:zeros", "--arg", "mask=float32[2,4]:ones"], capture_output=True, text=True
     )
     assert wrong.returncode == 3 and "axis 1 of `mask`" in wrong.stderr and "onnxruntime" not in wrong.stderr
+
+
+def test_a_model_that_was_imported_is_exported_again_with_its_contract_and_its_numbers(tmp_path: Path) -> None:
+    path = ROOT / "examples" / "exported" / "gpt.onnx"
+    module = rx.load(path)
+    module.main.export(tmp_path / "again.onnx", checks="drop")
+    again = rx.load(tmp_path / "again.onnx", engine="onnxruntime")
+    for batch, time in ((2, 5), (1, 1), (0, 3), (3, 0), (1, 64)):
+        ids = np.arange(batch * time).reshape(batch, time) % 31
+        np.testing.assert_allclose(again.main(ids), module.main(ids), rtol=1e-4, atol=1e-5)
+    with pytest.raises(rx.ShapeError, match="ids"):
+        again.main(np.zeros((1, 65), np.int64))
