@@ -77,6 +77,9 @@ class Verdicts:
         with suppress(Unanswered):
             said = failure_at(checked, self.told.params, point) if "witness" in answer else None
             step = self.told.step(said.span.line) if said is not None else None
+            own = [a for a in condition.asked if said is not None and a.place.line == said.span.line]
+            if own:
+                return own[0], ()
             if (
                 said is not None
                 and step is not None
