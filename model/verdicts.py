@@ -20,6 +20,7 @@ from .told import Told, using
 
 # Whose parameters have the sizes of axes that are told apart by what they are for.
 _LAYERS = (".linear", ".conv1d", ".conv2d", ".conv3d")
+_TORCH_ASKS = ("branch", "stated")  # in its modules
 _MOVING = (".transpose", ".permute", ".movedim", ".moveaxis", ".swapaxes", ".swapdims", ".mT", ".T", ".t", ".rearrange")
 
 
@@ -77,6 +78,9 @@ class Verdicts:
         with suppress(Unanswered):
             said = failure_at(checked, self.told.params, point) if "witness" in answer else None
             step = self.told.step(said.span.line) if said is not None else None
+            own = [a for a in condition.asked if said is not None and a.place.line == said.span.line]
+            if own:
+                return own[0], ()
             if (
                 said is not None
                 and step is not None
@@ -94,6 +98,8 @@ class Verdicts:
         needs = self.told.words(asked.needs, step) if step else asked.needs
         if step is not None and step.kind in ("branch", "operation") and step.op:
             needs = f"{step.op.replace('torch.Tensor.', 'Tensor.')} does otherwise for other sizes, which fails"
+        if step is not None and step.kind == "stated" and step.op:
+            needs = f"{step.op} raises for other sizes"
         if view is not None:
             needs = f"{view.op.replace('torch.Tensor.', 'Tensor.')} writes a number for `{condition.sizes[0]}`"
         needs = needs or f"{step.op if step else 'this'} needs sizes that fit"
@@ -228,7 +234,7 @@ class Verdicts:
         """Whether the code asks for it itself."""
         steps = [self.told.step(a.place.line) for a in condition.asked]
         by_torch = not is_pin(condition.text)  # a size of two, as a module of torch asks for it
-        kinds = {("" if s.kind == "branch" and s.op and by_torch else s.kind) for s in steps if s is not None}
+        kinds = {"" if s.kind in _TORCH_ASKS and s.op and by_torch else s.kind for s in steps if s is not None}
         return not kinds.isdisjoint(("stated", "branch", "number"))
 
     def _written(self, condition: EntryCondition) -> Step | None:

@@ -7,6 +7,7 @@ say what the caller's do.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
@@ -56,17 +57,20 @@ class WantedBody(Node):
 def functions(trace: Trace) -> tuple[SharedBody, ...]:
     """The bodies that occur more than once, the outermost ones."""
     lines = _Lines(trace)
-    groups: dict[tuple[str, ...], list[ModuleBody]] = {}
-    for body in lines.bodies():
-        groups.setdefault(body.key, []).append(body)
     taken: set[int] = set()
     names = {line.partition("@")[2].partition(" ")[0] for line in trace.text.splitlines() if not line.startswith(" ")}
     found = []
-    for bodies in sorted(groups.values(), key=lambda group: -(group[0].last - group[0].first)):
-        free = [b for b in bodies if b.first not in taken and b.last not in taken]
-        if len(free) > 1 and (len(free) - 1) * (free[0].last - free[0].first) > _LEAST:
-            taken |= {n for b in free for n in range(b.first, b.last + 1)}
-            found.append(SharedBody(_function_name(free[0].call.kind, names), tuple(free)))
+    for calls in lines.alike():
+        groups: dict[tuple[str, ...], list[ModuleBody]] = {}
+        for call, first, last in calls:
+            body = lines.body(call, first, last) if taken.isdisjoint((first, last)) else None
+            if body is not None:
+                groups.setdefault(body.key, []).append(body)
+        for bodies in groups.values():
+            free = [b for b in bodies if taken.isdisjoint((b.first, b.last))]
+            if len(free) > 1 and (len(free) - 1) * (free[0].last - free[0].first) > _LEAST:
+                taken |= {n for b in free for n in range(b.first, b.last + 1)}
+                found.append(SharedBody(_function_name(free[0].call.kind, names), tuple(free)))
     return tuple(found)
 
 
@@ -146,23 +150,20 @@ class _Lines:
     def last_read(self) -> dict[str, int]:
         return {name: n for n, names in enumerate(self.names, 1) for name in names}
 
-    def bodies(self) -> Iterator[ModuleBody]:
+    def alike(self) -> Iterator[list[tuple[ModuleCall, int, int]]]:
+        """The calls of modules that have as many lines as others of their kind, those of one length together, the longest
+        first."""
         spans: dict[int, list[int]] = {}
         for n, step in self.trace.steps.items():
             for call in step.calls:
                 spans.setdefault(call, [n, n])[1] = n
-        lengths: dict[tuple[str, int], int] = {}
-        for call, (first, last) in spans.items():
-            alike = self.trace.calls[call].kind, last - first
-            lengths[alike] = lengths.get(alike, 0) + 1
-        for call, (first, last) in spans.items():
-            made = self.trace.calls[call]
-            if last - first + 1 >= _LEAST and lengths[made.kind, last - first] > 1:
-                body = self._body(made, first, last)
-                if body is not None:
-                    yield body
+        made = [(self.trace.calls[call], first, last) for call, (first, last) in spans.items()]
+        counts = Counter((call.kind, last - first) for call, first, last in made)
+        kept = [one for one in made if one[2] - one[1] + 1 >= _LEAST and counts[one[0].kind, one[2] - one[1]] > 1]
+        for length in sorted({last - first for _, first, last in kept}, reverse=True):
+            yield [one for one in kept if one[2] - one[1] == length]
 
-    def _body(self, call: ModuleCall, first: int, last: int) -> ModuleBody | None:
+    def body(self, call: ModuleCall, first: int, last: int) -> ModuleBody | None:
         own: dict[str, str] = {}
         free: list[str] = []
         key = [call.kind]

@@ -5,10 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import torch
+from torch._functorch import apis as _apis
+from torch.utils import _pytree as trees
+
+from .sizes import is_same
+from .tensors import all_traced
 
 _MODULES = (torch.nn.functional, torch.functional, sys.modules["torch._tensor"])
 _QUESTIONS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
@@ -24,6 +30,8 @@ def opened(rows: Mapping[Any, object]) -> Iterator[None]:
                 if hasattr(module, name):
                     during.enter_context(patch.object(module, name, _asking(codes, getattr(module, name))))
         during.enter_context(patch.object(torch.nn.functional, _ATTENTION, _attention))
+        during.enter_context(patch.object(_apis, "vmap_impl", _batched))
+        during.enter_context(patch.object(torch.jit.ScriptFunction, "__call__", _as_written))
         yield
 
 
@@ -33,6 +41,37 @@ _ATTENTION = "scaled_dot_product_attention"
 def _attention(*args: Any, own: Any = torch.nn.functional.scaled_dot_product_attention, **named: Any) -> Any:
     """Attention as torch has it, which takes no truth of sizes as `is_causal`: the shapes are the same."""
     return own(*map(_plain, args), **{name: _plain(value) for name, value in named.items()})
+
+
+def _as_written(compiled: Any, *args: Any, own: Any = torch.jit.ScriptFunction.__call__, **named: Any) -> Any:
+    """A function that `torch.jit.script` compiled, as its Python says."""
+    return getattr(compiled, "_torchdynamo_inline", partial(own, compiled))(*args, **named)
+
+
+def _batched(func: Any, ins: Any, outs: Any, *how: Any, own: Any = _apis.vmap_impl, **named: Any) -> Any:
+    """`torch.vmap`: the function is run once, of what may be one of the batch, and its results are as many as that has."""
+    args = how[2:]  # behind the randomness and the size of chunks
+    flat, spec = trees.tree_flatten(args)
+    axes = trees._broadcast_to_and_flatten(ins, spec)
+    first = next(((x, a) for x, a in zip(flat, axes or (), strict=False) if a is not None), None)
+    tracer = next((x.tracer for x in all_traced((flat, named))), None)
+    if first is None or tracer is None:
+        return own(func, ins, outs, *how, **named)
+    count = first[0].shape[first[1]]
+    with tracer.calling("torch.vmap"):
+        for x, axis in zip(flat, axes, strict=True):
+            if axis is not None and is_same(x.shape[axis], count) is not True:
+                tracer.write(f"assert {tracer.sizes.text(x.shape[axis])} == {tracer.sizes.text(count)}")
+    one = [x if axis is None else _one_of(x, axis) for x, axis in zip(flat, axes, strict=True)]
+    found, made = trees.tree_flatten(func(*trees.tree_unflatten(one, spec), **named))
+    behind = trees._broadcast_to_and_flatten(outs, made)
+    each = (x if a is None else x.expand(count, *x.shape).movedim(0, a) for x, a in zip(found, behind, strict=True))
+    return trees.tree_unflatten(list(each), made)
+
+
+def _one_of(x: torch.Tensor, axis: int) -> torch.Tensor:
+    """An element of a batch, of which nothing is known but what is so of all; the largest index is in range if all are."""
+    return x.sum(axis) if x.is_floating_point() or x.is_complex() else x.amax(axis)
 
 
 def _plain(value: Any) -> Any:

@@ -63,7 +63,7 @@ def frames() -> list[FrameType]:
     found: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_name != ENTRY:
-        if not frame.f_code.co_filename.startswith((_OWN, *_TORCH)):
+        if not _is_within(frame.f_code.co_filename):
             found.append(frame)
         frame = frame.f_back
     return [f for f in found if not is_library(f.f_code.co_filename)] or found
@@ -85,6 +85,12 @@ def is_stating() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+@cache
+def _is_within(file: str) -> bool:
+    """Whether a file is torch's or of this package."""
+    return file.startswith((_OWN, *_TORCH))
 
 
 @cache
@@ -285,7 +291,7 @@ def of_traceback(problem: BaseException) -> PythonPlace:
     while at is not None:
         code, own = at.tb_frame.f_code, at.tb_frame.f_locals.get("self")
         place = made(own) if isinstance(own, torch.nn.Module) and made(own).line else place
-        if not code.co_filename.startswith((_OWN, *_TORCH)):
+        if not _is_within(code.co_filename):
             found.append((code, at.tb_lasti, at.tb_lineno))
         at = at.tb_next
     found = [f for f in found if not is_library(f[0].co_filename)] or found

@@ -263,8 +263,8 @@ def chunk(tracer: Tracer, input: Value, chunks: Any, dim: int = 0) -> Any:
 @row(".unbind")
 def unbind(tracer: Tracer, input: Value, dim: int = 0) -> Any:
     if not is_static(input.shape[dim]):
-        int(input.shape[dim])
-        raise NoRow
+        at = [slice(None)] * (dim % input.rank)
+        return tuple(sliced(tracer, input, [*at, i]) for i in range(int(input.shape[dim])))
     return tracer.calls.call("unstack", input, axis=dim)
 
 

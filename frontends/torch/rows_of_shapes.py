@@ -8,8 +8,9 @@ from typing import Any
 import torch
 
 from .numbers import is_beyond
-from .rows import axes, real, same, sliced, tensor, to, unknown, word
+from .rows import arange, axes, real, row, same, sliced, tensor, to, unknown, word
 from .sizes import is_same
+from .tensors import all_traced
 from .trace import NoRow, Tracer
 from .values import Value
 
@@ -301,3 +302,19 @@ def scattered(tracer: Tracer, x: Value, dim: int, index: Value, source: Any) -> 
             need(tracer, f"{tracer.sizes.text(one)} <= {tracer.sizes.text(two)}")
         at.append(slice(None) if is_whole else slice(0, one))
     return tracer.calls.call("scatter_elements", x, index, tracer.let(sliced(tracer, source, at)), axis=dim)
+
+
+@row(".as_strided")
+def in_memory(tracer: Tracer, input: Value, size: Any, stride: Any, storage_offset: Any = None) -> Value:
+    """The elements at places in what the tensor is a view of, in memory as they are."""
+    call, offset = tracer.calls.call, storage_offset or 0
+    whole = next(all_traced((tracer.running.args, tracer.running.keywords)), None)
+    base = whole.family[0].value if whole is not None else input
+    at = tensor(tracer, offset, torch.int64)
+    for count, step in zip(size, stride, strict=True):
+        steps = call("multiply", arange(tracer, count), tensor(tracer, step, torch.int64))
+        at = call("add", call("expand_dims", at, axis=-1), steps)
+    past = sum(((n - 1) * step for n, step in zip(size, stride, strict=True)), offset + 1)
+    empty = (f"{tracer.sizes.text(n)} == 0" for n in size if not isinstance(n, int))
+    need(tracer, " || ".join((*empty, f"{tracer.sizes.text(past)} <= {tracer.sizes.text(math.prod(base.shape))}")))
+    return call("take", call("reshape", base, (-1,)), at, axis=0)

@@ -158,7 +158,12 @@ def is_at_most(a: Any, b: Any) -> bool | None:
 
 def difference(a: Any, b: Any) -> Any:
     """How much larger a is than b."""
-    return sympy.expand(expr_of(a) - expr_of(b))
+    return _between(expr_of(a), expr_of(b))
+
+
+@cache
+def _between(more: Any, less: Any) -> Any:
+    return sympy.expand(more - less)
 
 
 def is_cut(a: Any, b: Any) -> bool:

@@ -23,9 +23,9 @@ from ...lang.node import Node, replace
 from .arguments import DTYPES, DeclaredInput, UnreadInput, WrittenArgument, declared_in, rebuilt, sizes_in, written
 from .exported import ExportInputs, exported
 from .places import PythonPlace, following_modules, of_traceback
-from .run import brief
+from .run import Trace, brief
 from .table import rows
-from .trace import Trace, Tracer
+from .trace import Tracer
 
 # Tensors with more elements than this are made without data where the constructor allows it.
 _LARGE = 2**16

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from . import places
 from .sizes import is_same
 from .values import Value
 
@@ -74,7 +75,7 @@ class TracedTensor(torch.Tensor):
         return self.value.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.tracer.rows_of(self))
+        return iter(_rows(self))
 
     def __bool__(self) -> bool:
         return self.tracer.truth_of(self)
@@ -97,6 +98,22 @@ class TracedTensor(torch.Tensor):
         return f"<{self.value.text} : {self.value.info.dtype} of rank {self.value.rank}>"
 
     __hash__ = object.__hash__
+
+
+def _rows(x: TracedTensor) -> list[Any]:
+    """What is iterated over: as many as the assignment takes apart, each called after its target, else as many as there are."""
+    (place, frame), tracer, size = places.here(), x.tracer, x.value.shape[0]
+    count, hints = places.unpacked(frame), places.bound_names(place)
+    if not isinstance(size, int) and count is not None:
+        with tracer.calling("unpack"):
+            rows = tracer.sizes.text(size)
+            tracer.write(f'assert {rows} == {count}, "{count} names take the {rows} rows of a tensor"')
+    made = []
+    for i in range(count or int(size)):
+        tracer.row = hints[i : i + 1]
+        made.append(x[i])
+    tracer.row = ()
+    return made
 
 
 def written_into(tracer: Tracer, out: Any, found: Any) -> Any:

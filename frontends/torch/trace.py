@@ -85,7 +85,7 @@ class Tracer(TorchFunctionMode):
         self.tensor_names = dict(tensor_names(module))
         self.op = ""
         self.promise: tuple[str, ...] = ()
-        self.running: Callable[[], Any] = partial(tuple)  # the call that a row is of
+        self.running: partial[Any] = partial(tuple)  # the call that a row is of
 
     # What comes in
 
@@ -122,7 +122,8 @@ class Tracer(TorchFunctionMode):
         return value
 
     def _few(self, tensor: torch.Tensor) -> tuple[Any, ...] | None:
-        if tensor.numel() > _FEW or tensor.is_meta or tensor.is_complex():
+        most = 1 if tensor.is_floating_point() else _FEW  # another run may have changed numbers
+        if tensor.numel() > most or tensor.is_meta or tensor.is_complex():
             return None
         return tuple(tensor.detach().flatten().tolist())
 
@@ -243,7 +244,7 @@ class Tracer(TorchFunctionMode):
 
     def item_of(self, x: TracedTensor) -> Any:
         dtype = x.value.dtype
-        with self._call("item"):
+        with self.calling("item"):
             if dtype is torch.bool:
                 return self.sizes.truth(self.names.fresh("truth"))
             if dtype.is_floating_point:
@@ -258,21 +259,6 @@ class Tracer(TorchFunctionMode):
         self.sizes.texts[found] = name
         self.write(f"let {name} = @item(@reshape({value.text}, []))")
         return self.sizes.number(found, 3)
-
-    def rows_of(self, x: TracedTensor) -> list[Any]:
-        """What is iterated over: as many as the assignment takes apart, else as many as there are."""
-        count = places.unpacked(places.here()[1])
-        size = x.value.shape[0]
-        if not isinstance(size, int) and count is not None:
-            with self._call("unpack"):
-                rows = self.sizes.text(size)
-                self.write(f'assert {rows} == {count}, "{count} names take the {rows} rows of a tensor"')
-        made, hints = [], places.bound_names(places.here()[0])
-        for i in range(count or int(size)):
-            self.row = hints[i : i + 1]
-            made.append(x[i])
-        self.row = ()
-        return made
 
     def _bound(self) -> tuple[str, ...]:
         """The names that take what the call at hand gives."""
@@ -297,17 +283,17 @@ class Tracer(TorchFunctionMode):
             return written_into(
                 self, kwargs["out"], self.called(func, args, {k: v for k, v in kwargs.items() if k != "out"})
             )
-        with self._call(_name(func)):
+        with self.calling(_name(func)):
             row = self.rows.get(func)
             return self._by_row(func, row, args, kwargs) if row is not None else self._supposed(func, args, kwargs)
 
     def by_rule(self, rule: Rule, args: Any, kwargs: Any) -> Any:
         """A call of what the user registered a rule for."""
-        with self._call(rule.name):
+        with self.calling(rule.name):
             return ruled(self, rule, args, kwargs)
 
     @contextmanager
-    def _call(self, op: str) -> Iterator[None]:
+    def calling(self, op: str) -> Iterator[None]:
         before = self.place, self.op
         if not self.inside:
             self.place = self.here()[0]
@@ -505,6 +491,3 @@ def _name(func: Any) -> str:
     """What a torch function is called: `torch.cat`."""
     found = torch.overrides.resolve_name(func) if callable(func) else None
     return str(found or getattr(func, "__name__", func))
-
-
-__all__ = ["Step", "Trace", "Tracer", "Unruled", "hint_of"]

@@ -155,6 +155,11 @@ x.split([3], dim=1)
 x.split(5, dim=1) | x=float32[a, 5, k]
 x.unbind(1) | x=float32[a, 1, k]
 x.unbind(1) | x=float32[a, 3, k]
+x.as_strided((x.shape[0], x.shape[1]), ({d(0, 3)}, {d(1, 3)}), {d(0, 2)})
+x[1:].as_strided((x.shape[1] - 1, x.shape[2]), (x.shape[2], 1))
+torch.vmap(lambda u, v: u @ v, in_dims=(1, None))(x, z)
+torch.vmap(lambda u: (u.sum(), u), out_dims=(0, {c([0, 1, -1])}))(x)
+torch.vmap(torch.dot, in_dims=(0, 1))(x, y) | x=float32[a, k], y=float32[b, k]
 x.unfold({d(0, 2)}, {d(1, 3)}, {d(1, 2)})
 x.diagonal({d(-1, 1)}, {d(0, 1)}, 2)
 torch.meshgrid(x, y) | x=float32[a]; y=float32[b]
@@ -441,6 +446,7 @@ einops.parse_shape(x, "a b _")["a"] * x
 # Where torch and Rx differ on purpose, or torch does not say what it does: the beginning of the call, with the reason.
 KNOWN = {
     "x.gather": "an empty index is taken for any sizes",
+    'F.pad(x, (0, 0), mode="circular"': "torch gives a tensor of no elements back",
     "F.pixel_unshuffle": "torch gives an image of no rows back as it is",
     "F.conv_transpose": "torch takes no columns of no batch",
     "F.adaptive_avg_pool2d(x, (None": "torch takes no columns of no batch",

@@ -29,6 +29,7 @@ RIGHT: dict[str, tuple[str | None, list[str], set[str]]] = {
         ["logits=float32[b, q, 7]", "boxes=float32[b, q, 4]", "labels=int64[n]", "targets=float32[n, 4]"],
         {"b >= 1", "q >= 1"},
     ),
+    "Ensemble": ("", ["x=float32[b, 5]"], set()),
     "RelAttention": ("", ["x=float32[b, t, 16]", "mems=float32[b, m, 16]"], set()),
     "CodecEncoder": ("", ["wav=float32[b, 1, t]"], {"t >= 1"}),
     "RWKVTimeMix": ("", ["x=float32[b, t, 16]"], {"t >= 1"}),
@@ -71,6 +72,7 @@ MISTAKES = [
     ),
     ("WindowBlock", "x = x[:, :H, :W, :]", "x = x[:, :W, :H, :]", "return shortcut + x"),
     ("speculative_accept", "target_logits[:, :-1], -1", "target_logits, -1", "residual = max_fn("),
+    ("Ensemble", "x.shape[0], 3), (3, 1)", "x.shape[0], 13), (13, 1)", "return each.as"),
     ("RelAttention", "torch.arange(klen - 1, -1", "torch.arange(t - 1, -1", "r = self.r("),
 ]
 

@@ -129,6 +129,14 @@ def twice(x, y):
     a = x @ x
     return a, y @ y
 
+class Masked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x, mask):
+        return self.seen(x, x, x, key_padding_mask=mask)[0]
+
 def quartered(x):
     keys = nn.functional.max_pool2d(x, 2).reshape(-1, 3, x.shape[2] * x.shape[3] // 4)
     return x.flatten(2).mT @ keys
@@ -170,6 +178,7 @@ VERDICTS: dict[str, tuple[list[str], list[str], set[str]]] = {
             "b == b * (h // 2) * (w // 2) // (h * w // 4) || b == 1 || b * (h // 2) * (w // 2) // (h * w // 4) == 1",
         },
     ),
+    "Masked": ([X, "mask=bool[t, b]"], ["error"], set()),
     "twice": ([X, "y=float32[b, t, 9]"], ["error", "error"], set()),
 }
 
