@@ -51,8 +51,8 @@ def rx(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("empty")
     venv.create(home, with_pip=False)
     python = home / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--no-index", "--no-compile"]
-    installed = subprocess.run([*pip, str(wheel)], capture_output=True, text=True)
+    pip = ["-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--no-index", "--no-compile"]
+    installed = subprocess.run([sys.executable, *pip, str(wheel)], capture_output=True, text=True)
     assert installed.returncode == 0, installed.stderr
     site = next(home.glob("lib*/python*/site-packages"))
     (site / "others.pth").write_text(sysconfig.get_paths()["purelib"] + "\n", encoding="utf-8")
