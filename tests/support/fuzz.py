@@ -34,7 +34,7 @@ FAMILIES: dict[str, Count] = {
     "programs that nest": Count(20, 2_000),
     "loops over sizes": Count(12, 2_500),
     "gradients of calls": Count(120, 6_000),
-    "gradients of programs": Count(40, 2_000),
+    "gradients of programs": Count(25, 2_000),
     "gradients beside autograd": Count(12, 1_000),
     "loops": Count(8, 1_500),
     # On other engines, or refused when it is loaded.
@@ -114,7 +114,7 @@ FAMILIES: dict[str, Count] = {
     "damaged weights": Count(60, 2_000),
     "odd calls": Count(100, 4_000),
     "odd operators": Count(60, 4_000),
-    "odd attributes": Count(60, 2_000),
+    "odd attributes": Count(30, 2_000),
     # Models that are changed and written.
     "models rewritten": Count(60, 2_000),
     # Texts of models that would be lines of the program.
@@ -165,7 +165,7 @@ FAMILIES: dict[str, Count] = {
     "ranks that sizes decide": Count(6, 600),
     "ranks that sizes decide, programs": Count(8, 1_500),
     "ranks that data decides": Count(8, 600),
-    "computed targets": Count(5, 300),
+    "computed targets": Count(3, 300),
     "models read": Count(200, 5_000),
     "sequences of models": Count(25, 500),
     "loops that count": Count(16, 400),
