@@ -393,7 +393,7 @@ def test_the_helps_of_damaged_programs_do_what_they_say() -> None:
 
 @pytest.mark.parametrize("shape", ["6", "n, 6", "n * 2, 3"])
 def test_the_helps_of_targets_that_are_no_shapes_do_what_they_say(shape: str) -> None:
-    for target in product((-2, -1, 0, 2, 6), repeat=3):
+    for target in fuzz.some(product((-2, -1, 0, 2, 6), repeat=3), 4):
         text = f"@f = fn(x : Tensor([{shape}], float32)) {{\n  @reshape(x, {list(target)})\n}}\n"
         assert list(fails_of(text)) == [], text
 
