@@ -3,7 +3,7 @@ fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from .names import mangle
 from .steps import StepSite
 
 UNFIT = (guards.Failed, Undefined, IndexError, TypeError, AttributeError)
-# Of a parameter what the entry check asks of its dtype, in order: a dtype, or the position of the argument that has the same
-# one. None where it takes no tensor.
-# Of a tensor the dtypes, or the places of the arguments that have them; of a tuple that of each part.
-AskedOfOne = tuple[DType | int, ...] | list["AskedOfOne"] | None
+# What the entry check asks of a parameter's dtype, in order: a dtype, or the place of the tensor that has the same one, an
+# argument or a part of one; of a tuple that of each part. None where it takes no tensor.
+Place = tuple[int, ...]
+AskedOfOne = tuple[DType | Place, ...] | list["AskedOfOne"] | None
 Asked = tuple[AskedOfOne, ...]
 
 
@@ -68,22 +68,30 @@ def _write_primitive(unit: GeneratedModule, name: str, site: StepSite) -> None:
 
 
 def asked(function: core.Function) -> Asked:
-    places = {p.name: i for i, p in enumerate(function.params)}
+    places = dict(_places(function, [(p.name, p.sort) for p in function.params]))
     return tuple(_asked_of(function, p.name, p.sort, places) for p in function.params)
 
 
-def _asked_of(function: core.Function, name: str, sort: core.Sort, places: Mapping[str, int]) -> AskedOfOne:
+def _parts(function: core.Function, name: str, sort: core.TupleSort) -> list[tuple[str, core.Sort]]:
+    return list(zip(part_names(function.checks, name), sort.items, strict=False))
+
+
+def _places(
+    function: core.Function, named: Sequence[tuple[str, core.Sort]], around: Place = ()
+) -> Iterator[tuple[str, Place]]:
+    for at, (name, sort) in enumerate(named):
+        yield name, (*around, at)
+        if isinstance(sort, core.TupleSort):
+            yield from _places(function, _parts(function, name, sort), (*around, at))
+
+
+def _asked_of(function: core.Function, name: str, sort: core.Sort, places: Mapping[str, Place]) -> AskedOfOne:
     if isinstance(sort, core.TupleSort):
-        parts = zip(part_names(function.checks, name), sort.items, strict=False)
-        return [_asked_of(function, part, inner, places) for part, inner in parts]
+        return [_asked_of(function, part, inner, places) for part, inner in _parts(function, name, sort)]
     if sort != core.TENSOR:
         return None
     found = asked_dtypes(function.checks, name)
-    return tuple(a if isinstance(a, DType) else places[a] for a in found if _is_there(a, places))
-
-
-def _is_there(asked: DType | str, places: Mapping[str, int]) -> bool:
-    return isinstance(asked, DType) or asked in places
+    return tuple(a if isinstance(a, DType) else places[a] for a in found if isinstance(a, DType) or a in places)
 
 
 def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[RunValue]:
@@ -102,15 +110,17 @@ def _with_dtype(value: RunValue, asked: AskedOfOne, args: Sequence[RunValue]) ->
     return value if asked is None or not guards.is_literal(value) else _typed(value, asked, args)
 
 
-def _typed(number: RunValue, asked: Sequence[DType | int], args: Sequence[RunValue]) -> RunValue:
-    known = (a if isinstance(a, DType) else _dtype_of(args[a]) for a in asked)
+def _typed(number: RunValue, asked: Sequence[DType | Place], args: Sequence[RunValue]) -> RunValue:
+    known = (a if isinstance(a, DType) else _dtype_at(args, a) for a in asked)
     dtype = next((d for d in known if d is not None), None)
     if dtype is None or not number_fits(number, dtype):
         dtype = WEAK[type(number)]
     return np.array(number, dtype=numpy_dtype(dtype))
 
 
-def _dtype_of(value: object) -> DType | None:
+def _dtype_at(value: RunValue, place: Place) -> DType | None:
+    for at in place:
+        value = value[at] if isinstance(value, tuple | list) and at < len(value) else None
     return dtype_of(value.dtype) if hasattr(value, "dtype") else None
 
 

@@ -42,7 +42,7 @@ from support.mistakes import (
 )
 
 PROGRAMS = {f"{kind}/{path}": text for kind, c in CORPORA.items() for path, text in read_programs(c).items()}
-SAMPLE = 11  # every which mutant is checked here; `benchmarks/helps.py` checks them all
+SAMPLE = 16  # every which mutant is checked here; `benchmarks/helps.py` checks them all
 
 # The programs
 

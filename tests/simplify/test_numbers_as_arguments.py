@@ -83,3 +83,13 @@ def test_a_member_of_a_list_takes_numbers_in_tuples() -> None:
     )
     assert_array_equal(module.main(X), X + 3)
     assert_array_equal(module.main(X[:2]), X[:2] * 3)
+
+
+def test_a_number_in_a_tuple_has_the_dtype_of_the_part_beside_it() -> None:
+    module = rx.loads(
+        "@two = fn(p : (Tensor([2], d), Tensor([], d))) { p[0] * p[1] }\n"
+        "@any = fn(p : (Tensor([n], d), Tensor([], d))) { p[0] + p[1] }\n"
+        "@f = [@two, @any]\n@main = fn(x : Tensor([n], float32)) { @f((x, 2.5)) }"
+    )
+    assert_array_equal(module.main(X), X + np.float32(2.5))
+    assert_array_equal(module.main(X[:2]), X[:2] * np.float32(2.5))

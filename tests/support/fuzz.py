@@ -153,7 +153,7 @@ FAMILIES: dict[str, Count] = {
     "dimensions of models": Count(300, 5_000),
     "node tests imported": Count(40, 2_000),
     "fixes of models": Count(10, 100),
-    "baked sizes": Count(64, 2_000),
+    "baked sizes": Count(32, 2_000),
     "nodes of language models": Count(2, 40),
     "nodes of vision models": Count(24, 500),
     "ranges of ids": Count(12, 200),
