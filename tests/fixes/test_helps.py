@@ -514,7 +514,7 @@ def test_a_program_that_cannot_be_read_is_offered_only_what_makes_it_readable() 
 
 
 def test_a_large_program_costs_few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "".join(f("x [n, m]; y [k, p]", "@matmul(x, y)").replace("@f", f"@f{i}") for i in range(150))
+    text = "".join(f("x [n, m]; y [k, p]", "@matmul(x, y)").replace("@f", f"@f{i}") for i in range(100))
     count = 0
     check = pipeline.check_source
 
@@ -524,7 +524,7 @@ def test_a_large_program_costs_few_checks(monkeypatch: pytest.MonkeyPatch) -> No
         return check(*args)
 
     monkeypatch.setattr("rxlang.fixes.ranked.check_source", counting)
-    assert len(offered(text)) == 150
+    assert len(offered(text)) == 100
     assert 10 < count <= 100
 
 
