@@ -77,7 +77,7 @@ def _kept(ctx: Ctx, name: str, past: TensorInfo | None, new: Shape) -> Shape:
         return new
     dims = ranked(ctx, name, past, 4)
     for axis in (0, 1, 3):
-        ctx.require(Is(Axis(name, axis, dims[axis]), Argument("k" if name == "past_key" else "v", new[axis])))
+        ctx.require(Is(Axis(name, axis, dims[axis]), Number(new[axis])))
     return new[0], new[1], dims[2] + new[2], new[3]
 
 
@@ -87,8 +87,8 @@ def _masks(ctx: Ctx, mask: TensorInfo, scores: Shape) -> None:
     if len(dims) > 4 or not dims:
         ctx.fail(OfRank("{0} to have 1 to 4 axes", (Argument("mask"),), f"its rank is {len(dims)}"))
     for axis, size in enumerate(dims):
-        own, wanted = Axis("mask", axis, size), Argument("q", scores[axis - len(dims)])
-        ctx.require(AtMost(own, Argument("k", scores[3])) if axis == len(dims) - 1 else BroadcastTo(own, wanted))
+        own, wanted = Axis("mask", axis, size), Number(scores[axis - len(dims)])
+        ctx.require(AtMost(own, wanted) if axis == len(dims) - 1 else BroadcastTo(own, wanted))
 
 
 @primitive("onnx.attention", _PARAMS, f"{_OPERANDS} -> T")
@@ -130,7 +130,7 @@ def linear_attention(
     state = (a[0], kv_heads, b[3], c[3])
     if past is not None:
         for axis, (size, wanted) in enumerate(zip(ranked(ctx, "past", past, 4), state, strict=True)):
-            ctx.require(Is(Axis("past", axis, size), Argument("k", wanted)))
+            ctx.require(Is(Axis("past", axis, size), Number(wanted)))
     return [(a[0], a[2], q_heads * c[3]), state]
 
 
@@ -153,7 +153,7 @@ def causal_conv(
         _equal(ctx, Axis("bias", 0, ranked(ctx, "bias", bias, 1)[0]), own)
     if past is not None:
         for axis, (found, wanted) in enumerate(zip(ranked(ctx, "past", past, 3), (n, channels, size - 1), strict=True)):
-            ctx.require(Is(Axis("past", axis, found), Argument("weight", wanted)))
+            ctx.require(Is(Axis("past", axis, found), Number(wanted)))
     return [(n, channels, length), (n, channels, size - 1)]
 
 
@@ -178,11 +178,11 @@ def rotary_embedding(
     ctx.require(Other("an even number of elements to rotate, of {0}", (Argument("x", turned),)), ctx.eq(turned % 2, 0))
     for name, table in (("cosines", cosines), ("sines", sines)):
         found = ranked(ctx, name, table, 3 if positions is None else 2)
-        ctx.require(Is(Axis(name, len(found) - 1, found[-1]), Argument("x", turned // 2)))
+        ctx.require(Is(Axis(name, len(found) - 1, found[-1]), Number(turned // 2)))
         for axis, wanted in enumerate((n, length) if positions is None else ()):
-            ctx.require(Is(Axis(name, axis, found[axis]), Argument("x", wanted)))
+            ctx.require(Is(Axis(name, axis, found[axis]), Number(wanted)))
     if positions is not None:
         _equal(ctx, Axis("cosines", 0, ctx.dims(cosines)[0]), Axis("sines", 0, ctx.dims(sines)[0]))
         for axis, (found_, wanted) in enumerate(zip(ranked(ctx, "positions", positions, 2), (n, length), strict=True)):
-            ctx.require(BroadcastTo(Axis("positions", axis, found_), Argument("x", wanted)))
+            ctx.require(BroadcastTo(Axis("positions", axis, found_), Number(wanted)))
     return dims
