@@ -55,7 +55,7 @@ FAMILIES: dict[str, Count] = {
     "arms that tell nothing": Count(10, 250),
     "known at a call": Count(40, 500),
     "before work": Count(5, 200),
-    "out of steps": Count(4, 100),
+    "out of steps": Count(3, 100),
     "steps that end": Count(6, 1_000),
     "sizes that grow": Count(8, 300),
     "words at a run": Count(6, 200),
