@@ -204,6 +204,10 @@ WRONG = (
     (f"{HEADS}, m : Tensor([3, 6], float32)", "@onnx.attention(q, k, v, mask=m)", "axis 0 of `m` to be 1 or equal to 5"),
     (GROUPS.replace("k : Tensor([2", "k : Tensor([3"), f"{GROUPED})", "axis 0 of `k` (3) and axis 0 of `q` (2) to be equal"),
     (GROUPS.replace("1, 8", "1, 6", 1), f"{GROUPED})", "axis 2 of `q` to be 8, but it is 6"),
+    ("q : Tensor([2, 5, 8], float32)", "@onnx.attention(q, q, q, q_heads=3, kv_heads=2)",
+     "axis 2 of `q` to be a multiple of 3, but it is 8"),
+    ("c : Tensor([2, 3, 4], float32), u : Tensor([2, 5, 4], float32)", "@onnx.tensor_scatter(c, u, axis=1)",
+     "axis 1 of `u` (5) to be at most axis 1 of `c` (3)"),
     (f"{GROUPS}, c : Tensor([4, 9], float32)", f"{GROUPED}, cosines=c, sines=c)", "axis 1 of `c` to be at most 4, but it is 9"),
 )  # fmt: skip
 
