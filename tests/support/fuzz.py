@@ -78,7 +78,7 @@ FAMILIES: dict[str, Count] = {
     "sets of sizes": Count(60, 20_000),
     "sizes on sets": Count(60, 10_000),
     "sizes of contracts": Count(60, 4_000),
-    "verdicts": Count(24, 500),
+    "verdicts": Count(12, 500),
     "nested sizes": Count(80, 5_000),
     "hard programs": Count(12, 500),
     "calls of NumPy": Count(80, 2_500),
@@ -110,9 +110,9 @@ FAMILIES: dict[str, Count] = {
     "values after a fix": Count(4, 1_270),
     # What is read, and what is damaged.
     "mutations": Count(80, 10_000),
-    "mutated texts": Count(300, 10_000),
+    "mutated texts": Count(150, 10_000),
     "damaged weights": Count(60, 2_000),
-    "odd calls": Count(100, 4_000),
+    "odd calls": Count(60, 4_000),
     "odd operators": Count(60, 4_000),
     "odd attributes": Count(30, 2_000),
     # Models that are changed and written.

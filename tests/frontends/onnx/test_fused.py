@@ -206,6 +206,7 @@ WRONG = (
     (GROUPS.replace("1, 8", "1, 6", 1), f"{GROUPED})", "axis 2 of `q` to be 8, but it is 6"),
     ("q : Tensor([2, 5, 8], float32)", "@onnx.attention(q, q, q, q_heads=3, kv_heads=2)",
      "axis 2 of `q` to be a multiple of 3, but it is 8"),
+    ("x : Tensor([4], float32)", "@onnx.split_to_sequence(x, 0)", "`split` (0) to be at least 1"),
     ("c : Tensor([2, 3, 4], float32), u : Tensor([2, 5, 4], float32)", "@onnx.tensor_scatter(c, u, axis=1)",
      "axis 1 of `u` (5) to be at most axis 1 of `c` (3)"),
     (f"{GROUPS}, c : Tensor([4, 9], float32)", f"{GROUPED}, cosines=c, sines=c)", "axis 1 of `c` to be at most 4, but it is 9"),
