@@ -3,7 +3,7 @@ fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -72,26 +72,23 @@ def asked(function: core.Function) -> Asked:
     return tuple(_asked_of(function, p.name, p.sort, places) for p in function.params)
 
 
-def _parts(function: core.Function, name: str, sort: core.TupleSort) -> list[tuple[str, core.Sort]]:
-    return list(zip(part_names(function.checks, name), sort.items, strict=False))
-
-
 def _places(
-    function: core.Function, named: Sequence[tuple[str, core.Sort]], around: Place = ()
+    function: core.Function, named: Iterable[tuple[str, core.Sort]], around: Place = ()
 ) -> Iterator[tuple[str, Place]]:
     for at, (name, sort) in enumerate(named):
         yield name, (*around, at)
         if isinstance(sort, core.TupleSort):
-            yield from _places(function, _parts(function, name, sort), (*around, at))
+            yield from _places(
+                function, zip(part_names(function.checks, name), sort.items, strict=False), (*around, at)
+            )
 
 
 def _asked_of(function: core.Function, name: str, sort: core.Sort, places: Mapping[str, Place]) -> AskedOfOne:
     if isinstance(sort, core.TupleSort):
-        return [_asked_of(function, part, inner, places) for part, inner in _parts(function, name, sort)]
-    if sort != core.TENSOR:
-        return None
-    found = asked_dtypes(function.checks, name)
-    return tuple(a if isinstance(a, DType) else places[a] for a in found if isinstance(a, DType) or a in places)
+        parts = zip(part_names(function.checks, name), sort.items, strict=False)
+        return [_asked_of(function, part, inner, places) for part, inner in parts]
+    found = (places.get(a) if isinstance(a, str) else a for a in asked_dtypes(function.checks, name))
+    return tuple(a for a in found if a is not None) if sort == core.TENSOR else None
 
 
 def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[RunValue]:
@@ -104,18 +101,16 @@ def with_dtypes(asked: Asked, args: Sequence[object]) -> Sequence[RunValue]:
 def _with_dtype(value: RunValue, asked: AskedOfOne, args: Sequence[RunValue]) -> RunValue:
     """A number inside a tuple has a dtype where the annotation names one."""
     if isinstance(asked, list):
-        is_whole = isinstance(value, tuple) and len(value) == len(asked)
-        pairs = zip(value, asked, strict=True) if is_whole else ()
-        return tuple(_with_dtype(v, q, args) if q else v for v, q in pairs) if is_whole else value
+        if not isinstance(value, tuple) or len(value) != len(asked):
+            return value
+        return tuple(_with_dtype(v, q, args) if q else v for v, q in zip(value, asked, strict=True))
     return value if asked is None or not guards.is_literal(value) else _typed(value, asked, args)
 
 
 def _typed(number: RunValue, asked: Sequence[DType | Place], args: Sequence[RunValue]) -> RunValue:
     known = (a if isinstance(a, DType) else _dtype_at(args, a) for a in asked)
-    dtype = next((d for d in known if d is not None), None)
-    if dtype is None or not number_fits(number, dtype):
-        dtype = WEAK[type(number)]
-    return np.array(number, dtype=numpy_dtype(dtype))
+    dtype = next((d for d in known if d is not None), WEAK[type(number)])
+    return np.array(number, dtype=numpy_dtype(dtype if number_fits(number, dtype) else WEAK[type(number)]))
 
 
 def _dtype_at(value: RunValue, place: Place) -> DType | None:
