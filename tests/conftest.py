@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from support import fuzz
 
 # No test depends on what the user's cache holds: nothing is kept, but where a test says so.
 os.environ["RX_CACHE_DIR"] = ""
+settings.register_profile("rx", max_examples=200 if fuzz.FULL else 40, deadline=None)
+settings.load_profile("rx")
 
 
 @pytest.fixture

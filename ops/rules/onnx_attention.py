@@ -29,10 +29,6 @@ def _heads(ctx: Ctx, name: str, x: TensorInfo, count: int) -> Shape:
     return dims[0], count, dims[1], dims[2] // count
 
 
-def _equal(ctx: Ctx, left: Axis, right: Axis) -> None:
-    ctx.require(Equal(left, right))
-
-
 def _attended(
     ctx: Ctx, q: TensorInfo, k: TensorInfo, v: TensorInfo, mask: TensorInfo | None, past_key: TensorInfo | None,
     past_value: TensorInfo | None, counts: TensorInfo | None, q_heads: int, kv_heads: int,
@@ -41,14 +37,14 @@ def _attended(
     a, b, c = _heads(ctx, "q", q, q_heads), _heads(ctx, "k", k, kv_heads), _heads(ctx, "v", v, kv_heads)
     last, length = len(ctx.dims(k)) - 1, len(ctx.dims(k)) - 2 if len(ctx.dims(k)) == 4 else 1
     for name, other in (("k", b), ("v", c)):
-        _equal(ctx, Axis("q", 0, a[0]), Axis(name, 0, other[0]))
-    _equal(ctx, Axis("k", length, b[2]), Axis("v", length, c[2]))
-    _equal(ctx, Axis("q", last, a[3], "its head's size"), Axis("k", last, b[3], "its head's size"))
-    _equal(ctx, Axis("k", 1, b[1], "its heads"), Axis("v", 1, c[1], "its heads"))
+        ctx.require(Equal(Axis("q", 0, a[0]), Axis(name, 0, other[0])))
+    ctx.require(Equal(Axis("k", length, b[2]), Axis("v", length, c[2])))
+    ctx.require(Equal(Axis("q", last, a[3], "its head's size"), Axis("k", last, b[3], "its head's size")))
+    ctx.require(Equal(Axis("k", 1, b[1], "its heads"), Axis("v", 1, c[1], "its heads")))
     _grouped(ctx, a[1], b[1])
     keys, values = _kept(ctx, "past_key", past_key, b), _kept(ctx, "past_value", past_value, c)
     if past_key is not None and past_value is not None:
-        _equal(ctx, Axis("past_key", 2, ctx.dims(past_key)[2]), Axis("past_value", 2, ctx.dims(past_value)[2]))
+        ctx.require(Equal(Axis("past_key", 2, ctx.dims(past_key)[2]), Axis("past_value", 2, ctx.dims(past_value)[2])))
     elif past_key is not None or past_value is not None:
         ctx.fail(Other("{0} and {1} together", (Argument("past_key"), Argument("past_value"))))
     scores = (a[0], a[1], a[2], keys[2])
@@ -56,7 +52,7 @@ def _attended(
         _masks(ctx, mask, scores)
     if counts is not None:
         (size,) = ranked(ctx, "counts", counts, 1)
-        _equal(ctx, Axis("counts", 0, size), Axis("q", 0, a[0]))
+        ctx.require(Equal(Axis("counts", 0, size), Axis("q", 0, a[0])))
     is_packed = len(ctx.dims(q)) == 3
     result = (a[0], a[2], a[1] * c[3]) if is_packed else (a[0], a[1], a[2], c[3])
     return [result, keys, values, scores]
@@ -77,7 +73,7 @@ def _kept(ctx: Ctx, name: str, past: TensorInfo | None, new: Shape) -> Shape:
         return new
     dims = ranked(ctx, name, past, 4)
     for axis in (0, 1, 3):
-        ctx.require(Is(Axis(name, axis, dims[axis]), Argument("k" if name == "past_key" else "v", new[axis])))
+        ctx.require(Is(Axis(name, axis, dims[axis]), Number(new[axis])))
     return new[0], new[1], dims[2] + new[2], new[3]
 
 
@@ -87,8 +83,8 @@ def _masks(ctx: Ctx, mask: TensorInfo, scores: Shape) -> None:
     if len(dims) > 4 or not dims:
         ctx.fail(OfRank("{0} to have 1 to 4 axes", (Argument("mask"),), f"its rank is {len(dims)}"))
     for axis, size in enumerate(dims):
-        own, wanted = Axis("mask", axis, size), Argument("q", scores[axis - len(dims)])
-        ctx.require(AtMost(own, Argument("k", scores[3])) if axis == len(dims) - 1 else BroadcastTo(own, wanted))
+        own, wanted = Axis("mask", axis, size), Number(scores[axis - len(dims)])
+        ctx.require(AtMost(own, wanted) if axis == len(dims) - 1 else BroadcastTo(own, wanted))
 
 
 @primitive("onnx.attention", _PARAMS, f"{_OPERANDS} -> T")
@@ -118,11 +114,11 @@ def linear_attention(
         ranked(ctx, name, x, 3)
     a, b, c = _heads(ctx, "q", q, q_heads), _heads(ctx, "k", k, kv_heads), _heads(ctx, "v", v, kv_heads)
     _grouped(ctx, a[1], b[1])
-    _equal(ctx, Axis("q", 2, a[3], "its head's size"), Axis("k", 2, b[3], "its head's size"))
+    ctx.require(Equal(Axis("q", 2, a[3], "its head's size"), Axis("k", 2, b[3], "its head's size")))
     more = [(n, x) for n, x in (("decay", decay), ("beta", beta)) if x is not None]
     for name, dims in (("k", ctx.dims(k)), ("v", ctx.dims(v)), *((n, ranked(ctx, n, x, 3)) for n, x in more)):
-        _equal(ctx, Axis("q", 0, a[0]), Axis(name, 0, dims[0]))
-        _equal(ctx, Axis("q", 1, a[2]), Axis(name, 1, dims[1]))
+        ctx.require(Equal(Axis("q", 0, a[0]), Axis(name, 0, dims[0])))
+        ctx.require(Equal(Axis("q", 1, a[2]), Axis(name, 1, dims[1])))
     for name, x in more:
         size, other = ctx.dims(x)[2], kv_heads * b[3] if name == "decay" else 1
         known = ctx.any_of(ctx.eq(size, kv_heads), ctx.eq(size, other))
@@ -130,7 +126,7 @@ def linear_attention(
     state = (a[0], kv_heads, b[3], c[3])
     if past is not None:
         for axis, (size, wanted) in enumerate(zip(ranked(ctx, "past", past, 4), state, strict=True)):
-            ctx.require(Is(Axis("past", axis, size), Argument("k", wanted)))
+            ctx.require(Is(Axis("past", axis, size), Number(wanted)))
     return [(a[0], a[2], q_heads * c[3]), state]
 
 
@@ -146,14 +142,14 @@ def causal_conv(
     n, channels, length = ranked(ctx, "x", x, 3)
     outputs, one, size = ranked(ctx, "weight", weight, 3)
     own = Axis("x", 1, channels, "its channels")
-    _equal(ctx, Axis("weight", 0, outputs), own)
+    ctx.require(Equal(Axis("weight", 0, outputs), own))
     ctx.require(Is(Axis("weight", 1, one), Number(1)))
     ctx.require(Other("{0} to be at least 1", (Axis("weight", 2, size),)), ctx.le(1, size))
     if bias is not None:
-        _equal(ctx, Axis("bias", 0, ranked(ctx, "bias", bias, 1)[0]), own)
+        ctx.require(Equal(Axis("bias", 0, ranked(ctx, "bias", bias, 1)[0]), own))
     if past is not None:
         for axis, (found, wanted) in enumerate(zip(ranked(ctx, "past", past, 3), (n, channels, size - 1), strict=True)):
-            ctx.require(Is(Axis("past", axis, found), Argument("weight", wanted)))
+            ctx.require(Is(Axis("past", axis, found), Number(wanted)))
     return [(n, channels, length), (n, channels, size - 1)]
 
 
@@ -178,11 +174,11 @@ def rotary_embedding(
     ctx.require(Other("an even number of elements to rotate, of {0}", (Argument("x", turned),)), ctx.eq(turned % 2, 0))
     for name, table in (("cosines", cosines), ("sines", sines)):
         found = ranked(ctx, name, table, 3 if positions is None else 2)
-        ctx.require(Is(Axis(name, len(found) - 1, found[-1]), Argument("x", turned // 2)))
+        ctx.require(Is(Axis(name, len(found) - 1, found[-1]), Number(turned // 2)))
         for axis, wanted in enumerate((n, length) if positions is None else ()):
-            ctx.require(Is(Axis(name, axis, found[axis]), Argument("x", wanted)))
+            ctx.require(Is(Axis(name, axis, found[axis]), Number(wanted)))
     if positions is not None:
-        _equal(ctx, Axis("cosines", 0, ctx.dims(cosines)[0]), Axis("sines", 0, ctx.dims(sines)[0]))
+        ctx.require(Equal(Axis("cosines", 0, ctx.dims(cosines)[0]), Axis("sines", 0, ctx.dims(sines)[0])))
         for axis, (found_, wanted) in enumerate(zip(ranked(ctx, "positions", positions, 2), (n, length), strict=True)):
-            ctx.require(BroadcastTo(Axis("positions", axis, found_), Argument("x", wanted)))
+            ctx.require(BroadcastTo(Axis("positions", axis, found_), Number(wanted)))
     return dims

@@ -28,9 +28,9 @@ def mask_bias(ctx: Ctx, mask: TensorInfo, q: TensorInfo, total: Dim, hidden: flo
         needs = Other("{0} to be (batch, keys), or to have one column, which hides nothing", (Argument("mask"),))
         ctx.require(needs, ctx.any_of(one_each, for_all))
         return batch, 1, 1, total
-    ctx.require(Is(Axis("mask", 0, dims[0]), Argument("q", batch)))
+    ctx.require(Is(Axis("mask", 0, dims[0]), Number(batch)))
     ctx.require(Is(Axis("mask", 2, dims[-1]), Argument("total", total)))
-    ctx.require(Is(Axis("mask", 1, dims[1]), Argument("q", length)))
+    ctx.require(Is(Axis("mask", 1, dims[1]), Number(length)))
     return batch, 1, length, total
 
 
@@ -44,7 +44,7 @@ def positions(ctx: Ctx, start: TensorInfo, x: TensorInfo, heads: bool) -> Shape:
         ctx.require(Is(Axis("start", 0, given[0]), Number(1)))
     else:
         for axis, (size, own) in enumerate(zip(ranked(ctx, "start", start, 2), wanted, strict=True)):
-            ctx.require(Is(Axis("start", axis, size), Argument("x", own)))
+            ctx.require(Is(Axis("start", axis, size), Number(own)))
     return wanted
 
 
@@ -67,7 +67,7 @@ def group_query_attention(
     a, b, c = (ranked(ctx, name, x, 3) for name, x in (("q", q), ("k", k), ("v", v)))
     size = b[2] // kv_heads
     ctx.require(Other(f"{{0}} to be a multiple of {kv_heads}", (Axis("k", 2, b[2]),)), ctx.eq(b[2] % kv_heads, 0))
-    ctx.require(Is(Axis("q", 2, a[2]), Argument("k", q_heads * size)))
+    ctx.require(Is(Axis("q", 2, a[2]), Number(q_heads * size)))
     for axis in range(3):
         ctx.require(Equal(Axis("v", axis, c[axis]), Axis("k", axis, b[axis])))
     for axis in range(2):
@@ -79,7 +79,7 @@ def group_query_attention(
         if past is not None:
             before = ranked(ctx, name, past, 4)
             for axis, wanted in ((0, a[0]), (1, kv_heads), (3, size)):
-                ctx.require(Is(Axis(name, axis, before[axis]), Argument("k", wanted)))
+                ctx.require(Is(Axis(name, axis, before[axis]), Number(wanted)))
             kept = larger(ctx, total, before[2])
     if past_key is not None and past_value is not None:
         left, right = Axis("past_key", 2, ctx.dims(past_key)[2]), Axis("past_value", 2, ctx.dims(past_value)[2])
@@ -87,10 +87,10 @@ def group_query_attention(
     for name, table in (("cosines", cosines), ("sines", sines)):
         if table is not None:
             width = ranked(ctx, name, table, 2)[1]
-            ctx.require(AtMost(Axis(name, 1, width), Argument("k", size // 2)))
+            ctx.require(AtMost(Axis(name, 1, width), Number(size // 2)))
     if positions is not None:
         for axis, found in enumerate(ranked(ctx, "positions", positions, 2)):
-            ctx.require(BroadcastTo(Axis("positions", axis, found), Argument("q", a[axis])))
+            ctx.require(BroadcastTo(Axis("positions", axis, found), Number(a[axis])))
     return [a, (a[0], kv_heads, kept, size), (a[0], kv_heads, kept, size)]
 
 

@@ -8,7 +8,7 @@ from ..axes import Shape, axis_of, known_shape, place, product
 from ..model import Ctx, Dim, TensorInfo
 from ..operands import choice, rank_at_least
 from ..registry import primitive
-from ..requirements import Argument, Is, OfRank, Other
+from ..requirements import Argument, Axis, Equal, OfRank, Other
 
 POST = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
@@ -103,7 +103,7 @@ def _supported(ctx: Ctx, x: TensorInfo, support: TensorInfo, kernel: str) -> Dim
     choice(ctx, "kernel", kernel, KERNELS)
     n: Dim = of_rows(ctx, x)[0]
     dims = ctx.dims(x)
-    ctx.require(Is(axis_of("x", dims, len(dims) - 1), Argument("support", ctx.dims(support)[1])))
+    ctx.require(Equal(axis_of("x", dims, len(dims) - 1), Axis("support", 1, ctx.dims(support)[1])))
     return n
 
 

@@ -290,6 +290,11 @@ def test_externs_need_permission(rx, monkeypatch) -> None:
     refused = rx(*call)
     assert (refused.status, refused.err) == (2, "rx: e.rx runs Python code (@e): allow it with --allow-extern\n")
     assert rx(*call, "--allow-extern").out == "result : Tensor([2], int8) = [2, 4]\n"
+    kind = "fn(x : Tensor([n], int8)) : Tensor([n], int8)"
+    lines = f"@g = {kind} {{ @e(x) }}\n@h = {kind} {{ x }}\n@m = [@g, @h]\n@other = [@h, @h]\n"
+    Path("e.rx").write_text(Path("e.rx").read_text() + lines)
+    assert rx("run", "e.rx", "--call", "m", "--arg", "x=[1, 2]").err == refused.err
+    assert rx("run", "e.rx", "--call", "other", "--arg", "x=[1, 2]").out == "result : Tensor([2], int8) = [1, 2]\n"
 
 
 def test_missing_weights_are_told_and_end_with_status_2(rx) -> None:

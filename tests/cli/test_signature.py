@@ -239,7 +239,7 @@ def test_it_admits_that_more_is_checked(text: str) -> None:
     assert checked(pasted(text, found)).ok
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("path", fuzz.some(PROGRAMS, 3), ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_the_signatures_of_a_program_are_their_own_signatures(path: Path) -> None:
     report = pipeline.check_text(path.read_text(), str(path), path.parent)
     if not report.ok:

@@ -99,7 +99,7 @@ def test_a_program_that_says_something_else_is_noticed() -> None:
 
 def files(seed: int) -> list[Path]:
     """Some of them, or all where more is tried than by default."""
-    some = [*GOLDENS[seed % 5 :: 5], *LARGER[seed % 8 :: 8]]
+    some = [*GOLDENS[seed % 10 :: 10], *LARGER[seed % 16 :: 16]]
     return [*GOLDENS, *LARGER] if fuzz.FULL else some
 
 

@@ -393,7 +393,7 @@ def test_the_helps_of_damaged_programs_do_what_they_say() -> None:
 
 @pytest.mark.parametrize("shape", ["6", "n, 6", "n * 2, 3"])
 def test_the_helps_of_targets_that_are_no_shapes_do_what_they_say(shape: str) -> None:
-    for target in product((-2, -1, 0, 2, 6), repeat=3):
+    for target in fuzz.some(product((-2, -1, 0, 2, 6), repeat=3), 4):
         text = f"@f = fn(x : Tensor([{shape}], float32)) {{\n  @reshape(x, {list(target)})\n}}\n"
         assert list(fails_of(text)) == [], text
 
@@ -514,7 +514,7 @@ def test_a_program_that_cannot_be_read_is_offered_only_what_makes_it_readable() 
 
 
 def test_a_large_program_costs_few_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "".join(f("x [n, m]; y [k, p]", "@matmul(x, y)").replace("@f", f"@f{i}") for i in range(150))
+    text = "".join(f("x [n, m]; y [k, p]", "@matmul(x, y)").replace("@f", f"@f{i}") for i in range(100))
     count = 0
     check = pipeline.check_source
 
@@ -524,7 +524,7 @@ def test_a_large_program_costs_few_checks(monkeypatch: pytest.MonkeyPatch) -> No
         return check(*args)
 
     monkeypatch.setattr("rxlang.fixes.ranked.check_source", counting)
-    assert len(offered(text)) == 150
+    assert len(offered(text)) == 100
     assert 10 < count <= 100
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from rxlang.fixes.edits import applied
 from rxlang.fixes.ranked import ranked
 from rxlang.lang.source import Source
 from rxlang.pipeline import check_text
+from support import fuzz
 from support.places import TESTS
 
 DTYPES = ("int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64", "complex64")
@@ -30,8 +32,7 @@ def errors(text: str, severities: tuple[str, ...] = ("error",)) -> list[str]:
     return [d.message for d in rx.check_source(text).diagnostics if d.severity in severities]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("op", OPERATORS)
+@pytest.mark.parametrize(("op", "dtype"), fuzz.some(product(OPERATORS, DTYPES), 4))
 def test_a_size_beside_a_tensor_becomes_one_of_its_dtype(op: str, dtype: str) -> None:
     program = f"@f = fn(x : Tensor([n, d], {dtype})) : Tensor([n, d], ?) {{{{ {{}} }}}}\n"
     written = "@size_to_tensor(n)" if dtype == "int64" else f"@size_to_tensor(n, {dtype})"

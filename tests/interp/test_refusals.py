@@ -44,7 +44,7 @@ def sentences(call: str, tensors: dict[str, np.ndarray]) -> tuple[str, str] | No
     return None
 
 
-@pytest.mark.parametrize("name", fuzz.some(registry.names(), 2))
+@pytest.mark.parametrize("name", fuzz.some(registry.names(), 3))
 def test_a_refusal_while_it_runs_is_the_sentence_of_the_check(name: str) -> None:
     row, compared = ops.row_of(name), 0
     for n in range(TRIES):

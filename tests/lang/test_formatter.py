@@ -11,6 +11,7 @@ from rxlang.lang import formatter
 from rxlang.lang.formatter import WIDTH, format_source
 from rxlang.lang.parser import parse
 from rxlang.lang.source import Source
+from support import fuzz
 from support.places import ROOT
 from support.sweet_printer import print_module
 
@@ -128,7 +129,7 @@ def test_layout_settles_and_keeps_the_meaning(before: str, after: str) -> None:
     assert parse(Source("a.rx", after))[0].items == parse(Source("b.rx", before))[0].items
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", fuzz.some(PROGRAMS, 3), ids=lambda path: str(path.relative_to(ROOT)))
 def test_programs_of_the_project_survive_formatting_and_printing(path: Path) -> None:
     text = path.read_text()
     module, problems = parse(Source(path.name, text))

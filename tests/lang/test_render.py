@@ -6,7 +6,7 @@ import os
 import time
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from rxlang.lang import codes
 from rxlang.lang.cells import columns, shown, wrapped
 from rxlang.lang.diagnostics import Diagnostic, Label, error, note, warning
@@ -316,7 +316,6 @@ def diagnostics(draw: st.DrawFn) -> Diagnostic:
     )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
 @given(diagnostics(), st.integers(40, 120))
 def test_any_diagnostic_is_rendered_with_its_code_and_place(diagnostic: Diagnostic, width: int) -> None:
     text = render_text(diagnostic, width)

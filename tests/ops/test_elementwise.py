@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from numpy.testing import assert_array_equal
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
@@ -362,7 +362,6 @@ def tensor(*shape: Any, dtype: str = "float32", data: Any = None) -> TensorInfo:
 
 
 @given(st.lists(dims, max_size=3), st.lists(dims, max_size=3), st.lists(dims, max_size=2))
-@settings(max_examples=150, deadline=None)
 def test_broadcasting_over_symbols_is_broadcasting_over_each_value(a: Any, b: Any, c: Any) -> None:
     x, y, condition = (tensor(*map(size, s)) for s in (a, b, c))
     ops.agrees("add", ENVS, x=x, y=y)
@@ -450,7 +449,6 @@ elements = st.lists(st.sampled_from([0, 2, 3, "n", "m", "n + 2"]), min_size=1, m
     st.booleans(),
     st.sampled_from(["int8", "int64", "uint8"]),
 )
-@settings(max_examples=200, deadline=None)
 def test_tracked_elements_are_those_of_each_value(name: str, a: Any, b: Any, scalar: bool, dtype: str) -> None:
     if dtype not in BINARY[name][1]:
         return

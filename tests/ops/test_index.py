@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from numpy.testing import assert_array_equal as same
 from rxlang.interp.kernels import registry as kernels
 from rxlang.interp.kernels.registry import BadValue
@@ -63,7 +63,6 @@ def test_every_row_of_the_family_has_a_kernel_with_its_parameters_and_a_doc() ->
 
 
 @given(dims, dtypes, st.lists(st.integers(0, 3), max_size=2), index_dtypes, seeds, st.data())
-@settings(max_examples=100, deadline=None)
 def test_take_replaces_an_axis_by_the_shape_of_the_indices(
     shape: list[int], dtype: str, chosen: list[int], index_dtype: str, seed: int, data: st.DataObject
 ) -> None:
@@ -102,7 +101,6 @@ def test_take_of_tracked_elements_gives_tracked_elements() -> None:
 
 
 @given(dims, dtypes, index_dtypes, seeds, st.data())
-@settings(max_examples=80, deadline=None)
 def test_take_along_axis_is_numpys(
     shape: list[int], dtype: str, index_dtype: str, seed: int, data: st.DataObject
 ) -> None:
@@ -124,7 +122,6 @@ def test_take_along_axis_is_numpys(
 
 
 @given(dims, seeds, st.data())
-@settings(max_examples=50, deadline=None)
 def test_gather_elements_reads_where_scatter_elements_writes(shape: list[int], seed: int, data: st.DataObject) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     chosen = [data.draw(st.integers(0, n)) for n in shape]
@@ -157,7 +154,6 @@ def test_take_along_axis_refuses_ranks_and_positions() -> None:
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.lists(st.integers(0, 3), max_size=2), seeds, st.data())
-@settings(max_examples=80, deadline=None)
 def test_gather_nd_and_scatter_nd_read_and_write_the_same_parts(
     shape: list[int], places: list[int], seed: int, data: st.DataObject
 ) -> None:
@@ -197,7 +193,6 @@ def test_parts_by_position_are_refused_where_they_do_not_fit() -> None:
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), seeds, st.data())
-@settings(max_examples=60, deadline=None)
 def test_scatter_elements_writes_what_take_along_axis_reads(shape: list[int], seed: int, data: st.DataObject) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     part = [data.draw(st.integers(0, d)) for d in shape]
@@ -215,7 +210,6 @@ def test_scatter_elements_writes_what_take_along_axis_reads(shape: list[int], se
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.lists(st.integers(0, 3), max_size=3), seeds, st.data())
-@settings(max_examples=60, deadline=None)
 def test_put_writes_what_take_reads(shape: list[int], order: list[int], seed: int, data: st.DataObject) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     positions = np.unique(np.array([i % shape[axis] for i in order], np.int64))
@@ -243,7 +237,6 @@ def test_put_leaves_its_operand_alone_and_refuses_what_does_not_fit() -> None:
 
 
 @given(dims, dtypes, seeds, st.data())
-@settings(max_examples=60, deadline=None)
 def test_update_slice_replaces_a_block(shape: list[int], dtype: str, seed: int, data: st.DataObject) -> None:
     block = [data.draw(st.integers(0, d)) for d in shape]
     starts = tuple(data.draw(st.integers(0, d - b)) for d, b in zip(shape, block, strict=True))
@@ -266,7 +259,6 @@ def test_update_slice_refuses_a_block_that_does_not_lie_inside() -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=3), st.integers(1, 4), st.integers(0, 3), index_dtypes, seeds)
-@settings(max_examples=40, deadline=None)
 def test_embedding_is_a_row_for_each_id(ids: list[int], v: int, d: int, dtype: str, seed: int) -> None:
     table, chosen = array([v, d], "float32", seed), array(ids, dtype, seed, 0, v)
     same(ops.call("embedding", ids=chosen, table=table), table[chosen.astype(np.int64)])
@@ -284,7 +276,6 @@ def test_embedding_refuses_ids_that_have_no_row(bad: int) -> None:
 
 
 @given(dims, dtypes, seeds)
-@settings(max_examples=60, deadline=None)
 def test_filter_keeps_the_rows_whose_mask_is_true(shape: list[int], dtype: str, seed: int) -> None:
     x, mask = array(shape, dtype, seed), array(shape[:1], "bool", seed, 0, 2)
     made = ops.compute("filter", x=x, mask=mask)
@@ -304,7 +295,6 @@ def test_filter_wants_a_mask_as_long_as_the_axis() -> None:
 
 
 @given(dims, dtypes, seeds)
-@settings(max_examples=60, deadline=None)
 def test_nonzero_and_unique_values_have_sizes_that_the_data_decides(shape: list[int], dtype: str, seed: int) -> None:
     x = array(shape, dtype, seed)
     made = ops.compute("nonzero", x=x)
@@ -320,7 +310,6 @@ def test_nonzero_and_unique_values_have_sizes_that_the_data_decides(shape: list[
 
 
 @given(st.integers(0, 4), st.lists(st.integers(0, 3), max_size=2), st.sampled_from(["left", "right"]), seeds)
-@settings(max_examples=40, deadline=None)
 def test_searchsorted_is_numpys(n: int, shape: list[int], side: Any, seed: int) -> None:
     x, values = np.sort(array([n], "int64", seed)), array(shape, "int64", seed + 1)
     same(ops.call("searchsorted", x=x, values=values, side=side), np.searchsorted(x, values, side))
@@ -331,7 +320,6 @@ def test_searchsorted_is_numpys(n: int, shape: list[int], side: Any, seed: int) 
 
 
 @given(dims, ordered, st.booleans(), seeds, st.data())
-@settings(max_examples=80, deadline=None)
 def test_sort_argsort_and_topk_agree(
     shape: list[int], dtype: str, descending: bool, seed: int, data: st.DataObject
 ) -> None:

@@ -128,7 +128,6 @@ def linear(x: Any, size: int, axis: int) -> Any:
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 @given(seed=seeds)
-@settings(max_examples=60, deadline=None)
 def test_resizing_takes_or_mixes_elements_along_each_axis(mode: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     h, w, p, q, factor = (int(n) for n in random.integers(1, 6, 5))
@@ -173,7 +172,6 @@ def test_an_axis_without_elements_is_not_resized_to_one_with_some() -> None:
 
 
 @given(seeds)
-@settings(max_examples=40, deadline=None)
 def test_pixel_shuffle_is_its_definition_and_has_an_inverse(seed: int) -> None:
     random = np.random.default_rng(seed)
     c, h, w, f = (int(n) for n in random.integers(1, 4, 4))
@@ -417,7 +415,6 @@ def test_kl_div_takes_logarithms_and_means_over_the_batch() -> None:
 
 @pytest.mark.parametrize("dtype", FLOATING)
 @given(seed=seeds)
-@settings(max_examples=40, deadline=None)
 def test_a_loss_by_class_picks_the_target(dtype: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     rest, classes = ops.draw_shape(random, least=1), int(random.integers(1, 5))

@@ -74,7 +74,6 @@ def test_what_is_called_directly_is_the_kernel() -> None:
 
 
 @given(dims, dtypes, st.data())
-@settings(max_examples=60, deadline=None)
 def test_reshape_keeps_the_elements_in_order(shape: list[int], dtype: str, data: st.DataObject) -> None:
     x = array(shape, dtype)
     target = tuple(data.draw(st.permutations(shape)))
@@ -83,7 +82,6 @@ def test_reshape_keeps_the_elements_in_order(shape: list[int], dtype: str, data:
 
 
 @given(dims, st.data())
-@settings(max_examples=60, deadline=None)
 def test_reshape_solves_its_minus_one_also_beside_zeros(shape: list[int], data: st.DataObject) -> None:
     x = array(shape)
     place = data.draw(st.integers(0, len(shape) - 1))
@@ -92,7 +90,6 @@ def test_reshape_solves_its_minus_one_also_beside_zeros(shape: list[int], data: 
 
 
 @given(dims, st.lists(st.integers(0, 6), max_size=3), st.integers(0, 3))
-@settings(max_examples=200, deadline=None)
 def test_reshape_accepts_what_numpy_accepts_and_more_only_beside_a_zero(
     shape: list[int], others: list[int], place: int
 ) -> None:
@@ -128,7 +125,6 @@ def test_reshape_keeps_tracked_elements_between_rank_zero_and_one() -> None:
 
 
 @given(dims, st.data())
-@settings(max_examples=40, deadline=None)
 def test_flatten_merges_neighbouring_axes(shape: list[int], data: st.DataObject) -> None:
     x = array(shape)
     start = data.draw(st.integers(0, len(shape) - 1))
@@ -148,7 +144,6 @@ def test_flatten_makes_a_vector_of_a_scalar_and_wants_its_axes_in_order() -> Non
 
 
 @given(dims, dtypes, st.data())
-@settings(max_examples=60, deadline=None)
 def test_axes_are_permuted_as_numpy_does(shape: list[int], dtype: str, data: st.DataObject) -> None:
     x = array(shape, dtype)
     rank = len(shape)
@@ -180,7 +175,6 @@ def test_permutations_name_each_axis_once() -> None:
 
 
 @given(dims, st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_expand_dims_and_squeeze_undo_each_other(shape: list[int], axes: list[int], negative: bool) -> None:
     x = array(shape)
     rank = len(shape) + len(axes)
@@ -214,7 +208,6 @@ def test_shape_data_passes_through_new_and_dropped_axes() -> None:
 
 
 @given(dims, dtypes, st.lists(st.integers(0, 3), max_size=2))
-@settings(max_examples=60, deadline=None)
 def test_broadcast_to_repeats_axes_of_size_one(shape: list[int], dtype: str, lead: list[int]) -> None:
     x = array([1 if i % 2 else d for i, d in enumerate(shape)], dtype)
     target = (*lead, *shape)
@@ -231,7 +224,6 @@ def test_broadcast_to_refuses_another_size_and_a_lower_rank() -> None:
 
 
 @given(dims, dtypes, st.lists(st.integers(0, 3), min_size=1, max_size=4), st.data())
-@settings(max_examples=60, deadline=None)
 def test_tile_and_repeat_multiply_sizes(shape: list[int], dtype: str, repeats: list[int], data: st.DataObject) -> None:
     x = array(shape, dtype)
     same(ops.call("tile", x=x, repeats=tuple(repeats)), np.tile(x, repeats))
@@ -250,7 +242,6 @@ def test_tile_and_repeat_refuse_negative_counts() -> None:
 
 
 @given(dims, dtypes, st.lists(st.integers(0, 3), min_size=1, max_size=3), st.data())
-@settings(max_examples=60, deadline=None)
 def test_concat_adds_one_axis_and_split_cuts_it_again(
     shape: list[int], dtype: str, sizes: list[int], data: st.DataObject
 ) -> None:
@@ -264,7 +255,6 @@ def test_concat_adds_one_axis_and_split_cuts_it_again(
 
 
 @given(dims, dtypes, st.integers(1, 3), st.data())
-@settings(max_examples=60, deadline=None)
 def test_stack_makes_an_axis_and_unstack_takes_it_away(
     shape: list[int], dtype: str, count: int, data: st.DataObject
 ) -> None:
@@ -309,7 +299,6 @@ def test_split_into_equal_parts_needs_a_multiple_unless_uneven_is_allowed() -> N
 
 
 @given(st.integers(0, 6), st.lists(st.integers(-7, 7), max_size=3))
-@settings(max_examples=80, deadline=None)
 def test_split_at_indices_is_numpys(n: int, indices: list[int]) -> None:
     x = array([n, 2])
     parts = ops.call("split", x=x, indices=tuple(indices))
@@ -326,7 +315,6 @@ def test_split_at_indices_is_numpys(n: int, indices: list[int]) -> None:
     st.integers(-9, 9) | st.sampled_from([SENTINEL, -SENTINEL - 1, 10**9, -(10**9), 2**31 - 1]),
     st.sampled_from([1, 2, 3, -1, -2, -3, 100, -100]),
 )
-@settings(max_examples=400, deadline=None)
 def test_slice_is_pythons_for_every_bound_and_step(n: int, start: int, stop: int, step: int) -> None:
     x = array([2, n])
     expected = x[:, start:stop:step]
@@ -341,7 +329,6 @@ class BlindCtx(GroundCtx):
 
 
 @given(st.integers(0, 7), st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([1, 2, 3, -1, -2, -3]))
-@settings(max_examples=400, deadline=None)
 def test_slice_formulas_hold_where_nothing_is_decided(n: int, start: int, stop: int, step: int) -> None:
     expected = len(range(n)[start:stop:step])
     assert slice_length(BlindCtx(), Opaque(n), Opaque(start), Opaque(stop), step) == expected
@@ -414,7 +401,6 @@ def test_shape_data_is_sliced() -> None:
 
 
 @given(dims, dtypes, st.data())
-@settings(max_examples=60, deadline=None)
 def test_pad_grows_each_axis_on_both_sides(shape: list[int], dtype: str, data: st.DataObject) -> None:
     x = array(shape, dtype)
     pads = tuple((data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))) for _ in shape)
@@ -424,7 +410,6 @@ def test_pad_grows_each_axis_on_both_sides(shape: list[int], dtype: str, data: s
 
 
 @given(dims, st.sampled_from(["edge", "reflect", "wrap"]), st.data())
-@settings(max_examples=100, deadline=None)
 def test_pads_from_the_tensor_itself_need_room(shape: list[int], mode: str, data: st.DataObject) -> None:
     x = array(shape)
     pads = tuple((data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))) for _ in shape)
@@ -444,7 +429,6 @@ def test_pad_refuses_negative_pads_missing_pairs_and_unknown_modes() -> None:
 
 
 @given(dims, dtypes, st.integers(-5, 5), st.data())
-@settings(max_examples=60, deadline=None)
 def test_order_and_triangles_keep_the_shape(shape: list[int], dtype: str, k: int, data: st.DataObject) -> None:
     x = array(shape, dtype)
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))

@@ -206,8 +206,8 @@ def given(text: str, x: np.ndarray) -> object:
 @pytest.mark.parametrize("name", fuzz.some(OF_OPERANDS, 4))
 def test_a_number_beside_a_tensor_is_what_it_is_when_it_is_cast(name: str) -> None:
     count = sum(p.required for p in ops.row_of(name).params)
-    for dtype, values in BESIDE.items():
-        for number in ("2", "-1", "2.5", "true"):
+    for at, (dtype, values) in enumerate(BESIDE.items()):
+        for number in ("2", "-1", "2.5", "true")[0 if fuzz.FULL else at % 2 :: 1 if fuzz.FULL else 2]:
             draw = random.Random(f"{name} {dtype} {number}")
             x, place = np.array(values, dtype), draw.randrange(count)
             texts = ["x" if i != place else None for i in range(count)]

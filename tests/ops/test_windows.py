@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from rxlang import pipeline
 from rxlang.interp.kernels import registry as kernels
 from rxlang.lang.dtypes import DTYPES
@@ -134,7 +134,6 @@ def naive_conv(draw: Draw, x: Any, weight: Any, bias: Any, groups: int, counts: 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bfloat16"])
 @given(seed=seeds)
-@settings(max_examples=120, deadline=None)
 def test_conv_is_a_loop_over_its_windows(dtype: str, seed: int) -> None:
     draw = Draw(seed, pooled=False)
     random = draw.random
@@ -156,7 +155,6 @@ def test_conv_is_a_loop_over_its_windows(dtype: str, seed: int) -> None:
 
 
 @given(seed=seeds)
-@settings(max_examples=120, deadline=None)
 def test_conv_transpose_is_the_transpose_of_conv(seed: int) -> None:
     draw = Draw(seed, pooled=False)
     counts = draw.counts(filled=False)
@@ -183,7 +181,6 @@ def test_conv_transpose_is_the_transpose_of_conv(seed: int) -> None:
 
 
 @given(seed=seeds)
-@settings(max_examples=120, deadline=None)
 def test_conv_transpose_without_a_shape_makes_the_least_one_and_output_padding_adds_to_it(seed: int) -> None:
     draw = Draw(seed, pooled=False)
     draw.auto_pad = "notset"
@@ -242,7 +239,6 @@ def test_an_output_shape_is_taken_exactly_where_the_convolution_maps_it_back() -
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int4", "bfloat16"])
 @given(seed=seeds)
-@settings(max_examples=120, deadline=None)
 def test_max_pool_is_a_loop_over_its_windows(dtype: str, seed: int) -> None:
     draw = Draw(seed, pooled=True)
     lead = tuple(int(n) for n in draw.random.integers(0, 3, 2))
@@ -263,7 +259,6 @@ def test_max_pool_is_a_loop_over_its_windows(dtype: str, seed: int) -> None:
 
 @pytest.mark.parametrize("include_pad", [False, True])
 @given(seed=seeds)
-@settings(max_examples=120, deadline=None)
 def test_average_pool_is_a_loop_over_its_windows(include_pad: bool, seed: int) -> None:
     draw = Draw(seed, pooled=True)
     x = ops.draw(draw.random, (2, 1, *draw.sizes), "float64")
@@ -305,7 +300,6 @@ def test_without_strides_pools_lie_side_by_side_and_one_entry_holds_for_all_axes
 
 
 @given(seeds)
-@settings(max_examples=120, deadline=None)
 def test_adaptive_pools_divide_the_axes_into_parts(seed: int) -> None:
     random = np.random.default_rng(seed)
     h, w, p, q = (int(n) for n in random.integers((1, 1, 0, 0), (7, 7, 5, 5)))

@@ -219,7 +219,7 @@ def test_n10_answers_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     )
     (tmp_path / "case.rx").write_text(program)
     printed = set()
-    for seed in range(4):
+    for seed in range(2):
         run = subprocess.run(
             [sys.executable, "-m", "rxlang", "check", "case.rx", "--format", "json"],
             cwd=tmp_path, env={**os.environ, "PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, timeout=60,

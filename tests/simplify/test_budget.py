@@ -221,11 +221,11 @@ def test_types_of_types_are_refused_where_they_are_nested_too_deeply():
 @pytest.mark.parametrize("dim", ["n{j} + n{i}", "n{j} * n{i} + n{i}", "n{j} * 2 - n{i}", "n{i} + n{j}"])
 @pytest.mark.parametrize("last_first", [False, True])
 def test_sizes_that_are_solved_for_one_after_the_other_have_an_end(dim, last_first):
-    params = [f"x{i} : Tensor([{dim.format(i=i, j=i + 1)}])" for i in range(600)]
+    params = [f"x{i} : Tensor([{dim.format(i=i, j=i + 1)}])" for i in range(300)]
     text = f"@f = fn({', '.join([*params[:: -1 if last_first else 1], 'z : Tensor([n0])'])}) {{ z }}\n"
-    report = check(text)
-    assert {d.code for d in report.diagnostics if d.severity == "error"} == {"E208"}
-    assert nested_sizes.entered(text) < ENTERED / 2
+    found = nested_sizes.measured(text)
+    assert {code for code in found["codes"] if code.startswith("E")} == {"E208"}
+    assert found["entered"] < ENTERED / 4
 
 
 def test_annotations_that_wait_for_one_another_cost_what_they_are_many():
@@ -289,9 +289,9 @@ def doubling(body, count, head="x : Tensor"):
     ],
 )
 def test_calls_that_double_at_each_level_are_walked_a_limited_number_of_times(body, head):
-    text = doubling(body, 30, head)
-    assert nested_sizes.cost(text)["steps"] < STEPS
-    assert nested_sizes.entered(text) < ENTERED
+    found = nested_sizes.measured(doubling(body, 30, head))
+    assert found["steps"] < STEPS
+    assert found["entered"] < ENTERED
 
 
 def test_bodies_that_are_nested_deeply_are_not_walked_in_each_other():
@@ -314,7 +314,7 @@ def calls_with_weights(calls, weights):
     return "\n".join([*lines, f"  y{calls}\n}}"])
 
 
-@pytest.mark.parametrize(("calls", "weights"), [(60, 3), (60, 30), (100, 11), (300, 11), (500, 3)])
+@pytest.mark.parametrize(("calls", "weights"), [(60, 30), (300, 3)])
 def test_calls_of_one_function_are_proved_however_many_weights_they_are_given(calls, weights):
     report = check(calls_with_weights(calls, weights))
     counts = report.counts
@@ -349,7 +349,7 @@ def test_functions_over_rows_within_one_another_cost_what_they_are_many(form):
         return nested_sizes.entered(f"@f = fn(r{depth} : Tensor([{dims}], float32)) : Tensor {{ {text} }}\n")
 
     cost(1)
-    assert cost(14) < 3.3 * cost(7)
+    assert cost(10) < 3.3 * cost(5)
 
 
 def test_what_an_inlined_body_gives_is_known_where_there_are_not_many_of_them():
@@ -369,8 +369,9 @@ def test_a_rank_that_is_not_known_is_followed_back_once():
         return f"@f = fn(a0 : Tensor, b : Tensor) : Tensor {{\n{lines}\n  a{count}\n}}\n"
 
     # Of the types of the first, of the rank of the second.
-    assert nested_sizes.cost(text(800))["codes"] == nested_sizes.cost(text(8))["codes"] == ["W311", "W311"]
-    assert nested_sizes.entered(text(800)) < ENTERED
+    long = nested_sizes.measured(text(800))
+    assert long["codes"] == nested_sizes.cost(text(8))["codes"] == ["W311", "W311"]
+    assert long["entered"] < ENTERED
 
 
 def test_slices_by_bounds_of_any_sign_are_told_without_working_them_out():
@@ -385,7 +386,7 @@ def test_thousands_of_names_that_do_not_exist_cost_a_suggestion_for_some():
     assert [d.code for d in report.diagnostics].count("E201") == 1_000
 
 
-@pytest.mark.parametrize("kind", ["sizes of +", "reshape", "dtype", "result", "argument"])
+@pytest.mark.parametrize("kind", fuzz.some(["sizes of +", "reshape", "result", "dtype", "argument"], 2))
 def test_behind_300_errors_no_more_functions_are_looked_at(kind):
     report = check(many_mistakes.program(kind, many_mistakes.APART, 2, 320))
     wrong = [d for d in report.diagnostics if d.severity != "note"]
@@ -400,7 +401,7 @@ def test_what_is_not_looked_at_costs_what_reading_it_does(monkeypatch):
     def cost(kind, count):
         return nested_sizes.entered(many_mistakes.program(kind, many_mistakes.APART, 2, count))
 
-    right, wrong = cost("nothing", 60) - cost("nothing", 20), cost("reshape", 60) - cost("reshape", 20)
+    right, wrong = cost("nothing", 40) - cost("nothing", 12), cost("reshape", 40) - cost("reshape", 12)
     assert wrong < right
 
 
@@ -543,7 +544,7 @@ def test_of_hundreds_of_findings_the_first_hundred_are_told_with_their_condition
 
 
 def test_unproved_claims_that_follow_from_the_first_of_a_long_row_are_silent():
-    lines = "\n".join(f"  let (a{i + 1}, b{i + 1}) = @split(a{i}, 2)" for i in range(300))
+    lines = "\n".join(f"  let (a{i + 1}, b{i + 1}) = @split(a{i}, 2)" for i in range(120))
     report = check(f"@f = fn(a0 : Tensor([n, m], float32)) : Tensor {{\n{lines}\n  a0\n}}\n")
     (unproved,) = [d for d in report.diagnostics if d.code.is_unproved]
     assert unproved.message.startswith("@split needs axis 0 of `a0` to be a multiple of 2")

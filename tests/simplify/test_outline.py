@@ -1,5 +1,6 @@
 """A program whose steps run out: what is still proved or refuted, and every size that is told, is what the full check says."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,9 @@ def check(text):
     return pipeline.check_text(text, "outline.rx", Path("."))
 
 
+checked_in_full = cache(check)
+
+
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_what_is_said_where_steps_run_out_is_what_the_full_check_says(budget, monkeypatch):
     tried = 0
@@ -98,7 +102,7 @@ def test_what_is_said_where_steps_run_out_is_what_the_full_check_says(budget, mo
         for case in fuzz.cases("out of steps"):
             with case as seed:
                 text = make(seed)
-                full = check(text)
+                full = checked_in_full(text)
                 with monkeypatch.context() as patch:
                     for name, steps in BUDGETS[budget]:
                         patch.setattr(name, steps)

@@ -232,7 +232,7 @@ RIGHT = ("examples", "tests/programs", "tests/data/architectures", "tests/corpor
 def test_nothing_is_told_of_programs_that_are_right(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.rx"))
     assert len(files) > 5
-    for file in files:
+    for file in fuzz.some(files, 2):
         report = check_text(file.read_text(), file.name, file.parent)
         assert [d.message for d in report.diagnostics if d.code == "W313"] == [], file
 

@@ -126,15 +126,24 @@ def cost(text):
     }
 
 
-def entered(text):
-    """How many functions of Python checking a program and looking for fixes enters: what it costs, the same on any machine."""
+def counted(function, text):
+    """What a function gives, and how many functions of Python are entered for it: what it costs, the same on any machine."""
     before = sys.getprofile()
-    counted = cProfile.Profile(subcalls=False, builtins=False)
+    profile = cProfile.Profile(subcalls=False, builtins=False)
     try:
-        counted.runcall(cost, text)
+        found = profile.runcall(function, text)
     finally:
         sys.setprofile(before)
-    return sum(row.callcount for row in counted.getstats())
+    return found, sum(row.callcount for row in profile.getstats())
+
+
+def measured(text):
+    found, entered = counted(cost, text)
+    return {**found, "entered": entered}
+
+
+def entered(text):
+    return measured(text)["entered"]
 
 
 def megabytes():

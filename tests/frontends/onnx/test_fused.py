@@ -194,6 +194,33 @@ def test_a_quantised_softmax_is_of_the_version_that_it_names(axis: int, opset: i
     assert np.abs(found.astype(int) - right.astype(int)).max() <= 1
 
 
+HEADS = "q : Tensor([2, 4, 5, 8], float32), k : Tensor([2, 4, 6, 8], float32), v : Tensor([2, 4, 6, 8], float32)"
+GROUPS = "q : Tensor([2, 1, 8], float32), k : Tensor([2, 1, 8], float32), n : Tensor([2], int32)"
+GROUPED = "@onnx.group_query_attention(q, k, k, n, 4"
+WRONG = (
+    (f"{HEADS}, p : Tensor([2, 3, 2, 8], float32)", "@onnx.attention(q, k, v, past_key=p, past_value=p)",
+     "axis 1 of `p` to be 4, but it is 3"),
+    (f"{HEADS}, m : Tensor([5, 7], float32)", "@onnx.attention(q, k, v, mask=m)", "axis 1 of `m` to be at most 6, but it is 7"),
+    (f"{HEADS}, m : Tensor([3, 6], float32)", "@onnx.attention(q, k, v, mask=m)", "axis 0 of `m` to be 1 or equal to 5"),
+    (GROUPS.replace("k : Tensor([2", "k : Tensor([3"), f"{GROUPED})", "axis 0 of `k` (3) and axis 0 of `q` (2) to be equal"),
+    (GROUPS.replace("1, 8", "1, 6", 1), f"{GROUPED})", "axis 2 of `q` to be 8, but it is 6"),
+    ("q : Tensor([2, 5, 8], float32)", "@onnx.attention(q, q, q, q_heads=3, kv_heads=2)",
+     "axis 2 of `q` to be a multiple of 3, but it is 8"),
+    ("x : Tensor([4], float32)", "@onnx.split_to_sequence(x, 0)", "`split` (0) to be at least 1"),
+    ("c : Tensor([2, 3, 4], float32), u : Tensor([2, 5, 4], float32)", "@onnx.tensor_scatter(c, u, axis=1)",
+     "axis 1 of `u` (5) to be at most axis 1 of `c` (3)"),
+    (f"{GROUPS}, c : Tensor([4, 9], float32)", f"{GROUPED}, cosines=c, sines=c)", "axis 1 of `c` to be at most 4, but it is 9"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("params", "call", "said"), WRONG)
+def test_an_operand_of_another_size_is_told_what_it_has_to_be(params: str, call: str, said: str) -> None:
+    import rxlang
+
+    [told] = [d for d in rxlang.check_source(f"@f = fn({params}) {{ {call} }}\n").diagnostics if d.severity == "error"]
+    assert said in told.message
+
+
 def test_keys_beyond_the_room_for_them_are_refused(tmp_path: Path) -> None:
     import rxlang
 

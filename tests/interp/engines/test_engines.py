@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 import rxlang as rx
+from rxlang.cli.main import invoke
 from rxlang.ops import registry
-from support import engine_cases
+from support import engine_cases, fuzz
 from support.places import ROOT
 
 DOCUMENT = ROOT / "docs" / "engines.md"
 # Of each engine, what imports have to be there.
 NEEDS = {"onnxruntime": ("onnx", "onnxruntime"), "torch": ("torch",), "array-api-strict": ("array_api_strict",)}
+TRIES = 12 if fuzz.FULL else 5  # calls of each primitive
 
 
 def engine(name: str) -> Any:
@@ -48,11 +50,11 @@ def test_what_an_engine_computes_is_what_numpy_computes_or_it_says_that_it_does_
     wrong = []
     for name in engine_cases.supported(each):
         try:
-            found += engine_cases.counts(each, name, 12)
+            found += engine_cases.counts(each, name, TRIES)
         except AssertionError as problem:
             wrong.append(f"@{name}: {problem}")
     assert wrong == []
-    assert found["same"] > 600, found
+    assert found["same"] > 50 * TRIES, found
 
 
 def table() -> Iterator[tuple[str, dict[str, str]]]:
@@ -235,19 +237,14 @@ def test_gradients_flow_through_a_function_over_torch() -> None:
         torch.testing.assert_close(mine.grad, theirs.grad)
 
 
-def test_the_command_line_runs_on_an_engine_and_exports(tmp_path: Path) -> None:
+def test_the_command_line_runs_on_an_engine_and_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     engine("onnxruntime")
-    program = ROOT / "examples" / "gpt.rx"
-    rx_ = [sys.executable, "-m", "rxlang"]
-    run = [*rx_, "run", str(program), "--call", "@heads", "--arg", "x=float32[1,2,6]:ones", "--engine", "onnxruntime"]
-    right = subprocess.run([*run, "--arg", "h=3"], capture_output=True, text=True)
-    assert right.returncode == 0 and "Tensor([1, 3, 2, 2], float32)" in right.stdout
-    wrong = subprocess.run([*run, "--arg", "h=4"], capture_output=True, text=True)
-    assert wrong.returncode == 3 and "R401" in wrong.stderr + wrong.stdout
-    export = [*rx_, "export", str(program), "--function", "@block", "-o", str(tmp_path / "block.onnx")]
-    assert subprocess.run(export, capture_output=True, text=True).returncode == 0
-    check = subprocess.run([*rx_, "check", str(tmp_path / "block.onnx")], capture_output=True, text=True)
-    assert check.returncode == 0, check.stdout + check.stderr
+    program, model = str(ROOT / "examples" / "gpt.rx"), str(tmp_path / "block.onnx")
+    run = ["run", program, "--call", "@heads", "--arg", "x=float32[1,2,6]:ones", "--engine", "onnxruntime", "--arg"]
+    assert invoke([*run, "h=3"]) == 0 and "Tensor([1, 3, 2, 2], float32)" in capsys.readouterr().out
+    assert invoke([*run, "h=4"]) == 3 and "R401" in "".join(capsys.readouterr())
+    assert invoke(["export", program, "--function", "@block", "-o", model]) == 0
+    assert invoke(["check", model]) == 0, capsys.readouterr()
 
 
 def test_checking_and_importing_load_no_engine() -> None:

@@ -54,8 +54,10 @@ def loaded(file: Path) -> rx.Module | None:
         return None
 
 
-def called(module: rx.Module) -> Iterator[tuple[str, list[list[Any]]]]:
-    for name in module:
+def called(module: rx.Module, turn: int) -> Iterator[tuple[str, list[list[Any]]]]:
+    """Of a file with very many functions some, in each test others."""
+    names = list(module)
+    for name in names if fuzz.FULL or len(names) < 20 else names[turn::3]:
         try:
             found = engine_programs.calls(module, name)
         except engine_programs.Unknown:
@@ -74,7 +76,7 @@ def test_an_example_is_right_on_an_engine_at_several_sizes_or_refused_when_it_is
         return
     run = runner(engine, module._machine)
     assert run is not None
-    for name, calls in called(module):
+    for name, calls in called(module, 0):
         try:
             run.prepare([name])
         except RxError as problem:
@@ -86,14 +88,16 @@ def test_an_example_is_right_on_an_engine_at_several_sizes_or_refused_when_it_is
             same(run.call(module[name]._core, args), module[name](*args))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if fuzz.FULL or f.stem not in ("train", "decoder")], ids=lambda f: f.stem
+)
 def test_an_example_that_is_exported_and_read_again_takes_the_same_and_gives_the_same(
     file: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("onnx")
     if (module := loaded(file)) is None:
         return
-    for name, calls in called(module):
+    for name, calls in called(module, 1):
         path = tmp_path / f"{name}.onnx"
         try:
             module[name].export(path, checks="drop")

@@ -58,7 +58,8 @@ def test_a_set_has_the_sizes_that_satisfy_a_condition() -> None:
             fuzz.count("sets of sizes", "sets" if found is not None else "none")
             if found is not None:
                 assert wrong(found, all_of(*conds), name) == []
-                assert [n for n in TRIED if of_text(found.said("n")).has(n) != (n in found)] == []
+                told = of_text(found.said("n"))
+                assert [n for n in TRIED if told.has(n) != (n in found)] == []
                 assert wrong(found, member(name, found), name) == []
 
 
