@@ -30,7 +30,7 @@ from .places import NO_PLACE, PythonPlace
 from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
-from .sizes import HINTED, PATCHES, SizeQuestion, TracedSizes, Unwritable, hint_of, is_symbolic
+from .sizes import HINTED, PATCHES, SizeQuestion, TracedSizes, Unwritable, difference, hint_of, is_symbolic
 from .tensors import VIEWS, NotTraced, TracedTensor, all_traced, paths, results, tensor_names, written_into
 from .values import TORCH_DTYPES, Calls, Impossible, ListIndex, Reading, Value, is_static
 from .wholes import standing
@@ -158,7 +158,8 @@ class Tracer(TorchFunctionMode):
         return found
 
     def _fix(self, value: Value) -> None:
-        """Remember the sizes of what the model itself has."""
+        """Remember that no size of it is negative, and the sizes of what the model itself has."""
+        self.calls.reading.nonnegative |= {difference(n, 0) for n in value.shape if not isinstance(n, int)}
         if value.is_weight and all(map(is_static, value.shape)):
             self.fixed[value.text] = tuple(map(int, value.shape))
 
