@@ -111,7 +111,7 @@ def test_a_call_that_the_rule_accepts_is_computed_as_predicted(name: str) -> Non
                 }
                 problem.add_note(f"@{name} of {shown}")
                 raise
-    assert counts["computed"] >= fuzz.tries("kernels") / 20, counts
+    assert counts["computed"] >= fuzz.tries("kernels") // 20, counts
 
 
 @pytest.mark.parametrize("name", fuzz.some(registry.names(), 3))
