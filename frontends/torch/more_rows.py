@@ -47,7 +47,7 @@ F.multilabel_margin_loss | input, target, size_average=None, reduce=None, reduct
     of_labels(input, target, reduction)
 F.gaussian_nll_loss | input, target, var, full=False, eps=1e-06, reduction="mean" |
     spread_out(input, target, var, reduction)
-.cov | input, *, correction=1, fweights=None, aweights=None | with_itself(input)
+.cov | input, *, correction=1, fweights=None, aweights=None | with_itself(input, fweights, aweights)
 .corrcoef | input | with_itself(input)
 .isclose | input, other, rtol=1e-05, atol=1e-08, equal_nan=False | equal(*same(input, other))
 .allclose | input, other, rtol=1e-05, atol=1e-08, equal_nan=False | all(equal(*same(input, other)))
@@ -56,7 +56,7 @@ torch.isin | elements, test_elements, **_ | equal(elements, elements)
 .nonzero | input, *, as_tuple=False | places_of(input, as_tuple)
 .argwhere | input | places_of(input, False)
 torch._unique2 | input, sorted=True, return_inverse=False, return_counts=False | unique_of(input)
-.bincount | input, weights=None, minlength=0 | counted_of(of_rank(1, input))
+.bincount | input, weights=None, minlength=0 | counted_of(of_rank(1, input), weights)
 torch.tril_indices | row, col, offset=0, *, dtype=None |
     stack(places_of(tril(ones((row, col), dtype=float32), k=offset), True), axis=0)
 torch.triu_indices | row, col, offset=0, *, dtype=None |
@@ -102,7 +102,7 @@ torch.functional.block_diag torch.block_diag | *tensors | unknown(zeros(tuple(to
 torch.fake_quantize_per_tensor_affine torch.fake_quantize_per_channel_affine | input, *_, **__ | input
 .index_reduce | input, dim, index, source, reduce, *, include_self=True | put(input, index, source, axis=dim)
 torch.searchsorted | sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None |
-    sought(sorted_sequence, input, int32 if out_int32 else int64)
+    sought(beside(sorted_sequence, sorter), input, int32 if out_int32 else int64)
 torch.pdist F.pdist | input, p=2.0 | unknown(zeros((of_rank(2, input).shape[0] * (input.shape[0] - 1) // 2,),
     dtype=input.dtype))
 torch.combinations | input, r=2, with_replacement=False | chosen(of_rank(1, input), r, with_replacement)

@@ -156,9 +156,17 @@ def batch_normed(
 
 
 @word
-def instance_normed(tracer: Tracer, x: Value, weight: Value | None, bias: Value | None, own: bool, eps: float) -> Value:
+def instance_normed(
+    tracer: Tracer, x: Value, mean: Value | None, variance: Value | None, weight: Value | None, bias: Value | None,
+    own: bool, eps: float,
+) -> Value:  # fmt: skip
     if x.rank < 3:
         raise NoRow
+    if mean is not None:  # what was seen in training, which has to be of as many channels
+        whole = batch_normed(tracer, x, mean, variance, weight, bias, False, eps)
+        if not own:
+            return whole
+        tracer.let(whole)
     if own:
         more_than_one(tracer, x.shape[2:])
     given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias)]
@@ -175,9 +183,16 @@ def group_normed(tracer: Tracer, x: Value, groups: int, weight: Value | None, bi
 
 
 @word
-def rms_normed(tracer: Tracer, x: Value, shape: Any, weight: Value | None, eps: float | None) -> Value:
+def scale_of(tracer: Tracer, x: Value, weight: Value | None, shape: Any) -> Value:
+    """The weight of a normalization, which has the shape that is normalized; ones where there is none."""
     scale = weight if weight is not None else ones(tracer, x, *shape)
     of_shape(tracer, scale, shape)
+    return scale
+
+
+@word
+def rms_normed(tracer: Tracer, x: Value, shape: Any, weight: Value | None, eps: float | None) -> Value:
+    scale = scale_of(tracer, x, weight, shape)
     least = torch.finfo(x.dtype).eps if eps is None else eps
     return tracer.calls.call("rms_norm", x, scale, axis=-len(shape), **other_than(tracer, 1e-6, least))
 

@@ -9,7 +9,7 @@ import torch
 
 from .rows import real, same, setitem, squeeze, tensor, to, unknown, word
 from .rows_of_layers import filled, likelihood, reduced
-from .rows_of_shapes import axis_of, equal, need, of_shape
+from .rows_of_shapes import axis_of, beside, equal, need, of_shape
 from .sizes import is_same
 from .trace import NoRow, Tracer
 from .values import Value
@@ -69,10 +69,13 @@ def quantile_of(tracer: Tracer, x: Value, q: Any, dim: Any, keepdim: bool) -> Va
 
 
 @word
-def with_itself(tracer: Tracer, x: Value) -> Value:
-    """The products of the rows of a matrix with each other."""
+def with_itself(tracer: Tracer, x: Value, *weights: Value | None) -> Value:
+    """The products of the rows of a matrix with each other; weights are one for each column."""
     if x.rank > 2:
         raise NoRow
+    for weight in weights:
+        if weight is not None:
+            of_shape(tracer, weight, x.shape[-1:] or (1,))
     x, call = real(tracer, x), tracer.calls.call
     if x.rank < 2:
         return call("sum", x)
@@ -223,10 +226,12 @@ def unique_of(tracer: Tracer, x: Value, dim: int | None = None) -> Any:
 
 
 @word
-def counted_of(tracer: Tracer, x: Value) -> Value:
-    """As many as the largest of x says."""
-    counts = to(tracer, x, torch.int64)
-    return tracer.calls.call("repeat_each", counts, counts, axis=0)
+def counted_of(tracer: Tracer, x: Value, weights: Value | None) -> Value:
+    """As many as the largest of x says, or sums of weights, one for each element of x."""
+    counts = to(tracer, beside(tracer, x, weights), torch.int64)
+    of_weights = None if weights is None else weights.dtype if weights.dtype is torch.float32 else torch.float64
+    summed = counts if weights is None else to(tracer, weights, of_weights)
+    return tracer.calls.call("repeat_each", summed, counts, axis=0)
 
 
 @word

@@ -47,6 +47,15 @@ def of_shape(tracer: Tracer, x: Value, shape: Any) -> None:
 
 
 @word
+def beside(tracer: Tracer, x: Value, *others: Value | None) -> Value:
+    """x, whose shape the others have as far as there are some."""
+    for other in others:
+        if other is not None:
+            of_shape(tracer, other, x.shape)
+    return x
+
+
+@word
 def at_most(tracer: Tracer, x: Value, sizes: Any) -> Value:
     """x, for which there are enough sizes."""
     if len(sizes) < x.rank:

@@ -127,8 +127,8 @@ torch.stack | tensors, dim=0 | stack(same_all(tensors), axis=dim)
 .int | input | to(input, int32)
 .bool | input | to(input, bool_)
 .type_as | input, other | to(input, other.dtype)
-torch.layer_norm | input, shape, weight=None, bias=None, eps=1e-5, *_ | layer_norm(input, ones(tuple(shape), dtype=input.dtype)
-    if weight is None else weight, bias=bias, axis=-len(shape), **other_than(1e-5, eps))
+torch.layer_norm | input, shape, weight=None, bias=None, eps=1e-5, *_ | layer_norm(input,
+    scale_of(input, weight, shape), bias=bias, axis=-len(shape), **other_than(1e-5, eps))
 torch.linspace | start, end, steps, *, dtype=None | linspace(float(start), float(end), steps, dtype=dtype or float32) if
     isinstance(start, (int, float)) and isinstance(end, (int, float)) else unknown(zeros((steps,), dtype=dtype or float32))
 torch.zeros | *size, dtype=None | zeros(listed(size), dtype=dtype or float32)
@@ -337,7 +337,7 @@ F.conv_transpose2d | input, weight, bias=None, stride=1, padding=0, output_paddi
 F.conv_transpose3d | input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1 |
     transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 F.instance_norm | input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
-    momentum=0.1, eps=1e-05 | instance_normed(input, weight, bias, use_input_stats, eps)
+    momentum=0.1, eps=1e-05 | instance_normed(input, running_mean, running_var, weight, bias, use_input_stats, eps)
 torch.rms_norm F.rms_norm | input, normalized_shape, weight=None, eps=None | rms_normed(input, normalized_shape, weight, eps)
 F.adaptive_avg_pool1d | input, output_size | adaptive(1, adaptive_average_pool, input, output_size)
 F.adaptive_avg_pool2d | input, output_size | adaptive(2, adaptive_average_pool, input, output_size)

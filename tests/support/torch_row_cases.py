@@ -270,6 +270,10 @@ F.adaptive_max_pool2d(x, 1) | x=float32[a, 2, b, k]
 F.batch_norm(x, None, None, training=True)
 F.batch_norm(x, y, z) | y=float32[4]; z=float32[4]
 F.layer_norm(x, (4,))
+F.layer_norm(x, (x.shape[1],), y) | y=float32[m]
+F.rms_norm(x, (x.shape[1],), y) | y=float32[m]
+F.instance_norm(x, y, z) | y=float32[m]; z=float32[m]
+F.instance_norm(x, y, z, use_input_stats=False) | y=float32[b]; z=float32[b]
 F.layer_norm(x, x.shape[1:])
 F.group_norm(x, 2) | x=float32[a, 4, b, k]
 F.group_norm(x, 4) | x=float32[a, 4, k]
@@ -350,8 +354,11 @@ F.multi_margin_loss(x, n, reduction="none") | x=float32[a, b]
 F.multilabel_margin_loss(x, i) | x=float32[a, b]; i=int64[a, k]
 F.gaussian_nll_loss(x, y, z) | x=float32[a, b]; y=float32[a, b]; z=float32[a, b]
 torch.cov(x) | x=float32[a, b]
+torch.cov(x, fweights=n + 1) | x=float32[b, k]
+torch.searchsorted(x, y, sorter=n) | x=float32[k]; y=float32[m]
 torch.corrcoef(x) | x=float32[a, b]
 torch.bincount(n)
+torch.bincount(n, weights=x) | x=float32[k]
 torch.unique(n)
 torch.unique(n, return_inverse=True, return_counts=True)
 torch.nonzero(m_)
@@ -452,6 +459,7 @@ KNOWN = {
     "F.adaptive_avg_pool2d(x, (None": "torch takes no columns of no batch",
     "F.batch_norm(x, y": "torch gives a tensor of no elements back",
     "torch.nn.BatchNorm1d": "torch gives a tensor of no elements back",
+    "torch.bincount(n, weights": "of no elements torch gives integers",
     "x.scatter": "an empty index is taken for any sizes",
     'torch.einsum("abk,ack->bc"': "an axis of size 1 is broadcast",
     "F.embedding": "a table of no columns",
