@@ -138,26 +138,27 @@ class _Python:
         given = dict(_named(after))
         if not {key for key, _ in _named(before)} <= set(given):
             raise NoPython
-        for key, value in _named(before):
+        for nth, (key, value) in enumerate(_named(before)):
             new = given.pop(key)
             if new.span.text != value.span.text:
-                yield from self._argument(value, new, step, node)
+                yield from self._argument(value, new, step, node, nth)
         for key, new in given.items():
             if key != "keepdims" or not isinstance(node, ast.Call):
                 raise NoPython
             span = self._span(step, node)
             yield Edit(Span(span.source, span.end - 1, span.end - 1), f", {_ATTRIBUTES[key]}={_number(new)}")
 
-    def _argument(self, old: sweet.Expr, new: sweet.Expr, step: Step, node: ast.expr) -> Iterator[Edit]:
+    def _argument(self, old: sweet.Expr, new: sweet.Expr, step: Step, node: ast.expr, nth: int) -> Iterator[Edit]:
         match old, new:
             case sweet.Name(), _:
-                child = self._operand(old.name, step, node)
+                child = self._operand(old.name, step, node, nth)
                 yield Edit(self._span(step, child), self._around(new, step, node))
             case sweet.ListExpr(), sweet.ListExpr() if len(old.items) == len(new.items):
                 if all(isinstance(item, sweet.Name) for item in old.items) and _is_of_tensors(old, self.told):
-                    for one, other in zip(old.items, new.items, strict=True):
+                    self.in_order = [item.span.text for item in old.items]
+                    for n, (one, other) in enumerate(zip(old.items, new.items, strict=True)):
                         if one.span.text != other.span.text:
-                            yield from self._argument(one, other, step, node)
+                            yield from self._argument(one, other, step, node, n)
                 else:
                     yield from self._sizes(old, new, step, node)
             case sweet.BoolLit(), _:
@@ -199,18 +200,26 @@ class _Python:
             case _:
                 raise NoPython
 
-    def _operand(self, name: str, step: Step, node: ast.expr) -> ast.expr:
-        """Where an operand of the program stands in the Python."""
-        if isinstance(node, ast.BinOp) and self.in_order.count(name) == 1 and len(self.in_order) == len(_SIDES):
-            return node.left if self.in_order[0] == name else node.right  # whatever it is called here
+    def _operand(self, name: str, step: Step, node: ast.expr, nth: int | None = None) -> ast.expr:
+        """Where an operand of the program, the nth one there, stands in the Python."""
+        nth = self.in_order.index(name) if nth is None and name in self.in_order else nth
+        if isinstance(node, ast.BinOp) and nth is not None and len(self.in_order) == len(_SIDES):
+            return (node.left, node.right)[nth]  # whatever it is called here
         line = self.made.get(name)
         maker = None if line is None else self.told.step(line)
         called = self.told.trace.variables.get(name) if _is_of_one_call(maker, step) else None
-        for child in _operands(node):
-            is_name = isinstance(child, ast.Name) and child.id == called
-            if is_name or maker is not None and places.expression(maker.place) is child:
-                return child
-        raise NoPython
+        found = [
+            child
+            for child in _operands(node)
+            if isinstance(child, ast.Name)
+            and child.id == called
+            or maker is not None
+            and places.expression(maker.place) is child
+        ]
+        before = self.in_order[:nth].count(name)
+        if len(found) <= before or before and len(found) != self.in_order.count(name):
+            raise NoPython
+        return found[before]
 
     def _span(self, step: Step, node: ast.expr) -> Span:
         end = node.end_lineno or node.lineno

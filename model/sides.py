@@ -7,11 +7,15 @@ from functools import cached_property
 
 from ..lang.checked import Checked, Conditions, EntryCondition
 from ..lang.expressions import names_in
+from ..lang.node import replace
 from ..simplify.solver.prove import prove
 from .arms_by_data import is_way, outputs_of
 from .contract import conditions_of
 from .told import ReadRun, Told
-from .ways import OtherWay, branches
+from .ways import OtherWay, branches, joined
+
+# The largest lower bound that is looked for.
+_MOST_LEAST = 4
 
 
 class Sides:
@@ -69,10 +73,34 @@ class Sides:
             return None
         return None if found and any(self._is_free_of(condition, n) for n in range(len(self.others))) else found
 
+    def weaker(self, condition: EntryCondition) -> EntryCondition | None:
+        """A lower bound that leaves out just what the other ways refuse, where a condition leaves out more."""
+        facts = set(self._facts(condition))
+        if len(condition.sizes) != 1 or not self._is_only_way(condition) or not facts <= {*branches(self.told.trace)}:
+            return None  # of a number that the code asked for no other was tried
+        [name], numbers = condition.sizes, range(len(self.others))
+        runs = (self.told.trace, *(other.run for other in self.others))
+        anywhere = " || ".join(joined([f"{name} >= 0", *branches(run)]) for run in runs)
+        for least in range(1, _MOST_LEAST):
+            text = f"{name} >= {least}"
+            is_run = _follow([condition.text], [text]) and _follow([text], [anywhere])
+            if is_run and all(self._is_bound(n, condition.text, text, f"{name} < {least}") for n in numbers):
+                return replace(condition, text=text)
+        return None
+
+    def _is_bound(self, number: int, own: str, inside: str, outside: str) -> bool:
+        """Whether another way takes the sizes inside and no others, of those that are not the first way's own."""
+        region, theirs = self._region(number), self._theirs(number)
+        if _follow(region, [own]):
+            return True
+        if self._is_refused(number):
+            return _follow(region, [outside])
+        known = [*region, inside, *self._demanded]
+        return theirs is not None and _follow([*region, *theirs], [inside]) and _follow(known, theirs)
+
     def _is_free_of(self, condition: EntryCondition, number: int) -> bool:
         """Whether what is not refused may break a condition on another way."""
-        region = [*branches(self.others[number].run), *self.given]
-        return not _follow(region, [condition.text]) and self._is_refused(number) is not True
+        return not _follow(self._region(number), [condition.text]) and self._is_refused(number) is not True
 
     def way(self, condition: EntryCondition) -> list[str]:
         """The condition of a way: in full, where the conditions on this way have made it shorter."""
@@ -81,7 +109,10 @@ class Sides:
         return [condition.text] if is_whole else facts
 
     def _facts(self, condition: EntryCondition) -> list[str]:
-        return list(dict.fromkeys(self.told.fact(a.place.line) for a in condition.asked))
+        """The facts of the way that a condition says: those at its lines, or all of its sizes where these make it wider."""
+        asked = list(dict.fromkeys(self.told.fact(a.place.line) for a in condition.asked))
+        own = [text for text in branches(self.told.trace) if set(names_in(text)) <= set(condition.sizes)]
+        return own if not _follow(asked, [condition.text]) and _follow(own, [condition.text]) else asked
 
     def _is_refused(self, number: int) -> bool | None:
         if number not in self.refused:
@@ -90,18 +121,27 @@ class Sides:
 
     def _refusal(self, number: int) -> bool | None:
         other, read = self.others[number], self._reading(number)
-        if other.same:
-            return False
-        if read is None or not read.report.ok or read.report.checked is None:
+        if not other.same and (read is None or not read.report.ok or read.report.checked is None):
             return None if other.run.stopped is not None and other.run.stopped.is_unread else True
+        theirs = self._theirs(number)
+        return False if theirs is not None and _follow([*self._demanded, *self._region(number)], theirs) else None
+
+    @cached_property
+    def _demanded(self) -> list[str]:
+        return [*self.own_demands, *(c.text for c, _, _ in self.more)]
+
+    def _region(self, number: int) -> list[str]:
+        return [*branches(self.others[number].run), *self.given]
+
+    def _theirs(self, number: int) -> list[str] | None:
+        """The conditions of another way that gives the results of the first one and asks what that asks; else None."""
+        read, region = self._reading(number), self._region(number)
+        if self.others[number].same or read is None or read.report.checked is None:
+            return [] if self.others[number].same else None
         said = conditions_of(read.report.checked)
-        if not self.left.issuperset(_open_in(read.told, said)):
-            return None
         theirs = [*(c.text for c in said.conditions), *read.inner]
-        region = [*branches(other.run), *self.given]
-        demanded = [*self.own_demands, *(c.text for c, _, _ in self.more)]
-        is_same = _follow([*demanded, *region], theirs) and _follow([*theirs, *region], demanded)
-        return False if is_same and self._are_same(_shapes(read.told, read.report.checked), region) else None
+        fits = self.left.issuperset(_open_in(read.told, said)) and _follow([*theirs, *region], self._demanded)
+        return theirs if fits and self._are_same(_shapes(read.told, read.report.checked), region) else None
 
     def _are_same(self, shapes: Sequence[Sequence[int | str]], region: Sequence[str]) -> bool:
         """Whether the first way's results have these shapes wherever the sizes are in a region."""

@@ -309,9 +309,10 @@ def texts_of(given: Sequence[Given]) -> list[str]:
 def _contract(told: Told, checked: Checked, sides: Sides, uncrossed: Mapping[str, int] | None) -> Contract:
     trace, said = told.trace, conditions_of(checked)
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
-    others = (c for c in said.conditions if kept[c.text] is None)
+    weaker = {c.text: found for c in said.conditions if kept[c.text] is None and (found := sides.weaker(c))}
+    others = (c for c in said.conditions if kept[c.text] is None and c.text not in weaker)
     ways = tuple(dict.fromkeys(text for c in others for text in sides.way(c)))
-    own = [(c, told, checked) for c in said.conditions if kept[c.text]]
+    own = [(weaker.get(c.text, c), told, checked) for c in said.conditions if kept[c.text] or c.text in weaker]
     clauses = tuple(_clause(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     undecided = [_demand(asked, told) for asked in said.left]

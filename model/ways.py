@@ -90,7 +90,7 @@ def _of_size(
 ) -> tuple[list[OtherWay], bool]:
     """Runs until each value of a size, the others being as they were, is in one; whether there is none outside."""
     fixed = [f"{n} == {size}" for n, size in first.hints.items() if n != name]
-    regions = [_joined(own)]
+    regions = [joined(own)]
     found: list[OtherWay] = []
     for least in (1, 0):
         while True:
@@ -105,7 +105,7 @@ def _of_size(
             other = run({**first.hints, name: size})
             found.append(OtherWay(other, frozenset(t for t in own if not holds_at(t, other.hints))))
             theirs = [t for t in branches(other) if name in names_in(t) and holds_at(t, other.hints)]
-            regions.append(_joined([*theirs, f"{name} == {size}"] if other.stopped is not None else theirs))
+            regions.append(joined([*theirs, f"{name} == {size}"] if other.stopped is not None else theirs))
             if not theirs:
                 return found, False
     return found, True
@@ -136,10 +136,11 @@ def _region(run: Trace) -> str:
     """The sizes that take a run's way; of one that stopped for a reason that it did not ask for, its own alone."""
     theirs = [t for t in branches(run) if holds_at(t, run.hints)]
     is_whole = run.stopped is None or run.stopped.last is not None
-    return _joined(theirs if is_whole and theirs else [f"{n} == {size}" for n, size in run.hints.items()])
+    return joined(theirs if is_whole and theirs else [f"{n} == {size}" for n, size in run.hints.items()])
 
 
-def _joined(facts: Iterable[str]) -> str:
+def joined(facts: Iterable[str]) -> str:
+    """Facts as one condition."""
     return f"({' && '.join(f'({t})' for t in facts)})"
 
 

@@ -83,6 +83,10 @@ def nested(x):
         return x.exp()
     return x.tanh()
 
+def one_at_least(x):
+    y = x * 2 if x.shape[1] > 1 else x
+    return y.view(x.shape[1], -1)
+
 def cut_again(x):
     y = torch.nn.functional.avg_pool1d(x, 4, 1)
     y = y + torch.nn.functional.pad(y, (0, 1))[:, :-1]
@@ -121,6 +125,13 @@ def test_a_contract_takes_what_torch_takes(name: str, tmp_path: Path) -> None:
     found = checked(tmp_path, f"ways.py:{name}", "x=float32[b, t]")
     for b, t in product(range(1, 8), range(1, 9)):
         assert holds(found, {"b": b, "t": t}) == _runs(scope[name], (b, t)), (b, t)
+
+
+@needs_torch
+def test_ways_of_equal_shapes_are_one_and_what_is_refused_beside_them_is_a_bound(tmp_path: Path) -> None:
+    (tmp_path / "ways.py").write_text(CODE)
+    contract = checked(tmp_path, "ways.py:one_at_least", "x=float32[b, t]").contract
+    assert not contract.given and [c.condition for c in contract.conditions] == ["t >= 1"]
 
 
 @needs_torch
