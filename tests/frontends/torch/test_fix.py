@@ -36,6 +36,8 @@ Case = tuple[int, tuple[str, ...], str]
 FIXED: dict[str, Case] = {
     "@": (16, QKV, f"return self.out((q @ «k|{K}») @ v)"),
     "matmul": (16, QKV, f"a = torch.matmul(q, «k|{K}»)\nreturn self.out(a.softmax(-1) @ v)"),
+    "one name twice": (16, QKV, "a = (q @ «q|q.transpose(-2, -1)»).softmax(-1)\nreturn self.out(a @ q)"),
+    "one name twice in a call": (16, QKV, "a = torch.matmul(q, «q|q.transpose(-2, -1)»)\nreturn self.out(a @ q)"),
     "matmul by name": (16, QKV, f"a = torch.matmul(input=q, other=«k|{K}»)\nreturn self.out(a @ v)"),
     "bmm": (16, QKV, f"return self.out(torch.bmm(q, «k|{K}») @ v)"),
     "einsum": (16, QKV, "a = torch.einsum('bid,bdj->bij', q, k«|.permute(0, 2, 1)»)\nreturn self.out(a @ v)"),
