@@ -97,10 +97,12 @@ ROWS = (
         only_empty=True,
     ),
     Row(("Attention",), accepts=False, only_empty=False, says="attn_mask"),
+    Row(("Attention",), accepts=True, only_empty=False),
     Row(("RotaryEmbedding",), accepts=False, only_empty=False, says="position_ids|not currently supported"),
     Row(("Resize",), accepts=False, only_empty=False, says="outermost|Scale value should be greater than 0"),
     Row(("OneHot",), accepts=False, only_empty=False, says="(?i)depth"),
     Row(("Scan",), accepts=False, only_empty=True),
+    Row(("ScatterND",), accepts=False, only_empty=True, says="indices must be empty"),
     Row(("Tile",), accepts=False, only_empty=False, says="supported maximum"),
     # A shape is declared falsely.
     Row((ANY,), accepts=False, only_empty=False, says="pre-allocated output OrtValues|to re-use buffer"),
