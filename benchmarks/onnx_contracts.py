@@ -75,7 +75,7 @@ ROWS = (
     Row(
         (
             "ConvTranspose", "ConvInteger", "QLinearConv", "ArgMax", "ArgMin", "BatchNormalization", "GatherND", "DFT",
-            "GlobalMaxPool", "GlobalAveragePool", "EmbedLayerNormalization",
+            "GlobalMaxPool", "GlobalAveragePool", "EmbedLayerNormalization", "STFT",
         ),
         accepts=True,
         only_empty=True,
