@@ -87,7 +87,7 @@ ROWS = (
     Row(("Reshape",), accepts=True, only_empty=True),
     Row(("Pad",), accepts=True, only_empty=True),
     Row(("Pad",), accepts=False, only_empty=True, says="mode of 3"),
-    Row(("Einsum", "GroupNormalization"), accepts=True, only_empty=False),
+    Row(("Einsum", "GroupNormalization", "PRelu"), accepts=True, only_empty=False),
     Row(
         (
             "LayerNormalization", "RMSNormalization", "GroupNormalization", "Attention", "ArrayFeatureExtractor", "ReduceMax",

@@ -50,7 +50,7 @@ def with_helps(
     found = dict(_helps(told, report, options)) if places_of else {}
     for one in said:
         helped = found.get((one.span.source.name, one.span.start)) if one.severity != "note" else None
-        if helped is None:
+        if helped is None or one.edits:
             yield one, False
         else:
             help_ = helped.help

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from ..frontends.torch.places import PythonPlace
+from ..frontends.torch.places import PythonPlace, expression
 from ..frontends.torch.run import Step, Trace, several
-from ..lang.diagnostics import Diagnostic, Label
+from ..lang.diagnostics import Diagnostic, Edit, Help, Label
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import MadeSource, Source, Span
@@ -94,7 +95,18 @@ class Told:
         text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda n: names.get(n[0], n[0]), quoted[0]), text)
         return re.sub(r"@[a-z_0-9.]+", step.op.replace("torch.Tensor.", "Tensor.") or "this", text)
 
+    def copying(self, step: Step) -> Help | None:
+        """The call of `view` at a place as one of `reshape`, which copies the elements."""
+        node = expression(step.place)
+        method = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(method, ast.Attribute) or method.attr not in _COPYING or method.end_lineno != step.place.line:
+            return None
+        end = method.end_col_offset or 0
+        name = self.span(replace(step.place, start=end - len(method.attr), end=end, last=step.place.line))
+        return Help(f"use `{_COPYING[method.attr]}`, which copies the elements", (Edit(name, _COPYING[method.attr]),))
 
+
+_COPYING = {"view": "reshape", "view_as": "reshape_as"}
 _SIZE = re.compile(r"(\w+) : Size\b")
 _WEIGHT = re.compile(r"(\w+) : Tensor\(\[([^\]]*)\], (\w+)\)")
 

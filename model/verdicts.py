@@ -78,7 +78,7 @@ class Verdicts:
         with suppress(Unanswered):
             said = failure_at(checked, self.told.params, point) if "witness" in answer else None
             step = self.told.step(said.span.line) if said is not None else None
-            own = [a for a in condition.asked if said is not None and a.place.line == said.span.line]
+            own = [a for a in condition.asked if said is not None and self._is_beside(a.place.line, said.span.line)]
             if own:
                 return own[0], ()
             if (
@@ -89,6 +89,11 @@ class Verdicts:
             ):
                 return failed(said), (f"with {', '.join(f'{n} = {point[n]}' for n in self.trace.hints)}",)
         return None
+
+    def _is_beside(self, line: int, other: int) -> bool:
+        """Whether two lines of the program ask for the same of one place."""
+        one, two = self.told.step(line), self.told.step(other)
+        return line == other or one is not None and one == two and one.kind == "memory"
 
     def _diagnostic(
         self, found: Callable[..., Diagnostic], checked: Checked, condition: EntryCondition, view: Step | None
@@ -104,9 +109,11 @@ class Verdicts:
             needs = f"{view.op.replace('torch.Tensor.', 'Tensor.')} writes a number for `{condition.sizes[0]}`"
         needs = needs or f"{step.op if step else 'this'} needs sizes that fit"
         code = codes.W311 if found is warning else codes.E305
-        said = f"{needs}: holds only if {condition.text}"
+        said, at = f"{needs}: holds only if {condition.text}", self.told.span(step.place if step else None)
+        copy = self.told.copying(step) if step is not None and step.kind == "memory" else None
+        help_, edits, helps = (copy.text, copy.edits, (copy,)) if copy is not None else (None, (), ())
         return found(
-            code, said, self.told.span(step.place if step else None), function=step and step.module or None, notes=notes
+            code, said, at, function=step and step.module or None, notes=notes, help=help_, edits=edits, helps=helps
         )
 
     def _is_declared(self, condition: EntryCondition) -> bool:
@@ -124,6 +131,8 @@ class Verdicts:
         steps = [s for s in (self.told.step(a.place.line) for a in condition.asked) if s is not None]
         if self._is_stated(condition):
             return None
+        if any(s.kind == "memory" for s in steps):
+            return error
         if not is_tie(condition.text):
             return self._of_bound(condition)
         if is_of_quotients(condition):

@@ -10,6 +10,7 @@ import torch
 from .numbers import is_beyond
 from .rows import arange, axes, real, row, same, sliced, tensor, to, unknown, word
 from .sizes import is_same
+from .strides import is_plain, strides_of
 from .tensors import all_traced
 from .trace import NoRow, Tracer
 from .values import Value
@@ -311,6 +312,21 @@ def scattered(tracer: Tracer, x: Value, dim: int, index: Value, source: Any) -> 
             need(tracer, f"{tracer.sizes.text(one)} <= {tracer.sizes.text(two)}")
         at.append(slice(None) if is_whole else slice(0, one))
     return tracer.calls.call("scatter_elements", x, index, tracer.let(sliced(tracer, source, at)), axis=dim)
+
+
+@row(".is_contiguous")
+def is_contiguous(tracer: Tracer, input: Value, *_: Any, **__: Any) -> bool:
+    """Whether the elements lie row by row; True where nobody knows."""
+    whole = next(all_traced((tracer.running.args, tracer.running.keywords)))
+    return is_plain(whole)
+
+
+@row(".stride")
+def stride(tracer: Tracer, input: Value, dim: int | None = None) -> Any:
+    found = strides_of(next(all_traced((tracer.running.args, tracer.running.keywords))))
+    if found is None:
+        raise NoRow
+    return found if dim is None else found[axis_of(input, dim)]
 
 
 @row(".as_strided")

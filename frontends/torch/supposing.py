@@ -18,7 +18,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from .ruled import opaque
 from .run import brief
 from .sizes import SizeQuestion, Symbolic, expr_of, hint_of
-from .tensors import NotTraced, TracedTensor
+from .tensors import NotTraced, TracedTensor, mapped
 from .values import Value
 
 
@@ -87,18 +87,11 @@ def supposed(tracer: Any, func: Any, args: Any, kwargs: Any) -> Any:
             return torch.empty(value.shape, dtype=value.dtype)
         if isinstance(value, torch.SymInt):
             return sizes.size(value)
-        if isinstance(value, Symbolic):
-            return 1.0
-        if isinstance(value, slice):
-            return slice(fake(value.start), fake(value.stop), fake(value.step))
-        if isinstance(value, (list, tuple)):
-            found = [fake(v) for v in value]
-            return type(value)(found) if type(value) in (list, tuple) else tuple(found)
-        return {k: fake(v) for k, v in value.items()} if isinstance(value, dict) else value
+        return 1.0 if isinstance(value, Symbolic) else value
 
     asked: list[SizeQuestion] = []
     with _quiet(), mode, enable_python_dispatcher(), torch.no_grad(), patch.object(tracer.sizes, "asked", asked.append):
-        found = _tried(func, fake(args), fake(kwargs))
+        found = _tried(func, mapped(args, fake), mapped(kwargs, fake))
     _crossed(tracer, func, (args, kwargs), [sizes.of(s, tracer) for s in _dims(found)], asked)
     return _answer(tracer, sizes, operands, found)
 
@@ -164,17 +157,11 @@ def _sizes_at(func: Any, given: Any, point: dict[Any, int]) -> list[int] | None:
     def put(value: Any) -> Any:
         if isinstance(value, TracedTensor):
             return torch.empty([_at(s, point) for s in value.value.shape], dtype=value.value.dtype, device="meta")
-        if isinstance(value, torch.Tensor):
-            return value.to("meta")
-        if isinstance(value, slice):
-            return slice(put(value.start), put(value.stop), put(value.step))
-        if isinstance(value, (list, tuple)):
-            return type(value)(map(put, value)) if type(value) in (list, tuple) else tuple(map(put, value))
-        return {k: put(v) for k, v in value.items()} if isinstance(value, dict) else _at(value, point)
+        return value.to("meta") if isinstance(value, torch.Tensor) else _at(value, point)
 
     try:
         with torch.no_grad():
-            return _dims(func(*put(given[0]), **put(given[1])))
+            return _dims(func(*mapped(given[0], put), **mapped(given[1], put)))
     except (RuntimeError, ValueError, IndexError, TypeError):
         return None
 

@@ -312,7 +312,6 @@ F.grid_sample | input, grid, mode="bilinear", padding_mode="zeros", align_corner
 torch.bucketize | input, boundaries, *, out_int32=False, right=False | searchsorted(boundaries, input)
 .is_floating_point | input | input.dtype.is_floating_point
 .is_complex | input | input.dtype.is_complex
-.is_contiguous | input, *_, **__ | True
 torch.result_type | tensor1, tensor2 | same(tensor1, tensor2)[0].dtype
 .copy | input, src, non_blocking=False | src
 .fill | input, value | tensor(value, input)

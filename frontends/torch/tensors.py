@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,6 +20,16 @@ class NotTraced(Exception):
     """What reached torch's kernels, which have no data to work with."""
 
 
+class Layout(Enum):
+    """How elements lie in memory: row by row, or nobody knows."""
+
+    CONTIGUOUS = "contiguous"
+    UNKNOWN = "unknown"
+
+
+Strides = tuple[Any, ...] | Layout
+
+
 class TracedTensor(torch.Tensor):
     """A tensor of a trace. All calls of torch come to the tracer by `__torch_function__`."""
 
@@ -26,12 +37,13 @@ class TracedTensor(torch.Tensor):
     tracer: Tracer
     # It and its views, and what it is a view of: what is written into one in place changes the elements of all.
     family: list[TracedTensor]
+    strides: Strides
 
     @staticmethod
     def made(tracer: Tracer, value: Value) -> TracedTensor:
         found = torch.Tensor._make_wrapper_subclass(TracedTensor, (), dtype=value.dtype, device="cpu")
         assert isinstance(found, TracedTensor)
-        found.value, found.tracer, found.family = value, tracer, [found]
+        found.value, found.tracer, found.family, found.strides = value, tracer, [found], Layout.CONTIGUOUS
         return found
 
     def joins(self, base: TracedTensor) -> None:
@@ -147,6 +159,16 @@ def all_traced(value: Any) -> Iterator[TracedTensor]:
         yield from all_traced(tuple(value.values()))
     elif isinstance(value, slice):
         yield from all_traced((value.start, value.stop, value.step))
+
+
+def mapped(value: Any, of: Callable[[Any], Any]) -> Any:
+    """An argument with something else in the place of each of its leaves."""
+    if isinstance(value, slice):
+        return slice(mapped(value.start, of), mapped(value.stop, of), mapped(value.step, of))
+    if isinstance(value, (list, tuple)):
+        made = [mapped(v, of) for v in value]
+        return type(value)(made) if type(value) in (list, tuple) else tuple(made)
+    return {k: mapped(v, of) for k, v in value.items()} if isinstance(value, dict) else of(value)
 
 
 def results(value: Any) -> Iterator[torch.Tensor]:

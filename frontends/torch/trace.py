@@ -31,6 +31,7 @@ from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
 from .sizes import HINTED, PATCHES, SizeQuestion, TracedSizes, Unwritable, difference, hint_of, is_symbolic
+from .strides import follow
 from .tensors import VIEWS, NotTraced, TracedTensor, all_traced, paths, results, tensor_names, written_into
 from .values import TORCH_DTYPES, Calls, Impossible, ListIndex, Reading, Value, is_static
 from .wholes import standing
@@ -322,7 +323,7 @@ class Tracer(TorchFunctionMode):
         first = args[0] if args else None
         if getattr(row, "in_place", False) or named.get("inplace") is True:
             return self.put(first, found)
-        return self._viewed(func, first, self.given(found))
+        return self._viewed((func, args, kwargs), self.given(found))
 
     def put(self, target: Any, found: Value) -> Any:
         """A result that takes the place of what was in a tensor: of its views only the shapes are known from then on."""
@@ -340,7 +341,10 @@ class Tracer(TorchFunctionMode):
                 other.value = self.let(self.calls.call(call, other.value, noise))
         return target
 
-    def _viewed(self, func: Any, base: Any, found: Any) -> Any:
+    def _viewed(self, given: tuple[Any, Any, Any], found: Any) -> Any:
+        func, args, _ = given
+        follow(self, _name(func), given, found)
+        base = args[0] if args else None
         if isinstance(base, TracedTensor) and getattr(func, "__name__", "") in VIEWS:
             for one in all_traced(found):
                 one.joins(base)
@@ -386,7 +390,7 @@ class Tracer(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name.endswith("_") and not name.endswith("__") and isinstance(found, TracedTensor):
             return self.put(args[0], found.value)
-        return self._viewed(func, args[0] if args else None, found)
+        return self._viewed((func, args, kwargs), found)
 
     # The whole
 
