@@ -19,10 +19,11 @@ from .files import ProgramFile, replace_file
 
 
 class TriedEdit(Node):
-    """What checking code says: its errors and warnings, those of them with a help that leaves no choice, and its conditions."""
+    """What checking code says: its errors and warnings, those of them with a help and why it is left, empty where
+    it leaves no choice, and its conditions."""
 
     wrong: tuple[Diagnostic, ...]
-    sure: tuple[Diagnostic, ...]
+    helped: tuple[tuple[Diagnostic, str], ...]
     conditions: tuple[str, ...] | None
 
     def is_better(self, before: TriedEdit) -> bool:
@@ -40,7 +41,7 @@ def fix_python(program: ProgramFile, wish: Wish) -> Iterator[str]:
     texts: dict[str, str] = {}
     found = _tried(program, wish, texts)
     for _ in range(MOST_ROUNDS):
-        for one in found.sure:
+        for one in (d for d, left in found.helped if not left):
             path, text = _edited(program.base, texts, one)
             after = None if text is None else _tried(program, wish, {**texts, path: text})
             if text is not None and after is not None and after.is_better(found):
@@ -52,10 +53,9 @@ def fix_python(program: ProgramFile, wish: Wish) -> Iterator[str]:
     for path, text in texts.items():
         data = text.encode()
         replace_file(path, data.replace(b"\n", b"\r\n") if b"\r\n" in Path(path).read_bytes() else data)
-    sure = {id(d) for d in found.sure}
+    helped = {id(d): left or "the code is not better with the fix" for d, left in found.helped}
     for one in found.wrong:
-        why = "no fix is known" if one.help is None else "several fixes are possible, or it is a guess"
-        why = "the code is not better with the fix" if id(one) in sure else why
+        why = helped.get(id(one), "no fix is known")
         yield f"{one.span.source.name}:{one.span.line}: left: {one.code}: {why}"
 
 
@@ -89,4 +89,4 @@ def try_python(program: ProgramFile, wish: Wish, texts: Mapping[str, str]) -> Tr
     found = answered(program.name, wish.python, program.base, wish.options).found
     wrong = tuple(d for d in found.report.diagnostics if d.is_wrong)
     conditions = None if found.contract is None else tuple(c.condition for c in found.contract.conditions)
-    return TriedEdit(wrong, tuple(d for d in wrong if d in found.sure), conditions)
+    return TriedEdit(wrong, tuple((d, why) for d in wrong for one, why in found.helped if one == d), conditions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ..lang import sweet
 from ..lang.checked import Demands
@@ -16,6 +17,14 @@ from .weights import GIVING_WAY
 
 Dims = tuple[int | str, ...]
 _LONGEST = 70
+_REMAIN = ("remains", "remain")
+
+
+class Remaining(NamedTuple):
+    """A warning that is still there after a fix; its line is 0 where it is that of what the fix is for."""
+
+    code: str
+    line: int = 0
 
 
 class Fix(Node):
@@ -58,13 +67,17 @@ class Fix(Node):
     of_dtype: bool = False
     # What it puts before and behind an expression, where it does that and nothing else.
     around: tuple[str, ...] = ()
+    # The warnings that were there before, and still are after it.
+    remains: tuple[Remaining, ...] = ()
 
     @property
     def text(self) -> str:
         """ "write 96 for the 100 in line 3: `[96, 100]`"."""
         where = f" in line{'s' * (len(self.lines) > 1)} {listed([str(n) for n in self.lines])}" if self.lines else ""
         words = f"did you mean {self.what}?" if self.asks else f"{self.what}{where}"
-        return f"{words}: {self.shown}" if self.shown else words
+        return (f"{words}: {self.shown}" if self.shown else words) + remaining(
+            (one.code, f"line {one.line}" if one.line else "") for one in self.remains
+        )
 
     @property
     def is_of_operation(self) -> bool:
@@ -208,3 +221,9 @@ def count(dims: Iterable[int | str]) -> int | None:
             return None
         product *= d
     return product
+
+
+def remaining(left: Iterable[tuple[str, str]]) -> str:
+    """Codes and their places, if they have one, as "; then W311 in line 7 remains", or nothing."""
+    texts = sorted({f"{code} in {place}" if place else code for code, place in left})
+    return f"; then {' and '.join(texts)} {_REMAIN[len(texts) > 1]}" if texts else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..lang.diagnostics import Diagnostic
 from ..lang.node import Node
 from ..lang.source import Source
-from .case import Fix
+from .case import Fix, Remaining
 from .families import conditions
 from .weights import CONDITION, FAR_FETCHED, GIVING_WAY, UNLIKELY
 
@@ -27,7 +27,7 @@ class Trial(Node):
     left: int
     errors: int
     notes: int
-    uncovered: tuple[str, ...]
+    uncovered: tuple[Remaining, ...]
     uncertain: bool
     elsewhere: bool
     clean: bool

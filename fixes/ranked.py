@@ -113,7 +113,7 @@ def _texts(fixes: tuple[Fix, ...]) -> Iterator[str]:
 def shortest(fix: Fix) -> str:
     """What it says, in one line if the new operand alone makes it that: "move the axes of `x`: `@permute_dims(...)`"."""
     operand = fix.edits[0].text if len(fix.edits) == 1 else ""
-    is_long = fix.shown and len(fix.text) > _LINE
+    is_long = fix.shown and not fix.remains and len(fix.text) > _LINE
     return replace(fix, shown=f"`{operand}`").text if is_long and operand.startswith("@") else fix.text
 
 

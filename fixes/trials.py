@@ -13,7 +13,7 @@ from ..lang.source import Source, Span
 from ..pipeline import Report
 from ..simplify.solver.terms import StepBudget
 from .candidates import candidates
-from .case import Fix, FixCase
+from .case import Fix, FixCase, Remaining
 from .edits import EditedOffsets, applied, followed, overlap
 from .evidence import Trial, called, fits_first, follows, shown_first
 from .families import arranged
@@ -43,7 +43,6 @@ WALKS = 100_000
 # What reading a letter costs, where it is checked as well and where it is not; and for how many something is looked for.
 STEPS_OF_A_LETTER, STEPS_OF_A_BELIEVED = 4, 2
 LETTERS_OF_A_STEP, LETTERS_OF_A_STATEMENT, PARTS = 10, 12, 4
-_REMAIN = ("remains", "remain")
 _FIRST_STEPS = 4
 _SECOND_STEPS = 5
 
@@ -311,21 +310,17 @@ def _undoes(second: Fix, made: list[tuple[int, int, Edit]]) -> bool:
 
 
 def _remaining(trial: Trial) -> Fix:
-    """The fix; it says which warnings were there before, and still are, and is no more than a guess then."""
-    fix, left = replace(trial.fix, settles=trial.clean), trial.uncovered
-    if not left:
-        return fix
-    return replace(
-        fix, shown="", lines=(), what=f"{fix.text}; then {' and '.join(left)} {_REMAIN[len(left) > 1]}", guess=True
-    )
+    """The fix; it has the warnings that were there before, and still are, and is no more than a guess then."""
+    fix, left = trial.fix, trial.uncovered
+    return replace(fix, settles=trial.clean, remains=left, guess=fix.guess or bool(left))
 
 
-def _remaining_of(left: Iterable[Diagnostic], about: Diagnostic, places: EditedOffsets) -> tuple[str, ...]:
+def _remaining_of(left: Iterable[Diagnostic], about: Diagnostic, places: EditedOffsets) -> tuple[Remaining, ...]:
     """Their codes, with the line where that is another one than that of what they remain after."""
-    own, found = about.span.source, set[str]()
+    own, found = about.span.source, set[Remaining]()
     for d in left:
         line = own.position(places.before(d.span.start))[0] if d.span.source.name == own.name else about.span.line
-        found.add(d.code if line == about.span.line else f"{d.code} in line {line}")
+        found.add(Remaining(d.code, 0 if line == about.span.line else line))
     return tuple(sorted(found))
 
 

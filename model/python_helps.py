@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..fixes.applied import why_left
-from ..fixes.case import Fix
+from ..fixes.case import Fix, remaining
 from ..fixes.edits import applied
 from ..fixes.ranked import Ranked, ranked
 from ..frontends.torch import places
@@ -32,10 +32,10 @@ _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
 
 
 class Helped(Node):
-    """A help in Python; `is_sure` where nothing else can have been meant."""
+    """A help in Python; `left` says why it is not written without being asked, empty where nothing else can have been meant."""
 
     help: Help
-    is_sure: bool
+    left: str
 
 
 class NoPython(Exception):
@@ -44,17 +44,17 @@ class NoPython(Exception):
 
 def with_helps(
     said: Sequence[Diagnostic], told: Told, report: Report, options: Options
-) -> Iterator[tuple[Diagnostic, bool]]:
-    """The diagnostics with a help where there is one, and whether that may be written without being asked."""
+) -> Iterator[tuple[Diagnostic, str | None]]:
+    """The diagnostics, with a help where there is one and why that is left to the user: see Helped; None without a help."""
     places_of = {(d.span.source.name, d.span.start) for d in said if d.severity != "note"}
     found = dict(_helps(told, report, options)) if places_of else {}
     for one in said:
         helped = found.get((one.span.source.name, one.span.start)) if one.severity != "note" else None
         if helped is None or one.edits:
-            yield one, False
+            yield one, None
         else:
             help_ = helped.help
-            yield replace(one, help=help_.text, edits=help_.edits, helps=(help_,)), helped.is_sure
+            yield replace(one, help=help_.text, edits=help_.edits, helps=(help_,)), helped.left
 
 
 def _helps(told: Told, report: Report, options: Options) -> Iterator[tuple[tuple[str, int], Helped]]:
@@ -78,8 +78,31 @@ def _first(told: Told, offer: Ranked, source: Source) -> Helped | None:
                 made = _Python(told).of(fix, source)
             except NoPython:
                 continue
-            return Helped(made, fix is offer.fixes[0] and not why_left(offer, source))
+            made = replace(made, text=made.text + _after(told, offer, fix))
+            return Helped(made, _left(offer, fix, source))
     return None
+
+
+def _left(offer: Ranked, fix: Fix, source: Source) -> str:
+    why = why_left(offer, source)
+    if fix is not offer.fixes[0] or why and len({m.meaning for m in offer.fixes}) > 1:
+        return "several fixes are possible"
+    return "after the fix something else is wrong" if fix.remains else why
+
+
+def _after(told: Told, offer: Ranked, fix: Fix) -> str:
+    """What is still there after a fix, at the user's lines."""
+    own = told.step(offer.diagnostic.span.line)
+    found: list[tuple[str, str]] = []
+    for one in fix.remains:
+        step = told.step(one.line)
+        if own is None or step is None or told.file_line(step.place) == told.file_line(own.place):
+            found.append((one.code, ""))
+        elif step.place.file == own.place.file:
+            found.append((one.code, f"line {step.place.line}"))
+        else:
+            found.append((one.code, told.file_line(step.place)))
+    return remaining(found)
 
 
 class _Python:
@@ -103,7 +126,7 @@ class _Python:
                 raise NoPython
             own = list(self._line(line, [e for e in fix.edits if e.span.line == line], source, step, node))
             span = self._span(step, node)
-            shown.append(_after(span, own) + ("" if line == fix.edits[-1].span.line else f" in line {node.lineno}"))
+            shown.append(_edited(span, own) + ("" if line == fix.edits[-1].span.line else f" in line {node.lineno}"))
             edits += own
         what = self.told.words(fix.what, step) if step is not None else fix.what
         return Help(f"{what}: `{' and '.join(' '.join(s.split()) for s in shown)}` (checked)", tuple(edits))
@@ -230,7 +253,7 @@ class _Python:
         return Span(whole.source, first, whole.end)
 
 
-def _after(span: Span, edits: Iterable[Edit]) -> str:
+def _edited(span: Span, edits: Iterable[Edit]) -> str:
     inner = [replace(e, span=Span(span.source, e.span.start - span.start, e.span.end - span.start)) for e in edits]
     return applied(span.text, inner)
 

@@ -48,14 +48,15 @@ _MOST_FOLDS = 2
 
 class CheckedPython(Node):
     """`contract` is None where an error stands in its way; `trace` is the first run, `known_for` the places where what is said
-    holds for the hints alone; `supposed` are the calls without a row, `sure` those diagnostics whose help leaves no choice."""
+    holds for the hints alone; `supposed` are the calls without a row, `helped` have
+    a help, with why it is left: see Helped."""
 
     report: Report
     trace: Trace | None = None
     contract: Contract | None = None
     known_for: tuple[Diagnostic, ...] = ()
     supposed: tuple[Unruled, ...] = ()
-    sure: tuple[Diagnostic, ...] = ()
+    helped: tuple[tuple[Diagnostic, str], ...] = ()
 
     @property
     def is_unread(self) -> bool:
@@ -107,12 +108,12 @@ def check_target(
         said += [told.of(d) for d in report.diagnostics if d.severity == "error"]
     if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
         said.append(_stopped(target, first, told, given))
-    said, sure = list(once(_mistakes(said, remarks))), tuple[Diagnostic, ...]()
+    said, helped = list(once(_mistakes(said, remarks))), tuple[tuple[Diagnostic, str], ...]()
     if any(d.severity != "note" and d not in known_for for d in said):
-        said, sure = _helped(said, target.name, first, folder, given)
+        said, helped = _helped(said, target.name, first, folder, given)
     counts = _without_supposed(told, report, given)
     report = replace(report, diagnostics=tuple(said), counts=counts)
-    return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed, sure)
+    return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed, helped)
 
 
 def _read(name: str, run: Trace, folder: Path, options: Options, *, alone: bool = False) -> ReadRun:
@@ -161,12 +162,12 @@ def _checked(told: Told, options: Options) -> Report:
 
 def _helped(
     said: Sequence[Diagnostic], name: str, run: Trace, folder: Path, options: Options
-) -> tuple[list[Diagnostic], tuple[Diagnostic, ...]]:
-    """What is said, with helps in Python, which are tried in the program without functions; and that with a sure one."""
+) -> tuple[list[Diagnostic], tuple[tuple[Diagnostic, str], ...]]:
+    """What is said, with helps in Python, which are tried in the program without functions; and those with one."""
     told = Told(name, run, folder)
     asked = replace(options, strict=False, supposing=True, spare_arms=True)
     found = list(with_helps(said, told, _checked(told, options), asked))
-    return [one for one, _ in found], tuple(one for one, is_sure in found if is_sure)
+    return [one for one, _ in found], tuple((one, left) for one, left in found if left is not None)
 
 
 _SUPPOSED = re.compile(r" ?: Tensor\([^:=]*\) = ")

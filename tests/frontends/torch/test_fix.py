@@ -224,3 +224,23 @@ def test_an_edit_that_breaks_another_call_is_not_written(fix: Fix, tmp_path: Pat
     said = fix(*QKV)
     assert (tmp_path / "m.py").read_text() == text
     assert said and all(": left: " in line for line in said), said
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [("return (x * m).sum(1) / m.sum(1)", ""), ("s = x * m\n    s = s.sum(1)\n    return s / m.sum(1)", " in line 4")],
+)
+def test_a_help_says_what_remains_after_it_in_python(
+    body: str, where: str, fix: Fix, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rxlang.cli.main import invoke
+
+    (tmp_path / "pool.py").write_text(f"def pool(x, m):\n    {body}\n")
+    asked = ["check", "pool.py:pool", "--arg", "x=float32[b, t, d]", "--arg", "m=float32[b, t]"]
+    assert invoke(asked) == 1
+    said = " ".join("".join(capsys.readouterr()).split())
+    help_ = f"help: add a last axis to `m`: `x * m.unsqueeze(-1)` (checked); then W311{where} remains"
+    assert help_ in said, said
+    assert invoke([*asked, "--fix"]) == 1
+    assert "left: E305: after the fix something else is wrong" in "".join(capsys.readouterr())
