@@ -143,11 +143,17 @@ class Lookup:
                 yield from ((found, place) for place in (placed(unit, found.span),) if place is not None)
 
 
-_KINDS = {sweet.FnDecl: "function", sweet.Impls: "function", sweet.Const: "const", sweet.TypeDecl: "type"}
+_KINDS = {
+    **dict.fromkeys((sweet.FnDecl, sweet.Impls, sweet.Gradient), "function"),
+    sweet.Const: "const",
+    sweet.TypeDecl: "type",
+}
 
 
-def _items(unit: Pieces, sign: str, name: str) -> Iterator[sweet.FnDecl | sweet.Impls | sweet.Const | sweet.TypeDecl]:
-    kinds = (sweet.FnDecl, sweet.Impls) if sign else (sweet.Const, sweet.TypeDecl)
+def _items(
+    unit: Pieces, sign: str, name: str
+) -> Iterator[sweet.FnDecl | sweet.Impls | sweet.Gradient | sweet.Const | sweet.TypeDecl]:
+    kinds = (sweet.FnDecl, sweet.Impls, sweet.Gradient) if sign else (sweet.Const, sweet.TypeDecl)
     for piece in unit.by_name.get(name, ()):
         for item in piece.items:
             if isinstance(item, kinds) and item.name.name == name:

@@ -112,6 +112,8 @@ class _Reader:
             case sweet.Gradient():
                 self._define(item.name, f"@{item.name.name}", 1)
                 self.expr(item.of, {})
+                for name in item.wrt:
+                    self.found.append(Occurrence(name.span, name.name, Keyword(item.of.name, name.name)))
             case sweet.Let() | sweet.Assert() | sweet.ExprStmt():
                 self.stmt(item, script)
             case _:
