@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ..frontends.torch.places import PythonPlace, expression
 from ..frontends.torch.run import Step, Trace, several
-from ..lang.diagnostics import Diagnostic, Edit, Help, Label
+from ..lang.diagnostics import Diagnostic, Edit, Help, Label, error
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
 from ..lang.source import MadeSource, Source, Span
@@ -63,6 +64,9 @@ class Told:
         step = self.step(said.span.line)
         if step is None:
             return replace(said, labels=(), helps=(), edits=(), help=None, change="")
+        if step.kind == "memory" and said.severity == "error":
+            asked = self.words(self.fact(said.span.line).partition(', "')[2].removesuffix('"'), step)
+            return error(said.code, f"{asked}: this always fails", self.span(step.place), **self.with_copy(step))
         labels = tuple(self._label(label) for label in said.labels if self.step(label.span.line) is not None)
         return replace(
             said, span=self.span(step.place), message=self.words(said.message, step), labels=labels, helps=(), edits=(),
@@ -95,8 +99,12 @@ class Told:
         text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda n: names.get(n[0], n[0]), quoted[0]), text)
         return re.sub(r"@[a-z_0-9.]+", step.op.replace("torch.Tensor.", "Tensor.") or "this", text)
 
-    def copying(self, step: Step) -> Help | None:
-        """The call of `view` at a place as one of `reshape`, which copies the elements."""
+    def with_copy(self, step: Step) -> dict[str, Any]:
+        """The help for a view that asks how elements lie: the call as one of `reshape`."""
+        copy = self._copying(step) if step.kind == "memory" else None
+        return {} if copy is None else {"help": copy.text, "edits": copy.edits, "helps": (copy,)}
+
+    def _copying(self, step: Step) -> Help | None:
         node = expression(step.place)
         method = node.func if isinstance(node, ast.Call) else None
         if not isinstance(method, ast.Attribute) or method.attr not in _COPYING or method.end_lineno != step.place.line:

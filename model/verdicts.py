@@ -110,11 +110,8 @@ class Verdicts:
         needs = needs or f"{step.op if step else 'this'} needs sizes that fit"
         code = codes.W311 if found is warning else codes.E305
         said, at = f"{needs}: holds only if {condition.text}", self.told.span(step.place if step else None)
-        copy = self.told.copying(step) if step is not None and step.kind == "memory" else None
-        help_, edits, helps = (copy.text, copy.edits, (copy,)) if copy is not None else (None, (), ())
-        return found(
-            code, said, at, function=step and step.module or None, notes=notes, help=help_, edits=edits, helps=helps
-        )
+        copy = self.told.with_copy(step) if step is not None else {}
+        return found(code, said, at, function=step and step.module or None, notes=notes, **copy)
 
     def _is_declared(self, condition: EntryCondition) -> bool:
         """Whether the code states it, by an assertion or by raising."""

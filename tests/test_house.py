@@ -163,7 +163,7 @@ def test_text_rows_and_reasoning_know_no_numpy() -> None:
 
 def test_sympy_is_for_the_edge() -> None:
     # PyTorch's symbolic sizes are SymPy's.
-    torchs = {f"frontends/torch/{name}" for name in ("shorter", "sizes", "supposing", "trace")}
+    torchs = {f"frontends/torch/{name}" for name in ("sizes", "strides", "supposing", "trace")}
     assert importers_of("sympy") - torchs == {"python/size_sympy"}
 
 

@@ -177,6 +177,7 @@ def instance_normed(
 def group_normed(tracer: Tracer, x: Value, groups: int, weight: Value | None, bias: Value | None, eps: float) -> Value:
     if x.rank < 2:
         raise NoRow
+    not_empty_inside(tracer, x)
     more_than_one(tracer, (x.shape[0] * x.shape[1] // groups, *x.shape[2:]))
     given = [v if v is not None else ones(tracer, x, x.shape[1]) for v in (weight, bias)]
     return tracer.calls.call("group_normalization", x, *given, groups, **other_than(tracer, 1e-5, eps))

@@ -16,14 +16,14 @@ from .trace import NoRow, Tracer
 from .values import Value
 
 
-def need(tracer: Tracer, text: str) -> None:
-    """A condition on sizes, which the checker asks at the line."""
-    tracer.write(f"assert {text}")
+def need(tracer: Tracer, text: str, what: str | None = None) -> None:
+    """A condition on sizes, which the checker asks at the line; in words, what the called function needs."""
+    tracer.write(f'assert {text}, "{tracer.op} needs {what or text}"')
 
 
-def equal(tracer: Tracer, one: Any, two: Any) -> None:
+def equal(tracer: Tracer, one: Any, two: Any, what: str | None = None) -> None:
     if is_same(one, two) is not True:
-        need(tracer, f"{tracer.sizes.text(one)} == {tracer.sizes.text(two)}")
+        need(tracer, f"{tracer.sizes.text(one)} == {tracer.sizes.text(two)}", what)
 
 
 @word
@@ -36,15 +36,17 @@ def of_rank(tracer: Tracer, rank: int, x: Value) -> Value:
 @word
 def matched(tracer: Tracer, x: Value, axis: int, other: Value) -> Value:
     """x, whose size along one axis is that of another tensor."""
-    equal(tracer, x.shape[axis], other.shape[axis])
+    one, two = (f"axis {axis} of `{v.text}` ({tracer.sizes.text(v.shape[axis])})" for v in (x, other))
+    equal(tracer, x.shape[axis], other.shape[axis], f"{one} and {two} to be equal")
     return x
 
 
 def of_shape(tracer: Tracer, x: Value, shape: Any) -> None:
     if x.rank != len(shape):
         raise NoRow
-    for one, two in zip(x.shape, shape, strict=True):
-        equal(tracer, one, two)
+    for axis, (one, two) in enumerate(zip(x.shape, shape, strict=True)):
+        own, asked = tracer.sizes.text(one), tracer.sizes.text(two)
+        equal(tracer, one, two, f"axis {axis} of `{x.text}` ({own}) to be {asked}")
 
 
 @word

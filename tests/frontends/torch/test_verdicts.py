@@ -362,3 +362,11 @@ def test_a_condition_before_a_mistake_is_not_its_reason(tmp_path: Path) -> None:
     found = checked(tmp_path, "pyramid.py:pyramid", "x=float32[b, 3, h, w]")
     [said] = found.report.diagnostics
     assert (said.code, said.span.line) == ("E310", 7) and "use below" not in said.message
+
+
+@needs_torch
+def test_a_condition_of_equal_sizes_names_the_function_and_the_arguments(tmp_path: Path) -> None:
+    (tmp_path / "products.py").write_text("import torch\n\ndef product(x, y):\n    return torch.bmm(x, y)\n")
+    found = checked(tmp_path, "products.py:product", "x=float32[b, t, 3]", "y=float32[c, 3, s]")
+    [said] = found.report.diagnostics
+    assert said.message.startswith("torch.bmm needs axis 0 of `y` (c) and axis 0 of `x` (b) to be equal")
