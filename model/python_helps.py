@@ -51,7 +51,7 @@ def with_helps(
     for one in said:
         helped = found.get((one.span.source.name, one.span.start)) if one.severity != "note" else None
         if helped is None or one.edits:
-            yield one, None
+            yield one, "it may not be what is meant" if one.edits else None
         else:
             help_ = helped.help
             yield replace(one, help=help_.text, edits=help_.edits, helps=(help_,)), helped.left
