@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations
 from math import prod
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import sympy
@@ -38,7 +39,7 @@ _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
 
 # Numbers for sizes: multiples of what sizes are divided by, so that parts make the whole again, and another one for each name.
-_SCALE = 24
+_SCALE = 20160
 _NUMBERS: dict[str, int] = {}
 
 
@@ -136,7 +137,9 @@ def _by_rule(
     if name in _MOVED:
         with torch._C.DisableTorchFunctionSubclass():
             probe = torch.empty(_PRIMES[: len(shape)], device="meta")
-            moved = func(*mapped(args, lambda v: probe if v is x else v), **kwargs)
+            moved = func(
+                *mapped(args, lambda v: probe if v is x else v), **mapped(kwargs, lambda v: probe if v is x else v)
+            )
         return tuple(base[_PRIMES.index(n)] for n in moved.shape)
     if name in _DROPPED:
         axis = (args[1:] or [kwargs.get("dim", 0)])[0] % len(shape)
@@ -152,6 +155,8 @@ def _by_rule(
         return _squeezed(shape, base, target)
     if name == "__getitem__":
         return _indexed(shape, base, args[1])
+    if prod(map(scaled, shape)) != prod(map(scaled, target)):
+        return Layout.UNKNOWN  # the numbers do not fit what the code divides by
     seen = restrided(shape, base, target)
     if seen is not None:
         return seen
@@ -164,7 +169,7 @@ def _by_rule(
 def _squeezed(shape: Sequence[Any], base: Sequence[Any], target: Sequence[Any]) -> Strides:
     left, kept = list(target), []
     for n, s in zip(shape, base, strict=True):
-        if left and is_same(n, left[0]) is True and (len(left) > 1 or is_same(n, 1) is not True or s == base[-1]):
+        if left and is_same(n, left[0]) is True:
             kept.append(s)
             left.pop(0)
     return tuple(kept) if not left else Layout.UNKNOWN
@@ -198,7 +203,7 @@ def _indexed(shape: Sequence[Any], base: Sequence[Any], index: Any) -> Strides:
 
 
 def _is_whole(part: Any) -> bool:
-    return isinstance(part, slice) and part == slice(None)
+    return isinstance(part, slice) and part.start is part.stop is part.step is None
 
 
 def restrided(shape: Sequence[Any], strides: Sequence[Any], target: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -229,7 +234,9 @@ def _need(tracer: Tracer, x: TracedTensor, strides: Sequence[Any], target: Seque
     behind = [prod(shape[axis:]) for axis in range(len(shape))]
     ends = [prod(wanted[axis:]) for axis in range(len(wanted))]
     symbols = sorted({s for n in (*shape, *wanted) for s in n.free_symbols}, key=str)
-    points = [dict(zip(symbols, p, strict=True)) for p in product((1, 2, 3, 24), repeat=min(len(symbols), 3))]
+    numbers = sorted({1, 2, 3, _SCALE, *(int(n) for n in (*shape, *wanted) if n.is_number)})
+    random = Random(0)
+    points = [{s: random.choice(numbers) for s in symbols} for _ in range(200)]
     points += [{s: _number_of(str(s)) for s in symbols}]
     clauses = []
     for one, two in combinations(range(len(shape)), 2):

@@ -70,3 +70,16 @@ def test_a_view_is_taken_where_torch_takes_it(tmp_path: Path) -> None:
     for seed in range(fuzz.tries("views of strided tensors")):
         text = function(Random(seed))
         assert differences(text, tmp_path, f"views_{seed}") == [], text
+
+
+@needs_torch
+def test_four_sizes_heads_and_keywords_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "more.py").write_text(
+        "import torch\n\n"
+        "def four(x):\n    return x.permute(0, 2, 3, 1).view(x.shape[0], -1)\n\n"
+        "def heads(x):\n    return x[:, 1:].view(x.shape[0], x.shape[1] - 1, x.shape[2], 11, -1)\n\n"
+        "def named(x):\n    return torch.transpose(input=x, dim0=1, dim1=2).flatten(0)\n"
+    )
+    for name, is_error in (("four", True), ("heads", False), ("named", False)):
+        found = checked(tmp_path, f"more.py:{name}", "x=float32[b, c, h, w]")
+        assert [d.severity for d in found.report.diagnostics if d.severity == "error"] == ["error"] * is_error, name
