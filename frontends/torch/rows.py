@@ -15,7 +15,7 @@ from ...ops.slices import SENTINEL, slice_length
 from .sizes import Symbolic, difference, expr_of, is_same
 from .tensors import TracedTensor
 from .trace import NoRow, Tracer
-from .values import ListIndex, Value, is_static
+from .values import Impossible, ListIndex, Value, is_static
 
 FUNCTIONS: list[tuple[str, Callable[..., Any]]] = []
 
@@ -172,6 +172,8 @@ def viewed(tracer: Tracer, x: Value, shape: Any) -> Value:
         raise NoRow
     sizes = listed(tracer, shape)
     others = [s for s in sizes if not (isinstance(s, int) and s == -1)]
+    if len(others) < len(sizes) and any(isinstance(s, int) and s == 0 for s in others):
+        raise Impossible(f"@reshape({x.text}, [{', '.join(map(tracer.sizes.text, sizes))}])")
     if len(others) < len(sizes) and not all(isinstance(s, int) and s > 0 for s in others):
         positive(tracer, others)  # what -1 stands for is not known beside 0
     return tracer.calls.call("reshape", x, sizes)
