@@ -249,7 +249,7 @@ def _run(
 def _refused(target: Target, run: Trace) -> Trace:
     """A run that the trace could not go on with, as one that the code refused where it raises there with these numbers."""
     stopped = run.stopped
-    if stopped is None or not (stopped.is_unread and stopped.said):
+    if stopped is None or run.is_cut or not (stopped.is_unread and stopped.said):
         return run
     really = raised(target, run.hints)
     if really is None or really.place.key != stopped.place.key:
@@ -413,6 +413,8 @@ _TRIED = (1, 2, 3, 4, 8)
 def _stopped(target: Target, run: Trace, told: Told, options: Options) -> Diagnostic:
     """What ended a run: a mistake where the code raises there with all numbers that are tried for the sizes."""
     assert run.stopped is not None
+    if run.is_cut:
+        return _untraced(run, told)
     points = [run.hints, *(dict.fromkeys(run.hints, n) for n in _TRIED)]
     wanted = [text for g in options.given if g.is_for("main") for text in (c.span.text for c in g.conditions)]
     points = [p for p in points if all(holds_at(text, p) is not False for text in wanted)]
@@ -442,7 +444,7 @@ def at_sizes(target: Target, sizes: Mapping[str, int], folder: Path) -> Diagnost
     ).checked
     found = None if checked is None else failure_at(checked, told.params, sizes)
     if found is None and run.stopped is not None:
-        really = raised(target, sizes)
+        really = None if run.is_cut else raised(target, sizes)
         return _untraced(run, told) if really is None else error(codes.E318, really.said, told.span(really.place))
     return None if found is None else replace(told.of(found), severity="error")
 

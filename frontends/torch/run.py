@@ -8,6 +8,9 @@ from typing import Any
 from ...lang.node import Node
 from .places import PythonPlace
 
+# So many lines has a program at most: a model of 100 layers has about 3,000, and a loop of the user's may not end.
+MOST_LINES = 20_000
+
 
 class Step(Node):
     """Where a line of the program comes from. `kind` is `call` of a torch function, or what a question about sizes was:
@@ -81,6 +84,11 @@ class Trace(Node):
     calls: tuple[ModuleCall, ...] = ()
     # The data of what the code makes itself, by its name in the text.
     held: Mapping[str, Any] = {}
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it was ended for its length; what the code does with numbers may not end either."""
+        return len(self.steps) >= MOST_LINES
 
 
 def brief(problem: BaseException) -> str:

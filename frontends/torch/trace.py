@@ -29,7 +29,7 @@ from .opening import opened
 from .places import NO_PLACE, PythonPlace
 from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
-from .run import Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
+from .run import MOST_LINES, Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
 from .sizes import HINTED, PATCHES, SizeQuestion, TracedSizes, Unwritable, difference, hint_of, is_symbolic
 from .strides import follow
 from .tensors import VIEWS, NotTraced, TracedTensor, all_traced, paths, results, tensor_names, written_into
@@ -175,6 +175,8 @@ class Tracer(TorchFunctionMode):
         return scalar(self, value, dtype)
 
     def write(self, text: str, kind: str = "call") -> None:
+        if len(self.body.lines) == MOST_LINES:
+            raise NotTraced(f"the code calls torch {MOST_LINES:,} times and goes on: does it end?")
         self.body.lines.append((text, self.step(kind)))
 
     def step(self, kind: str) -> Step:

@@ -139,3 +139,15 @@ def test_a_condition_of_such_a_module_has_its_line(tmp_path: Path) -> None:
     found = checked(tmp_path, "sequential.py:bound", "input=float32[b, c, t]")
     [clause] = found.contract.conditions
     assert {d.node for d in clause.demands} == {"sequential.py:17"}
+
+
+@needs_torch
+def test_code_that_calls_torch_for_ever_stops_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rxlang.frontends.torch import run, trace
+
+    for module in (run, trace):
+        monkeypatch.setattr(module, "MOST_LINES", 50)
+    (tmp_path / "endless.py").write_text("def f(x):\n    while True:\n        x = x + 1\n")
+    said = checked(tmp_path, "endless.py:f", "x=float32[b]").report.diagnostics
+    assert [(d.code, d.span.line) for d in said] == [("E252", 3)]
+    assert "calls torch 50 times and goes on" in said[0].message and said[0].notes == ()
