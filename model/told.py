@@ -97,7 +97,7 @@ class Told:
         """A sentence with the user's names."""
         names = {**self.trace.variables, **self.trace.weights}
         text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda n: names.get(n[0], n[0]), quoted[0]), text)
-        return re.sub(r"@[a-z_0-9.]+", step.op.replace("torch.Tensor.", "Tensor.") or "this", text)
+        return re.sub(r"@[a-z_0-9.]+", step.op or "this", text).replace("torch.Tensor.", "Tensor.")
 
     def with_copy(self, step: Step) -> dict[str, Any]:
         """The help for a view that asks how elements lie: the call as one of `reshape`."""

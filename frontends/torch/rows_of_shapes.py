@@ -18,7 +18,7 @@ from .values import Value
 
 def need(tracer: Tracer, text: str, what: str | None = None) -> None:
     """A condition on sizes, which the checker asks at the line; in words, what the called function needs."""
-    said = f"{tracer.op.replace('torch.Tensor.', 'Tensor.')} needs {what or text}".replace('"', "'")
+    said = f"{tracer.op} needs {what or text}".replace('"', "'")
     tracer.write(f'assert {text}, "{said}"')
 
 

@@ -35,6 +35,8 @@ _OPEN = ("scaled_dot_product_attention", "multi_head_attention_forward", "nonzer
          "as_strided", "stft", "istft", "real", "imag", "view_as_real", "view_as_complex")  # fmt: skip
 _RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _OPEN_FAMILIES = ("torch.fft.", "torch.linalg.", "torch.Tensor.real", "torch.Tensor.imag")
+# What may make others than contiguous tensors of those.
+_MAKING = frozenset((*_SAME, *_DROPPED, *_MOVED, *_EXPANDED, *_ASKED, *_OPEN, *_RECURRENT, "__getitem__"))
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
 
@@ -85,17 +87,11 @@ def follow(tracer: Tracer, name: str, given: tuple[Any, Any, Any], found: Any) -
     operands = list(all_traced(given[1:]))
     last = name.removesuffix(".__get__").rpartition(".")[2]
     results = [x for x in all_traced(found) if not any(x is o for o in operands)]
-    moves = last in (
-        *_SAME,
-        *_DROPPED,
-        *_MOVED,
-        *_EXPANDED,
-        *_ASKED,
-        *_OPEN,
-        *_RECURRENT,
-        "__getitem__",
-    ) or name.startswith(_OPEN_FAMILIES)
-    if not results or not moves and all(x.strides is Layout.CONTIGUOUS for x in operands):
+    if (
+        not results
+        or not (last in _MAKING or name.startswith(_OPEN_FAMILIES))
+        and all(x.strides is Layout.CONTIGUOUS for x in operands)
+    ):
         return
     if last in _OPEN or name.startswith(_OPEN_FAMILIES):
         strides: list[Strides] = [Layout.UNKNOWN] * len(results)
@@ -107,8 +103,8 @@ def follow(tracer: Tracer, name: str, given: tuple[Any, Any, Any], found: Any) -
     else:
         strides = _asked(given, operands, results)
     for x, own in zip(results, strides, strict=True):
-        is_plain = not isinstance(own, Layout) and _is_as(x.value.shape, own, contiguous(x.value.shape))
-        x.strides = Layout.CONTIGUOUS if is_plain else own
+        is_row_by_row = not isinstance(own, Layout) and _is_as(x.value.shape, own, contiguous(x.value.shape))
+        x.strides = Layout.CONTIGUOUS if is_row_by_row else own
 
 
 def _of_sequences(args: Sequence[Any], found: TracedTensor) -> Strides:
@@ -137,9 +133,8 @@ def _by_rule(
     if name in _MOVED:
         with torch._C.DisableTorchFunctionSubclass():
             probe = torch.empty(_PRIMES[: len(shape)], device="meta")
-            moved = func(
-                *mapped(args, lambda v: probe if v is x else v), **mapped(kwargs, lambda v: probe if v is x else v)
-            )
+            args, kwargs = mapped((args, kwargs), lambda v: probe if v is x else v)
+            moved = func(*args, **kwargs)
         return tuple(base[_PRIMES.index(n)] for n in moved.shape)
     if name in _DROPPED:
         axis = (args[1:] or [kwargs.get("dim", 0)])[0] % len(shape)
@@ -249,7 +244,7 @@ def _need(tracer: Tracer, x: TracedTensor, strides: Sequence[Any], target: Seque
     name = tracer.variables.get(x.value.text, x.value.text)
     for clause in dict.fromkeys(c for c in clauses if c != sympy.true):
         text = tracer.sizes.text(clause) if clause != sympy.false else "0 == 1"
-        tracer.write(f'assert {text}, "{_name(tracer.op)} needs `{name}` in memory in the order of its axes"', "memory")
+        tracer.write(f'assert {text}, "{tracer.op} needs `{name}` in memory in the order of its axes"', "memory")
 
 
 def _fewest(ways: Sequence[Any], points: Sequence[dict[Any, int]]) -> Any:
@@ -263,10 +258,6 @@ def _fewest(ways: Sequence[Any], points: Sequence[dict[Any, int]]) -> Any:
             kept.append(way)
             left = [p for p in left if p not in holding]
     return sympy.Or(*kept) if left else sympy.true
-
-
-def _name(op: str) -> str:
-    return op.replace("torch.Tensor.", "Tensor.")
 
 
 # What torch makes of tensors without data
