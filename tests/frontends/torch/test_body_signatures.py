@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,9 @@ def test_what_needs_a_call_is_proved_by_the_first_one(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+_PLUGIN = "rxlang.python.pytest_plugin"
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_pytest_proves_all_when_it_is_asked_to(workers: tuple[str, ...], tmp_path: Path) -> None:
     pytest.importorskip("jaxtyping")
@@ -117,11 +121,13 @@ def test_pytest_proves_all_when_it_is_asked_to(workers: tuple[str, ...], tmp_pat
     (tmp_path / "test_own.py").write_text(
         "import own, torch\n\n\ndef test_one():\n    own.Net(4, 8)(torch.ones(2, 4))\n\n\ndef test_two():\n    pass\n"
     )
-    asked = ("-m", "pytest", "-q", "-p", "no:cacheprovider", *workers)
+    # pytest loads the plugin itself where the package is installed, and refuses it under two names.
+    is_installed = any(point.value == _PLUGIN for point in entry_points(group="pytest11"))
+    asked = ("-m", "pytest", "-q", "-p", "no:cacheprovider", *workers, *(() if is_installed else ("-p", _PLUGIN)))
     if not workers:
-        done = in_python(tmp_path, *asked, "-p", "rxlang.python.pytest_plugin")
+        done = in_python(tmp_path, *asked)
         assert done.returncode == 0 and "rx: bodies" not in done.stdout, done.stdout
-    done = in_python(tmp_path, *asked, "-p", "rxlang.python.pytest_plugin", "--rx-trace")
+    done = in_python(tmp_path, *asked, "--rx-trace")
     out = done.stdout
     assert done.returncode == 1 and "2 passed" in out and "@later: wrong" in out and "own.py:14" in out, out
     assert "@forward: proved" in out and "@times: not proved: no test calls it" in out
