@@ -15,7 +15,7 @@ from .ways import Ways
 def rests_on(target: Target, folder: Path, options: Options, found: Ways, second: Trace) -> str:
     """The runs with the source of their lines, whose code it is, and what is asked."""
     asked = (options.strict, options.allow_empty, tuple(c.span.text for g in options.given for c in g.conditions))
-    parts = [target.name, str(folder), repr(asked), repr(found.uncrossed), repr(sorted(found.otherwise)), *_run(second)]
+    parts = [target.name, str(folder), repr(asked), repr(sorted(found.otherwise)), *_run(second)]
     for one in found.others:
         parts += (repr((one.place, one.same, sorted(one.broken))), *_run(one.run))
     return "\0".join((*parts, *_run(found.first)))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from ..lang.checked import Checked, Conditions, EntryCondition
+from ..lang.checked import Checked, Conditions, EntryCondition, UndecidedCheck
 from ..lang.expressions import names_in
 from ..lang.node import replace
+from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .arms_by_data import is_way, outputs_of
-from .contract import conditions_of
+from .contract import conditions_of, failed
+from .replay import Unanswered, failure_at
 from .told import ReadRun, Told
-from .ways import OtherWay, branches, joined
+from .ways import OtherWay, branches, joined, region
 
 # The largest lower bound that is looked for.
 _MOST_LEAST = 4
@@ -29,13 +31,14 @@ class Sides:
         given: Sequence[str],
     ) -> None:
         assert read.report.checked is not None
-        self.told, self.others, self.result, self.given = read.told, others, result, given
-        self.own = _shapes(read.told, read.report.checked)
-        said = conditions_of(read.report.checked)
-        self.own_demands = [c.text for c in said.conditions if not self._is_only_way(c)]
-        self.left = set(_open_in(self.told, said))
+        self.told, self.checked = read.told, read.report.checked
+        self.others, self.result, self.given = others, result, given
+        self.own = _shapes(self.told, self.checked)
+        self.left = set(_open_in(self.told, conditions_of(self.checked)))
         self.refused: dict[int, bool | None] = {}
         self.read: dict[int, ReadRun | None] = {}
+        self.conditions = list(_parts(self.told, self.checked))
+        self.own_demands = [c.text for c in self.conditions if not _is_only_way(self.told, c)]
 
     @cached_property
     def more(self) -> list[tuple[EntryCondition, Told, Checked]]:
@@ -46,7 +49,7 @@ class Sides:
             if read is None or not read.report.ok or read.report.checked is None:
                 continue
             known = [*self.own_demands, *(c.text for c, _, _ in found), *branches(other.run), *self.given]
-            theirs = [c for c in conditions_of(read.report.checked).conditions if _follow(own, [c.text])]
+            theirs = [c for c in _bounds(read.told, read.report.checked) if _follow(own, [c.text])]
             found += [(c, read.told, read.report.checked) for c in theirs if not _follow(known, [c.text])]
         return found
 
@@ -58,35 +61,59 @@ class Sides:
     def is_way(self, condition: EntryCondition) -> bool:
         return is_way(self.told, condition)
 
-    def _is_only_way(self, condition: EntryCondition) -> bool:
-        """Whether a condition says no more than which way is taken."""
-        return self.is_way(condition) and _follow(self._facts(condition), [condition.text])
-
     def of(self, condition: EntryCondition) -> bool | None:
         """Whether the other side of a way is refused; None where it is another case, or was not run."""
-        if not self._is_only_way(condition):
+        if not _is_only_way(self.told, condition):
             return None
-        facts = set(self._facts(condition))
+        facts = set(_facts(self.told, condition))
         there = [n for n, o in enumerate(self.others) if o.broken & facts]
         found = self._is_refused(there[0]) if there else None
         if found is None or any(self._is_refused(n) is not found for n in there[1:]):
             return None
         return None if found and any(self._is_free_of(condition, n) for n in range(len(self.others))) else found
 
-    def weaker(self, condition: EntryCondition) -> EntryCondition | None:
+    def weaker(self, condition: EntryCondition) -> tuple[EntryCondition, Told, Checked] | None:
         """A lower bound that leaves out just what the other ways refuse, where a condition leaves out more."""
-        facts = set(self._facts(condition))
-        if len(condition.sizes) != 1 or not self._is_only_way(condition) or not facts <= {*branches(self.told.trace)}:
+        facts = set(_facts(self.told, condition))
+        if (
+            len(condition.sizes) != 1
+            or not _is_only_way(self.told, condition)
+            or not facts <= {*branches(self.told.trace)}
+        ):
             return None  # of a number that the code asked for no other was tried
         [name], numbers = condition.sizes, range(len(self.others))
         runs = (self.told.trace, *(other.run for other in self.others))
         anywhere = " || ".join(joined([f"{name} >= 0", *branches(run)]) for run in runs)
         for least in range(1, _MOST_LEAST):
             text = f"{name} >= {least}"
-            is_run = _follow([condition.text], [text]) and _follow([text], [anywhere])
+            is_run = _follow([condition.text], [text]) and _follow([text, *self._demanded], [anywhere])
             if is_run and all(self._is_bound(n, condition.text, text, f"{name} < {least}") for n in numbers):
-                return replace(condition, text=text)
+                return self._where_refused(condition, text, {**self.told.trace.hints, name: least - 1})
         return None
+
+    def not_run(self, taken: Sequence[str]) -> Mapping[str, int] | None:
+        """Sizes that satisfy these conditions and take a way that no run took."""
+        runs = (self.told.trace, *(other.run for other in self.others))
+        known = [*(f"{name} >= 0" for name in self.told.trace.hints), *taken]
+        found = prove(known, " || ".join(map(region, runs))).get("witness") if branches(self.told.trace) else None
+        return None if found is None else {**self.told.trace.hints, **found}
+
+    def _where_refused(
+        self, condition: EntryCondition, text: str, below: Mapping[str, int]
+    ) -> tuple[EntryCondition, Told, Checked]:
+        """A weaker condition, asked for by what fails on the way of the sizes below it."""
+        for number, other in enumerate(self.others):
+            read = self._reading(number)
+            if (
+                read is not None
+                and read.report.checked is not None
+                and all(holds_at(t, below) for t in branches(other.run))
+            ):
+                said = _failure(read.report.checked, read.told, below)
+                if said is not None:
+                    found = replace(condition, text=text, asked=(said,), witness=below)
+                    return found, read.told, read.report.checked
+        return replace(condition, text=text), self.told, self.checked
 
     def _is_bound(self, number: int, own: str, inside: str, outside: str) -> bool:
         """Whether another way takes the sizes inside and no others, of those that are not the first way's own."""
@@ -104,15 +131,9 @@ class Sides:
 
     def way(self, condition: EntryCondition) -> list[str]:
         """The condition of a way: in full, where the conditions on this way have made it shorter."""
-        facts = self._facts(condition)
+        facts = _facts(self.told, condition)
         is_whole = not set(names_in(*facts)) <= set(self.told.trace.hints) or _follow([condition.text], facts)
         return [condition.text] if is_whole else facts
-
-    def _facts(self, condition: EntryCondition) -> list[str]:
-        """The facts of the way that a condition says: those at its lines, or all of its sizes where these make it wider."""
-        asked = list(dict.fromkeys(self.told.fact(a.place.line) for a in condition.asked))
-        own = [text for text in branches(self.told.trace) if set(names_in(text)) <= set(condition.sizes)]
-        return own if not _follow(asked, [condition.text]) and _follow(own, [condition.text]) else asked
 
     def _is_refused(self, number: int) -> bool | None:
         if number not in self.refused:
@@ -150,6 +171,60 @@ class Sides:
             return False
         pairs = [p for a, b in zip(shapes, own, strict=True) for p in zip(a, b, strict=True)]
         return _follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
+
+
+def _parts(told: Told, checked: Checked) -> Iterator[EntryCondition]:
+    """The conditions of a way; the lower bound that an operation needs apart from the condition of the way, where checking
+    said both as one."""
+    for condition in conditions_of(checked).conditions:
+        is_mixed = is_way(told, condition) and not _is_only_way(told, condition)
+        bound = _bound(told, checked, condition) if is_mixed else None
+        yield condition if bound is None else bound
+        if bound is not None:
+            yield replace(condition, text=" && ".join(_facts(told, condition)))
+
+
+def _bounds(told: Told, checked: Checked) -> Iterator[EntryCondition]:
+    """The conditions of a way, without what the way says."""
+    for condition in conditions_of(checked).conditions:
+        yield _bound(told, checked, condition) or condition
+
+
+def _bound(told: Told, checked: Checked, condition: EntryCondition) -> EntryCondition | None:
+    """The least bound that says, with the facts of the way, what a condition does, where an operation asks for it."""
+    facts = _facts_of_sizes(told, condition)
+    for least in range(1, _MOST_LEAST if len(condition.sizes) == 1 else 0):
+        text, below = f"{condition.sizes[0]} >= {least}", {**told.trace.hints, condition.sizes[0]: least - 1}
+        if _follow([*facts, text], [condition.text]):
+            failing = _failure(checked, told, below) if _follow([condition.text], [text]) else None
+            found = None if failing is None else replace(condition, text=text, asked=(failing,), witness=below)
+            return None if found is None or is_way(told, found) else found
+    return None
+
+
+def _is_only_way(told: Told, condition: EntryCondition) -> bool:
+    """Whether a condition says no more than which way is taken."""
+    return is_way(told, condition) and _follow(_facts(told, condition), [condition.text])
+
+
+def _facts(told: Told, condition: EntryCondition) -> list[str]:
+    """The facts of the way that a condition says: those at its lines, or all of its sizes where these make it wider."""
+    asked = list(dict.fromkeys(told.fact(a.place.line) for a in condition.asked))
+    own = _facts_of_sizes(told, condition)
+    return own if not _follow(asked, [condition.text]) and _follow(own, [condition.text]) else asked
+
+
+def _facts_of_sizes(told: Told, condition: EntryCondition) -> list[str]:
+    return [text for text in branches(told.trace) if set(names_in(text)) <= set(condition.sizes)]
+
+
+def _failure(checked: Checked, told: Told, sizes: Mapping[str, int]) -> UndecidedCheck | None:
+    """The first check that fails at some sizes."""
+    try:
+        said = failure_at(checked, told.params, sizes)
+    except Unanswered:
+        return None
+    return None if said is None else failed(said)
 
 
 def _shapes(told: Told, checked: Checked) -> list[Sequence[int | str]]:

@@ -96,7 +96,7 @@ def check_target(
         by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
         briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
         sides = Sides(read, by_sizes, briefly, texts_of(given.given))
-        contract = _contract(told, report.checked, sides, found.uncrossed)
+        contract = _contract(told, report.checked, sides, texts_of(given.given))
         arms = Arms(
             told, first.open_data, [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
         )
@@ -307,19 +307,19 @@ def texts_of(given: Sequence[Given]) -> list[str]:
     return [c.span.text for g in given if g.is_for("main") for c in g.conditions]
 
 
-def _contract(told: Told, checked: Checked, sides: Sides, uncrossed: Mapping[str, int] | None) -> Contract:
+def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) -> Contract:
     trace, said = told.trace, conditions_of(checked)
-    kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in said.conditions}
-    weaker = {c.text: found for c in said.conditions if kept[c.text] is None and (found := sides.weaker(c))}
-    others = (c for c in said.conditions if kept[c.text] is None and c.text not in weaker)
+    kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in sides.conditions}
+    weaker = {c.text: found for c in sides.conditions if kept[c.text] is None and (found := sides.weaker(c))}
+    others = (c for c in sides.conditions if kept[c.text] is None and c.text not in weaker)
     ways = tuple(dict.fromkeys(text for c in others for text in sides.way(c)))
-    own = [(weaker.get(c.text, c), told, checked) for c in said.conditions if kept[c.text] or c.text in weaker]
+    own = [weaker.get(c.text, (c, told, checked)) for c in sides.conditions if kept[c.text] or c.text in weaker]
     clauses = tuple(_clause(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     undecided = [_demand(asked, told) for asked in said.left]
     undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
     undecided += dict.fromkeys(_of_elements(told, checked))
-    undecided += _not_run(uncrossed, ways, clauses)
+    undecided += _not_run(sides, [*given, *ways, *(c.condition for c in clauses)])
     return Contract(
         inputs,
         {},
@@ -334,12 +334,13 @@ def _contract(told: Told, checked: Checked, sides: Sides, uncrossed: Mapping[str
     )
 
 
-def _not_run(point: Mapping[str, int] | None, ways: Sequence[str], clauses: Sequence[Clause]) -> Iterator[Demand]:
+def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:
     """That some sizes which the contract takes were not tried."""
-    said = [*ways, *(c.condition for c in clauses)]
-    if point is not None and all(holds_at(text, point) is not False for text in said):
-        sizes = sizes_text(point)
-        yield Demand("branches on several sizes", f"not all their ways were run: {sizes} takes another one", None, ())
+    point = sides.not_run(taken)
+    if point is not None:
+        yield Demand(
+            "branches on several sizes", f"not all their ways were run: {sizes_text(point)} takes another one", None, ()
+        )
 
 
 def _of_elements(told: Told, checked: Checked) -> Iterator[Demand]:

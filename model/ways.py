@@ -36,13 +36,11 @@ class OtherWay(Node):
 
 
 class Ways(Node):
-    """The first run without the facts that change nothing, with the places where its data goes `otherwise`; the other ways; and
-    sizes of a way that was not run, where there are some."""
+    """The first run without the facts that change nothing, and the places where its data goes `otherwise`; the other ways."""
 
     first: Trace
     others: tuple[OtherWay, ...]
     otherwise: frozenset[str] = frozenset()
-    uncrossed: Mapping[str, int] | None = None
 
 
 def branches(run: Trace) -> dict[str, Step]:
@@ -68,16 +66,25 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
         found, is_whole = _of_size(at, first, stated, name, own, _MOST - len(others)) if own else ([], True)
         others += found
         left |= set() if is_whole else own
-    together, uncrossed = _together(at, first, stated, others)
-    others += together
+    others += _together(at, first, stated, others)
     room = max(0, _MOST - len(others))
     others += [OtherWay(run(first.hints, otherwise ^ {p}), frozenset(), p) for p in _data(first)[:room]]
     crossed = {t for o in others for t in o.broken} - left
-    free = {t for t in crossed if all(o.is_same(first) for o in others if t in o.broken)}
-    closed = {o.place for o in others if o.place is not None and o.is_same(first)}
-    data = tuple(p for p in first.open_data if p.key not in closed)
     told = tuple(replace(o, same=o.is_same(first)) for o in others)
-    return Ways(replace(_without(first, free), open_data=data), told, otherwise, uncrossed)
+    free = _free(told, crossed)
+    closed = {o.place for o in told if o.place is not None and o.same}
+    data = tuple(p for p in first.open_data if p.key not in closed)
+    return Ways(replace(_without(first, free), open_data=data), told, otherwise)
+
+
+def _free(others: Sequence[OtherWay], crossed: set[str]) -> set[str]:
+    """The facts of those crossed that change nothing: a run that breaks no others computes the same."""
+    free = set(crossed)
+    for other in sorted(others, key=lambda o: len(o.broken)):
+        if other.broken <= free and not other.same:
+            alone = {t for o in others if o.same and o.broken < other.broken for t in o.broken}
+            free -= other.broken - alone or other.broken
+    return {t for o in others if o.broken <= free for t in o.broken}
 
 
 def _of_size(
@@ -113,26 +120,26 @@ def _of_size(
 
 def _together(
     run: Callable[[Mapping[str, int]], Trace], first: Trace, stated: Sequence[str], others: Sequence[OtherWay]
-) -> tuple[list[OtherWay], Mapping[str, int] | None]:
-    """Runs where several sizes together lead another way, and sizes of a way that is still not run."""
+) -> list[OtherWay]:
+    """Runs where several sizes together lead another way."""
     facts, found = branches(first), list[OtherWay]()
-    regions = [_region(first), *(_region(o.run) for o in others)]
+    regions = [region(first), *(region(o.run) for o in others)]
     if len({name for one in (first, *(o.run for o in others)) for t in branches(one) for name in names_in(t)}) < 2:
-        return [], None
+        return []
     while True:
         answer = prove([*stated, *(f"{name} >= 1" for name in first.hints)], " || ".join(regions))
         witness = answer.get("witness")
         if witness is None:
-            return found, None
+            return found
         point = {name: witness.get(name, hint) for name, hint in first.hints.items()}
-        if len(found) == _MOST_TOGETHER or any(holds_at(region, point) for region in regions):
-            return found, point
+        if len(found) == _MOST_TOGETHER or any(holds_at(one, point) for one in regions):
+            return found
         other = run(point)
         found.append(OtherWay(other, frozenset(t for t in facts if not holds_at(t, other.hints))))
-        regions.append(_region(other))
+        regions.append(region(other))
 
 
-def _region(run: Trace) -> str:
+def region(run: Trace) -> str:
     """The sizes that take a run's way; of one that stopped for a reason that it did not ask for, its own alone."""
     theirs = [t for t in branches(run) if holds_at(t, run.hints)]
     is_whole = run.stopped is None or run.stopped.last is not None

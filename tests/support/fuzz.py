@@ -150,6 +150,7 @@ FAMILIES: dict[str, Count] = {
     "contracts of bindings": Count(20, 400),
     "contracts of nodes": Count(20, 700),
     "views of strided tensors": Count(30, 1_000),
+    "branches on sizes of PyTorch code": Count(20, 600),
     "contracts beside each other": Count(80, 2_000),
     "contracts beside runs": Count(5, 100),
     "dimensions of models": Count(300, 5_000),

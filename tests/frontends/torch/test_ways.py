@@ -134,6 +134,45 @@ def test_ways_of_equal_shapes_are_one_and_what_is_refused_beside_them_is_a_bound
     assert not contract.given and [c.condition for c in contract.conditions] == ["t >= 1"]
 
 
+BOUNDS = """
+def one_row(x):
+    b, t = x.shape
+    if b == 1:
+        x = x * 2
+    return x.view(b, t, -1)
+
+def both_of_one(x):
+    b, t = x.shape
+    if t > 1:
+        pass
+    if b != 1:
+        x = x + 1
+    return x.view(b, t, -1)
+
+def a_product(x):
+    b, t = x.shape
+    y = x.unfold(1, 3, 1)
+    if t // 2 > 1:
+        y = y * 2
+    if b * (t // 4) > 1:
+        y = y.view(*y.shape)
+    return y
+"""
+
+
+@needs_torch
+def test_a_bound_of_all_ways_is_no_condition_of_one(tmp_path: Path) -> None:
+    (tmp_path / "bounds.py").write_text(BOUNDS)
+    for name, least in (
+        ("one_row", {"b >= 1", "t >= 1"}),
+        ("both_of_one", {"b >= 1", "t >= 1"}),
+        ("a_product", {"t >= 3"}),
+    ):
+        contract = checked(tmp_path, f"bounds.py:{name}", "x=float32[b, t]").contract
+        assert not contract.given and {c.condition for c in contract.conditions} == least
+        assert not any("!=" in d.needs for c in contract.conditions for d in c.demands)
+
+
 @needs_torch
 @pytest.mark.parametrize("name", ["both", "between", "together", "only_there"])
 def test_what_is_said_of_the_sizes_that_take_a_way_is_what_torch_does(name: str, tmp_path: Path) -> None:
@@ -231,19 +270,35 @@ def test_sizes_in_fewer_operations_are_the_same_numbers() -> None:
     assert changed > 20
 
 
+MANY = """
+def f(x):
+    for k in (3, 6, 9):
+        if x.shape[0] > k:
+            x = x + k
+        if x.shape[1] > k:
+            x = x * k
+    return x
+
+def at_none(x, y):
+    if x.shape[0] == 1:
+        x = x.view(x.shape[0], x.shape[1], -1, 4).flatten(2)
+    if x.shape[1] > 1 and y.shape[1] > 1:
+        x = x * 2
+    else:
+        x = x.view(x.shape[0], x.shape[1], -1, 4).flatten(2)
+    if y.shape[0] > 1:
+        y = y + y[:1]
+    return x, y
+"""
+
+
 @needs_torch
-def test_what_was_not_run_of_several_sizes_is_listed() -> None:
-    from rxlang.frontends.torch.run import Step, Trace
-    from rxlang.model import ways
-
-    def run(sizes: Any, _: Any) -> Any:
-        step = Step("branch", "", None)
-        facts = tuple((f"{n} {'<=' if sizes[n] <= k else '>'} {k}", step) for n in sizes for k in (3, 6, 9))
-        return Trace("", {}, (), {}, {}, (), (), (), facts, None, sizes)
-
-    found = ways.ways(run, run({"h": 7, "w": 11}, frozenset()))
-    assert found.uncrossed is not None
-    assert ways.ways(run, run({"h": 7}, frozenset())).uncrossed is None
+def test_what_was_not_run_of_several_sizes_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "many.py").write_text(MANY)
+    for name, *inputs in (("f", "x=float32[b, t]"), ("at_none", "x=float32[b, t, 8]", "y=float32[b, s, 8]")):
+        found = checked(tmp_path, f"many.py:{name}", *inputs).contract
+        assert ["not all their ways were run" in d.needs for d in found.undecided] == [True], name
+    assert not checked(tmp_path, "many.py:f", "x=float32[b, 7]").contract.undecided
 
 
 @needs_torch

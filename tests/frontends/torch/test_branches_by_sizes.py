@@ -1,0 +1,77 @@
+"""Random PyTorch code that branches on sizes of two inputs: the contract against what torch takes, at all sizes of a box."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from support import fuzz
+from support.torch_cases import checked, needs_torch
+
+CONDITIONS = (
+    "{v}.shape[{n}] == 1", "{v}.shape[{n}] > 1", "{v}.shape[{n}] > {k}", "{v}.shape[{n}] != {k}", "{v}.numel() == 0",
+    "{v}.shape[{n}] * {v}.shape[1 - {n}] > {k}", "x.shape[1] > 1 and y.shape[1] > 1", "x.shape[1] == y.shape[1]",
+    "x.shape[1] + y.shape[1] > {k}", "{v}.shape[{n}] % 2 == 0",
+)  # fmt: skip
+WAYS = (
+    "{v} = {v} * 2", "{v} = {v} + 1", "pass", "{v} = {v} - {v}.mean(2, keepdim=True)", "raise ValueError('no')",
+    "{v} = {v}.view({v}.shape[0], {v}.shape[1], -1, 4).flatten(2)", "{v} = {v} + {v}[:, -1:]", "{v} = {v} + {v}[:1]",
+)  # fmt: skip
+DEMANDS = (
+    "{v} = {v}.view({v}.shape[0], {v}.shape[1], -1, 4).flatten(2)", "{v} = {v} + {v}[:, -1].unsqueeze(1)", "{v} = {v}.relu()",
+    "{v} = {v} + {v}[0]", "{v} = {v} + torch.nn.functional.avg_pool1d({v}.mT, 2, 1).mean(2).unsqueeze(1)",
+)  # fmt: skip
+
+
+def function(random: Random) -> str:
+    lines = ["import torch", "def f(x, y):"]
+    for _ in range(random.randint(1, 3)):
+        given = {"v": random.choice("xy"), "n": random.choice([0, 1, 1]), "k": random.randint(2, 4)}
+        if random.random() < 0.6:
+            lines += [f"    if {random.choice(CONDITIONS)}:".format(**given)]
+            lines += [f"        {random.choice(WAYS)}".format(**given)]
+            if random.random() < 0.3:
+                lines += ["    else:", f"        {random.choice(WAYS)}".format(**given)]
+        else:
+            lines += [f"    {random.choice(DEMANDS)}".format(**given)]
+    return "\n".join([*lines, "    return x, y"])
+
+
+def runs(code: Any, b: int, t: int, s: int) -> bool:
+    import torch
+
+    try:
+        code(torch.ones(b, t, 8), torch.ones(b, s, 8))
+    except (RuntimeError, ValueError, IndexError):
+        return False
+    return True
+
+
+def differences(text: str, folder: Path, name: str) -> list[str]:
+    """The sizes at which torch says something else than what is told."""
+    from rxlang.simplify.solver.numbers import holds_at
+
+    (folder / f"{name}.py").write_text(text)
+    scope: dict[str, Any] = {}
+    exec(text, scope)
+    found = checked(folder, f"{name}.py:f", "x=float32[b, t, 8]", "y=float32[b, s, 8]")
+    wrong, contract = [], found.contract
+    for b, t, s in product(range(4), range(6), range(6)):
+        sizes = {"b": b, "t": t, "s": s}
+        if contract is None:
+            wrong += [f"{sizes}: an error"] if runs(scope["f"], b, t, s) and min(b, t, s) > 0 else []
+        elif all(holds_at(way, sizes) for way in contract.given):
+            told = all(holds_at(c.condition, sizes) for c in contract.conditions)
+            is_left = contract.undecided if told else min(b, t, s) == 0  # what works on empty tensors alone is refused
+            if told != runs(scope["f"], b, t, s) and not is_left:
+                wrong.append(f"{sizes}: {'taken' if told else 'refused'}, {[c.condition for c in contract.conditions]}")
+    return wrong
+
+
+@needs_torch
+def test_contracts_of_code_that_branches_on_sizes_are_what_torch_takes(tmp_path: Path) -> None:
+    for seed in range(fuzz.tries("branches on sizes of PyTorch code")):
+        text = function(Random(seed))
+        assert differences(text, tmp_path, f"branches_{seed}") == [], text
