@@ -39,7 +39,7 @@ LAYERS = {
 INNER = ("solver/terms", "solver", "known", "voice", "")
 PARTS = tuple(f"{room}/README.md" for room in ("editor", "fixes", "interp", "model", "python", "simplify"))
 ROOT_LAYERS = {"pipeline": 5, "__init__": 10, "__main__": 12}
-NOT_SHIPPED = {"tests", "examples", "docs", "benchmarks"}
+NOT_SHIPPED = {"tests", "examples", "docs", "benchmarks", "distribution"}
 
 
 @cache
@@ -216,7 +216,7 @@ PATTERNS = {
     "names": "frontends/onnx/names frontends/onnx/prelude frontends/onnx/operators/math frontends/onnx/operators/table "
     "fixes/parts cli/values python/size_sympy simplify/messages/spoken",
     "what others say": "frontends/onnx/reading lang/onnx_weights lang/protobuf",
-    "pages": "cli/explain setup",
+    "pages": "cli/explain",
     "PyTorch code": "lang/files frontends/torch/arguments frontends/torch/bodies model/told model/traced",
 }
 SAID = {"message", "caption", "needs", "found", "verdict", "claim", "help", "notes", "meaning"}

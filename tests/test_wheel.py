@@ -93,7 +93,7 @@ def test_no_link_of_the_description_needs_the_project_beside_it(wheel: Path) -> 
 
 
 def test_links_of_the_description_lead_below_the_source() -> None:
-    described = runpy.run_path(str(ROOT / "setup.py"))["described"]
+    described = runpy.run_path(str(ROOT / "distribution" / "rx_backend.py"))["described"]
     text = "![A](docs/a.png) [docs](docs/onnx.md#fix), [there](https://x.org/y) and [here](#more)"
     absolute = (
         "![A](https://x/docs/a.png) [docs](https://x/docs/onnx.md#fix), [there](https://x.org/y) and [here](#more)"
