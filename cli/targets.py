@@ -80,6 +80,8 @@ def texts(found: PythonReading) -> Iterator[str]:
     second = max((len(line.value.name) for line in found.lines), default=0)
     for place, line in zip(places, found.lines, strict=True):
         yield shown(f"  {place:<{first}}  {line.value.name:<{second}} : {type_text(line.value)}")
+    if found.path:
+        yield f"where {', '.join(found.path)}: at other sizes the code takes another path"
 
 
 def _place(span: Span) -> str:
@@ -90,7 +92,7 @@ def shapes_object(found: PythonReading) -> Object:
     """As `rx shapes` has it, with the file of each value."""
     objects = [(line.op, {**binding_object(line.value), **_file(line)}) for line in found.lines]
     params, bindings = ([o for op, o in objects if bool(op) == made] for made in (False, True))
-    return {"functions": {"@main": {"params": params, "bindings": bindings, "result": None}}}
+    return {"functions": {"@main": {"params": params, "bindings": bindings, "result": None}}, **_where(found)}
 
 
 def _file(line: TracedLine) -> Object:
@@ -112,7 +114,12 @@ def inferred_object(found: PythonReading) -> Object:
             status = "success" if is_known else "partial"
             nodes.append({"name": name, "op_type": line.op, "domain": "", "status": status, "message": None})
     checks = {name: getattr(found.counts, name) for name in ("proved", "refuted", "residual")}
-    return {"values": values, "nodes": nodes, "checks": checks}
+    return {"values": values, "nodes": nodes, "checks": checks, **_where(found)}
+
+
+def _where(found: PythonReading) -> Object:
+    """The conditions of the path that the values are of, if there are others."""
+    return {"where": list(found.path)} if found.path else {}
 
 
 def echo(form: str, found: PythonReading, made: Object) -> int:

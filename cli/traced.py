@@ -14,17 +14,19 @@ from ..frontends.torch.target import Target, Unloadable, with_data
 from ..interp.shape_error import ShapeError
 from ..lang import codes
 from ..lang.checked import Binding, Counts
-from ..lang.diagnostics import Diagnostic, RxError, error
+from ..lang.diagnostics import Diagnostic, RxError, error, warning
 from ..lang.files import Files
 from ..lang.node import replace
 from ..lang.source import NOWHERE
 from ..model.asked import AskedOfPython
 from ..model.python import Answered, answer, load
 from ..model.told import Told
-from ..model.traced import CheckedPython, spans
+from ..model.traced import CheckedPython, spans, texts_of
+from ..model.ways import branches
 from ..python.inputs import annotated
 from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
+from ..simplify.solver.prove import prove
 from .files import NotLoaded, Unusable
 
 
@@ -72,6 +74,7 @@ def exported(
         raise Unusable(str(wrong)) from None
     checked, trace = found.report.checked, found.trace
     told = tuple(d for d in found.report.diagnostics if d.severity != "note")
+    told += tuple(_of_one_path(name, found, options, folder))
     if not found.report.ok or checked is None or trace is None:
         return TracedModel(None, told)
     said = Told(name, trace, folder)
@@ -88,6 +91,23 @@ def exported(
         return TracedModel(None, (*told, *(said.of(d) for d in problem.diagnostics)))
     write(made.model, Path(out))
     return TracedModel(len(made.model.graph.node), (*told, *(said.of(d) for d in made.notes)))
+
+
+def _path(found: CheckedPython, options: Options) -> dict[str, Step]:
+    """The conditions of the path that was read which not all sizes satisfy that the code takes."""
+    if found.trace is None or found.contract is None:
+        return {}
+    known = [*(c.condition for c in found.contract.conditions), *texts_of(options.given)]
+    own = branches(found.trace)
+    return {text: step for text, step in own.items() if prove(known, text)["result"] not in ("valid", "vacuous")}
+
+
+def _of_one_path(name: str, found: CheckedPython, options: Options, folder: Path) -> Iterator[Diagnostic]:
+    assert found.trace is not None
+    span = spans(name, found.trace, folder)
+    for text, step in _path(found, options).items():
+        said = f"the model is for {text} only: the code takes another path here at other sizes"
+        yield warning(codes.W311, said, span(step.place))
 
 
 # Sizes that code is tried at beside its own hints, all of them the same.
@@ -154,13 +174,15 @@ class TracedLine(NamedTuple):
 
 
 class PythonReading(NamedTuple):
-    """Python code as it was read: the program, its values in order, and what checking it says."""
+    """Python code as it was read: the program, its values in order, and what checking it says; the conditions of the `path`
+    that these lines are of, where the code takes others too."""
 
     text: str
     lines: tuple[TracedLine, ...]
     diagnostics: tuple[Diagnostic, ...]
     counts: Counts
     ok: bool
+    path: tuple[str, ...]
 
 
 def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> PythonReading:
@@ -168,7 +190,8 @@ def read(name: str, asked: AskedOfPython, folder: Path, options: Options) -> Pyt
     found = answered(name, asked, folder, options).found
     assert found.trace is not None
     lines = tuple(_lines(name, found, folder))
-    return PythonReading(found.trace.text, lines, found.report.diagnostics, found.report.counts, found.report.ok)
+    path = tuple(_path(found, options))
+    return PythonReading(found.trace.text, lines, found.report.diagnostics, found.report.counts, found.report.ok, path)
 
 
 def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[TracedLine]:

@@ -8,10 +8,11 @@ from functools import cached_property
 from ..lang.checked import Checked, Conditions, EntryCondition, UndecidedCheck
 from ..lang.expressions import names_in
 from ..lang.node import replace
+from ..lang.source import Source, Span
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .arms_by_data import is_way, outputs_of
-from .contract import conditions_of, failed
+from .contract import Typed, conditions_of, failed
 from .replay import Unanswered, failure_at
 from .told import ReadRun, Told
 from .ways import OtherWay, branches, joined, region
@@ -33,7 +34,7 @@ class Sides:
         assert read.report.checked is not None
         self.told, self.checked = read.told, read.report.checked
         self.others, self.result, self.given = others, result, given
-        self.own = _shapes(self.told, self.checked)
+        self.own = _results(self.told, self.checked)
         self.left = set(_open_in(self.told, conditions_of(self.checked)))
         self.refused: dict[int, bool | None] = {}
         self.read: dict[int, ReadRun | None] = {}
@@ -162,26 +163,45 @@ class Sides:
         said = conditions_of(read.report.checked)
         theirs = [*(c.text for c in said.conditions), *read.inner]
         fits = self.left.issuperset(_open_in(read.told, said)) and _follow([*theirs, *region], self._demanded)
-        return theirs if fits and self._are_same(_shapes(read.told, read.report.checked), region) else None
+        return theirs if fits and self._are_same(_results(read.told, read.report.checked), region) else None
 
-    def _are_same(self, shapes: Sequence[Sequence[int | str]], region: Sequence[str]) -> bool:
-        """Whether the first way's results have these shapes wherever the sizes are in a region."""
+    def _are_same(self, results: Sequence[Typed], region: Sequence[str]) -> bool:
+        """Whether the first way's results have these types wherever the sizes are in a region."""
         own = self.own
-        if [len(shape) for shape in shapes] != [len(shape) for shape in own]:
+        if [(r.dtype, len(r.shape or ())) for r in results] != [(r.dtype, len(r.shape or ())) for r in own]:
             return False
-        pairs = [p for a, b in zip(shapes, own, strict=True) for p in zip(a, b, strict=True)]
+        pairs = [p for a, b in zip(results, own, strict=True) for p in zip(a.shape or (), b.shape or (), strict=True)]
         return _follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
+
+    def outputs(self, ways: Sequence[str]) -> Iterator[Typed]:
+        """The results as checking knows them; a size that it knows by the first way alone, as the trace knows it."""
+        regions = [[*ways, *self._region(n)] for n in range(len(self.others)) if self._is_refused(n) is not True]
+        for said, traced in zip(outputs_of(self.told.trace, self.checked), self.own, strict=True):
+            dims = zip(said.shape or (), traced.shape or (), strict=said.shape is not None)
+            known = tuple(a if a == b or all(_follow(r, [f"{a} == {b}"]) for r in regions) else b for a, b in dims)
+            yield replace(said, shape=known) if said.shape is not None else said
 
 
 def _parts(told: Told, checked: Checked) -> Iterator[EntryCondition]:
     """The conditions of a way; the lower bound that an operation needs apart from the condition of the way, where checking
     said both as one."""
     for condition in conditions_of(checked).conditions:
-        is_mixed = is_way(told, condition) and not _is_only_way(told, condition)
-        bound = _bound(told, checked, condition) if is_mixed else None
+        bound = None if _is_only_way(told, condition) else _bound(told, checked, condition)
         yield condition if bound is None else bound
         if bound is not None:
-            yield replace(condition, text=" && ".join(_facts(told, condition)))
+            facts = _facts_of_sizes(told, condition)
+            for text in facts:
+                others = [fact for fact in facts if fact != text]
+                facts = others if _follow([*others, bound.text], [condition.text]) else facts
+            asked = tuple(_check_of(told, condition.asked[0].place.source, text) for text in facts)
+            yield replace(condition, text=" && ".join(facts), asked=asked)
+
+
+def _check_of(told: Told, source: Source, fact: str) -> UndecidedCheck:
+    """The check of a fact that a line of the program asserts."""
+    line = next(n for n in told.trace.steps if told.fact(n) == fact)
+    start = source.line_starts()[line - 1]
+    return UndecidedCheck(f"it needs {fact}", Span(source, start, start + len(source.line(line))))
 
 
 def _bounds(told: Told, checked: Checked) -> Iterator[EntryCondition]:
@@ -192,11 +212,12 @@ def _bounds(told: Told, checked: Checked) -> Iterator[EntryCondition]:
 
 def _bound(told: Told, checked: Checked, condition: EntryCondition) -> EntryCondition | None:
     """The least bound that says, with the facts of the way, what a condition does, where an operation asks for it."""
-    facts = _facts_of_sizes(told, condition)
-    for least in range(1, _MOST_LEAST if len(condition.sizes) == 1 else 0):
+    facts = _facts_of_sizes(told, condition) if len(condition.sizes) == 1 else []
+    for least in range(1, _MOST_LEAST if facts else 0):
         text, below = f"{condition.sizes[0]} >= {least}", {**told.trace.hints, condition.sizes[0]: least - 1}
         if _follow([*facts, text], [condition.text]):
-            failing = _failure(checked, told, below) if _follow([condition.text], [text]) else None
+            is_other = _follow([condition.text], [text]) and not _follow([text], [condition.text])
+            failing = _failure(checked, told, below) if is_other else None
             found = None if failing is None else replace(condition, text=text, asked=(failing,), witness=below)
             return None if found is None or is_way(told, found) else found
     return None
@@ -227,10 +248,13 @@ def _failure(checked: Checked, told: Told, sizes: Mapping[str, int]) -> Undecide
     return None if said is None else failed(said)
 
 
-def _shapes(told: Told, checked: Checked) -> list[Sequence[int | str]]:
-    """The shapes of a way's results as the trace knows them; a size that only the program knows, as checking does."""
+def _results(told: Told, checked: Checked) -> list[Typed]:
+    """A way's results, with shapes as the trace knows them; a size that only the program knows, as checking does."""
     found = zip(told.trace.shapes, outputs_of(told.trace, checked), strict=True)
-    return [[_known(told, *dims) for dims in zip(own, one.shape or own, strict=True)] for own, one in found]
+    return [
+        replace(one, shape=tuple(_known(told, *dims) for dims in zip(own, one.shape or own, strict=True)))
+        for own, one in found
+    ]
 
 
 def _known(told: Told, traced: str, checked: int | str) -> int | str:

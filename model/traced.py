@@ -29,7 +29,7 @@ from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .accepted import with_short_outputs
-from .arms_by_data import Arms, outputs_of
+from .arms_by_data import Arms
 from .beside import wrong
 from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
@@ -42,6 +42,8 @@ from .ways import OtherWay, Ways, program, ways
 
 # So often other hints are looked for where the code refuses those it had.
 _MOST_HINTS = 8
+# The largest size that code is run with.
+_LARGEST = 4096
 # So often a run is checked with functions in it.
 _MOST_FOLDS = 2
 
@@ -102,7 +104,8 @@ def check_target(
         )
         contract = with_short_outputs(arms.joined(contract))
         places = {d.span for d in said if d.severity == "error"}
-        said += [d for d in Verdicts(told).of(report.checked, given.strict) if d.span not in places]
+        cases = {c.text for c in sides.conditions if sides.is_way(c) and not sides.of(c)}
+        said += [d for d in Verdicts(told, cases).of(report.checked, given.strict) if d.span not in places]
         said += arms.said()
     if not report.ok and not any(d.severity == "error" for d in said):
         said += [told.of(d) for d in report.diagnostics if d.severity == "error"]
@@ -203,7 +206,7 @@ def _is_to_be_read(other: OtherWay) -> bool:
 
 def _ways(target: Target, first: Trace, options: Options, otherwise: frozenset[str] = frozenset()) -> Ways:
     def run(sizes: Mapping[str, int], otherwise: frozenset[str]) -> Trace:
-        return targets.trace(target, sizes, otherwise)
+        return _refused(target, targets.trace(target, sizes, otherwise))
 
     return ways(run, first, texts_of(options.given), otherwise)
 
@@ -251,6 +254,8 @@ def _refused(target: Target, run: Trace) -> Trace:
     stopped = run.stopped
     if stopped is None or run.is_cut or not (stopped.is_unread and stopped.said):
         return run
+    if max(run.hints.values(), default=0) > _LARGEST:
+        return run  # its data may fit no memory
     really = raised(target, run.hints)
     if really is None or really.place.key != stopped.place.key:
         return run
@@ -327,7 +332,7 @@ def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) 
         (),
         (),
         tuple(undecided),
-        tuple(outputs_of(trace, checked)),
+        tuple(sides.outputs(ways)),
         said.exact,
         said.supposed,
         ways,

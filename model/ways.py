@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from ..frontends.torch.run import Step, Trace
 from ..lang.expressions import names_in
@@ -10,8 +11,8 @@ from ..lang.node import Node, replace
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 
-# So many runs beside the first two; of them with several sizes that differ.
-_MOST, _MOST_TOGETHER = 16, 4
+# So many runs beside the first two; of them with several sizes that differ, and of one size that stop for no reason of sizes.
+_MOST, _MOST_TOGETHER, _MOST_STOPPED = 16, 4, 4
 _WAYS = ("branch", "operation")
 
 Run = Callable[[Mapping[str, int], frozenset[str]], Trace]
@@ -58,7 +59,8 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
         return run(sizes, otherwise)
 
     facts = branches(first)
-    stated = [*given, *(t for t, s in first.facts if s.kind == "stated")]
+    before = takewhile(lambda fact: fact[1].kind not in _WAYS, first.facts)
+    stated = [*given, *(t for t, s in before if s.kind == "stated")]  # on all ways
     others: list[OtherWay] = []
     left: set[str] = set()
     for name in first.hints:
@@ -112,8 +114,12 @@ def _of_size(
             other = run({**first.hints, name: size})
             found.append(OtherWay(other, frozenset(t for t in own if not holds_at(t, other.hints))))
             theirs = [t for t in branches(other) if name in names_in(t) and holds_at(t, other.hints)]
-            regions.append(joined([*theirs, f"{name} == {size}"] if other.stopped is not None else theirs))
-            if not theirs:
+            is_whole = other.stopped is None or other.stopped.last is not None
+            regions.append(joined(theirs if is_whole else [*theirs, f"{name} == {size}"]))
+            if (
+                not theirs
+                or sum(o.run.stopped is not None and o.run.stopped.last is None for o in found) >= _MOST_STOPPED
+            ):
                 return found, False
     return found, True
 

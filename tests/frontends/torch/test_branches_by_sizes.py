@@ -15,13 +15,17 @@ CONDITIONS = (
     "{v}.shape[{n}] * {v}.shape[1 - {n}] > {k}", "x.shape[1] > 1 and y.shape[1] > 1", "x.shape[1] == y.shape[1]",
     "x.shape[1] + y.shape[1] > {k}", "{v}.shape[{n}] % 2 == 0",
 )  # fmt: skip
+CHANGES = (
+    "{v} = {v}.view({v}.shape[0], {v}.shape[1], -1, 4).flatten(2)", "{v} = {v}[:, :{k}]", "{v} = {v}[:, 1:]",
+)  # fmt: skip
 WAYS = (
-    "{v} = {v} * 2", "{v} = {v} + 1", "pass", "{v} = {v} - {v}.mean(2, keepdim=True)", "raise ValueError('no')",
-    "{v} = {v}.view({v}.shape[0], {v}.shape[1], -1, 4).flatten(2)", "{v} = {v} + {v}[:, -1:]", "{v} = {v} + {v}[:1]",
+    *CHANGES, "{v} = {v} * 2", "{v} = {v} + 1", "pass", "{v} = {v} - {v}.mean(2, keepdim=True)", "raise ValueError('no')",
+    "{v} = {v} + {v}[:, -1:]", "{v} = {v} + {v}[:1]", "{v} = torch.cat([{v}, {v}], 1)", "{v} = {v}.double()",
+    "{v} = {v}.squeeze(1)[:, None]", "{v} = torch.nn.functional.pad({v}, (0, 0, 0, 1))",
 )  # fmt: skip
 DEMANDS = (
-    "{v} = {v}.view({v}.shape[0], {v}.shape[1], -1, 4).flatten(2)", "{v} = {v} + {v}[:, -1].unsqueeze(1)", "{v} = {v}.relu()",
-    "{v} = {v} + {v}[0]", "{v} = {v} + torch.nn.functional.avg_pool1d({v}.mT, 2, 1).mean(2).unsqueeze(1)",
+    *CHANGES, "{v} = {v} + {v}[:, -1].unsqueeze(1)", "{v} = {v}.relu()", "{v} = {v} + {v}[0]",
+    "{v} = {v} + torch.nn.functional.avg_pool1d({v}.mT, 2, 1).mean(2).unsqueeze(1)",
 )  # fmt: skip
 
 
@@ -39,14 +43,15 @@ def function(random: Random) -> str:
     return "\n".join([*lines, "    return x, y"])
 
 
-def runs(code: Any, b: int, t: int, s: int) -> bool:
+def results(code: Any, b: int, t: int, s: int) -> list[tuple[str, tuple[int, ...]]] | None:
+    """The types of the results; None where torch refuses the sizes."""
     import torch
 
     try:
-        code(torch.ones(b, t, 8), torch.ones(b, s, 8))
+        found = code(torch.ones(b, t, 8), torch.ones(b, s, 8))
     except (RuntimeError, ValueError, IndexError):
-        return False
-    return True
+        return None
+    return [(str(one.dtype).removeprefix("torch."), tuple(one.shape)) for one in found]
 
 
 def differences(text: str, folder: Path, name: str) -> list[str]:
@@ -59,15 +64,32 @@ def differences(text: str, folder: Path, name: str) -> list[str]:
     found = checked(folder, f"{name}.py:f", "x=float32[b, t, 8]", "y=float32[b, s, 8]")
     wrong, contract = [], found.contract
     for b, t, s in product(range(4), range(6), range(6)):
-        sizes = {"b": b, "t": t, "s": s}
+        sizes, there = {"b": b, "t": t, "s": s}, results(scope["f"], b, t, s)
         if contract is None:
-            wrong += [f"{sizes}: an error"] if runs(scope["f"], b, t, s) and min(b, t, s) > 0 else []
+            wrong += [f"{sizes}: an error"] if there is not None and min(b, t, s) > 0 else []
         elif all(holds_at(way, sizes) for way in contract.given):
             told = all(holds_at(c.condition, sizes) for c in contract.conditions)
             is_left = contract.undecided if told else min(b, t, s) == 0  # what works on empty tensors alone is refused
-            if told != runs(scope["f"], b, t, s) and not is_left:
+            if told != (there is not None) and not is_left:
                 wrong.append(f"{sizes}: {'taken' if told else 'refused'}, {[c.condition for c in contract.conditions]}")
+            elif told and there is not None and not is_left:
+                wrong += [
+                    f"{sizes}: {own}, {one}"
+                    for own, one in zip(contract.outputs, there, strict=True)
+                    if differs(own, one, sizes)
+                ]
     return wrong
+
+
+def differs(told: Any, there: tuple[str, tuple[int, ...]], sizes: dict[str, int]) -> bool:
+    """Whether a result has another type than the one that is told of it, as far as that says one."""
+    from rxlang.simplify.solver.numbers import size_at
+
+    dtype, shape = there
+    if told.dtype not in (None, dtype) or told.shape is None:
+        return told.shape is not None
+    known = [None if size == "?" else size_at(size, sizes) for size in told.shape]
+    return len(known) != len(shape) or any(a not in (None, b) for a, b in zip(known, shape, strict=True))
 
 
 @needs_torch

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.torch_cases import checked, holds, needs_torch
+from support.torch_cases import checked, command, holds, needs_torch
 
 CODE = """
 import torch
@@ -318,3 +318,65 @@ def test_cases_are_told_as_the_way_taken(tmp_path: Path) -> None:
     (tmp_path / "ways.py").write_text(CODE)
     assert checked(tmp_path, "ways.py:squeezed", "x=float32[b, t]").contract.given == ("b != 1",)
     assert checked(tmp_path, "ways.py:condition_there", "x=float32[b, t]").contract.given == ("b != 1",)
+
+
+TYPES = """
+import torch
+
+def cut(x):
+    if x.shape[1] > 4:
+        x = x[:, :4]
+    return x * 2
+
+def half(x):
+    return x.half() if x.shape[1] > 4 else x
+
+def even(x):
+    if x.shape[1] % 2 == 1:
+        x = torch.nn.functional.pad(x, (0, 1))
+    return x.view(x.shape[0], -1, 2).sum(2)
+
+def only_one(x, y):
+    if x.shape[1] > 1 and y.shape[1] > 1:
+        raise ValueError("no")
+    return x.squeeze(1)[:, None]
+
+def stated_there(x, y):
+    x = x[:, 1:] if x.shape[1] + y.shape[1] > 2 else x[:, :2]
+    if x.shape[1] % 2 == 0:
+        raise ValueError("no")
+    return x
+"""
+
+
+@needs_torch
+def test_a_result_has_the_type_that_all_ways_give(tmp_path: Path) -> None:
+    (tmp_path / "types.py").write_text(TYPES)
+    found = {
+        name: checked(tmp_path, f"types.py:{name}", "x=float32[b, t]").contract for name in ("cut", "half", "even")
+    }
+    assert {name: (c.outputs[0].shape, c.given) for name, c in found.items()} == {
+        "cut": (("b", "min(4, t)"), ()),
+        "half": (("b", "t"), ("t >= 5",)),
+        "even": (("b", "(t + 1) // 2"), ()),
+    }
+
+
+@needs_torch
+def test_what_one_way_states_or_asks_is_no_mistake_on_another(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(TYPES)
+    for name in ("only_one", "stated_there"):
+        found = checked(tmp_path, f"other.py:{name}", "x=float32[b, t]", "y=float32[b, s]")
+        assert found.contract is not None and found.contract.given, name
+
+
+@needs_torch
+def test_what_is_of_one_way_is_told_where_lines_are_listed_or_exported(tmp_path: Path) -> None:
+    (tmp_path / "path.py").write_text(TYPES)
+    listed = command(tmp_path, "infer", "path.py:even", "--arg", "x=float32[b, t]")
+    assert listed.stdout.splitlines()[-1] == "where t % 2 == 1: at other sizes the code takes another path"
+    pytest.importorskip("onnxruntime")
+    export = ("export", "path.py:even", "--arg", "x=float32[b, t]", "-o", "even.onnx")
+    told = command(tmp_path, *export)
+    assert told.returncode == 0 and "the model is for t % 2 == 1 only" in told.stderr
+    assert "only" not in command(tmp_path, *export, "--given", "t % 2 == 1").stderr
