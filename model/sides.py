@@ -38,7 +38,9 @@ class Sides:
         self.left = set(_open_in(self.told, conditions_of(self.checked)))
         self.refused: dict[int, bool | None] = {}
         self.read: dict[int, ReadRun | None] = {}
-        self.conditions = list(_parts(self.told, self.checked))
+        parts = [_parts(self.told, self.checked, c) for c in conditions_of(self.checked).conditions]
+        self.conditions = [part for found in parts for part in found[:2]]
+        self.joined = {way.text: (bound.text, whole) for bound, way, whole in (p for p in parts if len(p) == 3)}
         self.own_demands = [c.text for c in self.conditions if not _is_only_way(self.told, c)]
 
     @cached_property
@@ -53,6 +55,12 @@ class Sides:
             theirs = [c for c in _bounds(read.told, read.report.checked) if _follow(own, [c.text])]
             found += [(c, read.told, read.report.checked) for c in theirs if not _follow(known, [c.text])]
         return found
+
+    def said(self, kept: Mapping[str, bool | None]) -> Iterator[EntryCondition]:
+        """The conditions; as checking said it one that is taken apart and whose parts are both kept."""
+        whole = {way: both for way, both in self.joined.items() if kept[way]}
+        bounds = {bound for bound, _ in whole.values()}
+        yield from (whole[c.text][1] if c.text in whole else c for c in self.conditions if c.text not in bounds)
 
     def _reading(self, number: int) -> ReadRun | None:
         if number not in self.read:
@@ -182,19 +190,17 @@ class Sides:
             yield replace(said, shape=known) if said.shape is not None else said
 
 
-def _parts(told: Told, checked: Checked) -> Iterator[EntryCondition]:
-    """The conditions of a way; the lower bound that an operation needs apart from the condition of the way, where checking
-    said both as one."""
-    for condition in conditions_of(checked).conditions:
-        bound = None if _is_only_way(told, condition) else _bound(told, checked, condition)
-        yield condition if bound is None else bound
-        if bound is not None:
-            facts = _facts_of_sizes(told, condition)
-            for text in facts:
-                others = [fact for fact in facts if fact != text]
-                facts = others if _follow([*others, bound.text], [condition.text]) else facts
-            asked = tuple(_check_of(told, condition.asked[0].place.source, text) for text in facts)
-            yield replace(condition, text=" && ".join(facts), asked=asked)
+def _parts(told: Told, checked: Checked, condition: EntryCondition) -> tuple[EntryCondition, ...]:
+    """A condition; or the lower bound that an operation needs, the condition of the way, and both as checking said them."""
+    bound = None if _is_only_way(told, condition) else _bound(told, checked, condition)
+    if bound is None:
+        return (condition,)
+    facts = _facts_of_sizes(told, condition)
+    for text in facts:
+        others = [fact for fact in facts if fact != text]
+        facts = others if _follow([*others, bound.text], [condition.text]) else facts
+    asked = tuple(_check_of(told, condition.asked[0].place.source, text) for text in facts)
+    return bound, replace(condition, text=" && ".join(facts), asked=asked), condition
 
 
 def _check_of(told: Told, source: Source, fact: str) -> UndecidedCheck:

@@ -42,8 +42,8 @@ from .ways import OtherWay, Ways, program, ways
 
 # So often other hints are looked for where the code refuses those it had.
 _MOST_HINTS = 8
-# The largest size that code is run with.
-_LARGEST = 4096
+# The sizes that code is run with where its trace stops, and the largest one.
+_TRIED, _LARGEST = (1, 2, 3, 4, 8), 4096
 # So often a run is checked with functions in it.
 _MOST_FOLDS = 2
 
@@ -230,7 +230,18 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
             otherwise = found.otherwise if other.place is None else found.otherwise ^ {other.place}
             found = _ways(target, other.run, options, otherwise)
             return found, theirs if found.first is other.run else checked(found.first)
+    if any(step.kind == "number" for _, step in found.first.facts):  # which may be one that the code refuses
+        several = (p for p in _equal_sizes(target) if 1 not in p.values())  # a loop over one fits by chance
+        point = next((p for p in several if raised(target, p) is None), None)
+        there = None if point is None else targets.trace(target, point, found.otherwise)
+        if there is not None and there.stopped is None and (theirs := checked(there)).report.ok:
+            return _ways(target, there, options, found.otherwise), theirs
     return found, read
+
+
+def _equal_sizes(target: Target) -> Iterator[dict[str, int]]:
+    """Sizes that code is run with, the same for all inputs."""
+    return (dict.fromkeys(target.sizes, n) for n in _TRIED)
 
 
 def _run(
@@ -318,7 +329,8 @@ def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) 
     weaker = {c.text: found for c in sides.conditions if kept[c.text] is None and (found := sides.weaker(c))}
     others = (c for c in sides.conditions if kept[c.text] is None and c.text not in weaker)
     ways = tuple(dict.fromkeys(text for c in others for text in sides.way(c)))
-    own = [weaker.get(c.text, (c, told, checked)) for c in sides.conditions if kept[c.text] or c.text in weaker]
+    taken = sides.said(kept)
+    own = [weaker.get(c.text, (c, told, checked)) for c in taken if kept.get(c.text, True) or c.text in weaker]
     clauses = tuple(_clause(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     undecided = [_demand(asked, told) for asked in said.left]
@@ -412,16 +424,12 @@ def _failed(name: str, said: str, place: PythonPlace | None) -> Report:
     return Report((name,), (error(codes.E252, said, told.span(place)),), Counts(), None)
 
 
-# So many sizes are tried where a trace stops: the same for all inputs.
-_TRIED = (1, 2, 3, 4, 8)
-
-
 def _stopped(target: Target, run: Trace, told: Told, options: Options) -> Diagnostic:
     """What ended a run: a mistake where the code raises there with all numbers that are tried for the sizes."""
     assert run.stopped is not None
     if run.is_cut:
         return _untraced(run, told)
-    points = [run.hints, *(dict.fromkeys(run.hints, n) for n in _TRIED)]
+    points = [run.hints, *_equal_sizes(target)]
     wanted = [text for g in options.given if g.is_for("main") for text in (c.span.text for c in g.conditions)]
     points = [p for p in points if all(holds_at(text, p) is not False for text in wanted)]
     found: list[Raised] = []

@@ -142,6 +142,11 @@ def bound_names(place: PythonPlace) -> tuple[str, ...]:
     return _bindings(place.file).get((place.line, place.start, place.last, place.end), ())
 
 
+def names_of_parts(place: PythonPlace, call: str) -> int:
+    """How many names take apart what a call at a place gives; 0 where it is not the whole of an assignment."""
+    return len(bound_names(place)) if call in place.source else 0
+
+
 @cache
 def _bindings(file: str) -> dict[tuple[int, ...], tuple[str, ...]]:
     tree, found = parsed(file), dict[tuple[int, ...], tuple[str, ...]]()

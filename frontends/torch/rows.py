@@ -12,6 +12,7 @@ from ...ops import registry
 from ...ops.axes import total
 from ...ops.model import TensorInfo
 from ...ops.slices import SENTINEL, slice_length
+from . import places
 from .sizes import Symbolic, difference, expr_of, is_same
 from .tensors import TracedTensor
 from .trace import NoRow, Tracer
@@ -236,13 +237,23 @@ def of_numbers(tracer: Tracer, data: Any, dtype: torch.dtype | None = None, **_:
 def split(tracer: Tracer, tensor: Value, split_size_or_sections: Any, dim: int = 0) -> Any:
     if isinstance(split_size_or_sections, (list, tuple)):
         return tracer.calls.call("split", tensor, sizes=tuple(split_size_or_sections), axis=dim)
-    size = tensor.shape[dim]
+    size, count = tensor.shape[dim], places.names_of_parts(places.here()[0], ".split(")
     if not is_static(size) or not is_static(split_size_or_sections):
+        if count > 1:
+            return parts(tracer, tensor, split_size_or_sections, dim, count)
         size = int(size)  # a list of as many tensors: the number is asked for
         split_size_or_sections = int(split_size_or_sections)
     each = int(split_size_or_sections)
     sizes = [min(each, int(size) - at) for at in range(0, int(size), each)] or [0]
     return tracer.calls.call("split", tensor, sizes=tuple(sizes), axis=dim)
+
+
+def parts(tracer: Tracer, tensor: Value, each: Any, dim: int, count: int) -> Any:
+    """As many parts as names take them apart, with a check that there are."""
+    size, before = tensor.shape[dim], each * (count - 1)
+    most, least, text = (tracer.sizes.text(n) for n in (each * count, before, size))
+    tracer.write(f'assert {least} < {text} && {text} <= {most}, "{count} names take the parts"', "stated")
+    return tracer.calls.call("split", tensor, sizes=(*(each,) * (count - 1), size - before), axis=dim)
 
 
 @row(".chunk")

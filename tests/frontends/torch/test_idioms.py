@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.places import TESTS
-from support.torch_cases import checked, conditions, lines, needs_torch
+from support.torch_cases import checked, conditions, holds, lines, needs_torch
 
 MODELS = "\n\n".join(file.read_text() for file in sorted((TESTS / "corpora" / "idioms").glob("*.py")))
 
@@ -101,3 +101,47 @@ def test_a_planted_mistake_is_one_message_at_its_line(
     found = said_of(tmp_path, name, text.replace(right, wrong))
     source = text.replace(right, wrong).splitlines()
     assert [source[n - 1].strip()[: len(at)] for n in lines(found)] == [at]
+
+
+PARTS = """
+import torch
+
+def halves(x):
+    half = x.shape[1] // 2
+    a, b = x.split(half, dim=1)
+    return a + b
+
+def thirds(x):
+    q, k, v = torch.split(x, x.shape[-1] // 3, dim=-1)
+    return q * k + v
+
+def ends(x):
+    a, b = x.split(4, dim=1)
+    return a.sum(1) + b.sum(1)
+
+def square(x):
+    side = int(x.shape[1] ** 0.5)
+    return x.view(x.shape[0], side, side)
+
+def repeated(x):
+    w = torch.ones(x.shape[1], x.shape[1] + 1)
+    for _ in range(x.shape[0]):
+        x = x @ w
+    return x
+"""
+
+
+@needs_torch
+def test_parts_that_names_take_apart_are_as_many_as_the_names(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(PARTS)
+    for name, takes in (("halves", [2, 4, 6, 8]), ("thirds", [3, 6, 9]), ("ends", [5, 6, 7, 8])):
+        found = checked(tmp_path, f"parts.py:{name}", "x=float32[b, t]")
+        assert [t for t in range(10) if holds(found, {"b": 2, "t": t})] == takes, name
+
+
+@needs_torch
+def test_a_number_that_is_asked_for_is_one_that_the_code_takes(tmp_path: Path) -> None:
+    (tmp_path / "numbers.py").write_text(PARTS)
+    found = checked(tmp_path, "numbers.py:square", "x=float32[b, t]")
+    assert found.report.ok and [o.shape for o in found.contract.outputs] == [("b", 2, 2)]
+    assert not checked(tmp_path, "numbers.py:repeated", "x=float32[b, t]").report.ok
