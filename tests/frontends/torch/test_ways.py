@@ -92,6 +92,14 @@ def cut_again(x):
     y = y + torch.nn.functional.pad(y, (0, 1))[:, :-1]
     is_long = bool(y.shape[1] > 2)
     return y
+
+def halves(x):
+    first, second = x.chunk(2, dim=1)
+    return first + second
+
+def thirds(x):
+    first, second, third = x.chunk(3, dim=1)
+    return first * third @ second.T
 """
 FUNCTIONS = [
     "same_shapes",
@@ -135,7 +143,7 @@ def test_ways_of_equal_shapes_are_one_and_what_is_refused_beside_them_is_a_bound
 
 
 @needs_torch
-@pytest.mark.parametrize("name", ["both", "between", "together", "only_there"])
+@pytest.mark.parametrize("name", ["both", "between", "together", "only_there", "halves", "thirds"])
 def test_what_is_said_of_the_sizes_that_take_a_way_is_what_torch_does(name: str, tmp_path: Path) -> None:
     from rxlang.simplify.solver.numbers import holds_at
 
