@@ -15,7 +15,7 @@ from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .asked import AskedOfPython
-from .at_sizes import Arrival, smallest
+from .at_sizes import Arrival, asked_size, smallest
 from .contract import Contract, Supposed
 from .profiles import profiles
 from .replay import Parameter
@@ -127,13 +127,11 @@ def _at(target: Target, found: CheckedPython, at: Sequence[str], folder: Path, o
     """The sizes alone decide: the code is run with them, and its lines are looked at with them."""
     equations: list[str] = []
     for text in at:
-        place, _, number = text.partition("=")
-        if not number.isascii() or not number.isdecimal():
-            raise ValueError(f"--at {text!r} is not like h=40 or x.2=40")
+        place, number = asked_size(text)
         if place in target.sizes:
-            equations.append(f"{place} == {int(number)}")
+            equations.append(f"{place} == {number}")
             continue
-        args = resized(target.args, place, int(number))
+        args = resized(target.args, place, number)
         if args is None or "*" in place:
             raise ValueError(
                 f"--at {text!r}: the inputs have no size `{place}`; they have {', '.join(target.sizes) or 'none'}"
