@@ -205,7 +205,8 @@ def _sources(
     beside = (
         [c for c in verdicts if c not in failing and entails((*known, c), cond)] if not entails(known, cond) else []
     )
-    return [d for d, c in near if c in failing or c in beside] or [d for d, _ in near]
+    several = (d for d, c in near if c in failing or c in beside)
+    return sorted(several, key=lambda d: d.about is None) or [d for d, _ in near]
 
 
 def _fails(cond: Cond, point: Point) -> bool:
