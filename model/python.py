@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..frontends.torch import target as targets
-from ..frontends.torch.arguments import DeclaredInput, declared_in, resized
+from ..frontends.torch.arguments import DeclaredInput, declared_in, is_size, resized
 from ..frontends.torch.target import Inputs, Target
 from ..lang.expressions import names_in, sizes_text
 from ..lang.given import Given, read_given
@@ -41,7 +41,9 @@ def load(name: str, asked: AskedOfPython, folder: Path, inputs: Inputs | None = 
     for text in asked.dynamic:
         axis, _, size = text.partition("=")
         size = size or axis.replace("*", "all").replace(".", "_")
-        args = resized(target.args, axis, size) if size.isidentifier() else None
+        if "." not in axis or not is_size(size):
+            raise ValueError(f"--dynamic {text!r} is not like images.0=b or images.0")
+        args = resized(target.args, axis, size)
         if args is None:
             raise ValueError(f"--dynamic {text!r}: no input has this axis; there are {_inputs(target)}")
         target = replace(target, args=args)

@@ -70,7 +70,9 @@ def _keywords(text: str, told: str) -> list[ast.keyword]:
     is_plain_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args
     if isinstance(call, ast.Call) and is_plain_call and all(k.arg for k in call.keywords):
         return call.keywords
-    raise UnreadInput(f"{told} is not like `{_LIKE.get(told.partition(' ')[0], 'float32[b, 3]')}`")
+    unnamed = call.args if isinstance(call, ast.Call) else []
+    why = f": `{ast.unparse(unnamed[0])}` has no name" if unnamed else ""
+    raise UnreadInput(f"{told} is not like `{_LIKE.get(told.partition(' ')[0], 'float32[b, 3]')}`{why}")
 
 
 class _Inputs(ast.NodeTransformer):

@@ -253,7 +253,8 @@ def _value(one: WrittenArgument, scope: Mapping[str, Any]) -> Any:
     except NameError as problem:
         near = get_close_matches(str(problem.name), (*DTYPES, *scope), 1)
         dtype = near[0] if near else "float32"
-        like = f"an input is declared like `{one.name}={dtype}[b, 3]`" if dtype in DTYPES else f"is `{dtype}` meant?"
+        like = f"an input is declared like `{one.name}={dtype}[b, 3]`, a size `{one.name}=Size`"
+        like = like if dtype in DTYPES else f"is `{dtype}` meant?"
         if not near and one.option.startswith("--init"):
             raise _failed(one.option, problem) from problem
         raise Unloadable(f"{one.option}: nothing is called `{problem.name}`; {like}") from None
@@ -356,16 +357,17 @@ def _ahead(name: str, params: Mapping[str, inspect.Parameter], values: Mapping[s
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
         near = get_close_matches(unknown[0], params, 1)
         more = f", is `{near[0]}` meant" if near else ""
-        raise Unloadable(f"{name} takes no `{unknown[0]}`{more}: it takes {_listed(params)}")
+        takes = f"{name} takes no `{unknown[0]}`{more}: it takes {_listed(params)}"
+        is_factory = not near and all(p.default is not p.empty for p in params.values())
+        raise Unloadable(f"{takes}{'; `--init` calls it for what it makes' if is_factory else ''}")
     needed = [
         n
         for n, p in params.items()
         if p.default is p.empty and n not in values and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     ]
     if needed:
-        raise Unloadable(
-            f'{name} takes `{needed[0]}`, which is not given: `--arg "{needed[0]}=float32[b, 3]"` declares it'
-        )
+        example = f"{needed[0]}={'NAME(...)' if needed[0] == 'self' else 'float32[b, 3]'}"
+        raise Unloadable(f'{name} takes `{needed[0]}`, which is not given: `--arg "{example}"` declares it')
     return tuple(n for n, p in params.items() if p.kind is p.POSITIONAL_ONLY and n in values)
 
 

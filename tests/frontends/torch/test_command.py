@@ -84,6 +84,10 @@ def raising(x):
     raise RuntimeError("not today")
 
 
+def many(count=1):
+    return model
+
+
 def leaving(x):
     sys.exit(3)
 
@@ -213,7 +217,7 @@ REFUSED = {
     "init undefined": (("net.py:Net", "--init", "config=Zq()"), "name 'Zq' is not defined"),
     "init near": (("net.py:Net", "--init", "config=Konfig()"), "nothing is called `Konfig`; is `Config` meant?"),
     "init no syntax": (("net.py:Net", "--init", "config=("), "--init 'config=(' is not like"),
-    "init positional": (("net.py:Net", "--init", "Config()"), "is not like `dim=64, heads=4`"),
+    "init positional": (("net.py:Net", "--init", "Config()"), "is not like `dim=64, heads=4`: `Config()` has no name"),
     "wrong arg": (("net.py:model", "--arg", "idx=int64[b, t]"), "takes no `idx`, is `ids` meant: it takes `ids`"),
     "no arg": (("net.py:model", "--arg", "keep=float32[b, t]"), "takes `ids`, which is not given"),
     "nothing given": (("net.py:model",), "takes `ids`, which is not given"),
@@ -231,7 +235,7 @@ REFUSED = {
     "no arg syntax": (("net.py:model", "--arg", "ids=int64[b"), "is not like `x=float32[b, 3]`"),
     "arg raises": (("net.py:through", "--arg", "ids=int64[b]", "--arg", "model=1 / 0"), "ZeroDivisionError"),
     "dtype": (("net.py:tied", "--arg", "x=float33[b]"), "an input is declared like `x=float32[b, 3]`"),
-    "no dtype near": (("net.py:tied", "--arg", "x=Matrix[b]"), "an input is declared like `x=float32[b, 3]`"),
+    "no dtype near": (("net.py:tied", "--arg", "x=Matrix[b]"), "like `x=float32[b, 3]`, a size `x=Size`"),
     "dtype alone": (("net.py:tied", "--arg", "x=float32"), "an input is declared like `x=float32[b, 3]`"),
     "generator": (("net.py:later", "--arg", "x=float32[b]"), "net.py:later is a generator"),
     "coroutine": (("net.py:awaited", "--arg", "x=float32[b]"), "net.py:awaited is a coroutine"),
@@ -247,8 +251,12 @@ REFUSED = {
             "t=3,b=2": "give each size its own --at", f"t={10 ** 19}": "a size is at most", f"t={2**63}": "a size is at most",
         }.items()
     },
+    "dynamic no axis": (("net.py:model", "--arg", "ids=int64[b, 4]", "--dynamic", "ids"), "'ids' is not like images.0=b"),
+    "dynamic no name": (("net.py:model", "--arg", "ids=int64[b, 4]", "--dynamic", "ids.1=3"), "is not like images.0=b"),
+    "method": (("net.py:Net.forward", "--arg", "ids=int64[b, 4]"), '`self`, which is not given: `--arg "self=NAME(...)"`'),
+    "factory": (("net.py:many", "--arg", "ids=int64[b, 4]"), "it takes `count=1`; `--init` calls it for what it makes"),
     "dynamic": (("net.py:model", "--arg", "ids=int64[b, 4]", "--dynamic", "x.1"), "no input has this axis"),
-    "profile": (("net.py:model", "--arg", "ids=int64[b, t]", "--profile", "x=1:2"), "no input `x`"),
+    "profile": (("net.py:model", "--arg", "ids=int64[b, t]", "--profile", "x=1:2"), "'x=1:2': the model has no input `x`"),
     "given": (("net.py:model", "--arg", "ids=int64[b, t]", "--given", "q <= 3"), "the inputs have no size `q`; they have b, t"),
     **{
         option: (("net.py:model", "--arg", "ids=int64[b, t]", option, *more), f"{option} is not for Python code")
