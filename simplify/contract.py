@@ -198,8 +198,9 @@ def _sources(
             if c not in verdicts:
                 verdicts[c] = entails((*entry_check, c), cond)
     proved = [d for d, c in near if verdicts.get(c)]
-    if proved or many:
-        return proved or [d for d, c in near if _fails(c, point)] or [d for d, _ in near]
+    found = proved or [d for d, c in near if _fails(c, point)]
+    if proved or many or any(d.about is not None for d in found):
+        return found or [d for d, _ in near]
     failing = [c for c in verdicts if _fails(c, point)]
     known = (*entry_check, *failing)
     beside = (
