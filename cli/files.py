@@ -64,13 +64,13 @@ def read_programs(paths: Iterable[str], models: bool = False) -> tuple[list[Prog
         try:
             programs.append(read_program(path))
         except Unusable as wrong:
-            found = _listed(path) if models else []
+            found = _listed(_file_of(path)) if models else []
             for text in found:
                 click.echo(shown(text))
             named = (
                 f"{path!r} is Python code, and nothing of it was run: name a function or class to check, {path}:NAME"
             )
-            unread.append(named if found else wrong.message)
+            unread.append(named if found and path == _file_of(path) else wrong.message)
     if not programs:
         conclude(unread)
     return programs, unread
@@ -114,7 +114,7 @@ def model_file(path: str) -> Path:
     if path.endswith(".rx"):
         raise Unusable(f"{path!r} is no ONNX model but a program: `rx shapes` says its shapes")
     if not is_model(path):  # its weights are looked for by its name
-        raise Unusable(f"{path!r} is not called like an ONNX model: {CALLED}")
+        raise Unusable(f"{path!r} is not called like an ONNX model: {_called(path)}")
     return Path(path)
 
 
@@ -134,7 +134,12 @@ def _is_one_all_the_same(path: str, data: bytes) -> None:
     wrong = unread(data, path)
     if wrong is not None:
         why = f"{wrong.span.source.place(wrong.span.start)}: {wrong.message}"
-        raise Unusable(f"{path!r} is no program ({why}): {CALLED}")
+        raise Unusable(f"{path!r} is no program ({why}): {_called(path)}")
+
+
+def _called(path: str) -> str:
+    """How what can be read is called."""
+    return f"{CALLED}, PyTorch code {path}:NAME" if path.endswith(".py") else CALLED
 
 
 def _data(path: str) -> bytes:
@@ -155,7 +160,33 @@ def _bounded(file: BinaryIO) -> bytes:
 
 
 def _unreadable(path: str, wrong: OSError | ValueError) -> str:
-    return f"cannot read {path!r}: {reason(wrong)}"
+    file = _file_of(path)
+    if not isinstance(wrong, FileNotFoundError):
+        return f"cannot read {path!r}: {reason(wrong)}"
+    if os.path.isfile(file) or path.endswith(":"):
+        place = file.removesuffix(":")
+        named = f"`{path[len(place) + 1 :]}` is not a name" if path[len(place) + 1 :] else "a name is missing"
+        return f"{path!r}: {named}: name a function or class to check, {place}:NAME"
+    return f"cannot read {file!r}: {reason(wrong)}{_meant(file)}"
+
+
+def _file_of(path: str) -> str:
+    """The file of `FILE.py:NAME`, whatever is written for the name."""
+    file, colon, _ = path.partition(".py:")
+    return f"{file}.py" if colon else path
+
+
+def _meant(path: str) -> str:
+    """What is called nearly as a file that is not there."""
+    from difflib import get_close_matches  # few files are missing
+
+    folder, name = os.path.split(path)
+    try:
+        there = {Path(other).stem: other for other in os.listdir(folder or ".") if other != name}
+    except OSError:
+        return ""
+    near = get_close_matches(Path(name).stem, there, 1)
+    return f"; is {os.path.join(folder, there[near[0]])!r} meant?" if near else ""
 
 
 def reason(wrong: OSError | ValueError) -> str:
@@ -192,10 +223,16 @@ def of_main(text: str) -> str:
 
 def conditions(texts: Iterable[str], option: str = "--given") -> tuple[Given, ...]:
     """The conditions that an option names."""
+    return tuple(_condition(text, option) for text in texts)
+
+
+def _condition(text: str, option: str) -> Given:
     try:
-        return tuple(map(read_given, texts))
+        return read_given(text)
     except RxError as wrong:
-        raise Unusable("\n".join(f"{option}: {d.message}" for d in wrong.diagnostics)) from wrong
+        told = f"{option} {text.removeprefix(of_main('')).strip()!r}"
+        lines = (f"{told}: {d.message}{f'; {d.help}' if d.help else ''}" for d in wrong.diagnostics)
+        raise Unusable("\n".join(lines)) from wrong
 
 
 def all_met(unmet: Iterable[str], option: str = "--given") -> None:

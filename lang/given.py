@@ -27,6 +27,13 @@ class Given(Node):
     conditions: tuple[sweet.Expr, ...]
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The conditions in full: `n = 4` is `n == 4`."""
+        from .printer import print_expr  # few checks are given any
+
+        return tuple(map(print_expr, self.conditions))
+
+    @property
     def names_many(self) -> bool:
         """Whether it is for whatever has the sizes that it speaks of."""
         return any(sign in self.pattern for sign in "*?[")

@@ -189,20 +189,22 @@ def _parse_parts(source: Source, start: str, begin: int = 0, *, several: bool = 
     whole = Span(source, begin, len(source.text))
     values = []
     problems = list(tokens.problems)
-    at = 0
     try:
         lines = find_lines(tokens)
         parts = _conditions(lines) if several else [slice(None)]
         for part in parts:
-            at = part.start or 0
             kinds, starts, ends = lines.kinds[part], lines.starts[part], lines.ends[part]
             values.append(Parser(source.text, tree_rules(builder)).parse(kinds, starts, ends, start))
     except Unbalanced:
-        problems.append(error(codes.E105, "the brackets do not match", whole))
+        from . import brackets  # as for a file
+
+        problems += brackets.fix(tokens)[1] or [error(codes.E105, "the brackets do not match", whole)]
     except Stuck as stuck:
-        at += stuck.at
-        span = Span(source, lines.starts[at], lines.ends[at]) if at < len(lines.kinds) else whole
-        problems.append(error(codes.E101, f"`{whole.text.strip()}` cannot be read as {start}", span))
+        from .region import Region  # as for a file
+        from .unexpected import of_part
+
+        end = "`,`" if part.stop is not None and part.stop < len(lines.kinds) else "the end"
+        problems.append(of_part(Region(source, kinds, starts, ends, end), stuck.at, stuck.states))
     except TooDeep as deep:
         problems.append(too_deep(Span(source, deep.start, deep.end)))
     problems += builder.problems

@@ -55,10 +55,12 @@ class TokenChange(NamedTuple):
 
 
 class Region:
-    """The tokens of one region, line ends outside brackets included."""
+    """The tokens of one region, line ends outside brackets included; what comes behind, where it is a part of a text."""
 
-    def __init__(self, source: Source, kinds: list[int], starts: list[int], ends: list[int]) -> None:
-        self.source, self.kinds, self.starts, self.ends = source, kinds, starts, ends
+    def __init__(
+        self, source: Source, kinds: list[int], starts: list[int], ends: list[int], behind: str | None = None
+    ) -> None:
+        self.source, self.kinds, self.starts, self.ends, self.behind = source, kinds, starts, ends, behind
 
     def text(self, i: int) -> str:
         return self.source.text[self.starts[i] : self.ends[i]]

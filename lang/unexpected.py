@@ -9,6 +9,7 @@ from .habits import Hint
 from .lalr import advance
 from .lexer import KIND, kinds
 from .lines import GRADIENTS, OPERAND_END, PREFIXES
+from .node import replace
 from .python_def import as_here
 from .region import CLOSE, END, NAME, OPEN, OTHER_WORDS, STOP, TEXT, Region, TokenChange, place
 from .source import Span
@@ -33,6 +34,15 @@ def describe(
     message, told = _unknown(region, stuck, at, accepted)
     told, made = told or _help(region, change), _edits(region, change)
     return error(codes.E101, message, place(region, at), help=told, function=function, edits=made)
+
+
+def of_part(region: Region, stuck: int, states: list[int]) -> Diagnostic:
+    """The same of a part of a text, with what stands before it there."""
+    said = describe(region, stuck, states, None, None, None)
+    is_end = stuck == len(region.kinds) and said.span == place(region, stuck)
+    before = region.source.text[region.starts[0] : said.span.end if is_end else said.span.start] if region.kinds else ""
+    message = said.message.replace("expected a line end", "expected an operator or the end")
+    return replace(said, message=f"after `{before.strip()}`: {message}" if before.strip() else message)
 
 
 _NO_COMPARISON = ("`=` is not a comparison", "write `==`")
@@ -127,6 +137,8 @@ _SEPARATORS = PREFIXES | kinds("EQUAL COMMA COLON _END")
 
 def _found(region: Region, at: int) -> str:
     if at >= len(region.kinds):
+        if region.behind is not None:
+            return region.behind
         rest = region.source.text[region.ends[-1] :] if region.ends else ""
         return "the end of the line" if rest.strip() else "the end of the file"
     if region.kinds[at] == END:

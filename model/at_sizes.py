@@ -19,7 +19,7 @@ from .replay import Parameter, Unanswered, failure_at
 
 # From so many sizes the smallest is looked for.
 _MOST = 256
-_LARGEST = 2**63 - 1
+_LARGEST, _DIGITS = 2**63 - 1, 19
 
 
 class Arrival(Node):
@@ -45,23 +45,32 @@ def read_sizes(contract: Contract, translation: Translation, texts: Sequence[str
     names = names_in(*(size for p in params for size in p.shape or ()))
     equations, named, axes = [], [], {}
     for text in texts:
-        place, _, number = text.partition("=")
-        if not number.isascii() or not number.isdecimal():
-            raise ValueError(f"{text!r} is not like H=40 or images.2=40")
-        if int(number) > _LARGEST:
-            raise ValueError(f"{text!r}: a size is at most {_LARGEST}")
+        place, number = asked_size(text)
         found = _axis(contract, params, place)
         if found is not None:
             param, axis, size = found
             equations += [f"{size} == {number}"] if isinstance(size, str) else []
-            axes[param.name, axis] = int(number)
+            axes[param.name, axis] = number
         elif made.get(place, place) in names:
             named.append(f"{made.get(place, place)} == {number}")
         else:
             raise ValueError(
-                f"{text!r}: the inputs have no size `{place}`; they have {', '.join(sorted(names)) or 'none'}"
+                f"--at {text!r}: the inputs have no size `{place}`; they have {', '.join(sorted(names)) or 'none'}"
             )
     return AskedSizes((*equations, *named), tuple(named), axes)
+
+
+def asked_size(text: str) -> tuple[str, int]:
+    """`h=40` in parts; ValueError for what is no such text."""
+    place, _, number = (part.strip() for part in text.partition("="))
+    if not place or not number:
+        raise ValueError(f"--at {text!r} is not like h=40 or images.2=40")
+    if not number.isascii() or not number.isdecimal():
+        more = "; give each size its own --at" if "," in number else ""
+        raise ValueError(f"--at {text!r}: a size is a whole number of at least 0, like {place}=40{more}")
+    if len(number) > _DIGITS or int(number) > _LARGEST:
+        raise ValueError(f"--at {text!r}: a size is at most {_LARGEST}")
+    return place, int(number)
 
 
 def _axis(contract: Contract, params: Sequence[Parameter], place: str) -> tuple[Parameter, int, int | str] | None:

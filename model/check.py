@@ -99,9 +99,10 @@ def _held(report: Report, given: Sequence[Given]) -> Iterator[str]:
     """What is given of sizes that the model has."""
     functions = () if report.checked is None else report.checked.before.functions
     checks = [check.span for f in functions if f.name == "main" for check in f.checks]
-    for span in (c.span for g in given if g.is_for("main") for c in g.conditions):
-        if any(at.source is span.source and span.start <= at.start < span.end for at in checks):
-            yield span.text
+    for one in (g for g in given if g.is_for("main")):
+        for span, text in zip((c.span for c in one.conditions), one.texts, strict=True):
+            if any(at.source is span.source and span.start <= at.start < span.end for at in checks):
+                yield text
 
 
 def _with(report: Report, diagnostics: Iterable[Diagnostic]) -> Report:

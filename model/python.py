@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..frontends.torch import target as targets
-from ..frontends.torch.arguments import DeclaredInput, declared_in, resized
+from ..frontends.torch.arguments import DeclaredInput, declared_in, is_size, resized
 from ..frontends.torch.target import Inputs, Target
 from ..lang.expressions import names_in, sizes_text
 from ..lang.given import Given, read_given
@@ -15,7 +15,7 @@ from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .asked import AskedOfPython
-from .at_sizes import Arrival, smallest
+from .at_sizes import Arrival, asked_size, smallest
 from .contract import Contract, Supposed
 from .profiles import profiles
 from .replay import Parameter
@@ -41,7 +41,9 @@ def load(name: str, asked: AskedOfPython, folder: Path, inputs: Inputs | None = 
     for text in asked.dynamic:
         axis, _, size = text.partition("=")
         size = size or axis.replace("*", "all").replace(".", "_")
-        args = resized(target.args, axis, size) if size.isidentifier() else None
+        if "." not in axis or not is_size(size):
+            raise ValueError(f"--dynamic {text!r} is not like images.0=b or images.0")
+        args = resized(target.args, axis, size)
         if args is None:
             raise ValueError(f"--dynamic {text!r}: no input has this axis; there are {_inputs(target)}")
         target = replace(target, args=args)
@@ -127,13 +129,11 @@ def _at(target: Target, found: CheckedPython, at: Sequence[str], folder: Path, o
     """The sizes alone decide: the code is run with them, and its lines are looked at with them."""
     equations: list[str] = []
     for text in at:
-        place, _, number = text.partition("=")
-        if not number.isascii() or not number.isdecimal():
-            raise ValueError(f"--at {text!r} is not like h=40 or x.2=40")
+        place, number = asked_size(text)
         if place in target.sizes:
-            equations.append(f"{place} == {int(number)}")
+            equations.append(f"{place} == {number}")
             continue
-        args = resized(target.args, place, int(number))
+        args = resized(target.args, place, number)
         if args is None or "*" in place:
             raise ValueError(
                 f"--at {text!r}: the inputs have no size `{place}`; they have {', '.join(target.sizes) or 'none'}"

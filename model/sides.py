@@ -140,9 +140,11 @@ class Sides:
 
     def way(self, condition: EntryCondition) -> list[str]:
         """The condition of a way: in full, where the conditions on this way have made it shorter."""
-        facts = _facts(self.told, condition)
-        is_whole = not set(names_in(*facts)) <= set(self.told.trace.hints) or _follow([condition.text], facts)
-        return [condition.text] if is_whole else facts
+        facts, text = _facts(self.told, condition), condition.text
+        if not set(names_in(*facts)) <= set(self.told.trace.hints) or _follow([text], facts):
+            return [text]
+        others = [demanded for demanded in self.own_demands if demanded != text]
+        return facts if _follow([*facts, *others, *self.given], [text]) else [*facts, text]
 
     def _is_refused(self, number: int) -> bool | None:
         if number not in self.refused:

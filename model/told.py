@@ -96,6 +96,7 @@ class Told:
     def words(self, text: str, step: Step) -> str:
         """A sentence with the user's names."""
         names = {**self.trace.variables, **self.trace.weights}
+        text = text if step.op.endswith("einsum") else _LABEL.sub("", text)
         text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda n: names.get(n[0], n[0]), quoted[0]), text)
         return re.sub(r"@[a-z_0-9.]+", step.op or "this", text).replace("torch.Tensor.", "Tensor.")
 
@@ -115,6 +116,7 @@ class Told:
 
 
 _COPYING = {"view": "reshape", "view_as": "reshape_as"}
+_LABEL = re.compile(r", both `\w`,")  # of an equation that the user did not write
 _SIZE = re.compile(r"(\w+) : Size\b")
 _WEIGHT = re.compile(r"(\w+) : Tensor\(\[([^\]]*)\], (\w+)\)")
 

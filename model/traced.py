@@ -320,7 +320,7 @@ def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
 
 def texts_of(given: Sequence[Given]) -> list[str]:
     """The conditions on the inputs that are given."""
-    return [c.span.text for g in given if g.is_for("main") for c in g.conditions]
+    return [text for g in given if g.is_for("main") for text in g.texts]
 
 
 def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) -> Contract:
@@ -430,8 +430,7 @@ def _stopped(target: Target, run: Trace, told: Told, options: Options) -> Diagno
     if run.is_cut:
         return _untraced(run, told)
     points = [run.hints, *_equal_sizes(target)]
-    wanted = [text for g in options.given if g.is_for("main") for text in (c.span.text for c in g.conditions)]
-    points = [p for p in points if all(holds_at(text, p) is not False for text in wanted)]
+    points = [p for p in points if all(holds_at(text, p) is not False for text in texts_of(options.given))]
     found: list[Raised] = []
     for point in points:
         one = raised(target, point)

@@ -189,7 +189,7 @@ def _sources(
     many: bool,
 ) -> list[OpenCheck]:
     """The checks that cannot hold without a condition; where it takes several together, or nobody knows, those that fail at
-    the `point` that breaks it and no other one, else those that share a size with it."""
+    the `point` that breaks it and no other one, and those that ask for it beside them, else those that share a size with it."""
     inside = set(cond_variables(cond))
     near = [(d, c) for d, c in asked if c is not None and not inside.isdisjoint(cond_variables(c))]
     verdicts: dict[Cond, bool] = {}
@@ -198,7 +198,16 @@ def _sources(
             if c not in verdicts:
                 verdicts[c] = entails((*entry_check, c), cond)
     proved = [d for d, c in near if verdicts.get(c)]
-    return proved or [d for d, c in near if _fails(c, point)] or [d for d, _ in near]
+    found = proved or [d for d, c in near if _fails(c, point)]
+    if proved or many or any(d.about is not None for d in found):
+        return found or [d for d, _ in near]
+    failing = [c for c in verdicts if _fails(c, point)]
+    known = (*entry_check, *failing)
+    beside = (
+        [c for c in verdicts if c not in failing and entails((*known, c), cond)] if not entails(known, cond) else []
+    )
+    several = (d for d, c in near if c in failing or c in beside)
+    return sorted(several, key=lambda d: d.about is None) or [d for d, _ in near]
 
 
 def _fails(cond: Cond, point: Point) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...lang.expressions import names_in
@@ -56,7 +56,7 @@ def written(option: str, text: str) -> Iterator[WrittenArgument]:
                 keyword.arg, told, compile(f"{_INPUTS}[0]", f"<{told}>", "eval"), (DeclaredInput(None, (keyword.arg,)),)
             )
             continue
-        found = _Inputs(told)
+        found = _Inputs(told, keyword.arg)
         tree = ast.fix_missing_locations(ast.Expression(found.visit(keyword.value)))
         yield WrittenArgument(keyword.arg, told, compile(tree, f"<{told}>", "eval"), tuple(found.inputs))
 
@@ -70,23 +70,29 @@ def _keywords(text: str, told: str) -> list[ast.keyword]:
     is_plain_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args
     if isinstance(call, ast.Call) and is_plain_call and all(k.arg for k in call.keywords):
         return call.keywords
-    raise UnreadInput(f"{told} is not like `{_LIKE.get(told.partition(' ')[0], 'float32[b, 3]')}`")
+    unnamed = call.args if isinstance(call, ast.Call) else []
+    why = f": `{ast.unparse(unnamed[0])}` has no name" if unnamed else ""
+    raise UnreadInput(f"{told} is not like `{_LIKE.get(told.partition(' ')[0], 'float32[b, 3]')}`{why}")
 
 
 class _Inputs(ast.NodeTransformer):
     """Puts inputs in the places where they are declared."""
 
-    def __init__(self, told: str) -> None:
-        self.told = told
+    def __init__(self, told: str, name: str) -> None:
+        self.told, self.name = told, name
         self.inputs: list[DeclaredInput] = []
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        if not isinstance(node.value, ast.Name) or node.value.id not in DTYPES:
+        dtype = ast.unparse(node.value).removeprefix("torch.")
+        if dtype not in DTYPES:
             if isinstance(node.value, ast.Name) and node.value.id in ("int", "float", "complex"):
                 raise UnreadInput(f"{self.told}: `{node.value.id}` is not a dtype; the dtypes are {', '.join(DTYPES)}")
             return self.generic_visit(node)
         dims = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        self.inputs.append(DeclaredInput(node.value.id, tuple(self._dim(dim) for dim in dims)))
+        computed = {f"{self.name}_{n}": dim for n, dim in enumerate(dims) if _is_computed(dim)}
+        if computed:
+            raise UnreadInput(f"{self.told}: {_with_names(dtype, dims, computed)}")
+        self.inputs.append(DeclaredInput(dtype, tuple(self._dim(dim) for dim in dims)))
         return ast.parse(f"{_INPUTS}[{len(self.inputs) - 1}]", mode="eval").body
 
     def _dim(self, dim: ast.expr) -> int | str:
@@ -95,9 +101,29 @@ class _Inputs(ast.NodeTransformer):
         return _size(ast.unparse(dim), self.told)
 
 
+_COUNTS = (ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
+
+
+def _is_computed(dim: ast.expr) -> bool:
+    """Whether a size is computed from others, in a way that a condition can say."""
+    return isinstance(dim, ast.BinOp) and all(isinstance(part, _COUNTS) for part in ast.walk(dim))
+
+
+def _with_names(dtype: str, dims: Sequence[ast.expr], computed: Mapping[str, ast.expr]) -> str:
+    """What to write where sizes are computed: names, and conditions of them."""
+    names = {dim: name for name, dim in computed.items()}
+    shape = ", ".join(names.get(dim) or ast.unparse(dim) for dim in dims)
+    given = ", ".join(f"{name} == {ast.unparse(dim).replace(' / ', ' // ')}" for name, dim in computed.items())
+    first = ast.unparse(next(iter(names)))
+    return f"`{first}` is neither a number nor a name: write {dtype}[{shape}] and --given '{given}'"
+
+
 def _size(text: str, told: str) -> str:
     if not is_size(text):
-        raise UnreadInput(f"{told}: `{text}` is no size: a number or a name")
+        why = "is a word of Rx" if text.isidentifier() and text in RESERVED else "is no size"
+        raise UnreadInput(
+            f"{told}: `{text}` {why}: a size is a whole number of at least 0, or a name, like b in float32[b, 3]"
+        )
     return text
 
 

@@ -260,7 +260,7 @@ torch.linalg.norm | A, ord=None, dim=None, keepdim=False, *, dtype=None |
 .baddbmm | input, batch1, batch2, *, beta=1, alpha=1 |
     plus_onto(input, matmul(of_rank(3, batch1), matched(of_rank(3, batch2), 0, batch1)))
 .cross torch.linalg.cross | input, other, dim=-1 | cross(*same(input, other), axis=dim)
-torch.cdist | x1, x2, *_, **__ | matmul(x1, matrix_transpose(x2))
+torch.cdist | x1, x2, *_, **__ | einsum("...id,...jd->...ij", (x1, x2))
 F.cosine_similarity | x1, x2, dim=1, eps=1e-08 | sum(multiply(*same(x1, x2)), axis=dim)
 F.pairwise_distance | x1, x2, p=2.0, eps=1e-06, keepdim=False | sum(subtract(*same(x1, x2)), axis=-1, keepdims=keepdim)
 .tensordot | a, b, dims=2, out=None | dotted(a, b, dims)

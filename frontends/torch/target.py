@@ -110,8 +110,9 @@ def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | N
     for _ in declared_in(tuple(values.values())):
         break
     else:
-        example = next((n for n in params if n not in values), "x")
-        raise Unloadable(f'{name}: no argument is an input: `--arg "{example}=float32[b, 3]"` declares one')
+        example = next(iter(params), "x")
+        takes = f" of {_listed(params)}" if params else ""
+        raise Unloadable(f'{name}: no argument{takes} is an input: `--arg "{example}=float32[b, 3]"` declares one')
     owner = code if isinstance(code, torch.nn.Module) else getattr(code, "__self__", None)
     modules = [v for v in (owner, *values.values()) if isinstance(v, torch.nn.Module)]
     return Target(name, code, values, modules[0] if modules else None, ahead)
@@ -181,8 +182,22 @@ def _taken(tracer: Tracer, name: str, value: Any) -> Any:
 def _imported(place: str, folder: Path) -> ModuleType:
     try:
         return _by_path(place, folder) if place.endswith(".py") else _by_name(place, folder)
+    except ModuleNotFoundError as problem:
+        doing = f"importing {place}"
+        if not place.endswith(".py") and f"{place}.".startswith(f"{problem.name}."):
+            raise Unloadable(f"{doing}: {problem}{_module_meant(str(problem.name), folder)}") from None
+        raise _failed(doing, problem) from problem
     except _ANYTHING as problem:
         raise _failed(f"importing {place}", problem) from problem
+
+
+def _module_meant(name: str, folder: Path) -> str:
+    """What there is in the folder of nearly the name of a module that is not there."""
+    package, _, last = name.rpartition(".")
+    place = folder.joinpath(*package.split("."))
+    has = [path.stem for path in place.glob("*") if path.suffix == ".py" or path.is_dir()]
+    near = get_close_matches(last, has, 1)
+    return f"; is `{f'{package}.' if package else ''}{near[0]}` meant?" if near else f" in {folder} or installed"
 
 
 def _by_name(place: str, folder: Path) -> ModuleType:
@@ -236,11 +251,13 @@ def _value(one: WrittenArgument, scope: Mapping[str, Any]) -> Any:
     try:
         return one.value(scope)
     except NameError as problem:
-        near = get_close_matches(str(problem.name), DTYPES, 1)
-        if near:
-            like = f"an input is declared like `{one.name}={near[0]}[b, 3]`"
-            raise Unloadable(f"{one.option}: nothing is called `{problem.name}`; {like}") from None
-        raise _failed(one.option, problem) from problem
+        near = get_close_matches(str(problem.name), (*DTYPES, *scope), 1)
+        dtype = near[0] if near else "float32"
+        like = f"an input is declared like `{one.name}={dtype}[b, 3]`, a size `{one.name}=Size`"
+        like = like if dtype in DTYPES else f"is `{dtype}` meant?"
+        if not near and one.option.startswith("--init"):
+            raise _failed(one.option, problem) from problem
+        raise Unloadable(f"{one.option}: nothing is called `{problem.name}`; {like}") from None
     except _ANYTHING as problem:
         raise _failed(one.option, problem) from problem
 
@@ -340,16 +357,17 @@ def _ahead(name: str, params: Mapping[str, inspect.Parameter], values: Mapping[s
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds:
         near = get_close_matches(unknown[0], params, 1)
         more = f", is `{near[0]}` meant" if near else ""
-        raise Unloadable(f"{name} takes no `{unknown[0]}`{more}: it takes {_listed(params)}")
+        takes = f"{name} takes no `{unknown[0]}`{more}: it takes {_listed(params)}"
+        is_factory = not near and all(p.default is not p.empty for p in params.values())
+        raise Unloadable(f"{takes}{'; `--init` calls it for what it makes' if is_factory else ''}")
     needed = [
         n
         for n, p in params.items()
         if p.default is p.empty and n not in values and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     ]
     if needed:
-        raise Unloadable(
-            f'{name} takes `{needed[0]}`, which is not given: `--arg "{needed[0]}=float32[b, 3]"` declares it'
-        )
+        example = f"{needed[0]}={'NAME(...)' if needed[0] == 'self' else 'float32[b, 3]'}"
+        raise Unloadable(f'{name} takes `{needed[0]}`, which is not given: `--arg "{example}"` declares it')
     return tuple(n for n, p in params.items() if p.kind is p.POSITIONAL_ONLY and n in values)
 
 

@@ -497,4 +497,4 @@ def _identity(tensor: torch.Tensor) -> tuple[int, int]:
 def _name(func: Any) -> str:
     """What a torch function is called: `torch.cat`."""
     found = torch.overrides.resolve_name(func) if callable(func) else None
-    return str(found or getattr(func, "__name__", func)).replace("torch.functional.", "torch.")
+    return str(found or getattr(func, "__name__", func)).replace("torch.functional.", "torch.").removesuffix(".__get__")

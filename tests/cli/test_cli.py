@@ -158,6 +158,9 @@ def test_missing_files_are_one_line_each_and_status_2(rx: Any) -> None:
     assert rx("check", "nope.rx") == (2, "", "rx: cannot read 'nope.rx': No such file or directory\n")
     status, out, err = rx("check", "nope.rx", "neither.rx")
     assert (status, out, err.count("\n")) == (2, "", 2)
+    Path("sub").mkdir()
+    Path("sub/layers.rx").write_text("let a = 3\n")
+    assert "No such file or directory; is 'sub/layers.rx' meant?\n" in rx("check", "sub/layer.rx")[2]
 
 
 @pytest.mark.parametrize("name", ["a.py", "a.json", "a.txt", "notes", "a.bin"])
@@ -168,6 +171,7 @@ def test_what_is_no_program_is_told_once_with_what_is_one(rx: Any, tmp_path: Pat
     status, out, err = rx(command, name)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"rx: '{name}' is no program ({name}:1:") and ".rx" in err and ".onnx" in err
+    assert ("PyTorch code a.py:NAME" in err) == (name == "a.py")
     (tmp_path / name).write_text("let a = 3\n")  # however a program is called
     assert rx("check", name)[0] == 0
 

@@ -89,6 +89,28 @@ def test_what_is_no_condition_of_any_function_is_wrong_usage(text: str, embed: s
     assert invoke(["shapes", embed, "--given", text]) == 2
 
 
+UNREAD = {
+    "t <": "after `t <`: expected an expression, found the end",
+    "t <, b": "after `t <`: expected an expression, found `,`",
+    "b > 2, t <": "after `t <`: expected an expression, found the end",
+    "< 3": "expected an expression, found `<`",
+    "": "expected an expression, found the end",
+    "t 3": "after `t`: expected an operator or the end, found `3`",
+    "(t < 3": "this `(` is not closed",
+    "t < 3)": "this `)` has no `(`; remove it",
+    "t & 3": "`&` is not a sign of Rx; write `&&`",
+    "t < 3 and b > 2": "after `t < 3`: `and` is not a word of Rx; write `&&`",
+    "not t": "`not` is not a word of Rx; write `!`",
+    "1 < t < 3": "after `1 < t`: comparisons do not chain; join two comparisons with `&&`",
+}
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_what_cannot_be_read_is_told_with_its_place(text: str, embed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["check", embed, "--given", f"@embed: {text}"]) == 2
+    assert capsys.readouterr().err == f"rx: --given {f'@embed: {text}'.strip()!r}: {UNREAD[text]}\n"
+
+
 def test_a_condition_for_one_of_several_files_is_right_usage(tmp_path: Path, embed: str) -> None:
     (tmp_path / "other.rx").write_text("@other = fn(x : Tensor([n], float32)) : Tensor([n], float32) { x }\n")
     assert invoke(["check", str(tmp_path), "--given", "@embed: t % 4 == 0"]) == 0

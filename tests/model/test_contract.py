@@ -221,6 +221,8 @@ def test_the_other_sizes_are_as_the_contract_wants_them(tmp_path: Path, capsys: 
     assert "takes b = 1, n = 5, k = 5, m = 1" in capsys.readouterr().out
     assert invoke(["check", path, "--at", "n=5", "--at", "y.0=4"]) == 1
     assert invoke(["check", path, "--at", "n=5", "--given", "k <= 4"]) == 1
+    assert invoke(["check", path, "--at", "n=5", "--given", "m = 3"]) == 0
+    assert "takes b = 1, n = 5, k = 5, m = 3" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("make", [up, convolved, pooled, multiplied, added, split, reshaped, embedded])

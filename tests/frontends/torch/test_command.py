@@ -84,6 +84,10 @@ def raising(x):
     raise RuntimeError("not today")
 
 
+def many(count=1):
+    return model
+
+
 def leaving(x):
     sys.exit(3)
 
@@ -176,6 +180,7 @@ ACCEPTED = {
     "factory": (("net.py:make", "--arg", "ids=int64[b, t]"), "t <= 8"),
     "instance": (("net.py:model", "--arg", "ids=int64[b, t]"), "t <= 16"),
     "method": (("net.py:model.forward", "--arg", "ids=int64[b, t]"), "t <= 16"),
+    "torch's dtype": (("net.py:model", "--arg", "ids=torch.int64[b, t]"), "t <= 16"),
     "module name": (("net:model", "--arg", "ids=int64[b, t]"), "t <= 16"),
     "None": (("net.py:model", "--arg", "ids=int64[b, t]", "--arg", "keep=None"), "t <= 16"),
     "several at once": (("net.py:model", "--arg", "ids=int64[b, t], keep=float32[b, t]"), "t <= 16"),
@@ -199,27 +204,38 @@ def test_arguments_in_all_forms(rx: Any, name: str) -> None:
 
 
 REFUSED = {
-    "no file": (("nothing.py:Net",), "cannot read 'nothing.py:Net': No such file"),
-    "no module": (("nothing.there:Net",), "No module named 'nothing'"),
+    "no file": (("nothing.py:Net",), "cannot read 'nothing.py': No such file"),
+    "near file": (("nett.py:Net",), "cannot read 'nett.py': No such file or directory; is 'net.py' meant?"),
+    "no module": (("nothing.there:Net",), "importing nothing.there: No module named 'nothing' in "),
+    "near module": (("nett:Net",), "importing nett: No module named 'nett'; is `net` meant?"),
     "no name": (("net.py:Nett",), "net.py has no `Nett`: is `Net` meant?"),
     "no attribute": (("net.py:model.forwards",), "net.py has no `model.forwards`"),
     "no init": (("net.py:Net", "--arg", "ids=int64[b, t]"), "missing a required argument: 'config'"),
     "wrong init": (("net.py:Net", "--init", "konfig=1"), "it takes `config`"),
     "init of no class": (("net.py:table", "--init", "a=1"), "net.py:table is a value of Tensor"),
     "init raises": (("net.py:Net", "--init", "config=Config(), heads=0"), "ValueError: no heads"),
-    "init undefined": (("net.py:Net", "--init", "config=Konfig()"), "name 'Konfig' is not defined"),
+    "init undefined": (("net.py:Net", "--init", "config=Zq()"), "name 'Zq' is not defined"),
+    "init near": (("net.py:Net", "--init", "config=Konfig()"), "nothing is called `Konfig`; is `Config` meant?"),
     "init no syntax": (("net.py:Net", "--init", "config=("), "--init 'config=(' is not like"),
-    "init positional": (("net.py:Net", "--init", "Config()"), "is not like `dim=64, heads=4`"),
+    "init positional": (("net.py:Net", "--init", "Config()"), "is not like `dim=64, heads=4`: `Config()` has no name"),
     "wrong arg": (("net.py:model", "--arg", "idx=int64[b, t]"), "takes no `idx`, is `ids` meant: it takes `ids`"),
     "no arg": (("net.py:model", "--arg", "keep=float32[b, t]"), "takes `ids`, which is not given"),
     "nothing given": (("net.py:model",), "takes `ids`, which is not given"),
-    "no input": (("net.py:model", "--arg", "ids=3"), "no argument is an input"),
-    "no such size": (("net.py:model", "--arg", "ids=int64[b, -1]"), "`-1` is no size"),
-    "reserved size": (("net.py:model", "--arg", "ids=int64[b, fn]"), "`fn` is no size"),
+    "no input": (
+        ("net.py:model", "--arg", "ids=3"),
+        'no argument of `ids`, `keep=None` is an input: `--arg "ids=float32[b, 3]"` declares one',
+    ),
+    "no such size": (("net.py:model", "--arg", "ids=int64[b, -1]"), "`-1` is no size: a size is a whole number of at"),
+    "reserved size": (("net.py:model", "--arg", "ids=int64[b, fn]"), "`fn` is a word of Rx: a size is"),
+    "computed size": (
+        ("net.py:model", "--arg", "ids=int64[b, 2 * b, b / 3]"),
+        "neither a number nor a name: write int64[b, ids_1, ids_2] and --given 'ids_1 == 2 * b, ids_2 == b // 3'",
+    ),
     "no dtype": (("net.py:model", "--arg", "ids=int[b, t]"), "`int` is not a dtype; the dtypes are bool, uint8"),
     "no arg syntax": (("net.py:model", "--arg", "ids=int64[b"), "is not like `x=float32[b, 3]`"),
     "arg raises": (("net.py:through", "--arg", "ids=int64[b]", "--arg", "model=1 / 0"), "ZeroDivisionError"),
     "dtype": (("net.py:tied", "--arg", "x=float33[b]"), "an input is declared like `x=float32[b, 3]`"),
+    "no dtype near": (("net.py:tied", "--arg", "x=Matrix[b]"), "like `x=float32[b, 3]`, a size `x=Size`"),
     "dtype alone": (("net.py:tied", "--arg", "x=float32"), "an input is declared like `x=float32[b, 3]`"),
     "generator": (("net.py:later", "--arg", "x=float32[b]"), "net.py:later is a generator"),
     "coroutine": (("net.py:awaited", "--arg", "x=float32[b]"), "net.py:awaited is a coroutine"),
@@ -227,9 +243,20 @@ REFUSED = {
     "two of one name": (("net.py:model", "--arg", "ids=int64[b], ids=int64[t]"), "`ids` is given twice"),
     "given twice": (("net.py:model", "--arg", "ids=int64[b]", "--arg", "ids=int64[t]"), "`ids` is given twice"),
     "at": (("net.py:model", "--arg", "ids=int64[b, t]", "--at", "q=3"), "the inputs have no size `q`"),
-    "at no number": (("net.py:model", "--arg", "ids=int64[b, t]", "--at", "t"), "is not like h=40"),
+    **{
+        f"at {text}": (("net.py:model", "--arg", "ids=int64[b, t]", "--at", text), said)
+        for text, said in {
+            "t": "--at 't' is not like h=40", "=3": "is not like h=40", "t=": "is not like h=40",
+            "t=-3": "a size is a whole number of at least 0, like t=40", "t=3.5": "a whole number", "t=x": "a whole number",
+            "t=3,b=2": "give each size its own --at", f"t={10 ** 19}": "a size is at most", f"t={2**63}": "a size is at most",
+        }.items()
+    },
+    "dynamic no axis": (("net.py:model", "--arg", "ids=int64[b, 4]", "--dynamic", "ids"), "'ids' is not like images.0=b"),
+    "dynamic no name": (("net.py:model", "--arg", "ids=int64[b, 4]", "--dynamic", "ids.1=3"), "is not like images.0=b"),
+    "method": (("net.py:Net.forward", "--arg", "ids=int64[b, 4]"), '`self`, which is not given: `--arg "self=NAME(...)"`'),
+    "factory": (("net.py:many", "--arg", "ids=int64[b, 4]"), "it takes `count=1`; `--init` calls it for what it makes"),
     "dynamic": (("net.py:model", "--arg", "ids=int64[b, 4]", "--dynamic", "x.1"), "no input has this axis"),
-    "profile": (("net.py:model", "--arg", "ids=int64[b, t]", "--profile", "x=1:2"), "no input `x`"),
+    "profile": (("net.py:model", "--arg", "ids=int64[b, t]", "--profile", "x=1:2"), "'x=1:2': the model has no input `x`"),
     "given": (("net.py:model", "--arg", "ids=int64[b, t]", "--given", "q <= 3"), "the inputs have no size `q`; they have b, t"),
     **{
         option: (("net.py:model", "--arg", "ids=int64[b, t]", option, *more), f"{option} is not for Python code")
@@ -305,7 +332,9 @@ def test_what_is_given_bounds_the_sizes(rx: Any) -> None:
     status, out, _ = rx("check", *NET, "--profile", "ids=1x1:8x64")
     assert "box   not whole: fails at" in out and "t = 33" in out
     assert "box   accepted whole" in rx("check", *NET, "--profile", "ids=1x1:8x32")[1]
-    assert rx("check", "net.py:tied", "--arg", "x=float32[a, c]", "--given", "a == c")[0] == 0
+    for equal in ("a == c", "a = c"):
+        assert rx("check", "net.py:tied", "--arg", "x=float32[a, c]", "--given", equal)[0] == 0
+    assert "accepts, where t == 4" in rx("check", *NET, "--given", "t = 4")[1]
 
 
 @needs_torch
@@ -387,6 +416,9 @@ def test_a_python_file_is_not_run_but_listed(rx: Any, tmp_path: Path) -> None:
     assert 'rx check net.py:model --arg "ids=float32[...]"' in lines
     assert 'rx check net.py:tied --arg "x=float32[...]"' in lines
     assert not any("_hidden" in line or "Config" in line for line in lines)
+    for name, said in (("", "a name is missing"), (":Net", "`:Net` is not a name"), ("Net()", "`Net()` is not a name")):
+        _, names, err = rx("check", f"net.py:{name}")
+        assert names == out and f"'net.py:{name}': {said}: name a function or class to check, net.py:NAME" in err
 
 
 def test_python_options_need_python_code(rx: Any, tmp_path: Path) -> None:

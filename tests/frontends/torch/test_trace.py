@@ -83,5 +83,5 @@ def test_wrong_arguments_are_told_in_the_functions_names() -> None:
     for wrong, said in (({"z": "float32[b]"}, "takes no `z`: it takes `x`"), ({"x": "float32[-1]"}, "`-1` is no size")):
         with pytest.raises(ValueError, match=said):
             rx.trace(bounded, **wrong)
-    with pytest.raises(ValueError, match="no argument is an input"):
+    with pytest.raises(ValueError, match="no argument of .* is an input"):
         rx.trace(bounded, x=3)

@@ -92,6 +92,14 @@ def cut_again(x):
     y = y + torch.nn.functional.pad(y, (0, 1))[:, :-1]
     is_long = bool(y.shape[1] > 2)
     return y
+
+def halves(x):
+    first, second = x.chunk(2, dim=1)
+    return first + second
+
+def thirds(x):
+    first, second, third = x.chunk(3, dim=1)
+    return first * third @ second.T
 """
 FUNCTIONS = [
     "same_shapes",
@@ -174,7 +182,7 @@ def test_a_bound_of_all_ways_is_no_condition_of_one(tmp_path: Path) -> None:
 
 
 @needs_torch
-@pytest.mark.parametrize("name", ["both", "between", "together", "only_there"])
+@pytest.mark.parametrize("name", ["both", "between", "together", "only_there", "halves", "thirds"])
 def test_what_is_said_of_the_sizes_that_take_a_way_is_what_torch_does(name: str, tmp_path: Path) -> None:
     from rxlang.simplify.solver.numbers import holds_at
 
