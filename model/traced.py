@@ -20,6 +20,7 @@ from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in, sizes_text
 from ..lang.given import Given
 from ..lang.node import Node, replace
+from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..lang.walk import walk
 from ..ops.model import Trait
@@ -75,6 +76,7 @@ def check_python(
     return check_target(target, folder, options)
 
 
+@collector_paused
 def check_target(
     target: Target, folder: Path, options: Options | None = None, traced: Callable[[str], object] = len
 ) -> CheckedPython:
