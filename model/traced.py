@@ -20,6 +20,7 @@ from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in, sizes_text
 from ..lang.given import Given
 from ..lang.node import Node, replace
+from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
 from ..lang.walk import walk
 from ..ops.model import Trait
@@ -77,6 +78,7 @@ def check_python(
     return check_target(target, folder, options)
 
 
+@collector_paused
 def check_target(
     target: Target, folder: Path, options: Options | None = None, traced: Callable[[str], object] = len
 ) -> CheckedPython:
@@ -121,13 +123,18 @@ def check_target(
 
 def _read(name: str, run: Trace, folder: Path, options: Options, *, alone: bool = False) -> ReadRun:
     """A run checked: equal module bodies as functions, of those that have conditions the first one in line; the whole in line
-    where that leaves something open. Where conditions `alone` are asked for, they may stay in the functions."""
+    where that leaves something open. Where conditions `alone` are asked for, they may stay in the functions, and of what fails
+    nothing else is asked."""
     found, wanted = functions(run) if run.stopped is None else (), WantedBody()
     run = shared(run, found)
     for _ in range(_MOST_FOLDS if found else 0):
         told = Told(name, folded(run, found, wanted), folder)
         report = _checked(told, options)
-        if not report.ok or report.checked is None:
+        if report.checked is None:
+            break
+        if not report.ok:
+            if alone:
+                return ReadRun(report, told)
             break
         said = {c.name.removeprefix("@"): c for c in report.checked.conditions}
         open_ = {f.name: said[f.name] for f in found if f.name in said and not _is_proved(said[f.name])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ from .cases import Begun, ShapeCase, by_cases
 from .findings import Log, choose
 from .frame import Frame
 from .known.finding import Finding
-from .known.outcome import Options
+from .known.outcome import GivenUp, Options
 from .known.state import State
 from .known.values import Entry, Env, SizeValue, Value
 from .messages.telling import told, told_inside
@@ -75,9 +76,16 @@ def first_failure(checked: Checked, name: str, arguments: Arguments) -> Diagnost
     """The first check that surely fails in such a call, told where it stands; None where nothing does."""
     begin = partial(_begun, checked, name, arguments, errors_only=True)
     first = begin()
-    first.body(first.walk.frame)
+    first.walk.stopped = partial(_is_first, first.walk.prover.log.findings)
+    with suppress(GivenUp):
+        first.body(first.walk.frame)
     cases = None if any(_failing(first.walk)) else by_cases(first.walk, first.opened, begin)
     return next(map(told_inside, _failing(first.walk if cases is None else cases.walk)), None)
+
+
+def _is_first(found: list[Finding], frame: Frame) -> bool:
+    """Whether the first of what was found fails, whatever is found behind it."""
+    return bool(found) and found[0].outcome.status is Status.REFUTED and not frame.path and frame.turn is None
 
 
 def _failing(walk: Walk) -> Iterator[Finding]:

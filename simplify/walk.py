@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import assert_never
 
@@ -58,7 +58,9 @@ class Walk:
     def __init__(
         self, program: ProgramContext, log: Log, options: Options, function: str, pieces: tuple[Node, ...] = ()
     ) -> None:
-        self.program, self._pieces, self.stopped = program, pieces, options.stopped
+        self.program, self._pieces, stopped = program, pieces, options.stopped
+        # Whether to go on no further than to a place.
+        self.stopped: Callable[[Frame], bool] | None = None if stopped is None else lambda _: stopped()
         self.state = State()
         self.prover = Prover(self.state, log, options, function)
         self.bindings = Bindings(program, self.state, function, written=not options.errors_only)
@@ -136,7 +138,7 @@ class Walk:
 
     def stmt(self, frame: Frame, stmt: core.Stmt, env: Env) -> None:
         """A statement: decided, and known afterwards."""
-        if self.stopped is not None and self.stopped():
+        if self.stopped is not None and self.stopped(frame):
             raise GivenUp
         match stmt:
             case core.Let():

@@ -78,18 +78,20 @@ class Domain(Arithmetic):
 
 
 def evaluate(e: core.ShapeLevel | core.Splice, of: Domain) -> Any:
-    """The value of an expression in a domain."""
+    """The value of an expression in a domain; what there is most of comes first."""
     match e:
         case core.SizeLit() | core.DTypeLit() | core.BoolConst():
             return of.literal(e)
-        case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
-            return of.named(e)
         case core.DimOf():
             return of.dimension(e)
-        case core.SizeOp():
-            return of.operation(SIZE_OPERATORS[e.op], e, evaluate(e.left, of), evaluate(e.right, of))
+        case core.SizeVar() | core.ShapeVar() | core.DTypeVar() | core.BoolVar() | core.Splice():
+            return of.named(e)
+        case core.Compare():
+            return of.compare(e, evaluate(e.left, of), evaluate(e.right, of))
         case core.RankOf():
             return of.rank(e)
+        case core.SizeOp():
+            return of.operation(SIZE_OPERATORS[e.op], e, evaluate(e.left, of), evaluate(e.right, of))
         case core.ProdOf():
             return of.prod(evaluate(e.shape, of))
         case core.BroadcastOf():
@@ -100,8 +102,6 @@ def evaluate(e: core.ShapeLevel | core.Splice, of: Domain) -> Any:
             return of.of_parts([(isinstance(d, core.Splice), evaluate(d, of)) for d in e.dims])
         case core.DTypeOf():
             return of.dtype_of(e.tensor)
-        case core.Compare():
-            return of.compare(e, evaluate(e.left, of), evaluate(e.right, of))
         case core.InClass():
             return of.in_class(e, evaluate(e.item, of))
         case core.Not():

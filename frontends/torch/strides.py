@@ -6,7 +6,7 @@ named here; of others it is what torch itself makes of tensors without data, at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
 from itertools import combinations
 from math import prod
@@ -71,8 +71,11 @@ def contiguous(shape: Sequence[Any]) -> tuple[Any, ...]:
 
 def is_plain(x: TracedTensor) -> bool:
     """Whether the elements lie row by row, as far as that is known."""
-    found = strides_of(x)
-    return found is None or _is_as(x.value.shape, found, contiguous(x.value.shape))
+    return isinstance(x.strides, Layout) or _is_row_by_row(x.value.shape, x.strides)
+
+
+def _is_row_by_row(shape: Sequence[Any], strides: Sequence[Any]) -> bool:
+    return _is_as(shape, strides, contiguous(tuple(map(scaled, shape))))
 
 
 def _is_as(
@@ -103,8 +106,8 @@ def follow(tracer: Tracer, name: str, given: tuple[Any, Any, Any], found: Any) -
     else:
         strides = _asked(given, operands, results)
     for x, own in zip(results, strides, strict=True):
-        is_row_by_row = not isinstance(own, Layout) and _is_as(x.value.shape, own, contiguous(x.value.shape))
-        x.strides = Layout.CONTIGUOUS if is_row_by_row else own
+        is_contiguous = not isinstance(own, Layout) and _is_row_by_row(x.value.shape, own)
+        x.strides = Layout.CONTIGUOUS if is_contiguous else own
 
 
 def _of_sequences(args: Sequence[Any], found: TracedTensor) -> Strides:
@@ -280,9 +283,11 @@ def _made(given: tuple[Any, Any, Any], at: Callable[[Any], int]) -> list[torch.T
 
     def put(value: Any) -> Any:
         if isinstance(value, TracedTensor):
-            sizes, known = tuple(map(at, value.value.shape)), strides_of(value)
-            turned = contiguous(sizes[::-1])[::-1]  # as an example of what is not known
-            strides = turned if known is None else tuple(map(at, known))
+            sizes, known = tuple(map(at, value.value.shape)), value.strides
+            if isinstance(known, Layout):  # what is not known is turned around, as an example
+                strides = contiguous(sizes) if known is Layout.CONTIGUOUS else contiguous(sizes[::-1])[::-1]
+            else:
+                strides = tuple(map(at, known))
             return torch.empty_strided(sizes, strides, dtype=value.value.dtype, device="meta")
         if isinstance(value, torch.Tensor):
             return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
@@ -292,9 +297,30 @@ def _made(given: tuple[Any, Any, Any], at: Callable[[Any], int]) -> list[torch.T
 
     with torch._C.DisableTorchFunctionSubclass():
         try:
-            return list(_tensors(func(*mapped(args, put), **mapped(kwargs, put))))
+            args, kwargs = mapped((args, kwargs), put)
+            key = func, _frozen((args, kwargs))
+            if key not in _MADE:
+                _MADE[key] = list(_tensors(func(*args, **kwargs)))
+            return _MADE[key]
         except (RuntimeError, ValueError, IndexError, TypeError):
             return []
+
+
+# Equal layers ask the same, and so does each run.
+_MADE: dict[Any, list[torch.Tensor]] = {}
+
+
+def _frozen(value: Any) -> Any:
+    """An argument as the key of a dict: of tensors without data what they are, of others what is equal."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape), value.stride(), value.dtype
+    if isinstance(value, slice):
+        return slice, _frozen((value.start, value.stop, value.step))
+    if isinstance(value, (list, tuple)):
+        return type(value), *map(_frozen, value)
+    if isinstance(value, dict):
+        return tuple((k, _frozen(v)) for k, v in value.items())
+    return (type(value), value) if isinstance(value, Hashable) else object()
 
 
 def _as_made(

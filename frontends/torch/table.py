@@ -401,8 +401,7 @@ def rows() -> dict[Any, Callable[..., Any]]:
     found: dict[Any, Callable[..., Any]] = {}
     for line in ROWS.strip().replace("\n    ", " ").splitlines():
         names, parameters, expression = line.split(" | ")
-        code = compile(f"lambda {parameters}: {expression}", f"<row {names}>", "eval")
-        _add(found, names, _of_expression(code, namespace))
+        _add(found, names, _of_expression(f"lambda {parameters}: {expression}", f"<row {names}>", namespace))
     for names, function in FUNCTIONS:
         _add(found, names, function)
     return found
@@ -412,9 +411,12 @@ def rows() -> dict[Any, Callable[..., Any]]:
 _STARRED = ("size", "shape", "dims", "repeats", "sizes")
 
 
-def _of_expression(code: Any, namespace: Callable[[Any], dict[str, Any]]) -> Callable[..., Any]:
+_compiled = cache(compile)  # few of the rows are asked
+
+
+def _of_expression(text: str, file: str, namespace: Callable[[Any], dict[str, Any]]) -> Callable[..., Any]:
     def row(tracer: Any, *args: Any, **kwargs: Any) -> Any:
-        function = eval(code, namespace(tracer))
+        function = eval(_compiled(text, file, "eval"), namespace(tracer))
         if function.__code__.co_flags & inspect.CO_VARARGS:  # `size=` is said of `*size`
             args += tuple(kwargs.pop(name) for name in _STARRED if name in kwargs)
         return function(*args, **kwargs)

@@ -85,7 +85,7 @@ _STANDING = {"int": WholeNumber, "float": Real, "len": length, "min": _least, "m
 @contextmanager
 def standing() -> Iterator[None]:
     """During this, they stand in the user's modules for what they are called."""
-    put = [(names, name) for names, file in _modules() for name in _STANDING if _is_called(file, name, names)]
+    put = [(names, name) for names, file in _modules() for name in _called_in(file) if name not in names]
     for names, name in put:
         names[name] = _STANDING[name]
     try:
@@ -104,16 +104,13 @@ def _modules() -> Iterator[tuple[dict[str, Any], str]]:
             yield names, str(file)
 
 
-def _is_called(file: str, name: str, names: dict[str, Any]) -> bool:
-    found = parsed(file)
-    return found is not None and name not in names and _is_called_in(found, name)
-
-
 @cache
-def _is_called_in(found: ast.AST, name: str) -> bool:
-    """Whether what a module does with a name is to call it, or to ask for instances."""
-    used = {id(n) for n in ast.walk(found) if isinstance(n, ast.Name) and n.id == name}
-    return bool(used) and used <= {id(n) for one in ast.walk(found) for n in _fine(one)}
+def _called_in(file: str) -> frozenset[str]:
+    """Of these names those with which all that a module does is to call them, or to ask for instances."""
+    nodes = list(ast.walk(parsed(file) or ast.Module([], [])))
+    fine = {id(n) for one in nodes for n in _fine(one)}
+    used = [n for n in nodes if isinstance(n, ast.Name) and n.id in _STANDING]
+    return frozenset(n.id for n in used) - {n.id for n in used if id(n) not in fine}
 
 
 def _fine(node: ast.AST) -> Iterator[ast.AST]:

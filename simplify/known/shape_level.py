@@ -25,7 +25,7 @@ from ...sizes.evaluate import Name, Operation, evaluate
 from ...sizes.operators import SizeOperator
 from ..solver.conditions import Cond, all_of, any_of, eq, ge, gt, le, lt, ne, negate
 from ..solver.term_sizes import Terms, applied
-from ..solver.terms import MOST_BITS, Allowance, Size, TooLarge, mod
+from ..solver.terms import MOST_BITS, Allowance, Size, TooLarge, again, mod
 from .broadcasts import common, common_shape
 from .state import State
 from .values import (
@@ -161,7 +161,7 @@ class ShapeLevel(Terms):
                 raise Poisoned
         if row.exactly:
             self.need(_question(lambda: eq(mod(left, right), 0)), QUOTIENT, e)
-        return applied(row, left, right)
+        return again(self.state.worked_out, (row.name, left, right), lambda: applied(row, left, right))
 
     def _bearable(self, expr: Operation, result: Size) -> Size:
         if isinstance(result, int) and result.bit_length() > MOST_BITS:

@@ -85,6 +85,8 @@ class State:
         # What sizes are printed as, at the time that stands beside.
         self._printed: tuple[int, dict[Size, tuple[int | str, str, str | None]]] = (-1, {})
         self._texts: dict[Term, str] = {}
+        # What operators give of sizes, with the steps that it takes.
+        self.worked_out: dict[tuple[str, Size, Size], tuple[Size, int]] = {}
         # How a size is printed whose normal form is not for reading.
         self.display: KeptTable[Term, tuple[str, tuple[Size, ...]]] = KeptTable(trail)
 

@@ -7,7 +7,12 @@ the same program takes the same ones everywhere.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import TracebackType
+from typing import TypeVar
+
+K = TypeVar("K")
+R = TypeVar("R")
 
 _ENDLESS = 1 << 62
 _RESERVE = 2  # what there is for plain questions behind the end: such a part of what there was
@@ -43,6 +48,17 @@ def charge(steps: int) -> None:
     _here.left -= steps
     if _here.left < 0:
         raise OutOfSteps
+
+
+def again(known: dict[K, tuple[R, int]], key: K, work: Callable[[], R]) -> R:
+    """What some work gives, which is done once; the steps that it takes are counted each time."""
+    before, found = _here.left, known.get(key)
+    if found is None or found[1] > before:
+        result = work()
+        found = known[key] = result, before - _here.left
+    else:
+        _here.left -= found[1]
+    return found[0]
 
 
 def spend(steps: int) -> None:
