@@ -131,16 +131,14 @@ def _site(finding: Finding) -> Iterable[object]:
 
 
 def _vague(finding: Finding) -> Iterable[object]:
-    """An annotated value whose rank is not known."""
-    about = finding.about
-    return _if(finding.is_unproved and about.what == "rank", (about.declared, about.place))
+    """An annotated value whose rank is not known, or wrong."""
+    return _if(finding.about.what == "rank", (finding.about.declared, finding.about.place))
 
 
 def _parts(finding: Finding) -> Iterable[object]:
     """The annotated value, of an unproved claim about a part of an annotation."""
     about = finding.about
-    is_part = finding.is_unproved and about.declared is not None and about.what in ("dim", "shape")
-    return _if(is_part, (about.declared, about.place))
+    return _if(finding.is_unproved and about.what in ("dim", "shape"), (about.declared, about.place))
 
 
 def _open_at(finding: Finding) -> Iterable[object]:
@@ -208,7 +206,7 @@ def _along_values(misfit: Collection[object]) -> tuple[_Reason, ...]:
         ),
         # Of a long row, behind which all is too intricate, the first one is told.
         _Reason(
-            lambda f: _if(f.is_unproved and f.about.callee and _is_ordinary(f), f.about.place),
+            lambda f: _if(f.is_unproved and _is_ordinary(f), f.about.place),
             lambda f: behind(f) if isinstance(f.about.asked, Intricate) else (),
             either=True,
         ),
