@@ -88,7 +88,6 @@ class Assertions(VisitorPart):
             frame.out.write(replace(stmt, status=status))
             if stmt.origin.declared is not None:
                 # What else the annotation says, and what follows from it, is not reported again.
-                self.prover.log.broken.append(stmt.origin.declared.span)
                 env[stmt.origin.declared.tensor] = Entry(POISON, stmt.span)
             return
         if status is Status.RESIDUAL:

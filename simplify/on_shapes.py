@@ -16,7 +16,8 @@ from ..lang.node import Node, replace
 from ..lang.source import Span
 from ..ops.model import TensorInfo
 from .cases import Begun, ShapeCase, by_cases
-from .findings import Log, choose
+from .explaining import choose
+from .findings import Log
 from .frame import Frame
 from .known.finding import Finding
 from .known.outcome import GivenUp, Options
@@ -51,7 +52,7 @@ def result_shapes(checked: Checked, name: str, arguments: Arguments) -> tuple[Ca
     and what is wrong with the call; and what has to hold so that it works."""
     checker, walk, _, begin = _called(checked, name, arguments)
     result = begin(walk.frame)
-    found = result.value, walk.state, tuple(map(told, choose(checker.log)[0]))
+    found = result.value, walk.state, tuple(map(told, choose(checker.log.findings)[0]))
     return found, _conditions(walk)
 
 

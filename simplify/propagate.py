@@ -25,7 +25,8 @@ from .cases import Begun, Cases, by_cases
 from .contract import conditions
 from .demands import demands, takes
 from .excluding import excluding
-from .findings import Log, Mark, choose
+from .explaining import choose
+from .findings import Log, Mark
 from .frame import Frame
 from .implementations import Found, Member
 from .known.fresh import settle, unknown
@@ -148,7 +149,7 @@ class Checker:
 
     def _checked(self, after: core.Program, unseen: tuple[Diagnostic, ...]) -> Checked:
         """What was found, of it what is told, and what can be asked later."""
-        chosen, silent = choose(self.log)
+        chosen, silent = choose(self.log.findings)
         chosen = [f for f in chosen if f.is_error] if self.options.errors_only else chosen
         in_words = [f for f in chosen if f.is_whole][:IN_WORDS]
         said = set(in_words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Self
 
 from ...lang.codes import Code
@@ -29,9 +30,9 @@ class Asked(Node):
         """Where it is told."""
 
     @property
-    def about(self) -> About | None:
+    def about(self) -> About:
         """What decides whether it is told, beside how it ended."""
-        return None
+        return About(self.span)
 
     def kept(self, state: State) -> Self:
         """The same, when what is known changes."""
@@ -92,8 +93,8 @@ class Finding:
     calls in between. `roots` are the unproved claims about calls that made a size which it is about.
 
     Later it may become known: `cond`, the first condition that its call left open; `others`, what that call needs besides, as
-    it is said and as it is written in Rx; `arm`, what came from an `if` and the arm with which it always fails; `use`, an error
-    about what its call made, so that one of the two fails.
+    it is said and as it is written in Rx; `arm`, what came from an `if` and the arm with which it always fails. `uses` are what
+    it is an error because of: a check of what its call made, or one after the other down to that.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Finding:
         self.cond: Cond = False
         self.others: dict[Only, str] = {}
         self.arm: tuple[Entry, Entry] | None = None
-        self.use: Finding | None = None
+        self.uses: tuple[Finding, ...] = ()
         # Whether what was known there was kept; where very much was found before, it was not.
         self.is_whole = True
         # Whether an exact size is needed where only a bound is known: that it is reached nobody has said.
@@ -122,10 +123,11 @@ class Finding:
         # Whether it is about one case of the sizes, so that a fix for it may be wrong for the others.
         self.of_case = False
 
-    @property
-    def uses(self) -> tuple[Finding, ...]:
-        """What it is an error because of: a check further down, or one after the other down to that."""
-        return () if self.use is None else (self.use, *self.use.uses)
+    def used(self, uses: tuple[Finding, ...]) -> Finding:
+        """The same where one of it and its uses fails."""
+        found = copy(self)
+        found.uses = uses
+        return found
 
     @property
     def span(self) -> Span:
@@ -134,15 +136,15 @@ class Finding:
     @property
     def only_empty(self) -> bool:
         """Whether it holds for empty tensors alone."""
-        return self.outcome.only_empty if self.use is None else self.use.only_empty
+        return self.uses[-1].only_empty if self.uses else self.outcome.only_empty
 
     @property
     def is_error(self) -> bool:
-        certain = self.outcome.status is Status.REFUTED or self.arm is not None or self.use is not None or self.inexact
+        certain = self.outcome.status is Status.REFUTED or self.arm is not None or bool(self.uses) or self.inexact
         return certain or (self.only_empty and not self.options.allow_empty)
 
     @property
     def is_unproved(self) -> bool:
         """Whether the run decides."""
-        settled = self.arm or self.use or self.only_empty or self.inexact
+        settled = self.arm or self.uses or self.only_empty or self.inexact
         return self.outcome.status is Status.RESIDUAL and not settled

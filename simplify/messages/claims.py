@@ -314,8 +314,8 @@ class SharedBy(Asked):
     last: Entry | None = None
 
     @property
-    def about(self) -> About | None:
-        return None if self.last is None else About(self.span, given=(self.last,))
+    def about(self) -> About:
+        return About(self.span, given=() if self.last is None else (self.last,))
 
     def said(self, finding: Finding) -> Diagnostic:
         found = ""

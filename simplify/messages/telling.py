@@ -35,7 +35,7 @@ def _at_the_call(finding: Finding, said: Diagnostic) -> Diagnostic:
 
 def told_inside(finding: Finding) -> Diagnostic:
     """The same where it was found."""
-    return _rooted(finding, _alone(finding)) if finding.use is not None else _alone(finding)
+    return _rooted(finding, _alone(finding)) if finding.uses else _alone(finding)
 
 
 def _alone(finding: Finding) -> Diagnostic:
@@ -93,7 +93,7 @@ class InShort(Asked):
 
 def _in_short(finding: Finding) -> Diagnostic:
     code, about = finding.asked.fails_as, finding.about
-    if code is None or about is None or finding.site is not None or finding.arm is not None or finding.use is not None:
+    if code is None or finding.site is not None or finding.arm is not None or finding.uses:
         return told(finding)
     return finish(finding, code, f"{f'this call of @{about.callee}' if about.callee else 'this'}, one of very many")
 
@@ -151,7 +151,7 @@ def _rooted(finding: Finding, unproved: Diagnostic) -> Diagnostic:
     *between, last = finding.uses
     *passed, said = (_at_the_call(use, _alone(use)) for use in finding.uses)
     assert unproved.sentence is not None and said.sentence is not None
-    declared = last.about.declared if last.about is not None and last.about.is_claim else None
+    declared = last.about.declared if last.about.is_claim else None
     same = said.span == unproved.span and not between
     use = "with its uses below" if between else "with its use below"
     use = "as its result is declared" if same and declared is not None else use

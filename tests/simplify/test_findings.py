@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from rxlang.pipeline import Report, check_text
+from rxlang.simplify import explaining
 from rxlang.simplify.known.finding import Finding
 from rxlang.simplify.messages.preconditions import Precondition
 
@@ -107,3 +108,32 @@ def test_an_unproved_claim_behind_a_limit_is_told_where_it_is_one_within_the_lim
         for where in ("", f" where {limit}")
     ]
     assert unproved_claims[0] == [first, *unproved_claims[1]]
+
+
+def test_of_unproved_claims_each_of_which_explains_the_next_one_in_turn_one_is_told() -> None:
+    """The padding may be too large for the call; one size of its result is right wherever the call works, the other is not."""
+    report = checked(
+        "@f = fn(x : Tensor([n, c, h, w], float32), k : Tensor([o, c, s, s], float32)) : Tensor([n, o, h, w], float32)\n"
+        "  where s % 2 == 1 {\n  let y = @conv2d(x, k, pads=c // 2)\n  y * 2\n}\n"
+    )
+    assert report.counts.residual == 3
+    assert codes(report) == ["W311"]
+
+
+def test_looking_for_what_explains_a_long_row_takes_a_few_steps_for_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    original = explaining.calls_behind
+
+    def counted(*given: object) -> set[object]:
+        found = original(*given)  # type: ignore[arg-type]
+        seen.append(len(found))
+        return found
+
+    monkeypatch.setattr(explaining, "calls_behind", counted)
+    for number in (20, 40):
+        params = ", ".join(f"y{i} : Tensor([m{i}], float32)" for i in range(number))
+        lines = "\n".join(f"  let a{i + 1} = a{i} + y{i}" for i in range(number))
+        report = checked(f"@f = fn(a0 : Tensor([n], float32), {params}) {{\n{lines}\n  a{number}\n}}\n")
+        assert codes(report) == ["W311"]
+        assert 0 < sum(seen) <= 2 * number
+        seen.clear()
