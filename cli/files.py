@@ -196,6 +196,9 @@ def reason(wrong: OSError | ValueError) -> str:
 
 def replace_file(path: str, data: bytes | Iterable[bytes], *, through_links: bool = True) -> None:
     """See lang.files.put."""
+    folder = os.path.dirname(path)
+    if folder and not os.path.exists(folder):
+        raise Unusable(f"cannot write {path!r}: there is no folder {folder!r}")
     try:
         put(Path(path), data, through_links=through_links)
     except OSError as wrong:
@@ -261,7 +264,9 @@ def _below(folder: str, models: bool, unread: list[str]) -> list[str]:
         found += [path for path in named if os.path.isfile(path) or not os.path.exists(path)]
     unread += [_unreadable(wrong.filename, wrong) for wrong in closed]
     if not found and not closed:
-        raise Unusable(f"no .rx{' or .onnx' if models else ''} file below {folder!r}")
+        code = next((str(path) for path in sorted(Path(folder).glob("*.py"))), None) if models else None
+        hint = f"; of PyTorch code name a function or class: {code}:NAME" if code else ""
+        raise Unusable(f"no .rx{' or .onnx' if models else ''} file below {folder!r}{hint}")
     return found
 
 

@@ -450,6 +450,7 @@ _ADVICE = {
     ("Tuple", "Size"): "`{0}[0]` is its first part",
     ("Tensor", "Size"): "`@item({0})` reads a rank-0 integer tensor as a Size; `.dim(0)` is a dimension",
     ("Tensor", "Bool"): "an assertion is about sizes, shapes and dtypes; `@item` reads a number out of a tensor",
+    ("Size", "Bool"): "a condition compares sizes, as in `{0} >= 1`",
     ("Size", "Shape"): "`[{0}]` is a Shape of one dimension",
     ("Number", "Shape"): "`[{0}]` is a Shape of one dimension",
     ("Size", "DType"): "a shape is a list of sizes: `[n, m]`",

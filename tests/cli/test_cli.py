@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 from rxlang.cli import files, terminal
+from rxlang.cli.files import Unusable, replace_file
 from rxlang.cli.main import COMMANDS, invoke
 from rxlang.lang.cells import columns
 from rxlang.lang.checked import Counts
@@ -146,6 +147,20 @@ def test_a_folder_means_the_rx_files_below_it_but_for_hidden_ones(rx: Any) -> No
     status, out, _ = rx("check", "lib", "--format", "json")
     assert status == 0
     assert json.loads(out)["files"] == ["lib/b.rx", "lib/deep/a.rx"]
+
+
+def test_a_folder_of_python_code_says_how_that_is_named(rx: Any) -> None:
+    Path("code").mkdir()
+    assert rx("check", "code") == (2, "", "rx: no .rx or .onnx file below 'code'\n")
+    Path("code/model.py").touch()
+    assert rx("check", "code")[2].endswith(
+        "below 'code'; of PyTorch code name a function or class: code/model.py:NAME\n"
+    )
+
+
+def test_a_folder_that_is_not_there_is_named_where_a_file_is_written(tmp_path: Path) -> None:
+    with pytest.raises(Unusable, match="there is no folder '.*/no'"):
+        replace_file(str(tmp_path / "no" / "contract.json"), b"")
 
 
 def test_a_mistake_in_an_imported_file_is_said_once(rx: Any) -> None:
