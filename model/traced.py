@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..frontends.torch import target as targets
+from ..frontends.torch.arguments import declared_in
 from ..frontends.torch.bodies import WantedBody, folded, functions, shared
 from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.really import Raised, raised
@@ -44,7 +45,7 @@ from .ways import OtherWay, Ways, program, ways
 # So often other hints are looked for where the code refuses those it had.
 _MOST_HINTS = 8
 # The sizes that code is run with where its trace stops, and the largest one.
-_TRIED, _LARGEST = (1, 2, 3, 4, 8), 4096
+_TRIED, _MOST_ROWS, _LARGEST = (1, 2, 3, 4, 8, 32, 224, 256), 8, 4096
 # So often a run is checked with functions in it.
 _MOST_FOLDS = 2
 
@@ -238,7 +239,8 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
             found = _ways(target, other.run, options, otherwise)
             return found, theirs if found.first is other.run else checked(found.first)
     if any(step.kind == "number" for _, step in found.first.facts):  # which may be one that the code refuses
-        several = (p for p in _equal_sizes(target) if 1 not in p.values())  # a loop over one fits by chance
+        # A loop over one fits by chance.
+        several = (p for p in _equal_sizes(target) if not {1, *_TRIED[5:]}.intersection(p.values()))
         point = next((p for p in several if raised(target, p) is None), None)
         there = None if point is None else targets.trace(target, point, found.otherwise)
         if there is not None and there.stopped is None and (theirs := checked(there)).report.ok:
@@ -247,8 +249,9 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
 
 
 def _equal_sizes(target: Target) -> Iterator[dict[str, int]]:
-    """Sizes that code is run with, the same for all inputs."""
-    return (dict.fromkeys(target.sizes, n) for n in _TRIED)
+    """Sizes that code is run with, the same for all axes; few of what large ones are in."""
+    first = {str(one.shape[0]) for one in declared_in(tuple(target.args.values())) if one.shape}
+    return ({name: 2 if n > _MOST_ROWS and name in first else n for name in target.sizes} for n in _TRIED)
 
 
 def _run(

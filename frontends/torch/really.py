@@ -14,7 +14,7 @@ from .arguments import DeclaredInput, rebuilt
 from .places import PythonPlace, of_traceback
 from .ruled import size_of
 from .run import brief
-from .target import Target, own_output, staying
+from .target import Target, kept, own_output, staying
 
 
 class Raised(Node):
@@ -52,7 +52,7 @@ def ran(target: Target, sizes: Mapping[str, int]) -> tuple[dict[str, Any], list[
     args = {name: drawn(value) for name, value in target.args.items()}
     given = {name: own for argument, value in args.items() for name, own in _named(argument, value)}
     ahead = [args.pop(name) for name in target.ahead]
-    with own_output(), torch.no_grad():
+    with own_output(), torch.no_grad(), kept(target.module):
         found = staying(target.code)(*ahead, **args)
     made = [one.cpu().numpy() for one in trees.tree_leaves(found) if isinstance(one, torch.Tensor)]
     return {name: own.numpy() for name, own in given.items()}, made
@@ -91,19 +91,14 @@ def _tensor(shape: list[int], dtype: torch.dtype) -> torch.Tensor:
 @contextmanager
 def _with_data(module: Any) -> Iterator[None]:
     """During this, the tensors that a module has no data of are of one number, which takes no memory."""
-    before: list[tuple[dict[str, Any], str, Any]] = []
     made: dict[int, torch.Tensor] = {}
-    try:
+    with kept(module):
         for part in module.modules() if module is not None else ():
             for held in (part._parameters, part._buffers):
                 for name, own in list(held.items()):
                     if own is not None and own.is_meta:
-                        before.append((held, name, own))
                         held[name] = made.setdefault(id(own), _one_number(own))
         yield
-    finally:
-        for held, name, own in before:
-            held[name] = own
 
 
 def _one_number(own: torch.Tensor) -> torch.Tensor:

@@ -327,6 +327,7 @@ def _scaled(size: Any, factor: Any) -> Any:
 def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: Any = None) -> Value:
     if mode not in ("constant", "reflect", "replicate", "circular") or len(pad) % 2 or len(pad) > 2 * input.rank:
         raise NoRow
+    pad = [tracer.number_in(p) if isinstance(p, Value) else p for p in pad]
     pairs = [(pad[n], pad[n + 1]) for n in range(0, len(pad), 2)][::-1]
     name = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
     inside = max(0, input.rank - len(pairs) - (mode != "circular"))  # the channels too, where torch asks for them

@@ -131,7 +131,7 @@ def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = 
     tracer.promise = target.promise
     args = {name: _taken(tracer, name, value) for name, value in target.args.items()}
     ahead = [args.pop(name) for name in target.ahead]
-    with own_output():
+    with own_output(), kept(target.module):
         return tracer.trace(staying(target.code), tuple(ahead), args)
 
 
@@ -395,6 +395,21 @@ def _of_user(at: TracebackType | None) -> TracebackType | None:
     while at is not None and at.tb_frame.f_code.co_filename.startswith((_OWN, "<frozen", "<--")):
         at = at.tb_next
     return at
+
+
+@contextlib.contextmanager
+def kept(module: torch.nn.Module | None) -> Iterator[None]:
+    """What the code sets on its modules during this, as a table that grows with its inputs, is as it was behind it."""
+    own = [part.__dict__ for part in module.modules()] if module is not None else []
+    held = [value for names in own for value in names.values() if type(value) is dict]
+    before = [(names, dict(names)) for names in (*own, *held)]
+    try:
+        yield
+    finally:
+        for names, was in before:
+            if list(map(id, names.values())) != list(map(id, was.values())):
+                names.clear()
+                names.update(was)
 
 
 @contextlib.contextmanager

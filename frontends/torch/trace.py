@@ -359,7 +359,7 @@ class Tracer(TorchFunctionMode):
         if isinstance(value, torch.Tensor):
             return self.constant(value)
         if isinstance(value, slice):
-            return slice(self.taken(value.start), self.taken(value.stop), self.taken(value.step))
+            return slice(*(v.item() if hasattr(v, "item") else v for v in (value.start, value.stop, value.step)))
         if isinstance(value, (list, tuple)):
             return (ListIndex if isinstance(value, list) else tuple)(self.taken(v) for v in value)
         return value

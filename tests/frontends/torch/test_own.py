@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.places import TESTS
-from support.torch_cases import needs_torch
+from support.torch_cases import checked, conditions, needs_torch
 
 TEXT = (TESTS / "data" / "torch_own_models.txt").read_text(encoding="utf-8")
 # A model with its inputs.
@@ -159,3 +159,46 @@ def test_a_mistake_is_told_at_one_line(name: str, right: str, wrong: str, tmp_pa
     _, found = _checked(tmp_path, name, TEXT[:at] + wrong + TEXT[at + len(right) :])
     said = [d for d in found.report.diagnostics if d.severity in ("error", "warning")]
     assert len({d.span.line for d in said}) == 1, [str(d) for d in said]
+
+
+GROWING = """
+import torch
+from torch import nn
+
+class Growing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.zeros(8, 4))
+        self.seen = {}
+
+    def forward(self, x):
+        t = x.shape[1]
+        if t > self.table.shape[0]:
+            self.table = torch.zeros(t, 4)
+            self.seen["t"] = t
+        return x + self.table[:t]
+
+class Padded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("step", torch.tensor(4))
+
+    def forward(self, x):
+        more = (self.step - x.shape[1] % self.step) % self.step
+        x = nn.functional.pad(x, (0, more))
+        return x[:, : x.shape[1] - more]
+"""
+
+
+@needs_torch
+def test_what_a_run_sets_on_its_modules_is_not_there_in_the_next(tmp_path: Path) -> None:
+    (tmp_path / "growing.py").write_text(GROWING)
+    found = checked(tmp_path, "growing.py:Growing", "x=float32[b, t, 4]", init="")
+    assert conditions(found) == set() and found.contract.given == () and not found.known_for
+
+
+@needs_torch
+def test_tensors_are_bounds_of_slices_and_of_padding(tmp_path: Path) -> None:
+    (tmp_path / "padded.py").write_text(GROWING)
+    found = checked(tmp_path, "padded.py:Padded", "x=float32[b, t]", init="")
+    assert found.report.ok and found.contract.outputs[0].shape == ("b", "?")
