@@ -13,6 +13,8 @@ from ..lang import codes
 from ..lang.checked import Checked, EntryCondition, UndecidedCheck
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
+from ..ops.model import Trait
+from ..ops.registry import lookup
 from ..simplify.solver.prove import prove
 from .contract import conditions_of, failed
 from .replay import Unanswered, failure_at
@@ -139,6 +141,8 @@ class Verdicts:
         if is_divided(condition.text) and all(is_view(s) for s in steps):
             is_written = any(self._is_replaced(a.place.line, condition) for a in condition.asked)
             return error if is_written else None
+        if any(prove([condition.text], tie)["result"] == "valid" for tie in self._ties):
+            return None
         return error if len(self._owners(condition.sizes)) < 2 or is_pin(condition.text) else warning
 
     def _is_fixed(self, line: int, condition: EntryCondition) -> bool:
@@ -192,6 +196,23 @@ class Verdicts:
             if operands and found.issuperset(operands):
                 found.add(name.partition(" :")[0])
         return found
+
+    @cached_property
+    def _ties(self) -> list[str]:
+        """What holds where an activation has the sizes of a parameter, buffer or constant that a line broadcasts with it: a
+        table of biases is for one size, and all that comes behind is too."""
+        found = []
+        for number, line in enumerate(self._lines, 1):
+            row, operands = lookup(line.partition("@")[2].partition("(")[0]), self._operands(number)
+            if row is not None and Trait.BROADCASTS in row.traits and len(operands) == 2:
+                for fixed, other in (operands, operands[::-1]):
+                    own = [*map(str, self.trace.fixed[fixed])] if fixed in self.trace.fixed else self._shape(fixed)
+                    pairs = zip(reversed(own), reversed(self._shape(other)), strict=False)
+                    is_of_model = fixed in self._made and other not in self._made
+                    found += [
+                        f"{b} == {a}" for a, b in pairs if is_of_model and a.isdigit() and a != "1" and names_in(b)
+                    ]
+        return list(dict.fromkeys(found))
 
     def _is_elsewhere(self, line: int, condition: EntryCondition) -> bool:
         """Whether what meets a parameter has the size that is wanted on another axis: as where a transpose is missing."""

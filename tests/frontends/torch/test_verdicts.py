@@ -370,3 +370,35 @@ def test_a_condition_of_equal_sizes_names_the_function_and_the_arguments(tmp_pat
     found = checked(tmp_path, "products.py:product", "x=float32[b, t, 3]", "y=float32[c, 3, s]")
     [said] = found.report.diagnostics
     assert said.message.startswith("torch.bmm needs axis 0 of `y` (c) and axis 0 of `x` (b) to be equal")
+
+
+BIASED = """
+import torch
+from torch import nn
+
+class Biased(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.bias = nn.Linear(8, 24), nn.Parameter(torch.zeros(1, 16, 16))
+
+    def forward(self, x):
+        q, k, v = self.qkv(x.flatten(2).transpose(1, 2)).chunk(3, -1)
+        attention = (q @ k.transpose(-2, -1) + self.bias).softmax(-1)
+        return attention @ v
+
+class Unturned(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wide = nn.Linear(8, 16)
+
+    def forward(self, x):
+        return self.wide(x.flatten(2).transpose(1, 2)).softmax(-1) @ x.flatten(2).transpose(1, 2)
+"""
+
+
+@needs_torch
+def test_the_size_of_a_table_of_biases_is_contract_behind_it_too(tmp_path: Path) -> None:
+    (tmp_path / "biased.py").write_text(BIASED)
+    found = checked(tmp_path, "biased.py:Biased", "x=float32[b, 8, h, w]", init="")
+    assert found.report.ok and conditions(found) == {"h * w == 16"}
+    assert lines(checked(tmp_path, "biased.py:Unturned", "x=float32[b, 8, h, w]", init=""), "error") == [21]
