@@ -35,6 +35,7 @@ from .solver.terms import (
     charge,
     floordiv,
     of_atom,
+    size_key,
     smax,
 )
 
@@ -163,9 +164,16 @@ class Sayable:
             elif isinstance(shape[0], Segment):
                 return None
             else:
-                found.append(self.written(shape[0], span))
+                found.append(self.written(shape[0], span) or self._common(shape[0], span))
             shape = shape[max(len(splice), 1) :]
         return tuple(found)
+
+    def _common(self, size: Size, span: Span) -> core.SizeExpr | None:
+        """The size that sizes over the names broadcast to. It has a value only where they fit."""
+        bases = sorted(self.state.bases_of(self._plain(size)), key=size_key)
+        parts = [self.written(base, span) for base in bases] if len(bases) > 1 else [None]
+        known = [p for p in parts if p is not None]
+        return core.operation(span, "broadcast", *known) if len(known) == len(parts) else None
 
     def _splices(self) -> Iterator[tuple[str, Shape]]:
         """The names of shapes of unknown rank."""
