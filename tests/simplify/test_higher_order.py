@@ -544,6 +544,9 @@ BROADCAST = """@f = fn(xs : Tensor([n, d], float32), ys : Tensor([n, e], float32
   @map(fn(x, y) { x * y }, xs, ys)
 }
 @g = fn(xs : Tensor([n, d], float32), ys : Tensor([n, e], float32)) { @map(fn(x, y) { x[1:] * y }, xs, ys) }
+@h = fn(xs : Tensor([n, d], float32), ys : Tensor([n, e], float32)) {
+  @map(fn(x, y) { @concat([x * y, @ones([1], float32)], axis=0) }, xs, ys)
+}
 """
 
 
@@ -554,6 +557,7 @@ def test_rows_that_broadcast_have_their_size_where_there_is_no_row_too() -> None
         xs, ys = rows(n, d), rows(n, e)
         if d == e or 1 in (d, e):
             same(module.f(xs, ys), xs * ys)
+            same(module.h(xs, ys), np.concatenate([xs * ys, np.ones((n, 1), np.float32)], axis=1))
         if d - 1 == e or 1 in (d - 1, e):
             same(module.g(xs, ys), xs[:, 1:] * ys)
         else:
