@@ -148,8 +148,10 @@ def _recover(source: Source, lines: TokenLines, item: int, region_end: int) -> l
 
 def _one_for_each_mistake(source: Source, lexical: list[Diagnostic], others: list[Diagnostic]) -> list[Diagnostic]:
     """Leave out what follows from a mistake that is reported already: on one line the first kind of error counts. A sign that
-    cannot be read has nothing to do with what is wrong before it."""
+    cannot be read has nothing to do with what is wrong before it; a string without an end hides the brackets in it."""
     first: dict[int, int] = {}
+    endless = {source.position(p.span.start)[0] for p in lexical if source.text[p.span.start] == '"'}
+    others = [p for p in others if source.position(p.span.start)[0] not in endless]
     for problem in others if lexical else ():
         line = source.position(problem.span.start)[0]
         first[line] = min(problem.span.start, first.get(line, problem.span.start))

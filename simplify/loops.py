@@ -305,7 +305,7 @@ class Loops(VisitorPart):
     def _outside(self, loop: core.Loop, env: Env) -> Sayable:
         """The names that the type of what is stacked may speak of."""
         own = {c.name for c in loop.carries} | {loop.index or ""}
-        return Sayable(self.state, env, self.visitor.outside, None, own)
+        return Sayable(self.state, env, self.visitor.outside, None, own, asks=True)
 
     def _following(self, loop: core.Loop, turns: Turns, env: Env, at_end: Env, older: int) -> dict[Var, Size]:
         """What stands in the next turn for the sizes that belong to a turn: the index, and those of the carries."""

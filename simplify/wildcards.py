@@ -35,6 +35,7 @@ from .solver.terms import (
     charge,
     floordiv,
     of_atom,
+    size_key,
     smax,
 )
 
@@ -123,13 +124,20 @@ _LOOKED_AT = 2_000  # sizes of names, until one is found
 
 class Sayable:
     """What a body can speak of: its names, the `first` before the others, but not its `own` and those of the wrapper around it,
-    each with what is known of it."""
+    each with what is known of it. `asks`: an expression may have a value only where sizes fit."""
 
     def __init__(
-        self, state: State, env: Env, outside: Mapping[str, Entry], first: str | None, own: Set[str] = frozenset()
+        self,
+        state: State,
+        env: Env,
+        outside: Mapping[str, Entry],
+        first: str | None,
+        own: Set[str] = frozenset(),
+        *,
+        asks: bool = False,
     ) -> None:
         self.state, self._env, self._outside = state, env, outside
-        self._first, self._own = first, own
+        self._first, self._own, self._asks = first, own, asks
 
     def _entries(self, *kinds: type[Value]) -> Iterator[tuple[str, Entry]]:
         names = self._env if self._first is None else chain((self._first,), self._env)
@@ -198,12 +206,19 @@ class Sayable:
         if found is not None:
             return found
         if isinstance(atom, Var):
-            return self._part(atom, span)
+            return self._part(atom, span) or self._common(atom, span)
         op = "max" if isinstance(atom, Max) else "//"
         parts = [self.written(size, span) for size in ((0, *atom.args) if isinstance(atom, Max) else self._total(atom))]
         known = [p for p in parts if p is not None]
         is_said = bool(known) and len(known) == len(parts)
         return core.operation(span, op, *known) if is_said else None
+
+    def _common(self, atom: Var, span: Span) -> core.SizeExpr | None:
+        """What the sizes that broadcast to a size do."""
+        bases = sorted(self.state.bases.get(atom, ()), key=size_key) if self._asks else []
+        parts = [self.written(base, span) for base in bases]
+        known = [p for p in parts if p is not None]
+        return core.operation(span, "broadcast", *known) if known and len(known) == len(parts) else None
 
     def _total(self, atom: Floor) -> tuple[Size, ...]:
         """The two sides of a quotient, which has a value without anything being known; those of `-a // -b` where b is negative,

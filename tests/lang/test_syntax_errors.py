@@ -188,6 +188,8 @@ SAID = [
     ("@f = fn(x : T) : T\n  let y = x\n  y\n}", "E105", "`{` is missing behind this", None),
     ("@f = fn(x : T) : T {\n  x\n\n@g = fn(x : T) : T { x }", "E105", "this `{` is not closed", None),
     ('let x = "abc', "E103", "this string has no end on its line", 'end it with `"`'),
+    ('let x = @einsum("i->i, [x])', "E103", "this string has no end on its line", 'end it with `"`'),
+    ("let x = (a + 'abc'", "E105", "this `(` is not closed", None),
     ("let x = 'abc'", "E103", "put strings in double quotes", 'write `"..."`'),
     ("let λ = 3", "E102", "`λ` is not a name", "names are made of the letters a to z, digits and `_`"),
     ("let größe = 3", "E102", "`größe` is not a name", "names are made of the letters a to z, digits and `_`"),

@@ -537,3 +537,29 @@ def test_what_is_a_part_of_a_row_has_its_size_where_there_is_no_row_too(half: st
     text = f"{head} {{\n  @map(fn(r) {{\n    {half}\n  }}, x)\n}}"
     assert rx.check_source(text).counts.residual == 0
     assert rx.loads(text).f(np.ones((rows, 6), np.float32)).shape == (rows, 3)
+
+
+BROADCAST = """@f = fn(xs : Tensor([n, d], float32), ys : Tensor([n, e], float32)) : Tensor([n, broadcast(d, e)], float32)
+  where d == e || d == 1 || e == 1 {
+  @map(fn(x, y) { x * y }, xs, ys)
+}
+@g = fn(xs : Tensor([n, d], float32), ys : Tensor([n, e], float32)) { @map(fn(x, y) { x[1:] * y }, xs, ys) }
+@h = fn(xs : Tensor([n, d], float32), ys : Tensor([n, e], float32)) {
+  @map(fn(x, y) { @concat([x * y, @ones([1], float32)], axis=0) }, xs, ys)
+}
+"""
+
+
+def test_rows_that_broadcast_have_their_size_where_there_is_no_row_too() -> None:
+    assert not any("shape" in d.message for d in said(BROADCAST))
+    module = rx.loads(BROADCAST)
+    for n, d, e in itertools.product((0, 2), range(1, 4), range(1, 4)):
+        xs, ys = rows(n, d), rows(n, e)
+        if d == e or 1 in (d, e):
+            same(module.f(xs, ys), xs * ys)
+            same(module.h(xs, ys), np.concatenate([xs * ys, np.ones((n, 1), np.float32)], axis=1))
+        if d - 1 == e or 1 in (d - 1, e):
+            same(module.g(xs, ys), xs[:, 1:] * ys)
+        else:
+            with pytest.raises(ShapeError, match="neither is 1|or one\\s+of them 1"):
+                module.g(xs, ys)
