@@ -47,6 +47,15 @@ def relative(x):
     pe = TABLE[:, 20 - x.size(1) : 19 + x.size(1)]
     return x + pe[:, : pe.size(1) // 2 + 1].sum(2)
 
+def longest(x):
+    return torch.zeros(max(n for n in x.shape), min(2 * n for n in x.shape))
+
+def padded(x):
+    out = x.new_zeros(x.size(0), 6)
+    out[:, : x.size(1)] = x
+    out[:, : x.size(1)] += x
+    return out
+
 def beside(x):
     return torch.hstack([torch.zeros((x.shape[0], 0)), x])
 
@@ -55,7 +64,7 @@ def cached(x):
     TABLE[: x.size(0), : x.size(1)] = x[:, :, None]
     return TABLE[: x.size(0), : x.size(1)]
 """
-WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached"]
+WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached", "longest", "padded"]
 ON_A_WAY = ["tenth", "long", "relative"]
 
 
