@@ -218,6 +218,8 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
         case Max() | Min() | sympy.Max() | sympy.Min():
             name = "max" if isinstance(expr, (Max, sympy.Max)) else "min"
             return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=_order))})"
+        case sympy.Abs():
+            return f"max({_text(expr.args[0], names)}, {_text(-expr.args[0], names)})"
         case functions.CeilToInt() | functions.FloorToInt() | functions.TruncToInt() if text := _rounded(expr, names):
             return text
         case functions.RoundToInt() if isinstance(expr.args[0], functions.IntTrueDiv) and expr.args[0].args[1] == 2:

@@ -50,6 +50,9 @@ def relative(x):
 def longest(x):
     return torch.zeros(max(n for n in x.shape), min(2 * n for n in x.shape))
 
+def apart(x):
+    return F.pad(x, (abs(x.size(0) - x.size(1)) // 2, abs(x.size(1) - 3)))
+
 def padded(x):
     out = x.new_zeros(x.size(0), 6)
     out[:, : x.size(1)] = x
@@ -64,7 +67,7 @@ def cached(x):
     TABLE[: x.size(0), : x.size(1)] = x[:, :, None]
     return TABLE[: x.size(0), : x.size(1)]
 """
-WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached", "longest", "padded"]
+WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached", "longest", "apart", "padded"]
 ON_A_WAY = ["tenth", "long", "relative"]
 
 
