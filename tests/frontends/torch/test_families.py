@@ -53,6 +53,11 @@ def longest(x):
 def apart(x):
     return F.pad(x, (abs(x.size(0) - x.size(1)) // 2, abs(x.size(1) - 3)))
 
+def scanned(x):
+    for k in range(12):
+        x = torch.cat([x[:, : 2**k], x[:, 2**k :] + x[:, : -(2**k)]], 1)
+    return x
+
 def padded(x):
     out = x.new_zeros(x.size(0), 6)
     out[:, : x.size(1)] = x
@@ -67,7 +72,8 @@ def cached(x):
     TABLE[: x.size(0), : x.size(1)] = x[:, :, None]
     return TABLE[: x.size(0), : x.size(1)]
 """
-WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached", "longest", "apart", "padded"]
+WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached"]
+WHOLE += ["longest", "apart", "scanned", "padded"]
 ON_A_WAY = ["tenth", "long", "relative"]
 
 
