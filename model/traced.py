@@ -420,7 +420,8 @@ def _demand(asked: UndecidedCheck, told: Told) -> Demand:
         "operation": f"{asks}, else `{source}` does otherwise, which fails",
     }.get(step.kind)
     short = told.words(asked.gist, step) if needs is None else ""
-    return Demand(where, needs or told.words(asked.needs, step), where, step.place.above, short)
+    needs = needs or told.words(asked.needs, step) or f"{step.op.removeprefix('torch.')} needs sizes that fit"
+    return Demand(where, needs, where, step.place.above, short)
 
 
 def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iterator[Diagnostic]:

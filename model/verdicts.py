@@ -189,11 +189,11 @@ class Verdicts:
 
     @cached_property
     def _made(self) -> set[str]:
-        """What is made of parameters, buffers and constants alone, cut to sizes or not."""
+        """What is made of parameters, buffers, constants and sizes alone."""
         found = set(self.trace.fixed)
         for number, line in enumerate(self._lines, 1):
             name, operands = line.partition(" = ")[0].strip().removeprefix("let "), self._operands(number)
-            if operands and found.issuperset(operands):
+            if found.issuperset(operands):
                 found.add(name.partition(" :")[0])
         return found
 

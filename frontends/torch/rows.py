@@ -328,6 +328,8 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
     if mode not in ("constant", "reflect", "replicate", "circular") or len(pad) % 2 or len(pad) > 2 * input.rank:
         raise NoRow
     pad = [tracer.number_in(p) if isinstance(p, Value) else p for p in pad]
+    if mode != "constant" and any(isinstance(p, int) and p < 0 for p in pad):
+        raise NoRow
     pairs = [(pad[n], pad[n + 1]) for n in range(0, len(pad), 2)][::-1]
     name = {"replicate": "edge", "circular": "wrap"}.get(mode, mode)
     inside = max(0, input.rank - len(pairs) - (mode != "circular"))  # the channels too, where torch asks for them
@@ -335,6 +337,8 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
         if not isinstance(size, int) or size == 0:
             tracer.write(f"assert {tracer.sizes.text(size)} >= 1")
     every = tuple([(0, 0)] * (input.rank - len(pairs)) + pairs)
+    if mode == "circular":
+        _wrapped_once(tracer, input.shape, every)
     if mode != "constant":
         return tracer.calls.call("pad", input, every, mode=name)
     cuts = [
@@ -350,6 +354,14 @@ def pad(tracer: Tracer, input: Value, pad: Any, mode: str = "constant", value: A
     more = tuple((p + a, q + b) for (p, q), (a, b) in zip(every, cuts, strict=True))
     filled = tracer.scalar(value, input.dtype) if value else None
     return tracer.calls.call("pad", sliced(tracer, input, parts), more, mode=name, value=filled)
+
+
+def _wrapped_once(tracer: Tracer, sizes: Any, pairs: Any) -> None:
+    """What torch asks of circular padding: that it is at most as long as the axis."""
+    for size, pair in zip(sizes, pairs, strict=True):
+        for padding in pair:
+            if not isinstance(padding, int) or padding > 1:
+                tracer.write(f"assert {tracer.sizes.text(padding)} <= {tracer.sizes.text(size)}")
 
 
 # Indexing

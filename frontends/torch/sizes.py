@@ -5,7 +5,7 @@ The only file that uses private names of torch for sizes. No hint reaches a resu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
@@ -218,6 +218,8 @@ def _written(expr: Any, names: Mapping[Any, str]) -> str:
         case Max() | Min() | sympy.Max() | sympy.Min():
             name = "max" if isinstance(expr, (Max, sympy.Max)) else "min"
             return f"{name}({', '.join(_text(a, names) for a in sorted(expr.args, key=_order))})"
+        case sympy.Abs():
+            return f"max({_text(expr.args[0], names)}, {_text(-expr.args[0], names)})"
         case functions.CeilToInt() | functions.FloorToInt() | functions.TruncToInt() if text := _rounded(expr, names):
             return text
         case functions.RoundToInt() if isinstance(expr.args[0], functions.IntTrueDiv) and expr.args[0].args[1] == 2:
@@ -296,8 +298,20 @@ def shorter(expr: Any) -> Any:
             return _quotient(expr.args[0], int(expr.args[1]))
         case functions.Mod() | functions.PythonMod() if _is_number(expr.args[1]):
             return functions.PythonMod(_within(expr.args[0], int(expr.args[1])), expr.args[1])
+        case sympy.Add():
+            return next(_joined(expr), expr)
         case _:
             return expr
+
+
+def _joined(size: Any) -> Iterator[Any]:
+    """A sum with `min(a, b) + max(0, b - a)`, the parts of what is cut at a, as b."""
+    for cut in size.args:
+        if isinstance(cut, (Min, sympy.Min)) and len(cut.args) == 2:
+            for whole, at in (cut.args, cut.args[::-1]):
+                rest = Max(0, whole - at)
+                if rest in size.args:
+                    yield size - cut - rest + whole
 
 
 def _is_number(size: Any) -> bool:

@@ -82,8 +82,9 @@ F.hardsigmoid | input, inplace=False | hard_sigmoid(input)
 F.dropout .dropout | input, p=0.5, training=True, inplace=False | input
 .clone .contiguous .detach .cpu .cuda .requires_grad_ .detach_ .resolve_conj .pin_memory | input, *_, **__ |
     input
-.where | condition, input=None, other=None | where(condition, *same(input, other)) if input is not None else
+torch.where | condition, input=None, other=None | where(condition, *same(input, other)) if input is not None else
     places_of(condition, True)
+torch.Tensor.where | input, condition, other | where(condition, *same(input, other))
 .masked_fill | input, mask, value | where(mask, to(tensor(value, input), input.dtype), input)
 .matmul .__matmul__ torch.linalg.matmul | input, other | matmul(input, other)
 .__rmatmul__ | input, other | matmul(other, input)

@@ -70,11 +70,11 @@ def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:
 
 
 def _least(*values: Any, own: Any = min, join: Any = torch.sym_min, **named: Any) -> Any:
-    """What stands for `min`, and for `max`: of sizes, or of a list of them, it is one size."""
-    found = values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
+    """What stands for `min`, and for `max`: of sizes, or of all in a list or an iterator, it is one size."""
+    found = values if len(values) != 1 or isinstance(values[0], torch.Tensor) else tuple(values[0])
     is_of_sizes = not named and any(isinstance(v, torch.SymInt) for v in found)
     if not is_of_sizes or not all(isinstance(v, (int, torch.SymInt)) for v in found):
-        return own(*values, **named)
+        return own(found, **named)
     return reduce(join, found)
 
 

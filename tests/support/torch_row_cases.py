@@ -57,6 +57,7 @@ torch.round(i)
 x.reciprocal()
 torch.where(m_, i, 1.5)
 torch.where(m_, 1.0, 0.0)
+x.where(x > {d(0, 2)}, {c(['0.0', 'y[:1]', 'other=i[..., None]'])})
 x.masked_fill(m_, 0) | m_=bool[b, k]
 torch.erf(x).expm1().log1p()
 F.elu(x)
@@ -172,6 +173,7 @@ torch.zeros(size=(x.shape[0], 2))
 x.permute(dims=(2, 0, 1))
 torch.zeros(math.ceil((x.shape[0] - 2) / 2 + 1))
 F.pad(x, ({d(0, 2)}, {d(0, 2)}), mode="{c(['reflect', 'replicate', 'circular'])}")
+F.pad(x, ({d(2, 4)}, {d(0, 3)}), mode="circular")
 F.pixel_shuffle(x, 2) | x=float32[a, 8, b, k]
 F.pixel_unshuffle(x, 2) | x=float32[a, 2, b, k]
 torch.zeros(x.shape[0], 3)

@@ -142,3 +142,12 @@ def test_elements_that_have_to_be_indices_are_listed(tmp_path: Path) -> None:
         ("data.py:73", "`ids` holds indices into `x`"),
         ("data.py:73", "`getitem` holds indices into `x`"),
     ]
+
+
+@needs_torch
+def test_a_view_of_as_many_elements_as_data_decides_is_listed_in_words(tmp_path: Path) -> None:
+    (tmp_path / "others.py").write_text(
+        "import torch\n\ndef f(s):\n    n = s.shape[0]\n    return s[~torch.eye(n, dtype=torch.bool)].view(n, n - 1)\n"
+    )
+    (left,) = checked(tmp_path, "others.py:f", "s=float32[n, n]").contract.undecided
+    assert left.needs == "Tensor.view needs sizes that fit"

@@ -47,6 +47,23 @@ def relative(x):
     pe = TABLE[:, 20 - x.size(1) : 19 + x.size(1)]
     return x + pe[:, : pe.size(1) // 2 + 1].sum(2)
 
+def longest(x):
+    return torch.zeros(max(n for n in x.shape), min(2 * n for n in x.shape))
+
+def apart(x):
+    return F.pad(x, (abs(x.size(0) - x.size(1)) // 2, abs(x.size(1) - 3)))
+
+def scanned(x):
+    for k in range(12):
+        x = torch.cat([x[:, : 2**k], x[:, 2**k :] + x[:, : -(2**k)]], 1)
+    return x
+
+def padded(x):
+    out = x.new_zeros(x.size(0), 6)
+    out[:, : x.size(1)] = x
+    out[:, : x.size(1)] += x
+    return out
+
 def beside(x):
     return torch.hstack([torch.zeros((x.shape[0], 0)), x])
 
@@ -56,6 +73,7 @@ def cached(x):
     return TABLE[: x.size(0), : x.size(1)]
 """
 WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached"]
+WHOLE += ["longest", "apart", "scanned", "padded"]
 ON_A_WAY = ["tenth", "long", "relative"]
 
 
