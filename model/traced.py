@@ -10,7 +10,7 @@ from pathlib import Path
 from ..frontends.torch import target as targets
 from ..frontends.torch.arguments import declared_in
 from ..frontends.torch.bodies import WantedBody, folded, functions, shared
-from ..frontends.torch.places import PythonPlace
+from ..frontends.torch.places import PythonPlace, is_caught
 from ..frontends.torch.really import Raised, raised
 from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
@@ -338,8 +338,9 @@ def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) 
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in sides.conditions}
     weaker = {c.text: found for c in sides.conditions if kept[c.text] is None and (found := sides.weaker(c))}
     others = (c for c in sides.conditions if kept[c.text] is None and c.text not in weaker)
-    ways = tuple(dict.fromkeys(text for c in others for text in sides.way(c)))
-    taken = sides.said(kept)
+    caught = [c for c in sides.said(kept) if kept.get(c.text, True) and _is_caught(told, c)]
+    ways = tuple(dict.fromkeys([*(text for c in others for text in sides.way(c)), *(c.text for c in caught)]))
+    taken = [c for c in sides.said(kept) if c not in caught]
     own = [weaker.get(c.text, (c, told, checked)) for c in taken if kept.get(c.text, True) or c.text in weaker]
     clauses = tuple(_clause(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
@@ -359,6 +360,12 @@ def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) 
         said.supposed,
         ways,
     )
+
+
+def _is_caught(told: Told, condition: EntryCondition) -> bool:
+    """Whether the code goes another way where a condition does not hold: it takes the error."""
+    steps = [told.step(asked.place.line) for asked in condition.asked]
+    return bool(steps) and all(step is not None and is_caught(step.place) for step in steps)
 
 
 def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:

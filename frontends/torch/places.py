@@ -27,6 +27,8 @@ _LIBRARY = (*_TORCH, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")
 # The function of this package that calls the user's code: what is above it is no place of his.
 ENTRY = "run_user_code"
 # Functions of torch that state what they are told.
+# What takes the errors of torch's functions.
+_CAUGHT = frozenset({"RuntimeError", "Exception", "BaseException"})
 _STATING = frozenset({"_assert", "_check", "_check_with", "_check_value", "_check_index", "_check_is_size"})
 
 
@@ -219,6 +221,26 @@ def wanted(place: PythonPlace, asked: Iterable[PythonPlace] = ()) -> bool | None
     test, raises_on = found
     before = {(p.line, p.start) for p in asked if p.file == place.file and _holds(test, (p.line, p.start))}
     return _wanted(test, (place.line, place.start), raises_on, before)
+
+
+def is_caught(place: PythonPlace) -> bool:
+    """Whether the code goes on where torch raises at a place: in a `try` that takes what it raises."""
+    above = (at.rpartition(":") for at in place.above)
+    at = [(place.file, place.line), *((file, int(line)) for file, _, line in above)]
+    return any(first <= line <= last for file, line in at for first, last in _tries(file))
+
+
+@cache
+def _tries(file: str) -> list[tuple[int, int]]:
+    """The first and last lines of what is tried."""
+    nodes = ast.walk(parsed(file) or ast.Module([], []))
+    tries = [n for n in nodes if isinstance(n, ast.Try) and any(map(_goes_on, n.handlers))]
+    return [(n.body[0].lineno, n.body[-1].end_lineno or 0) for n in tries]
+
+
+def _goes_on(handler: ast.ExceptHandler) -> bool:
+    names = {n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)} if handler.type is not None else _CAUGHT
+    return not names.isdisjoint(_CAUGHT) and not isinstance(handler.body[-1], ast.Raise)
 
 
 @cache

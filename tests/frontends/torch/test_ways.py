@@ -388,3 +388,36 @@ def test_what_is_of_one_way_is_told_where_lines_are_listed_or_exported(tmp_path:
     told = command(tmp_path, *export)
     assert told.returncode == 0 and "the model is for t % 2 == 1 only" in told.stderr
     assert "only" not in command(tmp_path, *export, "--given", "t % 2 == 1").stderr
+
+
+CAUGHT = """
+def caught(x):
+    try:
+        y = x.view(x.shape[0], -1, 4)
+    except RuntimeError:
+        y = x
+    return y
+
+def raised_again(x):
+    try:
+        y = x.view(x.shape[0], -1, 4)
+    except RuntimeError as problem:
+        raise ValueError("no") from problem
+    return y
+
+def of_keys(x):
+    try:
+        y = x.view(x.shape[0], -1, 4)
+    except KeyError:
+        y = x
+    return y
+"""
+
+
+@needs_torch
+def test_what_the_code_goes_on_without_is_no_condition(tmp_path: Path) -> None:
+    (tmp_path / "caught.py").write_text(CAUGHT)
+    asked = ["b >= 1", "t % 4 == 0"]
+    for name, given, own in (("caught", asked, []), ("raised_again", [], asked), ("of_keys", [], asked)):
+        contract = checked(tmp_path, f"caught.py:{name}", "x=float32[b, t]").contract
+        assert (sorted(contract.given), sorted(c.condition for c in contract.conditions)) == (given, own), name
