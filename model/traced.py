@@ -46,6 +46,8 @@ from .ways import OtherWay, Ways, program, ways
 _MOST_HINTS = 8
 # The sizes that code is run with where its trace stops, and the largest one.
 _TRIED, _MOST_ROWS, _LARGEST = (1, 2, 3, 4, 8, 32, 224, 256), 8, 4096
+# What hints are multiplied by that are too small.
+_LARGER = 37
 # So often a run is checked with functions in it.
 _MOST_FOLDS = 2
 
@@ -260,7 +262,11 @@ def _run(
     """A run with hints of its own; with others where the code refuses those."""
     hints = targets.hints(target, number) if hints is None else hints
     for _ in range(_MOST_HINTS):
-        found = _refused(target, targets.trace(target, hints, otherwise))
+        found = targets.trace(target, hints, otherwise)
+        if _is_of_nothing(found) and max(hints.values(), default=0) * _LARGER <= _LARGEST:
+            hints = {name: size * _LARGER for name, size in hints.items()}
+            continue
+        found = _refused(target, found)
         if found.stopped is None or found.stopped.last is None:
             break
         other = _hints_that(found, hints)
@@ -268,6 +274,11 @@ def _run(
             break
         hints = other
     return found
+
+
+def _is_of_nothing(run: Trace) -> bool:
+    """Whether a run ended where the hints are so small that a quotient of them is 0."""
+    return run.stopped is not None and run.stopped.said.startswith(ZeroDivisionError.__name__)
 
 
 def _refused(target: Target, run: Trace) -> Trace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from rxlang.simplify.solver.numbers import holds_at
 from support.places import TESTS
 from support.torch_cases import checked, conditions, holds, lines, needs_torch
 
@@ -145,3 +146,22 @@ def test_a_number_that_is_asked_for_is_one_that_the_code_takes(tmp_path: Path) -
     found = checked(tmp_path, "numbers.py:square", "x=float32[b, t]")
     assert found.report.ok and [o.shape for o in found.contract.outputs] == [("b", 2, 2)]
     assert not checked(tmp_path, "numbers.py:repeated", "x=float32[b, t]").report.ok
+
+
+LARGE = """
+import torch
+
+def windows(x):
+    n = x.shape[1] // 32
+    if n == 1000:
+        return torch.ones(n, 1)
+    return torch.ones(64).reshape(n, -1)
+"""
+
+
+@needs_torch
+def test_sizes_that_the_first_hints_are_too_small_for_are_read_with_larger_ones(tmp_path: Path) -> None:
+    (tmp_path / "large.py").write_text(LARGE)
+    found = checked(tmp_path, "large.py:windows", "x=float32[b, t]")
+    takes = [t for t in (0, 31, 32, 64, 96, 128, 2048) if all(holds_at(c, {"b": 2, "t": t}) for c in conditions(found))]
+    assert found.report.ok and takes == [32, 64, 128, 2048]
