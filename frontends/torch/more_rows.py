@@ -103,6 +103,7 @@ torch.fake_quantize_per_tensor_affine torch.fake_quantize_per_channel_affine | i
 .index_reduce | input, dim, index, source, reduce, *, include_self=True | put(input, index, source, axis=dim)
 torch.searchsorted | sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None |
     sought(beside(sorted_sequence, sorter), input, int32 if out_int32 else int64)
+torch._grouped_mm F.grouped_mm | mat_a, mat_b, *, offs=None, bias=None, out_dtype=None | grouped(mat_a, mat_b, offs)
 torch.pdist F.pdist | input, p=2.0 | unknown(zeros((of_rank(2, input).shape[0] * (input.shape[0] - 1) // 2,),
     dtype=input.dtype))
 torch.combinations | input, r=2, with_replacement=False | chosen(of_rank(1, input), r, with_replacement)

@@ -9,7 +9,7 @@ import torch
 
 from .rows import real, same, setitem, squeeze, tensor, to, unknown, word
 from .rows_of_layers import filled, likelihood, reduced
-from .rows_of_shapes import axis_of, beside, equal, need, of_shape
+from .rows_of_shapes import axis_of, beside, equal, matched, need, of_shape
 from .sizes import is_same
 from .trace import NoRow, Tracer
 from .values import Value
@@ -372,3 +372,12 @@ def sought(tracer: Tracer, rows: Value, x: Any, dtype: torch.dtype) -> Value:
     if rows.rank > 1:
         of_shape(tracer, x, (*rows.shape[:-1], x.shape[-1] if x.rank else 1))
     return tracer.calls.call("zeros_like", x, dtype=dtype)
+
+
+@word
+def grouped(tracer: Tracer, rows: Value, matrices: Value, offs: Any) -> Value:
+    """The rows up to each offset by the matrix of their group."""
+    if rows.rank != 2 or matrices.rank != 3 or offs is None:
+        raise NoRow
+    matched(tracer, matched(tracer, matrices, 1, rows), 0, offs)
+    return unknown(tracer, tracer.calls.call("zeros", (rows.shape[0], matrices.shape[2]), dtype=rows.dtype))

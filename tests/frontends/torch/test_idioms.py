@@ -165,3 +165,15 @@ def test_sizes_that_the_first_hints_are_too_small_for_are_read_with_larger_ones(
     found = checked(tmp_path, "large.py:windows", "x=float32[b, t]")
     takes = [t for t in (0, 31, 32, 64, 96, 128, 2048) if all(holds_at(c, {"b": 2, "t": t}) for c in conditions(found))]
     assert found.report.ok and takes == [32, 64, 128, 2048]
+
+
+@needs_torch
+def test_rows_are_multiplied_by_the_matrices_of_their_groups(tmp_path: Path) -> None:
+    import torch
+
+    if not hasattr(torch.nn.functional, "grouped_mm"):
+        pytest.skip("this torch has no grouped_mm")
+    code = "import torch\n\ndef experts(x, w, ends):\n    return torch.nn.functional.grouped_mm(x, w, offs=ends)\n"
+    (tmp_path / "experts.py").write_text(code)
+    found = checked(tmp_path, "experts.py:experts", "x=float32[m, k]", "w=float32[g, c, n]", "ends=int32[e]")
+    assert conditions(found) == {"k == c", "g == e"} and found.contract.outputs[0].shape == ("m", "n")
