@@ -142,10 +142,10 @@ def test_parts_that_names_take_apart_are_as_many_as_the_names(tmp_path: Path) ->
 
 @needs_torch
 def test_a_number_that_is_asked_for_is_one_that_the_code_takes(tmp_path: Path) -> None:
-    (tmp_path / "numbers.py").write_text(PARTS)
-    found = checked(tmp_path, "numbers.py:square", "x=float32[b, t]")
+    (tmp_path / "asked.py").write_text(PARTS)
+    found = checked(tmp_path, "asked.py:square", "x=float32[b, t]")
     assert found.report.ok and [o.shape for o in found.contract.outputs] == [("b", 2, 2)]
-    assert not checked(tmp_path, "numbers.py:repeated", "x=float32[b, t]").report.ok
+    assert not checked(tmp_path, "asked.py:repeated", "x=float32[b, t]").report.ok
 
 
 LARGE = """

@@ -359,9 +359,9 @@ def stated_there(x, y):
 
 @needs_torch
 def test_a_result_has_the_type_that_all_ways_give(tmp_path: Path) -> None:
-    (tmp_path / "types.py").write_text(TYPES)
+    (tmp_path / "kinds.py").write_text(TYPES)
     found = {
-        name: checked(tmp_path, f"types.py:{name}", "x=float32[b, t]").contract for name in ("cut", "half", "even")
+        name: checked(tmp_path, f"kinds.py:{name}", "x=float32[b, t]").contract for name in ("cut", "half", "even")
     }
     assert {name: (c.outputs[0].shape, c.given) for name, c in found.items()} == {
         "cut": (("b", "min(4, t)"), ()),
