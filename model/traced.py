@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from math import prod
 from pathlib import Path
 
 from ..frontends.torch import target as targets
@@ -12,6 +13,7 @@ from ..frontends.torch.arguments import declared_in
 from ..frontends.torch.bodies import WantedBody, folded, functions, shared
 from ..frontends.torch.places import PythonPlace, is_caught
 from ..frontends.torch.really import Raised, raised
+from ..frontends.torch.ruled import size_of
 from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
@@ -45,7 +47,7 @@ from .ways import OtherWay, Ways, program, ways
 # So often other hints are looked for where the code refuses those it had.
 _MOST_HINTS = 8
 # The sizes that code is run with where its trace stops, and the largest one.
-_TRIED, _MOST_ROWS, _LARGEST = (1, 2, 3, 4, 8, 32, 224, 256), 8, 4096
+_TRIED, _MOST_ROWS, _MOST_ELEMENTS, _LARGEST = (1, 2, 3, 4, 8, 32, 224, 256), 8, 2**21, 4096
 # What hints are multiplied by that are too small.
 _LARGER = 37
 # So often a run is checked with functions in it.
@@ -251,9 +253,13 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
 
 
 def _equal_sizes(target: Target) -> Iterator[dict[str, int]]:
-    """Sizes that code is run with, the same for all axes; few of what large ones are in."""
-    first = {str(one.shape[0]) for one in declared_in(tuple(target.args.values())) if one.shape}
-    return ({name: 2 if n > _MOST_ROWS and name in first else n for name in target.sizes} for n in _TRIED)
+    """Sizes that code is run with, the same for all axes; few of what large ones are in, and none that take much memory."""
+    inputs = list(declared_in(tuple(target.args.values())))
+    first = {one.shape[0] for one in inputs if one.shape}
+    for n in _TRIED:
+        sizes = {name: 2 if n > _MOST_ROWS and name in first else n for name in target.sizes}
+        if all(prod(size_of(str(d), sizes) for d in one.shape) <= _MOST_ELEMENTS for one in inputs):
+            yield sizes
 
 
 def _run(
@@ -263,7 +269,7 @@ def _run(
     hints = targets.hints(target, number) if hints is None else hints
     for _ in range(_MOST_HINTS):
         found = targets.trace(target, hints, otherwise)
-        if _is_of_nothing(found) and max(hints.values(), default=0) * _LARGER <= _LARGEST:
+        if found.is_of_nothing and max(hints.values(), default=0) * _LARGER <= _LARGEST:
             hints = {name: size * _LARGER for name, size in hints.items()}
             continue
         found = _refused(target, found)
@@ -274,11 +280,6 @@ def _run(
             break
         hints = other
     return found
-
-
-def _is_of_nothing(run: Trace) -> bool:
-    """Whether a run ended where the hints are so small that a quotient of them is 0."""
-    return run.stopped is not None and run.stopped.said.startswith(ZeroDivisionError.__name__)
 
 
 def _refused(target: Target, run: Trace) -> Trace:
@@ -375,8 +376,8 @@ def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) 
 
 def _is_caught(told: Told, condition: EntryCondition) -> bool:
     """Whether the code goes another way where a condition does not hold: it takes the error."""
-    steps = [told.step(asked.place.line) for asked in condition.asked]
-    return bool(steps) and all(step is not None and is_caught(step.place) for step in steps)
+    steps = (told.step(asked.place.line) for asked in condition.asked)
+    return bool(condition.asked) and all(step is not None and is_caught(step.place) for step in steps)
 
 
 def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:

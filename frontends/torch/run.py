@@ -86,6 +86,11 @@ class Trace(Node):
     held: Mapping[str, Any] = {}
 
     @property
+    def is_of_nothing(self) -> bool:
+        """Whether it ended where the hints are so small that a quotient of them is 0."""
+        return self.stopped is not None and self.stopped.said.startswith(ZeroDivisionError.__name__)
+
+    @property
     def is_cut(self) -> bool:
         """Whether it was ended for its length; what the code does with numbers may not end either."""
         return len(self.steps) >= MOST_LINES
