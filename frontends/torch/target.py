@@ -401,15 +401,18 @@ def _of_user(at: TracebackType | None) -> TracebackType | None:
 def kept(module: torch.nn.Module | None) -> Iterator[None]:
     """What the code sets on its modules during this, as a table that grows with its inputs, is as it was behind it."""
     own = [part.__dict__ for part in module.modules()] if module is not None else []
-    held = [value for names in own for value in names.values() if type(value) is dict]
-    before = [(names, dict(names)) for names in (*own, *held)]
+    held = [value for names in own for value in names.values()]
+    named = [(names, dict(names)) for names in (*own, *(value for value in held if type(value) is dict))]
+    listed = [(values, list(values)) for values in held if type(values) is list]
     try:
         yield
     finally:
-        for names, was in before:
+        for names, was in named:
             if list(map(id, names.values())) != list(map(id, was.values())):
                 names.clear()
                 names.update(was)
+        for values, before in listed:
+            values[:] = before
 
 
 @contextlib.contextmanager
