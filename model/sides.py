@@ -15,7 +15,7 @@ from .arms_by_data import is_way, outputs_of
 from .contract import Typed, conditions_of, failed
 from .replay import Unanswered, failure_at
 from .told import ReadRun, Told
-from .ways import OtherWay, branches, joined, region
+from .ways import OtherWay, branches, joined, region_of
 
 # The largest lower bound that is looked for.
 _MOST_LEAST = 4
@@ -104,7 +104,7 @@ class Sides:
         """Sizes that satisfy these conditions and take a way that no run took."""
         runs = (self.told.trace, *(other.run for other in self.others))
         known = [*(f"{name} >= 0" for name in self.told.trace.hints), *taken]
-        found = prove(known, " || ".join(map(region, runs))).get("witness") if branches(self.told.trace) else None
+        found = prove(known, " || ".join(map(region_of, runs))).get("witness") if branches(self.told.trace) else None
         return None if found is None else {**self.told.trace.hints, **found}
 
     def _where_refused(

@@ -129,7 +129,7 @@ def _together(
 ) -> list[OtherWay]:
     """Runs where several sizes together lead another way."""
     facts, found = branches(first), list[OtherWay]()
-    regions = [region(first), *(region(o.run) for o in others)]
+    regions = [region_of(first), *(region_of(o.run) for o in others)]
     if len({name for one in (first, *(o.run for o in others)) for t in branches(one) for name in names_in(t)}) < 2:
         return []
     while True:
@@ -142,10 +142,10 @@ def _together(
             return found
         other = run(point)
         found.append(OtherWay(other, frozenset(t for t in facts if not holds_at(t, other.hints))))
-        regions.append(region(other))
+        regions.append(region_of(other))
 
 
-def region(run: Trace) -> str:
+def region_of(run: Trace) -> str:
     """The sizes that take a run's way; of one that stopped for a reason that it did not ask for, its own alone."""
     theirs = [t for t in branches(run) if holds_at(t, run.hints)]
     is_whole = run.stopped is None or run.stopped.last is not None
