@@ -12,7 +12,7 @@ from ..lang import codes
 from ..lang.cells import shown
 from ..lang.diagnostics import Diagnostic, error
 from ..lang.expressions import sizes_text
-from ..lang.files import is_python
+from ..lang.files import is_python, line_at
 from ..lang.source import Source, Span
 from ..model.block import MOST, WIDTH, block, hanging
 from ..model.comparison import Comparison, compare
@@ -37,7 +37,7 @@ def concluded(one: Examined, name: str, written: str | None, expected: str | Non
         sources.append((f"rx.contract of {name}", _parsed(promised, f"rx.contract of {name}")))
     said: list[Diagnostic] = []
     for source, old in sources:
-        comparison = compare(old, one.contract)
+        comparison = compare(old, one.contract, named=not is_python(name))
         said += _said(name, source, comparison)
         if source == expected and not said:
             click.echo(f"{name}: {_agreement(comparison)} {source}", err=True)
@@ -67,10 +67,10 @@ def _agreement(comparison: Comparison) -> str:
 
 def _said(name: str, source: str, comparison: Comparison) -> list[Diagnostic]:
     place = Span(Source(name, ""), 0, 0)
-    found = [
-        error(codes.E250, f"narrower than {source}: {one}", place, witness=dict(one.witness) or None)
-        for one in comparison.refused
-    ]
+    found = []
+    for one in comparison.refused:
+        at = line_at(one.node) if is_python(name) and ":" in one.node else place
+        found.append(error(codes.E250, f"narrower than {source}: {one}", at, witness=dict(one.witness) or None))
     found += [error(codes.E250, f"not as {source} says: {text}", place) for text in comparison.differences]
     found += [error(codes.E251, f"cannot be compared with {source}: {text}", place) for text in comparison.unknown]
     return found

@@ -23,7 +23,7 @@ from ..model.python import Answered, answer, load
 from ..model.told import Told
 from ..model.traced import CheckedPython, spans, texts_of
 from ..model.ways import branches
-from ..python.inputs import annotated
+from ..python.inputs import annotated, promised
 from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
@@ -44,7 +44,7 @@ def answered(
 
 def loaded(name: str, asked: AskedOfPython, folder: Path) -> Target:
     try:
-        return load(name, asked, folder, annotated)
+        return promised(load(name, asked, folder, annotated))
     except Unloadable as problem:
         raise NotLoaded(str(problem), problem.trace) from None
     except ValueError as wrong:
@@ -204,6 +204,8 @@ def _lines(name: str, found: CheckedPython, folder: Path) -> Iterator[TracedLine
     own = {line: known[function] for line, function in first_calls(trace) if function in known}
     for one in (*known["@main"].params, *known["@main"].bindings):
         step = trace.steps.get(one.span.line)
+        if step is not None and step.kind == "result":
+            continue
         inner: list[tuple[Binding, Step | None]] = []
         if one.span.line in own:
             made = [(b, trace.steps.get(b.span.line)) for b in own[one.span.line].bindings]

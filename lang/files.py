@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import codes
 from .diagnostics import RxError, error
-from .source import NOWHERE, Span
+from .source import NOWHERE, Source, Span
 from .stored import Header
 
 # A source file of this size is a mistake; weights are not read as text.
@@ -33,6 +33,17 @@ def is_model(name: str) -> bool:
 def is_python(name: str) -> bool:
     """Whether a name is of Python code that is to be traced: `PATH.py:NAME` or `PACKAGE.MODULE:NAME`."""
     return _PYTHON.fullmatch(name) is not None
+
+
+def line_at(place: str) -> Span:
+    """`FILE:LINE` as a place."""
+    file, _, number = place.rpartition(":")
+    try:
+        source = Source(file, Path(file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return Span(Source(file, ""), 0, 0)
+    start, text = source.line_starts()[int(number) - 1], source.line(int(number))
+    return Span(source, start + len(text) - len(text.lstrip()), start + len(text))
 
 
 class Files:

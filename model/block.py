@@ -13,7 +13,7 @@ from ..lang.listing import shape_text
 from ..lang.summary import plural
 from ..simplify.solver.numbers import holds_at
 from .accepted import Accepted, AcceptedSizes, Tied, box_of, outside_of, sizes_of
-from .contract import Clause, Contract, Demand, Typed
+from .contract import SIZE, Clause, Contract, Demand, Typed
 
 WIDTH = 120
 MOST = 21
@@ -217,7 +217,7 @@ def _values(what: str, values: Sequence[Typed], width: int) -> Iterator[str]:
 
 def _typed(value: Typed) -> Iterator[str]:
     """A value with its type; of a rank that sizes decide with that of each case."""
-    if "(" in (value.dtype or ""):
+    if "(" in (value.dtype or "") or value.dtype == SIZE:
         yield f"{value.name} : {value.dtype}"
         return
     for case in value.cases:

@@ -9,7 +9,7 @@ from ..lang.expressions import renamed
 from ..lang.node import Node
 from ..simplify.solver.numbers import multiple
 from ..simplify.solver.prove import prove
-from .contract import Contract, IndexRange, Shape, Typed
+from .contract import SIZE, Contract, IndexRange, Shape, Typed
 
 Relation = Literal["equal", "wider", "narrower", "different", "unknown"]
 
@@ -86,14 +86,15 @@ class _Terms:
         return [text for text, _ in self.clauses]
 
 
-def compare(old: Contract, new: Contract) -> Comparison:
-    """What the new contract changes."""
-    return _Comparing(old, new).compared()
+def compare(old: Contract, new: Contract, *, named: bool = True) -> Comparison:
+    """What the new contract changes. Outputs that are not `named` are called as variables in the code, and told apart by their
+    positions."""
+    return _Comparing(old, new, named).compared()
 
 
 class _Comparing:
-    def __init__(self, old: Contract, new: Contract) -> None:
-        self.old, self.new = old, new
+    def __init__(self, old: Contract, new: Contract, named: bool) -> None:
+        self.old, self.new, self.named = old, new, named
         befores = {v.name: v for v in old.inputs}
         self.pairs = [(befores[v.name], v) for v in new.inputs if v.name in befores]
         self.places = {
@@ -157,12 +158,12 @@ class _Comparing:
 
     def outputs(self) -> None:
         old, new = self.old.outputs, self.new.outputs
-        if [v.name for v in old] != [v.name for v in new]:
+        if len(old) != len(new) or self.named and [v.name for v in old] != [v.name for v in new]:
             said = [", ".join(v.name for v in values) for values in (old, new)]
             self.differences.append(f"the outputs were {said[0]}, and are {said[1]}")
             return
-        for before, after in zip(old, new, strict=True):
-            what = f"output `{after.name}`"
+        for number, (before, after) in enumerate(zip(old, new, strict=True), 1):
+            what = f"output `{after.name}`" if self.named or len(new) == 1 else f"result {number} (`{after.name}`)"
             self.differences += _differences(what, before, after)
             if before.shape is not None and after.shape is not None and _rank(before) == _rank(after):
                 self.sizes(what, before.shape, after.shape)
@@ -194,10 +195,14 @@ class _Comparing:
 
     def shown(self, text: str) -> str:
         """A text with places instead of what stands for them."""
-        return renamed(text, {made: f"{name}.{axis}" for (name, axis), made in self.places.items()})
+        return renamed(text, {made: self.place(name, axis) for (name, axis), made in self.places.items()})
+
+    def place(self, name: str, axis: int) -> str:
+        is_size = any(v.name == name and v.dtype == SIZE for v in self.new.inputs)
+        return name if is_size else f"{name}.{axis}"
 
     def shown_point(self, point: Mapping[str, int]) -> dict[str, int]:
-        return {f"{name}.{axis}": point[made] for (name, axis), made in self.places.items() if made in point}
+        return {self.place(name, axis): point[made] for (name, axis), made in self.places.items() if made in point}
 
 
 def _beyond(old: Iterable[IndexRange], new: IndexRange) -> Iterator[int]:

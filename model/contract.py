@@ -27,9 +27,13 @@ from .replay import Parameter, Unanswered, failure_at
 Shape = tuple[int | str, ...]
 
 
+# The dtype of an integer that is a size; its shape has its name.
+SIZE = "Size"
+
+
 class Typed(Node):
     """An input or an output: `shape` is None where the rank is not known; a size is a number, Rx text, or "?". `cases` are the
-    shapes of a rank that sizes decide."""
+    shapes of a rank that sizes decide. An integer that is a size has the dtype SIZE and its name as its shape."""
 
     name: str
     dtype: str | None

@@ -8,7 +8,7 @@ from typing import Any
 from ..lang.checked import Case
 from ..lang.formats import case_object
 from .accepted import Accepted, sizes_of
-from .contract import Clause, Contract, Demand, IndexRange, Supposed, Typed
+from .contract import SIZE, Clause, Contract, Demand, IndexRange, Supposed, Typed
 
 VERSION = 1
 
@@ -66,8 +66,8 @@ def contract_text(contract: Contract) -> str:
 
 
 def _typed_object(value: Typed) -> dict[str, Any]:
-    rank = None if value.shape is None else len(value.shape)
-    shape = None if value.shape is None else list(value.shape)
+    shape = None if value.shape is None else [] if value.dtype == SIZE else list(value.shape)
+    rank = None if shape is None else len(shape)
     cases = {"cases": [case_object(case) for case in value.cases]} if value.cases else {}
     return {"name": value.name, "dtype": value.dtype, "rank": rank, "shape": shape, **cases}
 
@@ -118,6 +118,7 @@ def _contract(found: dict[str, Any]) -> Contract:
 
 def _typed(found: dict[str, Any]) -> Typed:
     shape = None if found["shape"] is None else tuple(map(_size, found["shape"]))
+    shape = (str(found["name"]),) if found["dtype"] == SIZE else shape
     cases = (
         Case(None if c["when"] is None else str(c["when"]), tuple(map(_size, c["shape"])))
         for c in found.get("cases", ())

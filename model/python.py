@@ -14,6 +14,7 @@ from ..lang.node import Node, replace
 from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
+from .accepted import with_short_outputs
 from .asked import AskedOfPython
 from .at_sizes import Arrival, asked_size, smallest
 from .contract import Contract, Supposed
@@ -60,7 +61,8 @@ def answer(
     """Check what was loaded; `traced` is handed what this rests on. Raises ValueError for a size or an input that names
     nothing."""
     options = options or Options()
-    own = (read_given(f"@main: {t}") for t in target.given if set(names_in(t)) <= set(target.sizes))
+    counted = {f"{name} >= 0" for name in target.counts}
+    own = (read_given(f"@main: {t}") for t in (*target.given, *counted) if set(names_in(t)) <= set(target.sizes))
     options = replace(options, given=(*(g.of_sizes(target.sizes) for g in options.given), *own))
     for text in texts_of(options.given):
         for name in names_in(text):
@@ -76,8 +78,10 @@ def answer(
     found = check_target(within(target, options.given), folder, options, traced)
     supposed = tuple(Supposed(u.op, file_in(folder, u.place.file), u.place.line) for u in found.supposed)
     if found.contract is not None:
-        given = (*found.contract.given, *(text for text in texts_of(options.given) if text not in found.contract.given))
-        found = replace(found, contract=replace(found.contract, given=given, operations=supposed))
+        given = (*found.contract.given, *(t for t in texts_of(options.given) if t not in found.contract.given))
+        given = tuple(text for text in given if text not in counted)
+        whole = replace(found.contract, given=given, operations=supposed)
+        found = replace(found, contract=with_short_outputs(whole) if given else whole)
     arrived = _at(target, found, asked.at, folder, options) if asked.at else Answered(found)
     return replace(arrived, supposed=supposed)
 

@@ -95,7 +95,7 @@ class Told:
 
     def words(self, text: str, step: Step) -> str:
         """A sentence with the user's names."""
-        names = {**self.trace.variables, **self.trace.weights}
+        names = {**self.trace.variables, **self.trace.weights, **{i.name: i.called for i in self.trace.inputs}}
         text = text if step.op.endswith("einsum") else _LABEL.sub("", text)
         text = re.sub(r"`[^`]*`", lambda quoted: re.sub(r"\w+", lambda n: names.get(n[0], n[0]), quoted[0]), text)
         return re.sub(r"@[a-z_0-9.]+", step.op or "this", text).replace("torch.Tensor.", "Tensor.")

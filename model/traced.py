@@ -35,7 +35,7 @@ from ..simplify.solver.prove import prove
 from .accepted import with_short_outputs
 from .arms_by_data import Arms
 from .beside import wrong
-from .contract import Clause, Contract, Demand, Typed, conditions_of, failed
+from .contract import SIZE, Clause, Contract, Demand, Typed, conditions_of, failed
 from .python_helps import with_helps
 from .replay import Unanswered, failure_at
 from .rests import rests_on
@@ -356,6 +356,7 @@ def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) 
     own = [weaker.get(c.text, (c, told, checked)) for c in taken if kept.get(c.text, True) or c.text in weaker]
     clauses = tuple(_clause(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
+    inputs += tuple(Typed(p.name, p.dtype, p.shape) for p in told.params if p.dtype == SIZE)
     undecided = [_demand(asked, told) for asked in said.left]
     undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
     undecided += dict.fromkeys(_of_elements(told, checked))

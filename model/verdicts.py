@@ -134,6 +134,8 @@ class Verdicts:
             return error
         if not is_tie(condition.text):
             return self._of_bound(condition)
+        if any(s.kind == "result" for s in steps):
+            return error
         if is_of_quotients(condition):
             return None
         if any(self._is_fixed(a.place.line, condition) for a in condition.asked):
@@ -165,8 +167,12 @@ class Verdicts:
         lines = [a.place.line for a in condition.asked]
         if lines and (is_bound(condition.text) or self._leaves_one(condition)):
             steps = [self.told.step(line) for line in lines]
-            of_model = any(name in self._made for line in lines for name in self._operands(line))
-            return None if of_model or not all(s is not None and s.kind == "call" for s in steps) else error
+            operands = [self._operands(line) for line in lines]
+            of_model = any(name in self._made for line in operands for name in line)
+            is_of_one = all(len(line) < 2 for line in operands)
+            return (
+                None if of_model or is_of_one or not all(s is not None and s.kind == "call" for s in steps) else error
+            )
         return warning if "%" in condition.text and any(map(self._is_uneven, lines)) else None
 
     def _leaves_one(self, condition: EntryCondition) -> bool:

@@ -13,6 +13,7 @@ from ..lang import codes, sweet
 from ..lang.diagnostics import Diagnostic, error
 from ..lang.dtypes import DTYPES
 from ..lang.expressions import names_in
+from ..lang.files import line_at
 from ..lang.given import Given, read_given
 from ..lang.node import replace
 from ..lang.source import Source, Span
@@ -138,7 +139,7 @@ class CheckedBody:
         why = f": {reason.needs}" if reason is not None else ""
         said = f"the signature of @{self.said.name} accepts what its body refuses: it does not state {clause.condition}{why}"
         sizes = None if clause.witness is None else dict(clause.witness)
-        span = _line(reason.trace) if reason is not None and reason.trace else self._span()
+        span = line_at(reason.trace) if reason is not None and reason.trace else self._span()
         return error(codes.E302, said, span, witness=sizes)
 
     def _placed(self, said: Diagnostic) -> Diagnostic:
@@ -147,7 +148,7 @@ class CheckedBody:
 
     def _span(self) -> Span:
         code = getattr(inspect.unwrap(self.function), "__code__", None)
-        return _line(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else Span(Source("", ""), 0, 0)
+        return line_at(f"{code.co_filename}:{code.co_firstlineno}") if code is not None else Span(Source("", ""), 0, 0)
 
     def __str__(self) -> str:
         return f"{self._span().source.name}:{self._span().line}: @{self.said.name}"
@@ -157,18 +158,6 @@ def _key(others: Mapping[str, Any]) -> object:
     """The same for other arguments with which the body is the same."""
     plain = (bool, int, float, str, type(None))
     return tuple((n, v if isinstance(v, plain) else id(v)) for n, v in others.items())
-
-
-def _line(place: str) -> Span:
-    """`FILE:LINE` as a place."""
-    file, _, number = place.rpartition(":")
-    try:
-        source = Source(file, Path(file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return Span(Source(file, ""), 0, 0)
-    start = source.line_starts()[int(number) - 1]
-    text = source.line(int(number))
-    return Span(source, start + len(text) - len(text.lstrip()), start + len(text))
 
 
 def _left(found: Answered, said: DeclaredFunction) -> Iterator[str]:

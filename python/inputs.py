@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..frontends.torch.arguments import DTYPES, DeclaredInput
+from ..lang.expressions import names_in, renamed
+from ..lang.node import replace
 from . import reading
 from .declared import names_of
 from .notation import UnreadAnnotation
+
+if TYPE_CHECKING:
+    from ..frontends.torch.target import Target
 
 # Of a class of dtypes the one that PyTorch makes unless told otherwise.
 _USUAL = {"float": "float32", "int": "int64", "uint": "uint8", "complex": "complex64", "bool": "bool", "?": "float32"}
@@ -27,13 +32,58 @@ def annotated(function: Callable[..., Any]) -> dict[str, Any]:
     for name, param in params.items():
         if param.annotation is param.empty or param.default is not param.empty:
             continue
-        try:
-            value = _value(name, reading.read(param.annotation, names))
-        except UnreadAnnotation:
-            continue
+        value = _value(name, _read(param.annotation, names))
         if value is not None:
             found[name] = value
     return found
+
+
+def promised(target: Target) -> Target:
+    """The target with the types that the annotation of its result declares, over the sizes of its inputs; a name that no
+    input has is any size."""
+    try:
+        said = inspect.signature(target.called)
+    except (TypeError, ValueError):
+        return target
+    names = names_of(getattr(target.called, "__func__", target.called))
+    found: dict[str, set[str]] = {}
+    for name, param in said.parameters.items():
+        item, value = _read(param.annotation, names), target.args.get(name)
+        if isinstance(item, reading.Tensor) and isinstance(value, DeclaredInput):
+            dims = _written(item)
+            if len(dims) == len(value.shape):
+                for dim, size in zip(dims, value.shape, strict=True):
+                    found.setdefault(dim, set()).add(str(size))
+    sizes = {dim: one for dim, (one, *others) in found.items() if not others}
+    result = _read(said.return_annotation, names)
+    parts = result.items if isinstance(result, reading.TupleParts) else (result,)
+    return replace(target, promise=tuple(_promise(one, sizes) for one in parts))
+
+
+def _read(annotation: Any, names: Mapping[str, Any]) -> reading.Read:
+    if annotation is inspect.Signature.empty:
+        return None
+    try:
+        return reading.read(annotation, names)
+    except UnreadAnnotation:
+        return None
+
+
+def _written(item: reading.Tensor) -> list[str]:
+    return [dim.strip() for dim in item.shape().strip("[]").split(",") if dim.strip()]
+
+
+def _promise(item: reading.Read, sizes: Mapping[str, str]) -> str:
+    """The type that an annotation declares of a result, as far as it does; nothing where the rank is open."""
+    if (
+        not isinstance(item, reading.Tensor)
+        or not item.is_plain
+        or any(d.startswith(("*", ".")) for d in _written(item))
+    ):
+        return ""
+    known = {dim: size for dim, size in sizes.items() if dim.isidentifier()}
+    dims = [renamed(dim, known) if set(names_in(dim)) <= known.keys() else "?" for dim in _written(item)]
+    return f"Tensor([{', '.join(dims)}]{f', {item.dtype}' if item.dtype in DTYPES else ''})"
 
 
 def _value(name: str, item: reading.Read) -> Any:

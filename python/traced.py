@@ -10,12 +10,12 @@ from ..frontends.torch.arguments import DTYPES, UnreadInput, written
 from ..lang.expressions import renamed, sizes_text
 from ..lang.listing import shape_text
 from ..model.block import block
-from ..model.contract import Contract, Demand, Typed
+from ..model.contract import SIZE, Contract, Demand, Typed
 from ..pipeline import Report
 from ..simplify.solver.numbers import holds_at, size_at
 from ..simplify.solver.prove import prove
 from .api import CheckError
-from .inputs import annotated
+from .inputs import annotated, promised
 from .size import Size
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ class Traced:
         where = ", ".join(_conditions(contract))
         return f"@{self._name} = fn({params}) : {result}" + (f" where {where}" if where else "")
 
-    def shapes(self, **inputs: Dims) -> Any:
-        """The shapes of the results for shapes of the inputs, whose sizes are numbers or names; raises ValueError if they
-        do not fit."""
+    def shapes(self, **inputs: Dims | int | str) -> Any:
+        """The shapes of the results for shapes of the inputs, whose sizes are numbers or names (`x=(2, "t")`, `n=3` for a
+        Size); raises ValueError if they do not fit."""
         contract = self._accepted()
         sizes = _bound(contract, inputs)
         if all(isinstance(size, int) for size in sizes.values()):
@@ -112,7 +112,7 @@ def trace(code: Callable[..., Any], /, **inputs: Any) -> Traced:
 
     name = getattr(code, "__name__", type(code).__name__).strip("<>")
     try:
-        target = targets.targeted(name, code, {n: _value(n, v) for n, v in inputs.items()}, annotated)
+        target = promised(targets.targeted(name, code, {n: _value(n, v) for n, v in inputs.items()}, annotated))
     except (targets.Unloadable, UnreadInput) as wrong:
         raise ValueError(str(wrong)) from None
     return Traced(name, target.args, answer(target, AskedOfPython(), Path.cwd()))
@@ -137,15 +137,18 @@ def _conditions(contract: Contract) -> list[str]:
 
 
 def _type(value: Typed) -> str:
-    return f"Tensor({shape_text(value.shape)}, {value.dtype or '?'})"
+    return SIZE if value.dtype == SIZE else f"Tensor({shape_text(value.shape)}, {value.dtype or '?'})"
 
 
-def _bound(contract: Contract, inputs: Mapping[str, Dims]) -> dict[str, int | str]:
+def _bound(contract: Contract, inputs: Mapping[str, Dims | int | str]) -> dict[str, int | str]:
     found: dict[str, int | str] = {}
     for value in contract.inputs:
         if value.name not in inputs:
-            raise ValueError(f"the shape of `{value.name}` is not given")
-        dims, shape = tuple(inputs[value.name]), value.shape or ()
+            example = f"{value.name}=({', '.join(map(str, value.shape or ()))})"
+            raise ValueError(f"the shape of `{value.name}` is not given: {example}")
+        one = inputs[value.name]
+        dims: tuple[int | str, ...] = (one,) if isinstance(one, int | str) else tuple(one)
+        shape = value.shape or ()
         if len(dims) != len(shape):
             raise ValueError(f"`{value.name}` has {len(shape)} axes, and {len(dims)} sizes are given")
         for axis, (size, given) in enumerate(zip(shape, dims, strict=True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import dis
+import inspect
 import linecache
 import sys
 import sysconfig
@@ -57,6 +58,17 @@ class PythonPlace(Node):
 
 
 NO_PLACE = PythonPlace("<python>", 0, 0, 0)
+
+
+def of_function(function: Any) -> PythonPlace:
+    """The line at which a function begins."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return NO_PLACE
+    text = linecache.getline(code.co_filename, code.co_firstlineno).encode().rstrip()
+    return PythonPlace(code.co_filename, code.co_firstlineno, len(text) - len(text.lstrip()), len(text))
+
+
 _MADE = "_rx_made"
 
 
@@ -77,6 +89,11 @@ def is_of_torch() -> bool:
     while frame is not None and frame.f_code.co_filename.startswith((_OWN, *_NUMBERS)):
         frame = frame.f_back
     return frame is not None and frame.f_code.co_filename.startswith(_TORCH[0])
+
+
+def is_own(frame: FrameType) -> bool:
+    """Whether it is torch's or this package's code that runs there."""
+    return _is_within(frame.f_code.co_filename)
 
 
 def is_stating() -> bool:

@@ -14,8 +14,9 @@ MOST_LINES = 20_000
 
 class Step(Node):
     """Where a line of the program comes from. `kind` is `call` of a torch function, or what a question about sizes was:
-    `stated` by the code, a `branch` of it, an `operation`'s own, or a `number` that was asked for. `inputs` are names in the
-    line, `module` is the path of the module whose code ran, `calls` are the calls of modules that it is in, from outside."""
+    `stated` by the code, a `branch` of it, an `operation`'s own, or a `number` that was asked for; `result` is what the code
+    declares of one. `inputs` are names in the line, `module` is the path of the module whose code ran, `calls` are the calls
+    of modules that it is in, from outside."""
 
     kind: str
     op: str
@@ -44,11 +45,12 @@ class Stopped(Node):
 
 
 class Input(Node):
-    """A tensor that is given: its name, dtype and sizes, numbers or names."""
+    """A tensor that is given: its name, dtype and sizes, numbers or names, and what the code calls it (`xs[0]`)."""
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
+    called: str
 
 
 class ModuleCall(Node):

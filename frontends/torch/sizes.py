@@ -259,6 +259,46 @@ def quotient(expr: Any) -> tuple[Any, Any] | None:
             return None
 
 
+def zero_of(expr: Any) -> Any:
+    """What is 0 where a float made of sizes is; None of one that never is."""
+    if expr.is_positive or isinstance(expr, sympy.exp):
+        return None
+    match expr:
+        case functions.ToFloat() | sympy.Pow() | functions.FloatPow():
+            return zero_of(expr.args[0])
+        case functions.IntTrueDiv() | functions.FloatTrueDiv():
+            return zero_of(expr.args[0])
+        case sympy.log():
+            return expr.args[0] - 1
+        case sympy.Mul() if not expr.is_integer:
+            return zero_of(expr.as_coeff_Mul()[1]) if expr.as_coeff_Mul()[0] != 1 else expr
+        case sympy.Add() if all(map(_is_nonnegative, expr.args)) and any(zero_of(a) is None for a in expr.args):
+            return None
+        case _:
+            return expr
+
+
+def sign_of(expr: Any) -> Any:
+    """What has the sign of a float made of sizes; None of one that is never negative."""
+    if _is_nonnegative(expr):
+        return None
+    match expr:
+        case functions.ToFloat():
+            return sign_of(expr.args[0])
+        case functions.IntTrueDiv() | functions.FloatTrueDiv() if _is_nonnegative(expr.args[1]):
+            return sign_of(expr.args[0])
+        case sympy.Mul() if not expr.is_integer and expr.as_coeff_Mul()[0] > 0 and expr.as_coeff_Mul()[0] != 1:
+            return sign_of(expr.as_coeff_Mul()[1])
+        case _:
+            return expr
+
+
+def _is_nonnegative(expr: Any) -> bool:
+    inside = expr.args if isinstance(expr, (sympy.Mul, functions.IntTrueDiv, functions.FloatTrueDiv)) else ()
+    inside = expr.args[:1] if isinstance(expr, (functions.ToFloat, sympy.Pow)) else inside
+    return bool(expr.is_nonnegative) or bool(inside) and all(map(_is_nonnegative, inside))
+
+
 def _rounded(expr: Any, names: Mapping[Any, str]) -> str:
     """A quotient that is rounded, as in `math.ceil(a / b + 1)`; no text where it is something else."""
     more, rest = expr.args[0].as_coeff_Add()

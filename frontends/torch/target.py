@@ -22,7 +22,7 @@ from ...lang.expressions import names_in
 from ...lang.node import Node, replace
 from .arguments import DTYPES, DeclaredInput, UnreadInput, WrittenArgument, declared_in, rebuilt, sizes_in, written
 from .exported import ExportInputs, exported
-from .places import PythonPlace, following_modules, of_traceback
+from .places import PythonPlace, following_modules, of_function, of_traceback
 from .run import Trace, brief
 from .table import rows
 from .trace import Tracer
@@ -64,6 +64,20 @@ class Target(Node):
     def sizes(self) -> tuple[str, ...]:
         return tuple(sizes_in(tuple(self.args.values())))
 
+    @property
+    def called(self) -> Any:
+        """The function that runs."""
+        return called_of(self.code)
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """The arguments that are sizes themselves."""
+        return tuple(str(one.shape[0]) for one in declared_in(tuple(self.args.values())) if one.dtype is None)
+
+
+def called_of(code: Any) -> Any:
+    return code.forward if isinstance(code, torch.nn.Module) else code
+
 
 def load(name: str, init: str | None, args: Sequence[str], folder: Path, inputs: Inputs | None = None) -> Target:
     """Import a target and build it; `inputs` tells what a function's annotations say. Raises Unloadable."""
@@ -99,13 +113,13 @@ def targeted(name: str, code: Any, values: Mapping[str, Any], inputs: Inputs | N
     """Code with what is given to it, and with what its annotations say of the rest; raises Unloadable."""
     if not callable(code):
         raise Unloadable(f"{name} is {_a(code)}: name a function, a class of modules, or a module")
-    called = code.forward if isinstance(code, torch.nn.Module) else code
+    called = called_of(code)
     for is_one, why in _RUNS_LATER:
         if is_one(called):
             raise Unloadable(f"{name} is {why}: calling it runs nothing of it, so name a function that it calls")
     params = _parameters(code)
     if inputs is not None and any(p.default is p.empty and n not in values for n, p in params.items()):
-        values = {**inputs(code.forward if isinstance(code, torch.nn.Module) else code), **values}
+        values = {**inputs(called), **values}
     ahead = _ahead(name, params, values)
     for _ in declared_in(tuple(values.values())):
         break
@@ -128,8 +142,8 @@ _RUNS_LATER: tuple[tuple[Callable[[Any], bool], str], ...] = (
 def trace(target: Target, hints: Mapping[str, int], otherwise: frozenset[str] = frozenset()) -> Trace:
     """One run of a target; where data decides at one of the places `otherwise`, the other way."""
     tracer = Tracer(hints, rows(), target.module, otherwise)
-    tracer.promise = target.promise
-    args = {name: _taken(tracer, name, value) for name, value in target.args.items()}
+    tracer.promise, tracer.begin = target.promise, of_function(target.called)
+    args = {name: _taken(tracer, name, value, name) for name, value in target.args.items()}
     ahead = [args.pop(name) for name in target.ahead]
     with own_output(), kept(target.module):
         return tracer.trace(staying(target.code), tuple(ahead), args)
@@ -162,18 +176,24 @@ def primes(run: int) -> Iterator[int]:
     yield from (n for n in range(67 + run * 1000, 10**6) if all(n % d for d in range(2, math.isqrt(n) + 1)))
 
 
-def _taken(tracer: Tracer, name: str, value: Any) -> Any:
-    """An argument with tensors of the trace where inputs are declared."""
+def _taken(tracer: Tracer, name: str, value: Any, called: str) -> Any:
+    """An argument with tensors of the trace where inputs are declared; the code calls it `called`."""
     match value:
         case DeclaredInput(dtype=None):
             return tracer.symbols[str(value.shape[0])]
         case DeclaredInput():
-            return tracer.input(name, str(value.dtype), value.shape)
+            return tracer.input(name, str(value.dtype), value.shape, called)
         case dict():
-            return {k: _taken(tracer, f"{name}_{k}", v) for k, v in value.items()}
+            return {k: _taken(tracer, f"{name}_{k}", v, f"{called}[{_key(k)}]") for k, v in value.items()}
         case list() | tuple():
-            return rebuilt(value, [_taken(tracer, f"{name}_{n}", v) for n, v in enumerate(value)])
+            fields = getattr(value, "_fields", None)
+            own = [f"{called}.{f}" for f in fields] if fields else [f"{called}[{n}]" for n in range(len(value))]
+            return rebuilt(value, [_taken(tracer, f"{name}_{n}", v, own[n]) for n, v in enumerate(value)])
     return value
+
+
+def _key(key: Any) -> str:
+    return f'"{key}"' if isinstance(key, str) else repr(key)
 
 
 # Import

@@ -85,16 +85,16 @@ class Tracer(TorchFunctionMode):
         self.paths = dict(paths(module))
         self.tensor_names = dict(tensor_names(module))
         self.op = ""
-        self.promise: tuple[str, ...] = ()
+        self.promise, self.begin = tuple[str, ...](), NO_PLACE  # the types of the results, and where the code begins
         self.running: partial[Any] = partial(tuple)  # the call that a row is of
 
     # What comes in
 
-    def input(self, name: str, dtype: str, shape: Sequence[int | str]) -> TracedTensor:
+    def input(self, name: str, dtype: str, shape: Sequence[int | str], called: str) -> TracedTensor:
         """A tensor that is given, whose sizes are numbers or names."""
         made = self.names.value(name)
         self.variables[made] = name
-        self.inputs.append(Input(made, dtype, tuple(shape)))
+        self.inputs.append(Input(made, dtype, tuple(shape), called))
         self.types[made] = _type(map(str, shape), dtype)
         dims = tuple(size_of(d, self.symbols) if isinstance(d, str) else d for d in shape)
         return TracedTensor.made(self, Value(made, TensorInfo(dims, DTYPES[dtype]), is_name=True))
@@ -447,9 +447,9 @@ class Tracer(TorchFunctionMode):
 
     def _promised(self, values: Sequence[Value]) -> None:
         """Says of the results what is to be proved of them, at the lines that make them."""
-        for value, kind in zip(values, self.promise, strict=False):
+        for value, kind in ((v, k) for v, k in zip(values, self.promise, strict=False) if k):
             made = (s for line, s in reversed(self.body.lines) if line.startswith(f"let {value.text} "))
-            step = next(made, self.step("call"))
+            step = replace(next(made, Step("", "", self.begin)), kind="result")
             self.body.lines.append((f"let {self.names.fresh('result')} : {kind} = {value.text}", step))
 
     def _whole(self, result: Any, stopped: Stopped | None) -> Trace:

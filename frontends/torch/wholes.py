@@ -1,5 +1,5 @@
-"""`int`, `float`, `len`, `min` and `max` in the user's modules and torch's recurrent ones, and `math.sqrt`, during a trace:
-for sizes they give no number."""
+"""`int`, `float`, `len`, `min` and `max` in the user's modules and torch's recurrent ones, and functions of `math`, during a
+trace: for sizes they give no number. What they and divisions raise for some sizes is a fact that the code states."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import ast
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache, partial, reduce
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import sympy
 import torch
+from torch.fx.experimental import sym_node
 from torch.utils._sympy import functions
 
-from .places import is_library, parsed
-from .sizes import quotient
+from .places import is_library, is_own, parsed
+from .sizes import quotient, sign_of, zero_of
 from .tensors import TracedTensor
 
 _PACKAGE = str(Path(__file__).parents[2])
@@ -65,8 +67,78 @@ def length(value: Any) -> Any:
     return value.shape[0] if isinstance(value, TracedTensor) and value.value.rank else len(value)
 
 
-def _sqrt(x: Any, own: Callable[[float], float] = math.sqrt) -> Any:
-    return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else own(x)
+def _function(own: Callable[[float], float], of_symbols: Callable[[Any], Any], check: Callable[[Any], None]) -> Any:
+    """A function of `math` that takes symbolic numbers too, where it is defined."""
+
+    def applied(x: Any, *more: Any) -> Any:
+        if more or not isinstance(x, (torch.SymInt, torch.SymFloat)):
+            return own(x, *more)
+        number = own(x.node.hint)
+        check(x)
+        return torch.SymFloat(sym_node.SymNode(of_symbols(x.node.expr), x.node.shape_env, float, number))
+
+    return applied
+
+
+def _check_nonnegative(number: Any) -> None:
+    sign = sign_of(number.node.expr)
+    torch._check(sign is None or number.node.shape_env.number(sign, int(number.node.hint)) >= 0)
+
+
+def _check_positive(number: Any) -> None:
+    _check_nonnegative(number)
+    _check_nonzero(number)
+
+
+def _check_nonzero(number: Any) -> None:
+    """States that a symbolic number is not 0, of a size where there is one that is 0 with it."""
+    zero = zero_of(number.node.expr)
+    torch._check(zero is None or number.node.shape_env.number(zero, int(number.node.hint) or 1) != 0)
+
+
+def _logarithm(base: int | None = None) -> Callable[[Any], Any]:
+    return lambda x: sympy.log(x) if base is None else sympy.log(x) / sympy.log(base)
+
+
+_MATH = {
+    "sqrt": _function(math.sqrt, sympy.sqrt, _check_nonnegative),
+    "exp": _function(math.exp, sympy.exp, lambda _: None),
+    "log": _function(math.log, _logarithm(), _check_positive),
+    "log2": _function(math.log2, _logarithm(2), _check_positive),
+    "log10": _function(math.log10, _logarithm(10), _check_positive),
+}
+
+
+def _dividing(own: Callable[[Any, Any], Any], divisor: int) -> Callable[[Any, Any], Any]:
+    """An operator of symbolic numbers that fails where its left (0) or right (1) operand is 0."""
+
+    def divided(*operands: Any) -> Any:
+        by = operands[divisor]
+        if isinstance(by, (torch.SymInt, torch.SymFloat)) and not is_own(sys._getframe(1)):
+            if not by.node.hint:
+                raise ZeroDivisionError("division by zero")
+            _check_nonzero(by)
+        return own(*operands)
+
+    return divided
+
+
+def _power(own: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def powered(base: Any, exponent: Any) -> Any:
+        if isinstance(exponent, (int, float)) and exponent < 0 and not is_own(sys._getframe(1)):
+            _check_nonzero(base)
+        return own(base, exponent)
+
+    return powered
+
+
+def _operators(kind: type) -> Iterator[tuple[str, Any]]:
+    """The operators of symbolic numbers that fail for some."""
+    for sign in ("truediv", "floordiv", "mod"):
+        for name, divisor in ((f"__{sign}__", 1), (f"__r{sign}__", 0)):
+            if (own := getattr(kind, name, None)) is not None:
+                yield name, _dividing(own, divisor)
+    yield "__pow__", _power(getattr(kind, "__pow__"))  # noqa: B009
 
 
 def _least(*values: Any, own: Any = min, join: Any = torch.sym_min, **named: Any) -> Any:
@@ -89,7 +161,12 @@ def standing() -> Iterator[None]:
     for names, name in put:
         names[name] = _STANDING[name]
     try:
-        with patch.object(math, "sqrt", _sqrt):
+        with ExitStack() as during:
+            for name, function in _MATH.items():
+                during.enter_context(patch.object(math, name, function))
+            for kind in (torch.SymInt, torch.SymFloat):
+                for name, operator in _operators(kind):
+                    during.enter_context(patch.object(kind, name, operator))
             yield
     finally:
         for names, name in put:
