@@ -259,6 +259,21 @@ def quotient(expr: Any) -> tuple[Any, Any] | None:
             return None
 
 
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "sqrt": sympy.sqrt,
+    "exp": sympy.exp,
+    "log": sympy.log,
+    "log2": lambda x: sympy.log(x) / sympy.log(2),
+    "log10": lambda x: sympy.log(x) / sympy.log(10),
+}
+
+
+def function_of(name: str, number: Any, hint: float) -> torch.SymFloat:
+    """A function of `math`, of a symbolic number."""
+    found = _FUNCTIONS[name](number.node.expr)
+    return torch.SymFloat(sym_node.SymNode(found, number.node.shape_env, float, hint))
+
+
 def zero_of(expr: Any) -> Any:
     """What is 0 where a float made of sizes is; None of one that never is."""
     if expr.is_positive or isinstance(expr, sympy.exp):

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import sympy
 import torch
-from torch.fx.experimental import sym_node
 from torch.utils._sympy import functions
 
 from .places import is_library, is_own, parsed
-from .sizes import quotient, sign_of, zero_of
+from .sizes import function_of, quotient, sign_of, zero_of
 from .tensors import TracedTensor
 
 _PACKAGE = str(Path(__file__).parents[2])
@@ -67,15 +65,16 @@ def length(value: Any) -> Any:
     return value.shape[0] if isinstance(value, TracedTensor) and value.value.rank else len(value)
 
 
-def _function(own: Callable[[float], float], of_symbols: Callable[[Any], Any], check: Callable[[Any], None]) -> Any:
+def _function(name: str, check: Callable[[Any], None]) -> Callable[..., Any]:
     """A function of `math` that takes symbolic numbers too, where it is defined."""
+    own = getattr(math, name)
 
     def applied(x: Any, *more: Any) -> Any:
         if more or not isinstance(x, (torch.SymInt, torch.SymFloat)):
             return own(x, *more)
         number = own(x.node.hint)
         check(x)
-        return torch.SymFloat(sym_node.SymNode(of_symbols(x.node.expr), x.node.shape_env, float, number))
+        return function_of(name, x, number)
 
     return applied
 
@@ -96,16 +95,10 @@ def _check_nonzero(number: Any) -> None:
     torch._check(zero is None or number.node.shape_env.number(zero, int(number.node.hint) or 1) != 0)
 
 
-def _logarithm(base: int | None = None) -> Callable[[Any], Any]:
-    return lambda x: sympy.log(x) if base is None else sympy.log(x) / sympy.log(base)
-
-
 _MATH = {
-    "sqrt": _function(math.sqrt, sympy.sqrt, _check_nonnegative),
-    "exp": _function(math.exp, sympy.exp, lambda _: None),
-    "log": _function(math.log, _logarithm(), _check_positive),
-    "log2": _function(math.log2, _logarithm(2), _check_positive),
-    "log10": _function(math.log10, _logarithm(10), _check_positive),
+    "sqrt": _function("sqrt", _check_nonnegative),
+    "exp": _function("exp", lambda _: None),
+    **{name: _function(name, _check_positive) for name in ("log", "log2", "log10")},
 }
 
 
