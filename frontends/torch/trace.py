@@ -82,7 +82,7 @@ class Tracer(TorchFunctionMode):
         self.module_calls: list[ModuleCall] = []
         self.within: tuple[int, ...] = ()
         self.types: dict[str, str] = {}
-        self.paths = dict(paths(module))
+        self.module, self.paths = module, dict(paths(module))
         self.tensor_names = dict(tensor_names(module))
         self.op = ""
         self.promise, self.begin = tuple[str, ...](), NO_PLACE  # the types of the results, and where the code begins
@@ -418,7 +418,7 @@ class Tracer(TorchFunctionMode):
                 during.enter_context(patch.object(torch.SymInt, name, value, create=True))
             during.enter_context(patch.dict(HINTED, clear=True))
             during.enter_context(opened(self.rows))
-            during.enter_context(standing())
+            during.enter_context(standing(self.module))
             during.enter_context(replaced(self.by_rule, is_traced))
             for hook in (
                 hooks.register_module_forward_pre_hook(self.entered),

@@ -1,5 +1,6 @@
-"""`int`, `float`, `len`, `min` and `max` in the user's modules and torch's recurrent ones, and functions of `math`, during a
-trace: for sizes they give no number. What they and divisions raise for some sizes is a fact that the code states."""
+"""`int`, `float`, `len`, `min` and `max` in the user's modules, those of a model's classes and torch's recurrent ones, and
+functions of `math`, during a trace: for sizes they give no number. What they and divisions raise for some sizes is a fact that
+the code states."""
 
 from __future__ import annotations
 
@@ -148,9 +149,9 @@ _STANDING = {"int": WholeNumber, "float": Real, "len": length, "min": _least, "m
 
 
 @contextmanager
-def standing() -> Iterator[None]:
-    """During this, they stand in the user's modules for what they are called."""
-    put = [(names, name) for names, file in _modules() for name in _called_in(file) if name not in names]
+def standing(model: torch.nn.Module | None) -> Iterator[None]:
+    """During this, they stand for what they are called, in the user's modules and in those of a model's classes."""
+    put = [(names, name) for names, file in _modules(model) for name in _called_in(file) if name not in names]
     for names, name in put:
         names[name] = _STANDING[name]
     try:
@@ -166,11 +167,13 @@ def standing() -> Iterator[None]:
             names.pop(name, None)
 
 
-def _modules() -> Iterator[tuple[dict[str, Any], str]]:
-    for module in list(sys.modules.values()):
+def _modules(model: torch.nn.Module | None) -> Iterator[tuple[dict[str, Any], str]]:
+    classes = {type(part).__module__ for part in model.modules()} if model is not None else set()
+    installed = {name for name in classes if not name.startswith("torch.")} | {torch.nn.modules.rnn.__name__}
+    for name, module in list(sys.modules.items()):
         file, names = getattr(module, "__file__", None), getattr(module, "__dict__", None)
         is_own = isinstance(file, str) and not file.startswith(_PACKAGE + "/") and not is_library(file)
-        if (is_own or module is torch.nn.modules.rnn) and isinstance(names, dict):
+        if (is_own or name in installed) and isinstance(names, dict):
             yield names, str(file)
 
 

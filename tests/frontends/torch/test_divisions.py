@@ -1,10 +1,12 @@
-"""Where Python itself raises for some sizes: divisions, powers and functions of `math`."""
+"""Numbers of Python's made of sizes: `int`, and where divisions, powers and functions of `math` raise for some."""
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,3 +56,17 @@ def test_what_a_division_refuses_is_in_the_contract(name: str) -> None:
         except (ArithmeticError, ValueError):
             runs = False
         assert runs is all(holds_at(c.condition, {"b": b, "t": t}) for c in contract.conditions), (b, t)
+
+
+def test_int_of_a_size_is_a_size_in_an_installed_model_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rxlang.frontends.torch import wholes
+
+    (tmp_path / "installed_model.py").write_text(
+        "from torch import nn\n\n\nclass Padded(nn.Module):\n    def forward(self, x):\n"
+        "        return nn.functional.pad(x, (0, int(x.shape[-1]) % 4))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("installed_model")
+    monkeypatch.setattr(wholes, "is_library", lambda file: True)
+    traced = rx.trace(module.Padded(), x="float32[b, t]")
+    assert traced.signature == "@Padded = fn(x : Tensor([b, t], float32)) : Tensor([b, t + t % 4], float32)"
