@@ -11,23 +11,19 @@ from pathlib import Path
 from ..frontends.torch import target as targets
 from ..frontends.torch.arguments import declared_in
 from ..frontends.torch.bodies import WantedBody, folded, functions, shared
-from ..frontends.torch.places import PythonPlace, is_caught
+from ..frontends.torch.places import PythonPlace
 from ..frontends.torch.really import Raised, raised
 from ..frontends.torch.ruled import size_of
 from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
-from ..lang.checked import Checked, Conditions, Counts, EntryCondition, UndecidedCheck
-from ..lang.core import Call, Var
+from ..lang.checked import Conditions, Counts
 from ..lang.diagnostics import Diagnostic, error, warning
-from ..lang.expressions import names_in, sizes_text
+from ..lang.expressions import names_in
 from ..lang.given import Given
 from ..lang.node import Node, replace
 from ..lang.pause import collector_paused
 from ..lang.source import Source, Span
-from ..lang.walk import walk
-from ..ops.model import Trait
-from ..ops.registry import lookup
 from ..pipeline import Report, check_loaded, loaded
 from ..simplify.known.outcome import Options
 from ..simplify.solver.numbers import holds_at
@@ -35,12 +31,13 @@ from ..simplify.solver.prove import prove
 from .accepted import with_short_outputs
 from .arms_by_data import Arms
 from .beside import wrong
-from .contract import SIZE, Clause, Contract, Demand, Typed, conditions_of, failed
+from .contract import Contract
 from .python_helps import with_helps
-from .replay import Unanswered, failure_at
+from .replay import failure_at
 from .rests import rests_on
 from .sides import Sides
 from .told import ReadRun, Told, once
+from .traced_contract import contract_of_paths
 from .verdicts import Verdicts
 from .ways import OtherWay, Ways, program, ways
 
@@ -105,7 +102,7 @@ def check_target(
         by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
         briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
         sides = Sides(read, by_sizes, briefly, texts_of(given.given))
-        contract = _contract(told, report.checked, sides, texts_of(given.given))
+        contract = contract_of_paths(told, report.checked, sides, texts_of(given.given))
         arms = Arms(
             told, first.open_data, [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
         )
@@ -343,105 +340,6 @@ def _known_for(first: Trace, second: Trace, told: Told) -> Iterator[Diagnostic]:
 def texts_of(given: Sequence[Given]) -> list[str]:
     """The conditions on the inputs that are given."""
     return [text for g in given if g.is_for("main") for text in g.texts]
-
-
-def _contract(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) -> Contract:
-    trace, said = told.trace, conditions_of(checked)
-    kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in sides.conditions}
-    weaker = {c.text: found for c in sides.conditions if kept[c.text] is None and (found := sides.weaker(c))}
-    others = (c for c in sides.conditions if kept[c.text] is None and c.text not in weaker)
-    caught = [c for c in sides.said(kept) if kept.get(c.text, True) and _is_caught(told, c)]
-    ways = tuple(dict.fromkeys([*(text for c in others for text in sides.way(c)), *(c.text for c in caught)]))
-    taken = [c for c in sides.said(kept) if c not in caught]
-    own = [weaker.get(c.text, (c, told, checked)) for c in taken if kept.get(c.text, True) or c.text in weaker]
-    clauses = tuple(_clause(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
-    inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
-    inputs += tuple(Typed(p.name, p.dtype, p.shape) for p in told.params if p.dtype == SIZE)
-    undecided = [_demand(asked, told) for asked in said.left]
-    undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
-    undecided += dict.fromkeys(_of_elements(told, checked))
-    undecided += _not_run(sides, [*given, *ways, *(c.condition for c in clauses)])
-    return Contract(
-        inputs,
-        {},
-        clauses,
-        (),
-        (),
-        tuple(undecided),
-        tuple(sides.outputs(ways)),
-        said.exact,
-        said.supposed,
-        ways,
-    )
-
-
-def _is_caught(told: Told, condition: EntryCondition) -> bool:
-    """Whether the code goes another way where a condition does not hold: it takes the error."""
-    steps = (told.step(asked.place.line) for asked in condition.asked)
-    return bool(condition.asked) and all(step is not None and is_caught(step.place) for step in steps)
-
-
-def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:
-    """That some sizes which the contract takes were not tried."""
-    point = sides.not_run(taken)
-    if point is not None:
-        yield Demand(
-            "branches on several sizes", f"not all their ways were run: {sizes_text(point)} takes another one", None, ()
-        )
-
-
-def _of_elements(told: Told, checked: Checked) -> Iterator[Demand]:
-    """The calls of which only data decides whether they take the elements of an operand; PyTorch takes all exponents."""
-    by_sizes = {span for said in checked.conditions for span in said.by_sizes}
-    calls = (node for node in walk(*checked.program.functions) if isinstance(node, Call) and not node.sure)
-    for call in calls:
-        row, step = lookup(getattr(call.callee, "name", "")), told.step(call.span.line)
-        if (
-            step is None
-            or row is None
-            or call.span in by_sizes
-            or not row.is_tensor(row.refuses)
-            or Trait.BROADCASTS in row.traits
-        ):
-            continue
-        given = dict(zip((p.name for p in row.params), call.args, strict=False)) | {a.name: a for a in call.args}
-        if row.refuses not in given or told.trace.types.keys().isdisjoint(names_in(given[row.refuses].value.span.text)):
-            continue  # no tensor
-        named = {n: arg.value.span.text if isinstance(arg.value, Var) else "" for n, arg in given.items()}
-        text = {n: told.words(f"`{name}`", step) if name else "another value" for n, name in named.items()}
-        table = row.places[1] if row.places else row.selects if row.refuses == "indices" else ""
-        needs = f"{text[row.refuses]} holds {f'indices into {text[table]}' if table else f'what {step.op} takes'}"
-        where = told.file_line(step.place)
-        yield Demand(where, needs, where, step.place.above, is_of_elements=True)
-
-
-def _clause(condition: EntryCondition, told: Told, checked: Checked) -> Clause:
-    demands = tuple(dict.fromkeys(_demand(asked, told) for asked in condition.asked))
-    witness, fails = condition.witness, None
-    if witness is not None:
-        try:
-            said = failure_at(checked, told.params, witness)
-            fails = None if said is None else _demand(failed(said), told)
-            witness = witness if said is not None else None
-        except Unanswered:
-            pass
-    return Clause(condition.text, condition.sizes, demands, witness, fails)
-
-
-def _demand(asked: UndecidedCheck, told: Told) -> Demand:
-    step = told.step(asked.place.line)
-    if step is None:
-        return Demand("the inputs", asked.needs, None, ())
-    where = told.file_line(step.place)
-    asks, source = told.fact(asked.place.line), step.place.source.rstrip(":")
-    needs = {
-        "stated": f"{asks}, else `{source}` raises" if source.startswith("if ") else source,
-        "branch": f"{asks}, else `{source}` leads to what fails",
-        "operation": f"{asks}, else `{source}` does otherwise, which fails",
-    }.get(step.kind)
-    short = told.words(asked.gist, step) if needs is None else ""
-    needs = needs or told.words(asked.needs, step) or f"{step.op.removeprefix('torch.')} needs sizes that fit"
-    return Demand(where, needs, where, step.place.above, short)
 
 
 def _mistakes(said: Sequence[Diagnostic], remarks: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
