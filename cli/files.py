@@ -14,6 +14,7 @@ from ..lang.cells import shown
 from ..lang.diagnostics import RxError
 from ..lang.files import CALLED, MAX_TEXT, is_model, is_python, put
 from ..lang.given import Given, read_given
+from ..lang.summary import plural
 
 if TYPE_CHECKING:
     from ..frontends.onnx.prelude import Prelude
@@ -264,9 +265,25 @@ def _below(folder: str, models: bool, unread: list[str]) -> list[str]:
         found += [path for path in named if os.path.isfile(path) or not os.path.exists(path)]
     unread += [_unreadable(wrong.filename, wrong) for wrong in closed]
     if not found and not closed:
-        code = next((str(path) for path in sorted(Path(folder).glob("*.py"))), None) if models else None
-        hint = f"; of PyTorch code name a function or class: {code}:NAME" if code else ""
+        code = _code_below(folder) if models else []
+        several = ", ".join(f"{path}:NAME" for path in code[:_MOST_NAMED])
+        more = f" ({plural(len(code) - _MOST_NAMED, 'more file')})" if len(code) > _MOST_NAMED else ""
+        hint = f"; of PyTorch code name a function or class: {several}{more}" if code else ""
         raise Unusable(f"no .rx{' or .onnx' if models else ''} file below {folder!r}{hint}")
+    return found
+
+
+# So many files of a folder are named.
+_MOST_NAMED = 4
+
+
+def _code_below(folder: str) -> list[str]:
+    """The Python files below a folder that speak of torch, without hidden ones and those of a virtual environment."""
+    found = []
+    for place, inside, files in os.walk(folder):
+        inside[:] = sorted(n for n in inside if not n.startswith(".") and not Path(place, n, "pyvenv.cfg").exists())
+        paths = (Path(place, name) for name in sorted(files) if name.endswith(".py") and not name.startswith("."))
+        found += [str(path) for path in paths if os.access(path, os.R_OK) and b"torch" in path.read_bytes()]
     return found
 
 

@@ -30,12 +30,12 @@ def _exported(node: ast.stmt) -> Iterator[str]:
 def _lines(path: str, node: ast.stmt, classes: dict[str, ast.ClassDef], declared: Collection[str]) -> Iterator[str]:
     match node:
         case ast.FunctionDef(name=name) if not name.startswith("_"):
-            yield f"{_command(path, name)}{_arguments(node, declared)}"
+            yield f"{_command(path, name)}{_arguments(node, declared, is_method=False)}"
         case ast.ClassDef(name=name):
             run = _method(node, _RUN, classes)
             if run is not None:
                 made = _method(node, ("__init__",), classes)
-                needs = [] if made is None else [n for n, _ in _needed(made)]
+                needs = [] if made is None else [n for n, _ in _needed(made, is_method=True)]
                 init = f' --init "{", ".join(f"{n}=..." for n in needs)}"' if needs else ""
                 yield f"{_command(path, name)}{init}{_arguments(run, declared)}"
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if _makes(func, classes):
@@ -66,18 +66,19 @@ def _method(
     return None
 
 
-def _needed(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None]]:
-    """The parameters without a default, with their annotations."""
+def _needed(function: ast.FunctionDef, *, is_method: bool) -> Iterator[tuple[str, ast.expr | None]]:
+    """The parameters without a default, with their annotations; those of a method begin with the object."""
     args = function.args
     plain = [*args.posonlyargs, *args.args]
-    plain = plain[: len(plain) - len(args.defaults)]
+    is_static = any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in function.decorator_list)
+    plain = plain[is_method and not is_static : len(plain) - len(args.defaults)]
     named = [a for a, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default is None]
-    yield from ((a.arg, a.annotation) for a in (*plain, *named) if a.arg not in ("self", "cls"))
+    yield from ((a.arg, a.annotation) for a in (*plain, *named))
 
 
-def _arguments(function: ast.FunctionDef, declared: Collection[str]) -> str:
+def _arguments(function: ast.FunctionDef, declared: Collection[str], *, is_method: bool = True) -> str:
     """The arguments that have to be declared: those whose annotations say nothing of shapes, unless the module does of all."""
-    needed = list(_needed(function))
+    needed = list(_needed(function, is_method=is_method))
     if {name for name, _ in needed} <= set(declared):
         return ""
     return "".join(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from ..lang.expressions import renamed
+from ..lang.listing import shape_text
 from ..lang.node import Node
 from ..simplify.solver.numbers import multiple
 from ..simplify.solver.prove import prove
@@ -221,6 +222,13 @@ def _rank(value: Typed) -> int | None:
 def _differences(what: str, before: Typed, after: Typed) -> Iterator[str]:
     if before.dtype != after.dtype:
         yield f"{what} had the dtype {before.dtype or '?'}, and has {after.dtype or '?'}"
+    if set(before.cases) != set(after.cases):
+        yield f"{what} had the shape {_cases(before)}, and has {_cases(after)}"
     if _rank(before) != _rank(after):
         ranks = ["an unknown rank" if rank is None else f"rank {rank}" for rank in (_rank(before), _rank(after))]
         yield f"{what} had {ranks[0]}, and has {ranks[1]}"
+
+
+def _cases(value: Typed) -> str:
+    shapes = (f"{shape_text(case.shape)} {case}" for case in value.cases)
+    return ", ".join(shapes) or ("[...]" if value.shape is None else shape_text(value.shape))

@@ -34,7 +34,7 @@ class Sides:
         assert read.report.checked is not None
         self.told, self.checked = read.told, read.report.checked
         self.others, self.result, self.given = others, result, given
-        self.own = _results(self.told, self.checked)
+        self.own = results_of(self.told, self.checked)
         self.left = set(_open_in(self.told, conditions_of(self.checked)))
         self.refused: dict[int, bool | None] = {}
         self.read: dict[int, ReadRun | None] = {}
@@ -48,12 +48,12 @@ class Sides:
         """The conditions of other ways that all sizes of the first one satisfy: that they are not 0, mostly."""
         own, found = [*self.own_demands, *branches(self.told.trace)], list[tuple[EntryCondition, Told, Checked]]()
         for number, other in enumerate(self.others):
-            read = self._reading(number)
+            read = self.reading(number)
             if read is None or not read.report.ok or read.report.checked is None:
                 continue
             known = [*self.own_demands, *(c.text for c, _, _ in found), *branches(other.run), *self.given]
-            theirs = [c for c in _bounds(read.told, read.report.checked) if _follow(own, [c.text])]
-            found += [(c, read.told, read.report.checked) for c in theirs if not _follow(known, [c.text])]
+            theirs = [c for c in _bounds(read.told, read.report.checked) if follow(own, [c.text])]
+            found += [(c, read.told, read.report.checked) for c in theirs if not follow(known, [c.text])]
         return found
 
     def said(self, kept: Mapping[str, bool | None]) -> Iterator[EntryCondition]:
@@ -62,7 +62,8 @@ class Sides:
         bounds = {bound for bound, _ in whole.values()}
         yield from (whole[c.text][1] if c.text in whole else c for c in self.conditions if c.text not in bounds)
 
-    def _reading(self, number: int) -> ReadRun | None:
+    def reading(self, number: int) -> ReadRun | None:
+        """What checking says of another way; None where it was not checked, and where it computes the same."""
         if number not in self.read:
             self.read[number] = None if self.others[number].same else self.result(self.others[number])
         return self.read[number]
@@ -95,7 +96,7 @@ class Sides:
         anywhere = " || ".join(joined([f"{name} >= 0", *branches(run)]) for run in runs)
         for least in range(1, _MOST_LEAST):
             text = f"{name} >= {least}"
-            is_run = _follow([condition.text], [text]) and _follow([text, *self._demanded], [anywhere])
+            is_run = follow([condition.text], [text]) and follow([text, *self._demanded], [anywhere])
             if is_run and all(self._is_bound(n, condition.text, text, f"{name} < {least}") for n in numbers):
                 return self._where_refused(condition, text, {**self.told.trace.hints, name: least - 1})
         return None
@@ -112,7 +113,7 @@ class Sides:
     ) -> tuple[EntryCondition, Told, Checked]:
         """A weaker condition, asked for by what fails on the way of the sizes below it."""
         for number, other in enumerate(self.others):
-            read = self._reading(number)
+            read = self.reading(number)
             if (
                 read is not None
                 and read.report.checked is not None
@@ -127,24 +128,24 @@ class Sides:
     def _is_bound(self, number: int, own: str, inside: str, outside: str) -> bool:
         """Whether another way takes the sizes inside and no others, of those that are not the first way's own."""
         region, theirs = self._region(number), self._theirs(number)
-        if _follow(region, [own]):
+        if follow(region, [own]):
             return True
         if self._is_refused(number):
-            return _follow(region, [outside])
+            return follow(region, [outside])
         known = [*region, inside, *self._demanded]
-        return theirs is not None and _follow([*region, *theirs], [inside]) and _follow(known, theirs)
+        return theirs is not None and follow([*region, *theirs], [inside]) and follow(known, theirs)
 
     def _is_free_of(self, condition: EntryCondition, number: int) -> bool:
         """Whether what is not refused may break a condition on another way."""
-        return not _follow(self._region(number), [condition.text]) and self._is_refused(number) is not True
+        return not follow(self._region(number), [condition.text]) and self._is_refused(number) is not True
 
     def way(self, condition: EntryCondition) -> list[str]:
         """The condition of a way: in full, where the conditions on this way have made it shorter."""
         facts, text = _facts(self.told, condition), condition.text
-        if not set(names_in(*facts)) <= set(self.told.trace.hints) or _follow([text], facts):
+        if not set(names_in(*facts)) <= set(self.told.trace.hints) or follow([text], facts):
             return [text]
         others = [demanded for demanded in self.own_demands if demanded != text]
-        return facts if _follow([*facts, *others, *self.given], [text]) else [*facts, text]
+        return facts if follow([*facts, *others, *self.given], [text]) else [*facts, text]
 
     def _is_refused(self, number: int) -> bool | None:
         if number not in self.refused:
@@ -152,11 +153,11 @@ class Sides:
         return self.refused[number]
 
     def _refusal(self, number: int) -> bool | None:
-        other, read = self.others[number], self._reading(number)
+        other, read = self.others[number], self.reading(number)
         if not other.same and (read is None or not read.report.ok or read.report.checked is None):
             return None if other.run.stopped is not None and other.run.stopped.is_unread else True
         theirs = self._theirs(number)
-        return False if theirs is not None and _follow([*self._demanded, *self._region(number)], theirs) else None
+        return False if theirs is not None and follow([*self._demanded, *self._region(number)], theirs) else None
 
     @cached_property
     def _demanded(self) -> list[str]:
@@ -167,13 +168,13 @@ class Sides:
 
     def _theirs(self, number: int) -> list[str] | None:
         """The conditions of another way that gives the results of the first one and asks what that asks; else None."""
-        read, region = self._reading(number), self._region(number)
+        read, region = self.reading(number), self._region(number)
         if self.others[number].same or read is None or read.report.checked is None:
             return [] if self.others[number].same else None
         said = conditions_of(read.report.checked)
         theirs = [*(c.text for c in said.conditions), *read.inner]
-        fits = self.left.issuperset(_open_in(read.told, said)) and _follow([*theirs, *region], self._demanded)
-        return theirs if fits and self._are_same(_results(read.told, read.report.checked), region) else None
+        fits = self.left.issuperset(_open_in(read.told, said)) and follow([*theirs, *region], self._demanded)
+        return theirs if fits and self._are_same(results_of(read.told, read.report.checked), region) else None
 
     def _are_same(self, results: Sequence[Typed], region: Sequence[str]) -> bool:
         """Whether the first way's results have these types wherever the sizes are in a region."""
@@ -181,14 +182,14 @@ class Sides:
         if [(r.dtype, len(r.shape or ())) for r in results] != [(r.dtype, len(r.shape or ())) for r in own]:
             return False
         pairs = [p for a, b in zip(results, own, strict=True) for p in zip(a.shape or (), b.shape or (), strict=True)]
-        return _follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
+        return follow(region, [f"{a} == {b}" for a, b in dict.fromkeys(pairs) if a != b])
 
     def outputs(self, ways: Sequence[str]) -> Iterator[Typed]:
         """The results as checking knows them; a size that it knows by the first way alone, as the trace knows it."""
         regions = [[*ways, *self._region(n)] for n in range(len(self.others)) if self._is_refused(n) is not True]
         for said, traced in zip(outputs_of(self.told.trace, self.checked), self.own, strict=True):
             dims = zip(said.shape or (), traced.shape or (), strict=said.shape is not None)
-            known = tuple(a if a == b or all(_follow(r, [f"{a} == {b}"]) for r in regions) else b for a, b in dims)
+            known = tuple(a if a == b or all(follow(r, [f"{a} == {b}"]) for r in regions) else b for a, b in dims)
             yield replace(said, shape=known) if said.shape is not None else said
 
 
@@ -200,7 +201,7 @@ def _parts(told: Told, checked: Checked, condition: EntryCondition) -> tuple[Ent
     facts = _facts_of_sizes(told, condition)
     for text in facts:
         others = [fact for fact in facts if fact != text]
-        facts = others if _follow([*others, bound.text], [condition.text]) else facts
+        facts = others if follow([*others, bound.text], [condition.text]) else facts
     asked = tuple(_check_of(told, condition.asked[0].place.source, text) for text in facts)
     return bound, replace(condition, text=" && ".join(facts), asked=asked), condition
 
@@ -223,8 +224,8 @@ def _bound(told: Told, checked: Checked, condition: EntryCondition) -> EntryCond
     facts = _facts_of_sizes(told, condition) if len(condition.sizes) == 1 else []
     for least in range(1, _MOST_LEAST if facts else 0):
         text, below = f"{condition.sizes[0]} >= {least}", {**told.trace.hints, condition.sizes[0]: least - 1}
-        if _follow([*facts, text], [condition.text]):
-            is_other = _follow([condition.text], [text]) and not _follow([text], [condition.text])
+        if follow([*facts, text], [condition.text]):
+            is_other = follow([condition.text], [text]) and not follow([text], [condition.text])
             failing = _failure(checked, told, below) if is_other else None
             found = None if failing is None else replace(condition, text=text, asked=(failing,), witness=below)
             return None if found is None or is_way(told, found) else found
@@ -233,14 +234,14 @@ def _bound(told: Told, checked: Checked, condition: EntryCondition) -> EntryCond
 
 def _is_only_way(told: Told, condition: EntryCondition) -> bool:
     """Whether a condition says no more than which way is taken."""
-    return is_way(told, condition) and _follow(_facts(told, condition), [condition.text])
+    return is_way(told, condition) and follow(_facts(told, condition), [condition.text])
 
 
 def _facts(told: Told, condition: EntryCondition) -> list[str]:
     """The facts of the way that a condition says: those at its lines, or all of its sizes where these make it wider."""
     asked = list(dict.fromkeys(told.fact(a.place.line) for a in condition.asked))
     own = _facts_of_sizes(told, condition)
-    return own if not _follow(asked, [condition.text]) and _follow(own, [condition.text]) else asked
+    return own if not follow(asked, [condition.text]) and follow(own, [condition.text]) else asked
 
 
 def _facts_of_sizes(told: Told, condition: EntryCondition) -> list[str]:
@@ -256,7 +257,7 @@ def _failure(checked: Checked, told: Told, sizes: Mapping[str, int]) -> Undecide
     return None if said is None else failed(said)
 
 
-def _results(told: Told, checked: Checked) -> list[Typed]:
+def results_of(told: Told, checked: Checked) -> list[Typed]:
     """A way's results, with shapes as the trace knows them; a size that only the program knows, as checking does."""
     found = zip(told.trace.shapes, outputs_of(told.trace, checked), strict=True)
     return [
@@ -275,5 +276,6 @@ def _open_in(told: Told, said: Conditions) -> Iterator[str]:
     yield from (step.place.key for step in steps if step is not None)
 
 
-def _follow(facts: Sequence[str], texts: Iterable[str]) -> bool:
+def follow(facts: Sequence[str], texts: Iterable[str]) -> bool:
+    """Whether facts imply all of some conditions."""
     return all(prove(facts, text)["result"] in ("valid", "vacuous") for text in texts)

@@ -31,6 +31,7 @@ from ..simplify.solver.prove import prove
 from .accepted import with_short_outputs
 from .arms_by_data import Arms
 from .beside import wrong
+from .by_paths import of_all_paths
 from .contract import Contract
 from .python_helps import with_helps
 from .replay import failure_at
@@ -103,6 +104,7 @@ def check_target(
         briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
         sides = Sides(read, by_sizes, briefly, texts_of(given.given))
         contract = contract_of_paths(told, report.checked, sides, texts_of(given.given))
+        contract = of_all_paths(contract, sides, texts_of(given.given))
         arms = Arms(
             told, first.open_data, [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
         )

@@ -16,6 +16,9 @@ from .replay import Unanswered, failure_at
 from .sides import Sides
 from .told import Told
 
+# The node of what is said of sizes that no run took.
+NOT_RUN = "branches on several sizes"
+
 
 def contract_of_paths(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) -> Contract:
     trace, said = told.trace, conditions_of(checked)
@@ -57,9 +60,7 @@ def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:
     """That some sizes which the contract takes were not tried."""
     point = sides.not_run(taken)
     if point is not None:
-        yield Demand(
-            "branches on several sizes", f"not all their ways were run: {sizes_text(point)} takes another one", None, ()
-        )
+        yield Demand(NOT_RUN, f"not all their ways were run: {sizes_text(point)} takes another one", None, ())
 
 
 def _of_elements(told: Told, checked: Checked) -> Iterator[Demand]:

@@ -10,7 +10,7 @@ from ..frontends.torch.arguments import DTYPES, UnreadInput, written
 from ..lang.expressions import renamed, sizes_text
 from ..lang.listing import shape_text
 from ..model.block import block
-from ..model.contract import SIZE, Contract, Demand, Typed
+from ..model.contract import SIZE, Contract, Demand, Shape, Typed
 from ..pipeline import Report
 from ..simplify.solver.numbers import holds_at, size_at
 from ..simplify.solver.prove import prove
@@ -68,7 +68,7 @@ class Traced:
             for text in _conditions(contract):
                 if holds_at(text, numbers) is False:
                     raise ValueError(f"{self._name} needs {text}, and the sizes are {sizes_text(numbers)}")
-        found = [tuple(_size(size, sizes) for size in o.shape or ()) for o in contract.outputs]
+        found = [tuple(_size(size, sizes) for size in _shape_at(o, sizes)) for o in contract.outputs]
         return found[0] if len(found) == 1 else tuple(found)
 
     def expect(self, *conditions: str) -> Traced:
@@ -156,6 +156,16 @@ def _bound(contract: Contract, inputs: Mapping[str, Dims | int | str]) -> dict[s
             if wanted != given:
                 raise ValueError(f"axis {axis} of `{value.name}` is {wanted}, and {given} is given")
     return found
+
+
+def _shape_at(value: Typed, sizes: Mapping[str, int | str]) -> Shape:
+    """The shape that a result has for some sizes, of its cases the one that holds for them."""
+    numbers = {name: size for name, size in sizes.items() if isinstance(size, int)}
+    here = [case.shape for case in value.cases if case.when is not None and holds_at(case.when, numbers)]
+    if value.cases and not here:
+        cases = ", ".join(f"{shape_text(case.shape)} {case}" for case in value.cases)
+        raise ValueError(f"the shape of {value.name} is in cases, so all sizes have to be numbers: {cases}")
+    return here[0] if here else value.shape or ()
 
 
 def _size(size: int | str, sizes: Mapping[str, int | str]) -> int | Size:

@@ -152,10 +152,16 @@ def test_a_folder_means_the_rx_files_below_it_but_for_hidden_ones(rx: Any) -> No
 def test_a_folder_of_python_code_says_how_that_is_named(rx: Any) -> None:
     Path("code").mkdir()
     assert rx("check", "code") == (2, "", "rx: no .rx or .onnx file below 'code'\n")
-    Path("code/model.py").touch()
+    for name in ("__init__.py", "model.py", "a.py", "b.py", "c.py", "venv/d.py"):
+        Path("code", name).parent.mkdir(exist_ok=True)
+        Path("code", name).write_text("" if name == "__init__.py" else "import torch\n")
+    Path("code/venv/pyvenv.cfg").touch()
+    said = "below 'code'; of PyTorch code name a function or class: "
     assert rx("check", "code")[2].endswith(
-        "below 'code'; of PyTorch code name a function or class: code/model.py:NAME\n"
+        f"{said}code/a.py:NAME, code/b.py:NAME, code/c.py:NAME, code/model.py:NAME\n"
     )
+    Path("code/e.py").write_text("import torch\n")
+    assert rx("check", "code")[2].endswith("code/e.py:NAME (1 more file)\n")
 
 
 def test_a_folder_that_is_not_there_is_named_where_a_file_is_written(tmp_path: Path) -> None:

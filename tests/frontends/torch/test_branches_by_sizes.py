@@ -83,13 +83,17 @@ def differences(text: str, folder: Path, name: str) -> list[str]:
 
 def differs(told: Any, there: tuple[str, tuple[int, ...]], sizes: dict[str, int]) -> bool:
     """Whether a result has another type than the one that is told of it, as far as that says one."""
-    from rxlang.simplify.solver.numbers import size_at
+    from rxlang.simplify.solver.numbers import holds_at, size_at
 
     dtype, shape = there
-    if told.dtype not in (None, dtype) or told.shape is None:
-        return told.shape is not None
-    known = [None if size == "?" else size_at(size, sizes) for size in told.shape]
-    return len(known) != len(shape) or any(a not in (None, b) for a, b in zip(known, shape, strict=True))
+    here = [case.shape for case in told.cases if holds_at(case.when, sizes)]
+    said = [*here, told.shape] if told.shape is not None else here
+    if told.dtype not in (None, dtype) or told.cases and not here:
+        return True
+    known = [[None if size == "?" else size_at(size, sizes) for size in one] for one in said]
+    return any(
+        len(one) != len(shape) or any(a not in (None, b) for a, b in zip(one, shape, strict=True)) for one in known
+    )
 
 
 @needs_torch

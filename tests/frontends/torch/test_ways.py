@@ -322,10 +322,15 @@ def test_no_way_is_taken_beside_what_is_given(tmp_path: Path) -> None:
 
 
 @needs_torch
-def test_cases_are_told_as_the_way_taken(tmp_path: Path) -> None:
+def test_what_other_ways_give_and_ask_is_told_where_they_are_taken(tmp_path: Path) -> None:
     (tmp_path / "ways.py").write_text(CODE)
-    assert checked(tmp_path, "ways.py:squeezed", "x=float32[b, t]").contract.given == ("b != 1",)
-    assert checked(tmp_path, "ways.py:condition_there", "x=float32[b, t]").contract.given == ("b != 1",)
+    squeezed = checked(tmp_path, "ways.py:squeezed", "x=float32[b, t]").contract
+    assert squeezed.given == () and {c.when: c.shape for c in squeezed.outputs[0].cases} == {
+        "b != 1": ("b",),
+        "b == 1": (),
+    }
+    there = checked(tmp_path, "ways.py:condition_there", "x=float32[b, t]").contract
+    assert there.given == () and [c.condition for c in there.conditions] == ["b != 1 || t % 2 == 0"]
 
 
 TYPES = """
@@ -375,7 +380,7 @@ def test_what_one_way_states_or_asks_is_no_mistake_on_another(tmp_path: Path) ->
     (tmp_path / "other.py").write_text(TYPES)
     for name in ("only_one", "stated_there"):
         found = checked(tmp_path, f"other.py:{name}", "x=float32[b, t]", "y=float32[b, s]")
-        assert found.contract is not None and found.contract.given, name
+        assert found.contract is not None and found.contract.outputs[0].cases, name
 
 
 @needs_torch

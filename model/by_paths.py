@@ -1,0 +1,220 @@
+"""The paths that sizes choose in PyTorch code as one contract: what each asks where it is taken, and the results of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from ..frontends.torch.run import Trace
+from ..lang import codes
+from ..lang.checked import Case, Checked, EntryCondition
+from ..lang.expressions import names_in
+from ..lang.node import Node, replace
+from ..simplify.solver.conditions import all_of, any_of, negate, render_cond
+from ..simplify.solver.exprs import ExpressionError, QuestionScope, read_condition
+from ..simplify.solver.numbers import holds_at
+from ..simplify.solver.prove import prove
+from ..simplify.solver.terms import TooLarge
+from .contract import Clause, Contract, Demand, Typed, conditions_of
+from .sides import Sides, follow, results_of
+from .told import ReadRun, Told
+from .traced_contract import NOT_RUN, clause_of, demand_of, is_caught_in
+from .ways import branches, joined
+
+
+class PathBySizes(Node):
+    """A path: what the sizes satisfy that take it; what checking says of it, nothing where the code refuses these sizes."""
+
+    facts: tuple[str, ...]
+    told: Told
+    checked: Checked | None
+    conditions: tuple[EntryCondition, ...] = ()
+    results: tuple[Typed, ...] = ()
+
+    @property
+    def demands(self) -> list[str]:
+        return [c.text for c in self.conditions]
+
+
+def of_all_paths(contract: Contract, sides: Sides, given: Sequence[str]) -> Contract:
+    """The contract for the sizes of all paths, where each was run and read; else as it is, for the sizes of one."""
+    paths = _paths(sides, given) if contract.given else None
+    if paths is None:
+        return contract
+    taken = [path for path in paths if path.checked is not None]
+    clauses = _needed([*_asked(taken, given), *_refused(paths)], given)
+    demands = [*given, *(c.condition for c in clauses)]
+    outputs = _outputs(taken, demands)
+    if outputs is None:
+        return contract
+    said = [conditions_of(path.checked) for path in taken if path.checked is not None]
+    open_ = [demand_of(asked, path.told) for path, one in zip(taken, said, strict=True) for asked in one.left]
+    not_run = (d for d in contract.undecided if d.node != NOT_RUN)
+    return replace(
+        contract,
+        conditions=tuple(clauses),
+        outputs=outputs,
+        given=(),
+        undecided=tuple(dict.fromkeys([*not_run, *open_])),
+        exact=all(one.exact for one in said),
+        supposed=tuple(dict.fromkeys(text for one in said for text in one.supposed)),
+    )
+
+
+def _paths(sides: Sides, given: Sequence[str]) -> list[PathBySizes] | None:
+    """All paths; None where one was not read, or where some sizes take none of them."""
+    first = _path(sides.told.trace, sides.told, sides.checked)
+    if first is None:
+        return None
+    found: list[PathBySizes | None] = [first]
+    for number, other in enumerate(sides.others):
+        read, run = sides.reading(number), other.run
+        if other.same:
+            found.append(replace(first, facts=_facts(run)))
+        elif run.stopped is not None:
+            is_whole = run.stopped.last is not None and not run.stopped.is_unread
+            told = Told(sides.told.name, run, sides.told.folder)
+            found.append(PathBySizes(_facts(run), told, None) if is_whole else None)
+        elif read is None or read.inner or _works_on_empty(read):
+            return None
+        else:
+            found.append(_path(run, read.told, read.report.checked if read.report.ok else None))
+    paths = [path for path in found if path is not None]
+    sizes = [f"{name} >= 0" for name in sides.told.trace.hints]
+    is_whole = len(paths) == len(found) and follow([*sizes, *given], [" || ".join(joined(p.facts) for p in paths)])
+    return paths if is_whole else None
+
+
+def _works_on_empty(read: ReadRun) -> bool:
+    """Whether a path that counts as one that never works does so on empty tensors, its own among them."""
+    wrong = [d.code for d in read.report.diagnostics if d.severity == "error"]
+    return bool(wrong) and all(code is codes.E310 for code in wrong)
+
+
+def _path(run: Trace, told: Told, checked: Checked | None) -> PathBySizes | None:
+    """A path that was checked; None where it is of numbers that the code asks for, or where the code takes its errors."""
+    if any(step.kind == "number" for _, step in run.facts):
+        return None
+    if checked is None:
+        return PathBySizes(_facts(run), told, None)
+    asked = conditions_of(checked).conditions
+    facts = _facts(run)
+    own = tuple(c for c in asked if not follow(facts, [c.text]))
+    if any(is_caught_in(told, c) for c in own):
+        return None
+    return PathBySizes(facts, told, checked, own, tuple(results_of(told, checked)))
+
+
+def _facts(run: Trace) -> tuple[str, ...]:
+    """What the sizes satisfy that take a path, without what follows from the rest."""
+    facts = [text for text in branches(run) if holds_at(text, run.hints)]
+    for text in list(facts):
+        others = [fact for fact in facts if fact != text]
+        facts = others if follow(others, [text]) else facts
+    return tuple(facts)
+
+
+# What the paths ask for
+
+
+def _asked(paths: Sequence[PathBySizes], given: Sequence[str]) -> Iterator[Clause]:
+    """The conditions of the paths; where others do not ask for one, it stands beside the sizes that take another path."""
+    for path in paths:
+        for condition in path.conditions:
+            others = (p for p in paths if p is not path)
+            is_of_all = all(follow([*given, *p.facts, *p.demands], [condition.text]) for p in others)
+            text = condition.text if is_of_all else _unless(path.facts, condition.text)
+            answer = prove([*(f"{n} >= 0" for n in path.told.trace.hints), *given, *path.facts], condition.text)
+            point = {**path.told.trace.hints, **answer["witness"]} if answer.get("witness") else None
+            assert path.checked is not None
+            asked = replace(condition, text=text, sizes=tuple(names_in(text)), witness=point)
+            yield clause_of(asked, path.told, path.checked)
+
+
+def _refused(paths: Sequence[PathBySizes]) -> Iterator[Clause]:
+    """That no path is taken which the code refuses."""
+    for path in paths:
+        if path.checked is None:
+            text = _unless(path.facts, None)
+            yield Clause(text, tuple(names_in(text)), (_reason(path),), dict(path.told.trace.hints))
+
+
+def _reason(path: PathBySizes) -> Demand:
+    """What refuses the sizes of a path."""
+    stopped, told = path.told.trace.stopped, path.told
+    if stopped is None:
+        steps = [step for text, step in path.told.trace.facts if text in path.facts]
+        place = steps[-1].place
+        return Demand(
+            told.file_line(place), f"{place.source.rstrip(':')} leads to what fails", told.file_line(place), place.above
+        )
+    place = stopped.place
+    return Demand(told.file_line(place), place.source.rstrip(":"), told.file_line(place), place.above)
+
+
+def _unless(facts: Sequence[str], text: str | None) -> str:
+    """A condition, or that one of these facts does not hold."""
+    scope = QuestionScope()
+    try:
+        region = all_of(*(read_condition(fact, scope) for fact in facts))
+        own = [] if text is None else [read_condition(text, scope)]
+        return render_cond(any_of(negate(region), *own))
+    except (ExpressionError, TooLarge):
+        return " || ".join([*(f"!({fact})" for fact in facts), *(["(" + text + ")"] if text else [])])
+
+
+def _needed(clauses: Sequence[Clause], given: Sequence[str]) -> list[Clause]:
+    """The clauses without those that follow from the others."""
+    kept = list({c.condition: c for c in clauses}.values())
+    for clause in reversed(list(kept)):
+        others = [c for c in kept if c is not clause]
+        kept = others if follow([*given, *(c.condition for c in others)], [clause.condition]) else kept
+    return kept
+
+
+# What they give
+
+
+def _outputs(paths: Sequence[PathBySizes], demands: Sequence[str]) -> tuple[Typed, ...] | None:
+    """The results of all paths, in cases where no formula is right for all; None where they differ in number or dtype."""
+    kinds = {tuple(r.dtype for r in path.results) for path in paths}
+    if len(kinds) != 1:
+        return None
+    regions = [[*path.facts, *demands] for path in paths]
+    several = zip(*(path.results for path in paths), strict=True)
+    return tuple(_joined(list(results), paths, regions) for results in several)
+
+
+def _joined(results: Sequence[Typed], paths: Sequence[PathBySizes], regions: Sequence[Sequence[str]]) -> Typed:
+    first = results[0]
+    cases: dict[tuple[int | str, ...], list[str]] = {}
+    for result, path in zip(results, paths, strict=True):
+        cases.setdefault(tuple(result.shape or ()), []).append(" && ".join(path.facts))
+    apart = tuple(Case(_either(when), shape) for shape, when in cases.items())
+    if len({len(r.shape or ()) for r in results}) != 1:
+        return replace(first, shape=None, cases=apart)
+    sizes = zip(*(r.shape or () for r in results), strict=True)
+    shape = tuple(_common(list(each), regions, paths) for each in sizes)
+    known = tuple("?" if size is None else size for size in shape)
+    return replace(first, shape=known, cases=apart if None in shape else ())
+
+
+def _either(when: Sequence[str]) -> str:
+    return when[0] if len(when) == 1 else " || ".join(f"({one})" for one in when)
+
+
+def _common(
+    sizes: Sequence[int | str], regions: Sequence[Sequence[str]], paths: Sequence[PathBySizes]
+) -> int | str | None:
+    """A formula that gives each size where its path is taken."""
+    if "?" in sizes:
+        return "?"
+    own = list(dict.fromkeys(sizes))
+    remainders = [text.split(" == ")[0] for path in paths for text in path.facts if " % " in text and " == " in text]
+    pairs = list(permutations(own, 2))
+    tried = [*own, *(f"max({a}, {b})" for a, b in pairs), *(f"min({a}, {b})" for a, b in pairs)]
+    tried += [f"{size} {sign} {r}" for size in own for r in dict.fromkeys(remainders) for sign in "+-"]
+    for size in tried:
+        if all(follow(known, [f"{size} == {one}"]) for known, one in zip(regions, sizes, strict=True) if one != size):
+            return size
+    return None
