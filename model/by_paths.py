@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from ..frontends.torch.run import Trace
-from ..lang import codes
 from ..lang.checked import Case, Checked, EntryCondition
 from ..lang.expressions import names_in
 from ..lang.node import Node, replace
@@ -36,9 +35,10 @@ class PathBySizes(Node):
         return [c.text for c in self.conditions]
 
 
-def of_all_paths(contract: Contract, sides: Sides, given: Sequence[str]) -> Contract:
+def of_all_paths(contract: Contract, sides: Sides) -> Contract:
     """The contract for the sizes of all paths, where each was run and read; else as it is, for the sizes of one."""
-    paths = _paths(sides, given) if contract.given else None
+    given = sides.given
+    paths = _paths(sides) if contract.given else None
     if paths is None:
         return contract
     taken = [path for path in paths if path.checked is not None]
@@ -61,7 +61,7 @@ def of_all_paths(contract: Contract, sides: Sides, given: Sequence[str]) -> Cont
     )
 
 
-def _paths(sides: Sides, given: Sequence[str]) -> list[PathBySizes] | None:
+def _paths(sides: Sides) -> list[PathBySizes] | None:
     """All paths; None where one was not read, or where some sizes take none of them."""
     first = _path(sides.told.trace, sides.told, sides.checked)
     if first is None:
@@ -81,14 +81,16 @@ def _paths(sides: Sides, given: Sequence[str]) -> list[PathBySizes] | None:
             found.append(_path(run, read.told, read.report.checked if read.report.ok else None))
     paths = [path for path in found if path is not None]
     sizes = [f"{name} >= 0" for name in sides.told.trace.hints]
-    is_whole = len(paths) == len(found) and follow([*sizes, *given], [" || ".join(joined(p.facts) for p in paths)])
+    is_whole = len(paths) == len(found) and follow(
+        [*sizes, *sides.given], [" || ".join(joined(p.facts) for p in paths)]
+    )
     return paths if is_whole else None
 
 
 def _works_on_empty(read: ReadRun) -> bool:
     """Whether a path that counts as one that never works does so on empty tensors, its own among them."""
     wrong = [d.code for d in read.report.diagnostics if d.severity == "error"]
-    return bool(wrong) and all(code is codes.E310 for code in wrong)
+    return bool(wrong) and all(code.only_empty for code in wrong)
 
 
 def _path(run: Trace, told: Told, checked: Checked | None) -> PathBySizes | None:

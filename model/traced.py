@@ -103,8 +103,7 @@ def check_target(
         by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
         briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
         sides = Sides(read, by_sizes, briefly, texts_of(given.given))
-        contract = contract_of_paths(told, report.checked, sides, texts_of(given.given))
-        contract = of_all_paths(contract, sides, texts_of(given.given))
+        contract = of_all_paths(contract_of_paths(told, report.checked, sides), sides)
         arms = Arms(
             told, first.open_data, [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
         )

@@ -20,7 +20,8 @@ from .told import Told
 NOT_RUN = "branches on several sizes"
 
 
-def contract_of_paths(told: Told, checked: Checked, sides: Sides, given: Sequence[str]) -> Contract:
+def contract_of_paths(told: Told, checked: Checked, sides: Sides) -> Contract:
+    """The contract for the sizes that take the path which was read."""
     trace, said = told.trace, conditions_of(checked)
     kept = {c.text: sides.of(c) if sides.is_way(c) else True for c in sides.conditions}
     weaker = {c.text: found for c in sides.conditions if kept[c.text] is None and (found := sides.weaker(c))}
@@ -35,7 +36,7 @@ def contract_of_paths(told: Told, checked: Checked, sides: Sides, given: Sequenc
     undecided = [demand_of(asked, told) for asked in said.left]
     undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
     undecided += dict.fromkeys(_of_elements(told, checked))
-    undecided += _not_run(sides, [*given, *ways, *(c.condition for c in clauses)])
+    undecided += _not_run(sides, [*sides.given, *ways, *(c.condition for c in clauses)])
     return Contract(
         inputs,
         {},
