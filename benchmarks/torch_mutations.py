@@ -256,6 +256,25 @@ def truth(right: list[Any], wrong: list[Any]) -> Truth:
     return Truth(len(pairs), len(refused), frozenset().union(*refused), differs, values)
 
 
+def mistakes(
+    place: Path, only: str, count: Counter[str]
+) -> tuple[str, Mapping[str, list[str]], list[tuple[Planted, Truth]]]:
+    """The right models, their inputs, and the mistakes that torch refuses at some sizes; the others are counted."""
+    source = SUBJECTS.read_text()
+    names: Mapping[str, list[str]] = loaded(source, place / "right.py").INPUTS
+    right = {name: ran(source, name, args, place / "right.py") for name, args in names.items()}
+    found = []
+    for n, one in enumerate(planted(source, names)):
+        if only in f"{one.model} {one.kind}":
+            what = truth(right[one.model], ran(one.text, one.model, names[one.model], place / f"ran_{n}.py"))
+            count["planted"] += 1
+            if what.refused:
+                found.append((one, what))
+            else:
+                count["of them that no size shows" if not what.differs else "of them with another result alone"] += 1
+    return source, names, found
+
+
 def exported(text: str, model: str, args: list[str], file: Path) -> tuple[str, frozenset[int]]:
     """What torch.export says with all sizes left to it."""
     module = loaded(text, file)
@@ -302,25 +321,15 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    source = SUBJECTS.read_text()
     count: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        names = loaded(source, place / "right.py").INPUTS
-        right = {name: ran(source, name, args, place / "right.py") for name, args in names.items()}
+        source, names, numbered = mistakes(place, asked.only, count)
         own = {name: checked(source, name, args, place / "right.py") for name, args in names.items()}
         count["false alarms"] = sum(bool(said.lines) for said in own.values())
-        numbered = []
-        for n, one in enumerate(planted(source, names)):
-            if asked.only in f"{one.model} {one.kind}":
-                what = truth(right[one.model], ran(one.text, one.model, names[one.model], place / f"ran_{n}.py"))
-                count["planted"] += 1
-                if what.refused:
-                    numbered.append((one, what))
-                else:
-                    count[
-                        "of them that no size shows" if not what.differs else "of them with another result alone"
-                    ] += 1
+        if asked.export:
+            said = [exported(source, name, args, place / f"exported_{name}.py") for name, args in names.items()]
+            count["torch.export raises for a right model"] += sum(word == "raises" for word, _ in said)
         shown = {id(one): what for one, what in numbered}
         chosen = [one for one, _ in numbered] if asked.all else drawn([one for one, _ in numbered], asked.count)
         spent = 0.0
