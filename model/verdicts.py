@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile
@@ -15,6 +15,7 @@ from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
 from ..ops.model import Trait
 from ..ops.registry import lookup
+from ..simplify.solver.numbers import holds_at
 from ..simplify.solver.prove import prove
 from .contract import conditions_of, failed
 from .replay import Unanswered, failure_at
@@ -42,7 +43,13 @@ class Verdicts:
         lines: set[tuple[str, int, bool]] = set()  # one mistake is told once
         for condition in conditions_of(checked).conditions:
             view = self._written(condition)
-            found = error if view is not None else None if condition.text in self.cases else self._verdict(condition)
+            found = (
+                error
+                if view is not None
+                else None
+                if condition.text in self.cases
+                else self._verdict(checked, condition)
+            )
             if found is error and (self._follows(told, condition) or self._uses_wrong(condition)):
                 continue
             told += [condition.text] if found is error else []
@@ -62,33 +69,38 @@ class Verdicts:
 
     def _first(self, checked: Checked, condition: EntryCondition) -> tuple[UndecidedCheck, tuple[str, ...]]:
         """The check that fails first where a condition does not hold for tensors of several elements, and where that is."""
-        found = condition.asked[0]
+        if holds_at(condition.text, self.trace.hints) is False:
+            own = self._failing(checked, condition, self.trace.hints)
+            if own is not None and not own[1]:
+                return own
         large = [f"{name} >= {hint}" for name, hint in self.trace.hints.items()]
         small = [f"{name} {bound}" for name in self.trace.hints for bound in (">= 2", "<= 9")]
-        earlier = self._before(checked, condition, large) and self._before(checked, condition, small)
-        return earlier or (found, ())
+        others = [c.text for c in conditions_of(checked).conditions if c is not condition]
+        found = [self._before(checked, condition, [*others, *sizes]) for sizes in (large, small)]
+        return found[1] if found[0] is not None and found[1] is not None else (condition.asked[0], ())
 
     def _before(
-        self, checked: Checked, condition: EntryCondition, sizes: Sequence[str]
+        self, checked: Checked, condition: EntryCondition, facts: Sequence[str]
     ) -> tuple[UndecidedCheck, tuple[str, ...]] | None:
         """A check before that fails at such sizes, where these break a condition alone."""
-        others = [c.text for c in conditions_of(checked).conditions if c is not condition]
-        facts = [*others, *sizes]
         answer = prove(facts, condition.text)
         answer = prove(facts, "nothing_else == 0") if answer["result"] == "unsat" else answer
-        point = {**self.trace.hints, **answer.get("witness", {})}
+        return self._failing(checked, condition, answer["witness"]) if "witness" in answer else None
+
+    def _failing(
+        self, checked: Checked, condition: EntryCondition, sizes: Mapping[str, int]
+    ) -> tuple[UndecidedCheck, tuple[str, ...]] | None:
+        """The check that fails first at some sizes: one that asks for a condition, or one before, with the sizes."""
+        point = {**self.trace.hints, **sizes}
         with suppress(Unanswered):
-            said = failure_at(checked, self.told.params, point) if "witness" in answer else None
-            step = self.told.step(said.span.line) if said is not None else None
-            own = [a for a in condition.asked if said is not None and self._is_beside(a.place.line, said.span.line)]
+            said = failure_at(checked, self.told.params, point)
+            if said is None:
+                return None
+            own = [a for a in condition.asked if self._is_beside(a.place.line, said.span.line)]
             if own:
                 return own[0], ()
-            if (
-                said is not None
-                and step is not None
-                and step.kind == "call"
-                and said.span.line < condition.asked[0].place.line
-            ):
+            step = self.told.step(said.span.line)
+            if step is not None and step.kind == "call" and said.span.line < condition.asked[0].place.line:
                 return failed(said), (f"with {', '.join(f'{n} = {point[n]}' for n in self.trace.hints)}",)
         return None
 
@@ -125,7 +137,7 @@ class Verdicts:
         nonempty = [f"{name} >= 1" for name in self.trace.hints]
         return bool(told) and prove([*told, *nonempty], condition.text)["result"] in ("valid", "vacuous")
 
-    def _verdict(self, condition: EntryCondition) -> Callable[..., Diagnostic] | None:
+    def _verdict(self, checked: Checked, condition: EntryCondition) -> Callable[..., Diagnostic] | None:
         """An error, a warning, or nothing but a line of the contract."""
         steps = [s for s in (self.told.step(a.place.line) for a in condition.asked) if s is not None]
         if self._is_stated(condition):
@@ -138,7 +150,7 @@ class Verdicts:
             return error
         if is_of_quotients(condition):
             return None
-        if any(self._is_fixed(a.place.line, condition) for a in condition.asked):
+        if any(self._is_fixed(line, condition) for line in self._deciding(checked, condition)):
             return warning if any(self._is_elsewhere(a.place.line, condition) for a in condition.asked) else None
         if is_divided(condition.text) and all(is_view(s) for s in steps):
             is_written = any(self._is_replaced(a.place.line, condition) for a in condition.asked)
@@ -146,6 +158,11 @@ class Verdicts:
         if any(prove([condition.text], tie)["result"] == "valid" for tie in self._ties):
             return None
         return error if len(self._owners(condition.sizes)) < 2 or is_pin(condition.text) else warning
+
+    def _deciding(self, checked: Checked, condition: EntryCondition) -> list[int]:
+        """The lines that ask for a condition; of several that one which fails first for tensors of several elements."""
+        lines = [asked.place.line for asked in condition.asked]
+        return [self._first(checked, condition)[0].place.line] if len(set(lines)) > 1 else lines
 
     def _is_fixed(self, line: int, condition: EntryCondition) -> bool:
         """Whether a parameter, buffer or constant decides, whose sizes are numbers: as an operand of a line, or behind a view

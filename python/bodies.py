@@ -20,14 +20,13 @@ from ..lang.source import Source, Span
 from .api import CheckError
 from .declared import DeclaredFunction, Unfit
 from .entry_check import choices
+from .notation import USUAL
 
 if TYPE_CHECKING:
     from ..model.contract import Clause
     from ..model.python import Answered
     from ..model.traced import CheckedPython
 
-# Of a class of dtypes the one that PyTorch makes unless told otherwise.
-_USUAL = {"float": "float32", "int": "int64", "uint": "uint8", "complex": "complex64"}
 _OF_AN_OBJECT = ("self", "cls")
 BODIES: list[CheckedBody] = []
 """The functions whose bodies are to be proved, in the order of decoration."""
@@ -203,7 +202,7 @@ def _dtype(said: DeclaredFunction, dtype: Any) -> str:
     for item in said.fn.where:
         if isinstance(item, sweet.InClass) and item.item.span.text == name:
             first = item.choices[0].name
-            return first if first in DTYPES else _USUAL.get(first, "float32")
+            return first if first in DTYPES else USUAL.get(first, "float32")
     return "float32"
 
 

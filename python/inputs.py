@@ -11,13 +11,10 @@ from ..lang.expressions import names_in, renamed
 from ..lang.node import replace
 from . import reading
 from .declared import names_of
-from .notation import UnreadAnnotation
+from .notation import USUAL, UnreadAnnotation
 
 if TYPE_CHECKING:
     from ..frontends.torch.target import Target
-
-# Of a class of dtypes the one that PyTorch makes unless told otherwise.
-_USUAL = {"float": "float32", "int": "int64", "uint": "uint8", "complex": "complex64", "bool": "bool", "?": "float32"}
 
 
 def annotated(function: Callable[..., Any]) -> dict[str, Any]:
@@ -90,7 +87,7 @@ def _value(name: str, item: reading.Read) -> Any:
     match item:
         case reading.Tensor():
             dims = tuple(_dims(name, item.shape()))
-            dtype = item.dtype if item.dtype in DTYPES else _USUAL.get(item.dtype, "float32")
+            dtype = item.dtype if item.dtype in DTYPES else USUAL.get(item.dtype, "float32")
             known = tuple(d for d in dims if d is not None)
             return DeclaredInput(dtype, known) if len(known) == len(dims) else None
         case reading.Maybe():

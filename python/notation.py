@@ -29,6 +29,15 @@ CLASSES: dict[str, str] = {
     **{f"Complex{bits}": f"complex{bits}" for bits in (64, 128)},
     **{f"Float8{name}": f"float8_{name}" for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")},
 }
+# The dtype of a class that an input of PyTorch code has where its annotation has the class; of others float32.
+USUAL = {
+    "signed": "int64",
+    "integer": "int64",
+    CLASSES["UInt"]: "uint8",
+    "complex": "complex64",
+    "int": "int64",
+    "uint": "uint8",
+}
 # The same for the classes of dtypes of NumPy.
 NUMPY: dict[str, str] = {
     "generic": "?",

@@ -100,3 +100,22 @@ def test_results_are_compared_by_their_positions(tmp_path: Path) -> None:
     assert compare(old, contract("return x * 2, x"), named=False).relation == "different"
     [said] = compare(old, contract("return x.sum(1)"), named=False).differences
     assert said == "output `sum` had rank 2, and has rank 1"
+
+
+CLASSES = {
+    "Int": "int64",
+    "Integer": "int64",
+    "UInt": "uint8",
+    "Float": "float32",
+    "Bool": "bool",
+    "Int32": "int32",
+    "Shaped": "float32",
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_of_dtypes_is_the_one_that_torch_makes(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("jaxtyping")
+    code = f'import jaxtyping\nfrom torch import Tensor\ndef code(x: jaxtyping.{name}[Tensor, "b"]):\n    return x\n'
+    contract = answer(code, tmp_path).contract
+    assert contract is not None and [(i.dtype, i.shape) for i in contract.inputs] == [(CLASSES[name], ("b",))]

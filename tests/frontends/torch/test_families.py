@@ -73,8 +73,8 @@ def cached(x):
     return TABLE[: x.size(0), : x.size(1)]
 """
 WHOLE = ["half", "capacity", "third", "lengths", "windows", "grouped", "beside", "cached"]
-WHOLE += ["longest", "apart", "scanned", "padded"]
-ON_A_WAY = ["tenth", "long", "relative"]
+WHOLE += ["longest", "apart", "scanned", "padded", "relative"]
+ON_A_WAY = ["tenth", "long"]
 
 
 def _given(code: Any, b: int, t: int) -> tuple[int, ...] | None:

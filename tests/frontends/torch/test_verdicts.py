@@ -402,3 +402,37 @@ def test_the_size_of_a_table_of_biases_is_contract_behind_it_too(tmp_path: Path)
     found = checked(tmp_path, "biased.py:Biased", "x=float32[b, 8, h, w]", init="")
     assert found.report.ok and conditions(found) == {"h * w == 16"}
     assert lines(checked(tmp_path, "biased.py:Unturned", "x=float32[b, 8, h, w]", init=""), "error") == [21]
+
+
+SKIPS = """
+from torch import nn
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem, self.conv = nn.Conv2d(4, 4, 3, 2, 1), nn.Conv2d(4, 4, 3)
+        self.one, self.two = nn.BatchNorm2d(4), nn.BatchNorm2d(4)
+
+    def forward(self, x):
+        x = self.one(self.stem(x))
+        y = self.two(self.conv(x))
+        return x + y.relu()  # here
+
+class Deep(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.down, self.conv, self.skip = nn.Conv2d(4, 4, 3, 2), nn.Conv2d(4, 4, 3), nn.Conv2d(4, 4, 1, 2)
+
+    def forward(self, x):
+        y = self.conv(self.down(x).relu())
+        return self.skip(x) + y  # here
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["Normed", "Deep"])
+def test_a_skip_of_another_size_is_an_error_where_it_is_added(name: str, tmp_path: Path) -> None:
+    (tmp_path / "skips.py").write_text(SKIPS)
+    found = checked(tmp_path, f"skips.py:{name}", "x=float32[b, 4, h, w]")
+    here = {n for n, text in enumerate(SKIPS.splitlines(), 1) if "# here" in text}
+    assert [d.severity for d in found.report.diagnostics] == ["error"] and set(lines(found)) <= here
