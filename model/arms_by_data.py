@@ -12,7 +12,7 @@ from ..lang.diagnostics import Diagnostic, warning
 from ..lang.expressions import names_in
 from ..lang.node import replace
 from ..simplify.solver.prove import prove
-from .contract import Contract, Demand, Typed, conditions_of
+from .contract import Clause, Contract, Demand, Typed, conditions_of
 from .told import ReadRun, Told
 from .ways import OtherWay
 
@@ -28,7 +28,7 @@ class Arms:
 
     def joined(self, contract: Contract) -> Contract:
         """The contract with results that are those of every way, and what only the others need."""
-        outputs, needs = list(contract.outputs), list[Demand]()
+        outputs, needs, clauses = list(contract.outputs), list[Demand](), list(contract.conditions)
         for other, read in self.others:
             if read is None or not read.report.ok or read.report.checked is None:
                 continue
@@ -38,7 +38,18 @@ class Arms:
             else:
                 outputs = [replace(o, shape=None, dtype=None, cases=()) for o in outputs]
             needs += self._needs(other, read, read.report.checked, contract)
-        return replace(contract, outputs=tuple(outputs), undecided=(*contract.undecided, *dict.fromkeys(needs)))
+            asked = [*(c.text for c in conditions_of(read.report.checked).conditions), *read.inner, *contract.given]
+            own = [c for c in clauses if prove(asked, c.condition)["result"] not in ("valid", "vacuous")]
+            needs += [self._only_here(other, clause) for clause in own]
+            clauses = [c for c in clauses if c not in own]
+        undecided = (*contract.undecided, *dict.fromkeys(needs))
+        return replace(contract, conditions=tuple(clauses), outputs=tuple(outputs), undecided=undecided)
+
+    def _only_here(self, other: OtherWay, clause: Clause) -> Demand:
+        """What the other way does not ask for."""
+        line = self._line(other)
+        node = clause.demands[0].node if clause.demands else line
+        return Demand(node, f"{clause.condition}, where data does not go the other way at {line}", None, ())
 
     def _needs(self, other: OtherWay, read: ReadRun, checked: Checked, contract: Contract) -> Iterator[Demand]:
         told = read.told

@@ -44,8 +44,9 @@ from .ways import OtherWay, Ways, program, ways
 
 # So often other hints are looked for where the code refuses those it had.
 _MOST_HINTS = 8
-# The sizes that code is run with where its trace stops, and the largest one.
-_TRIED, _MOST_ROWS, _MOST_ELEMENTS, _LARGEST = (1, 2, 3, 4, 8, 32, 224, 256), 8, 2**21, 4096
+# The sizes that code is run with where its trace stops, those of pictures and squares for `int(n ** 0.5)` last.
+_TRIED, _LARGE, _SQUARES = (1, 2, 3, 4, 8), (32, 224, 256), (9, 16, 36, 49, 64, 196)
+_MOST_ROWS, _MOST_ELEMENTS, _LARGEST = 8, 2**21, 4096
 # What hints are multiplied by that are too small.
 _LARGER = 37
 # So often a run is checked with functions in it.
@@ -242,7 +243,7 @@ def _first_that_works(found: Ways, target: Target, folder: Path, options: Option
             return found, theirs if found.first is other.run else checked(found.first)
     if any(step.kind == "number" for _, step in found.first.facts):  # which may be one that the code refuses
         # A loop over one fits by chance.
-        several = (p for p in _equal_sizes(target) if not {1, *_TRIED[5:]}.intersection(p.values()))
+        several = (p for p in _equal_sizes(target) if not {1, *_LARGE}.intersection(p.values()))
         point = next((p for p in several if raised(target, p) is None), None)
         there = None if point is None else targets.trace(target, point, found.otherwise)
         if there is not None and there.stopped is None and (theirs := checked(there)).report.ok:
@@ -254,7 +255,7 @@ def _equal_sizes(target: Target) -> Iterator[dict[str, int]]:
     """Sizes that code is run with, the same for all axes; few of what large ones are in, and none that take much memory."""
     inputs = list(declared_in(tuple(target.args.values())))
     first = {one.shape[0] for one in inputs if one.shape}
-    for n in _TRIED:
+    for n in (*_TRIED, *_LARGE, *_SQUARES):
         sizes = {name: 2 if n > _MOST_ROWS and name in first else n for name in target.sizes}
         if all(prod(size_of(str(d), sizes) for d in one.shape) <= _MOST_ELEMENTS for one in inputs):
             yield sizes

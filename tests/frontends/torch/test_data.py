@@ -151,3 +151,12 @@ def test_a_view_of_as_many_elements_as_data_decides_is_listed_in_words(tmp_path:
     )
     (left,) = checked(tmp_path, "others.py:f", "s=float32[n, n]").contract.undecided
     assert left.needs == "Tensor.view needs sizes that fit"
+
+
+@needs_torch
+def test_what_only_one_way_of_data_needs_is_no_condition_of_the_inputs(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("def f(x, y):\n    if x.sum() > 0:\n        return x + y\n    return x\n")
+    found = checked(tmp_path, "one.py:f", "x=float32[b, 4]", "y=float32[c, 4]")
+    assert conditions(found) == set() and lines(found, "warning") == [3]
+    [left] = [d.needs for d in found.contract.undecided if d.node == "one.py:3"]
+    assert left.startswith("b == c || ") and left.endswith("where data does not go the other way at one.py:2")

@@ -151,3 +151,23 @@ def test_code_that_calls_torch_for_ever_stops_with_its_line(tmp_path: Path, monk
     said = checked(tmp_path, "endless.py:f", "x=float32[b]").report.diagnostics
     assert [(d.code, d.span.line) for d in said] == [("E252", 3)]
     assert "calls torch 50 times and goes on" in said[0].message and said[0].notes == ()
+
+
+SQUARE = """
+import torch
+
+PLACES = torch.zeros(1, 36, 4)
+
+def square(x):
+    b, n, c = x.shape
+    side = int(n**0.5)
+    return x.view(b, side, side, c) + PLACES.view(1, 6, 6, 4)
+"""
+
+
+@needs_torch
+def test_a_number_that_code_asks_for_is_one_that_it_takes_among_squares(tmp_path: Path) -> None:
+    (tmp_path / "square.py").write_text(SQUARE)
+    found = checked(tmp_path, "square.py:square", "x=float32[b, n, 4]")
+    assert found.contract is not None and found.contract.given == ("n == 36",)
+    assert [d.severity for d in found.report.diagnostics] == ["warning"]
