@@ -18,7 +18,7 @@ from .contract import Clause, Contract, Demand, Typed, conditions_of
 from .sides import Sides, follow, results_of
 from .told import ReadRun, Told
 from .traced_contract import NOT_RUN, clause_of, demand_of, is_caught_in
-from .ways import branches, joined
+from .ways import BRANCHES, branches, joined
 
 
 class PathBySizes(Node):
@@ -80,11 +80,17 @@ def _paths(sides: Sides) -> list[PathBySizes] | None:
         else:
             found.append(_path(run, read.told, read.report.checked if read.report.ok else None))
     paths = [path for path in found if path is not None]
-    sizes = [f"{name} >= 0" for name in sides.told.trace.hints]
-    is_whole = len(paths) == len(found) and follow(
-        [*sizes, *sides.given], [" || ".join(joined(p.facts) for p in paths)]
-    )
+    known = [*(f"{name} >= 0" for name in sides.told.trace.hints), *sides.given, *_asked_before(first)]
+    is_whole = len(paths) == len(found) and follow(known, [" || ".join(joined(p.facts) for p in paths)])
     return paths if is_whole else None
+
+
+def _asked_before(path: PathBySizes) -> list[str]:
+    """What is asked above all branches: sizes that break it take no path."""
+    begin = min((line for line, step in path.told.trace.steps.items() if step.kind in BRANCHES), default=0)
+    early = {c.text: [a.place.line for a in c.asked if a.place.line < begin] for c in path.conditions}
+    is_all = {c.text: len(early[c.text]) == len(c.asked) for c in path.conditions}
+    return [text for text, lines in early.items() if is_all[text] or any(path.told.fact(n) == text for n in lines)]
 
 
 def _works_on_empty(read: ReadRun) -> bool:

@@ -308,7 +308,8 @@ class Verdicts:
     def _owners(self, sizes: Iterable[str]) -> set[str]:
         """The inputs that it takes to have some sizes: one, if all sizes are of it."""
         wanted = set(sizes)
-        owners = [{i.name for i in self.trace.inputs if size in i.shape} for size in wanted]
+        held = {size: {i.name for i in self.trace.inputs if size in i.shape} for size in wanted}
+        owners = [held[size] or {size} for size in wanted]  # a size may be an argument itself
         common = set.intersection(*owners) if owners else set()
         return {min(common)} if common else set().union(*owners)
 

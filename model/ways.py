@@ -13,7 +13,7 @@ from ..simplify.solver.prove import prove
 
 # So many runs beside the first two; of them with several sizes that differ, and of one size that stop for no reason of sizes.
 _MOST, _MOST_TOGETHER, _MOST_STOPPED = 16, 4, 4
-_WAYS = ("branch", "operation")
+BRANCHES = ("branch", "operation")
 
 Run = Callable[[Mapping[str, int], frozenset[str]], Trace]
 
@@ -46,7 +46,7 @@ class Ways(Node):
 
 def branches(run: Trace) -> dict[str, Step]:
     """The facts that say which way was taken, of those that speak of the inputs' sizes alone."""
-    return {t: s for t, s in run.facts if s.kind in _WAYS and set(names_in(t)) <= set(run.hints)}
+    return {t: s for t, s in run.facts if s.kind in BRANCHES and set(names_in(t)) <= set(run.hints)}
 
 
 def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset[str] = frozenset()) -> Ways:
@@ -59,7 +59,7 @@ def ways(run: Run, first: Trace, given: Sequence[str] = (), otherwise: frozenset
         return run(sizes, otherwise)
 
     facts = branches(first)
-    before = takewhile(lambda fact: fact[1].kind not in _WAYS, first.facts)
+    before = takewhile(lambda fact: fact[1].kind not in BRANCHES, first.facts)
     stated = [*given, *(t for t, s in before if s.kind == "stated")]  # on all ways
     others: list[OtherWay] = []
     left: set[str] = set()
@@ -164,7 +164,7 @@ def _data(run: Trace) -> list[str]:
 def program(run: Trace) -> list[str]:
     """The lines that compute."""
     lines = run.text.splitlines()
-    return [line for n, line in enumerate(lines, 1) if n not in run.steps or run.steps[n].kind not in _WAYS]
+    return [line for n, line in enumerate(lines, 1) if n not in run.steps or run.steps[n].kind not in BRANCHES]
 
 
 def _without(run: Trace, facts: set[str]) -> Trace:
@@ -177,6 +177,6 @@ def _without(run: Trace, facts: set[str]) -> Trace:
 
 def _kept(run: Trace, facts: set[str]) -> Iterator[tuple[int, str]]:
     for n, line in enumerate(run.text.splitlines(), 1):
-        is_way = n in run.steps and run.steps[n].kind in _WAYS
+        is_way = n in run.steps and run.steps[n].kind in BRANCHES
         if not (is_way and line.strip().removeprefix("assert ") in facts):
             yield n, line

@@ -95,6 +95,14 @@ class _Inputs(ast.NodeTransformer):
         self.inputs.append(DeclaredInput(dtype, tuple(self._dim(dim) for dim in dims)))
         return ast.parse(f"{_INPUTS}[{len(self.inputs) - 1}]", mode="eval").body
 
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A size among others, as in `size=(Size, Size)`, is called after its position."""
+        if node.id != "Size" or self.told.startswith("--init"):
+            return node
+        name = f"{self.name}_{sum(one.dtype is None for one in self.inputs)}"
+        self.inputs.append(DeclaredInput(None, (_size(name, self.told),)))
+        return ast.parse(f"{_INPUTS}[{len(self.inputs) - 1}]", mode="eval").body
+
     def _dim(self, dim: ast.expr) -> int | str:
         if isinstance(dim, ast.Constant) and type(dim.value) is int:
             return dim.value

@@ -119,3 +119,13 @@ def test_a_class_of_dtypes_is_the_one_that_torch_makes(name: str, tmp_path: Path
     code = f'import jaxtyping\nfrom torch import Tensor\ndef code(x: jaxtyping.{name}[Tensor, "b"]):\n    return x\n'
     contract = answer(code, tmp_path).contract
     assert contract is not None and [(i.dtype, i.shape) for i in contract.inputs] == [(CLASSES[name], ("b",))]
+
+
+def test_sizes_in_a_tuple_are_sizes_of_the_contract(tmp_path: Path) -> None:
+    code = "def code(x, size):\n    h, w = size\n    return x.view(x.shape[0], h, w, -1)\n"
+    found = answer(code, tmp_path, "x=float32[b, n, 4]", "size=(Size, Size)")
+    assert found.contract is not None and [d.severity for d in found.report.diagnostics] == []
+    assert [i.name for i in found.contract.inputs] == ["x", "size_0", "size_1"]
+    tied = "def code(x, size):\n    return x.view(x.shape[0], size[0], size[1], 4)\n"
+    found = answer(tied, tmp_path, "x=float32[b, n, 4]", "size=(Size, Size)")
+    assert found.contract is not None and [d.severity for d in found.report.diagnostics] == ["warning"]
