@@ -20,7 +20,8 @@ import torch
 
 from ...lang.node import Node, replace
 
-_OWN = str(Path(__file__).parent)
+# What runs of this package while code is traced.
+_OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("frontends", "lang", "ops", "sizes"))
 _TORCH = (str(Path(torch.__file__).parent), contextlib.__file__, "<frozen", "<row")
 # Where torch has its symbolic numbers.
 _NUMBERS = tuple(str(Path(torch.__file__).parent / name) for name in ("__init__.py", "fx", "utils"))
@@ -86,7 +87,7 @@ def frames() -> list[FrameType]:
 def is_of_torch() -> bool:
     """Whether torch's own Python asks, as its modules do of what they are given."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((_OWN, *_NUMBERS)):
+    while frame is not None and frame.f_code.co_filename.startswith((*_OWN, *_NUMBERS)):
         frame = frame.f_back
     return frame is not None and frame.f_code.co_filename.startswith(_TORCH[0])
 
@@ -109,7 +110,7 @@ def is_stating() -> bool:
 @cache
 def _is_within(file: str) -> bool:
     """Whether a file is torch's or of this package."""
-    return file.startswith((_OWN, *_TORCH))
+    return file.startswith((*_OWN, *_TORCH))
 
 
 @cache
