@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import rxlang as rx
+from rxlang.lang.core_printer import print_program
 
 X = "x : Tensor([n, m], float32)"
 ONE = "@one = fn(x : Tensor([2, 3], float32)) : Tensor([2, 3], float32) { x }\n"
@@ -40,6 +41,10 @@ BODIES = [
     ("let (a, b) : (float32, float32) = (1, 2, 3); x", "E206", "a tuple of 2 is needed here; this has 3 items"),
     ("@relu(())", "E206", "this is an empty tuple; a tensor is needed here"),
     ("while (let q = z; k > 3) with (a = x) { a }", "E201", "nothing is called `z` here"),
+    ("if (k > 3) { let q = z; x } else { x }", "E201", "nothing is called `z` here"),
+    (f"x + ({' + '.join(['x.dim(0) * x.dim(1)'] * 4)})", "E207", "this is a Size, not a tensor"),
+    ("let (a, b) = x.shape; x", "E207", "`x.shape` is a Shape, not a tuple"),
+    ("@applied(x, x.shape)", "E202", "there is no function `@applied`"),
 ]
 PROGRAMS = [
     (f"@f = fn({X}, g : fn(Tensor) : Tensor) : Tensor {{ g(x=x) }}", "E205", "takes its arguments by position"),
@@ -51,6 +56,11 @@ PROGRAMS = [
     ("@g = fn(x : Tensor, k : Size) { k }", "E207", "`k` is a Size, not a tensor"),
     ("@f = fn(x : Tensor([float32 * n])) : Tensor { x }", "E206", "`float32` is a dtype, not a size"),
     ("@f = fn(x : Tensor([b, -(h + d)])) : Tensor { x }", "E208", "nothing says what `h` is: `-(h + d)` has `d` as well"),
+    (f"@f = fn({X}, g : fn(Tensor([a])) : Tensor([q * r])) : Tensor {{ g(x) }}", "E208", "nothing says what `q` is"),
+    (f"@f = fn(x : Foo) : Tensor {{ x }}\n{APPLIED}@k = fn({X}) : Tensor {{ @applied(x, @f) }}", "E216", "no type `Foo`"),
+    (f"@l = [@nope, @none]\n{APPLIED}@k = fn({X}) : Tensor {{ @applied(x, @l) }}", "E202", "no function `@nope`"),
+    ("@k = fn(x : Tensor([3, *s], int64) = tensor([[1, 2], [3, 4]])) : Tensor { x }",
+     "E211", "this axis is 3, and 2 in the default"),
     ("const c : fn(Tensor) : Tensor = 3", "E221", "a function is written `@f = fn(...) { ... }`"),
     ("const w = load(3)", "E205", "load takes a file and the name of a tensor in it"),
     ("@df = grad @relu wrt x", "E231", "@relu is no function with a body in Rx"),
@@ -81,9 +91,21 @@ FINE = [
     " else { [3] }; @ones(s) }",
     f"{ONE}{ANY}{APPLIED}@c = [@one, @any]\n@f = fn({X}) : Tensor {{ @applied(x, @c) }}",
     f"{ONE}{APPLIED}@c = [@one, @relu]\n@f = fn({X}) : Tensor {{ @applied(x, @c) }}",
+    f"{APPLIED}@l = [@relu, @gelu]\n@f = fn({X}) : Tensor {{ @applied(x, @l) }}",
+    "@c = fn(xs : (Tensor, Tensor)) : Tensor { xs[0] }\n@l = [@c, @concat]\n@f = fn(x : Tensor) : Tensor { @l((x, x)) }",
+    "@f = fn(x : Tensor) { x }\nconst c = @f(3)",
+    f"{SHAPE}@f = fn({X}) : Tensor {{ assert broadcast(@s(x), x.shape) == @s(x); assert prod(@s(x)) == n * m; x }}",
+    f"@f = fn({X}, b : Bool) : Tensor where if (b) {{ true }} else {{ false }} {{ x }}",
+    "@f = fn(x : Tensor([2, *_s], int64) = tensor([[1, 2], [3, 4]])) : Tensor { x }",
     f"@f = fn({X}) : Tensor {{ match_shape(x, [a, ?], [a, ?]); @ones([a]) }}",
     "let x = tensor([1, 2])\nconst c = 3\nx.dim(0)\nc\n@shape(x)",
 ]  # fmt: skip
+
+
+def core_of(text: str) -> str:
+    checked = rx.check_source(text).checked
+    assert checked is not None
+    return print_program(checked.before)
 
 
 def told(text: str) -> list[tuple[str, str]]:
@@ -100,8 +122,10 @@ def test_a_mistake_is_told_once(text: str, code: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("text", FINE)
-def test_what_is_seldom_written_is_right(text: str) -> None:
+def test_what_is_seldom_written_is_right_and_its_core_says_the_same(text: str) -> None:
     assert told(text) == []
+    written = core_of(text)
+    assert core_of(written) == written
 
 
 def test_an_argument_of_an_unknown_name_is_told_beside_those_that_are_missing() -> None:
