@@ -62,7 +62,7 @@ def z3_alone(questions):
 
 def fresh(assumed, wanted):
     """A context and a solver for each question."""
-    return [smt.solve([*assumed, cond]) for cond in wanted]
+    return [smt.SmtSession().solve([*assumed, cond], [True])[0] for cond in wanted]
 
 
 def pushed():

@@ -17,7 +17,6 @@ from functools import cached_property
 
 from ..lang import codes, core, sweet
 from ..lang.diagnostics import RxError
-from ..lang.dtypes import DTYPES
 from ..lang.node import replace
 from . import patterns
 from .annotations import leaves
@@ -33,7 +32,6 @@ from .scope import SHAPE_SORTS, ScopeEntry, identifiers
 from .sorts import expand, sort_of
 from .statements import before_result, block_result, statements
 from .symbols import FnInfo
-from .type_names import size_names
 from .written import declaration
 
 
@@ -79,10 +77,8 @@ class Wrapper:
     def whole(self) -> core.Function:
         """The result is not annotated: the body stays in the wrapper, so that callers see into it."""
         self.parameters.preconditions()
-        for condition in self.parameters.later:
-            self.code.report(_unbound(self.code, condition))
         body = self.decl.fn.body
-        assert body is not None
+        assert body is not None and not self.parameters.later  # its result has no names
         names = entries(self.code, self.parameters.bound)
         checks, self.code.stmts = self.code.stmts, []
         fine = statements(self.code, before_result(body)[self.parameters.domain :])
@@ -296,13 +292,3 @@ class Wrapper:
     def _is_free(self, entry: ScopeEntry) -> bool:
         """Whether nothing uses a name of the function itself: a `type` that it refers to may have names for readers."""
         return entry.kind != "existential" and not entry.used and entry.span.within(self.info.decl.span)
-
-
-def _unbound(code: FunctionCode, condition: sweet.Expr) -> RxError:
-    for name in size_names(condition):
-        if code.scope.find(name.name) is None and name.name not in DTYPES:
-            try:
-                code.entry(name.name, name.span)
-            except RxError as problem:
-                return problem
-    return Broken()

@@ -52,15 +52,17 @@ def mistakes(found: Iterable[Ranked]) -> Iterable[list[Ranked]]:
     """The offers of each mistake: those whose best fix is the same, if nothing is wrong with the function after it, and of
     calls in other words those inside of one that is written anew."""
     together: dict[object, list[Ranked]] = {}
+    keys: dict[int, object] = {}
     found = sorted(found, key=lambda o: -_breadth(o))
     for offer in found:
         around = next((o for o in found if _holds(o, offer)), None)
         if around is not None:
-            together[id(around.diagnostic)].append(offer)
+            together[keys[id(around.diagnostic)]].append(offer)
             continue
         best, own = next(iter(offer.fixes), None), offer.diagnostic
         is_settled = best is not None and best.settles and own.is_wrong
-        together.setdefault((best.edits, own.function) if best and is_settled else id(own), []).append(offer)
+        keys[id(own)] = key = (best.edits, own.function) if best and is_settled else id(own)
+        together.setdefault(key, []).append(offer)
     return together.values()
 
 

@@ -290,8 +290,6 @@ def together(first: Fix, second: Fix, edits: tuple[Edit, ...]) -> Fix:
     if first.what == second.what and first.lines and second.lines and first.lines != second.lines:
         shown = first.shown if first.shown == second.shown else ""
         return replace(first, lines=first.lines + second.lines, shown=shown, edits=edits, rank=rank, guess=True)
-    if first.what == second.what and first.gives_way and second.gives_way:
-        return Fix(f"{first.what}, twice", edits, rank, second.text, guess=True)
     if first.asks and second.asks:
         return Fix(f"{first.what} and {second.what}", edits, rank, second.text, guess=True, asks=True)
     shown_again = first.shown.strip("`") in second.shown

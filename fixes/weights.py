@@ -18,7 +18,6 @@ _TABLE = """
 10 tensor of a size: only its dtype is open
 10 argument as elsewhere: another call of the function has it otherwise
 10 swap that fits: each operand has what the other place asks for
-10 vector: a product with a vector for each matrix
 10 one-hot: labels are indices and probabilities are asked for
 10 recalled: nothing uses the tensor, and another one is used twice: rather than that its axes are moved
 10 less cut off: a slice that keeps one element more

@@ -25,8 +25,6 @@ _TWO = (("axis1", "axis2"), ("source", "destination"))
 
 # What others write for one of our words.
 _WORDS = {"nchw": "channels_first", "nhwc": "channels_last", "same": "same_upper", "average": "mean"}
-# Windows have as many axes as this, at most.
-_MOST_AXES = 3
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
@@ -111,7 +109,7 @@ def _both(exprs: list[sweet.Expr], numbers: list[int]) -> Edit:
 
 
 def _pairs(case: FixCase) -> Iterator[Fix]:
-    """Pads as others write them: one number for all sides, one for each axis, or first all that come before (ONNX)."""
+    """Pads as others write them: one number for each axis, or first all that come before (ONNX)."""
     span = case.diagnostic.span
     call = case.tree.enclosing(span, sweet.Call)
     row, given = (
@@ -121,8 +119,6 @@ def _pairs(case: FixCase) -> Iterator[Fix]:
     if row is None or all(p.kind != "pairs" or p.name not in given or given[p.name].span != span for p in row.params):
         return
     match parse_expr(span.text):
-        case sweet.IntLit(value=pad):
-            readings = [[(pad, pad)] * axes for axes in range(1, _MOST_AXES + 1)]
         case sweet.ListExpr(items=items) | sweet.TupleExpr(items=items):
             pads = [i.value for i in items if isinstance(i, sweet.IntLit)]
             if len(pads) < len(items):

@@ -4,7 +4,6 @@ range that counts down."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
 
 from ...lang import sweet
 from ...lang.diagnostics import Edit
@@ -26,9 +25,7 @@ Loop = sweet.For | sweet.While
 
 
 def fixes(case: FixCase) -> Iterator[Fix]:
-    """Where a turn ends with another size than the annotation of its carry keeps, or begins with another than what stands
-    beside it has."""
-    yield from _beside(case)
+    """Where a turn ends with another size than the annotation of its carry keeps."""
     yield from _backwards(case)
     yield from _ahead(case)
     asked = case.subject.declared
@@ -57,21 +54,6 @@ def fixes(case: FixCase) -> Iterator[Fix]:
         yield from _with_result(case, loop, carry, item, axis)
         yield from _all_together(case, loop, item)
     yield from _existential(case, loop, item, axis)
-
-
-def _beside(case: FixCase) -> Iterator[Fix]:
-    """Two sizes in a turn differ by the loop's index, and a carry is said to keep the one that it is not in."""
-    loop = case.tree.enclosing(case.diagnostic.span, sweet.For)
-    if loop is None or not case.callee:
-        return
-    for kept, grown in permutations(case.sizes(), 2):
-        if loop.index.name not in names_in(grown) or loop.index.name in names_in(kept):
-            continue
-        for carry in loop.carries:
-            for dim in _dims(kept, carry.type):
-                assert carry.type is not None
-                what = f"`{carry.name.name}` grows in each turn"
-                yield case.fix(what, [replaced(dim, grown)], weight("carry"), show=carry.type.span)
 
 
 def _backwards(case: FixCase) -> Iterator[Fix]:

@@ -31,7 +31,6 @@ def fixes(case: FixCase) -> Iterator[Fix]:
     yield from _repeated(case)
     yield from _enlarged(case)
     yield from _declared(case)
-    yield from _spread_out(case)
     yield from _pooled(case)
     yield from _merged(case)
     yield from _split(case)
@@ -193,20 +192,6 @@ def _factors(sizes: Iterable[sweet.Expr]) -> list[str]:
 
 def _times(sizes: Iterable[int | str]) -> str:
     return " * ".join(map(str, sizes)) or "1"
-
-
-def _spread_out(case: FixCase) -> Iterator[Fix]:
-    """Tensors that are joined have one rank: what lacks the first axes gets them from the others."""
-    axis = case.arguments.get("axis")
-    if not has(case.callee, Trait.JOINS) or not isinstance(axis, sweet.IntLit):
-        return
-    tensors = [(expr, dims) for _, expr, dims in case.tensors() if dims is not None]
-    for expr, dims in tensors:
-        for _, other in tensors:
-            missing = len(other) - len(dims)
-            if missing > 0 and axis.value >= missing and _is_sayable(case, (*other[:missing], *dims)):
-                text = dims_text((*other[:missing], *dims))
-                yield replace(wrap(case, expr, shapes.broadcast(text)), guess=True)
 
 
 def _is_sayable(case: FixCase, dims: Dims) -> bool:

@@ -241,10 +241,6 @@ def _product(case: FixCase, one: tuple[str, int], another: tuple[str, int]) -> I
     met = ys[max(second_axis, -len(ys))] if ys else None
     if len(xs) >= 2 and ys and shapes.fits(turned := xs[_BESIDE[first_axis]], met) and not turns(x):
         yield wrap(case, x, shapes.transposed(), weight("transpose") + weight("unlike") * (turned != met))
-    if len(ys) > 1 and xs and ys == (*xs[:-2], xs[first_axis]):  # a vector for each matrix
-        yield wrap(case, y, shapes.expanded(-1), weight("vector"))
-    if len(xs) > 1 and ys and xs == (*ys[:-2], met):
-        yield wrap(case, x, shapes.expanded(len(xs) - 1), weight("vector"))
     yield from _of_unlike_ranks(case, (x, xs), (y, ys))
     yield from _axis_brought(case, y, ys, second_axis, xs[first_axis] if xs else None)
     yield from _axis_brought(case, x, xs, first_axis, ys[second_axis] if len(ys) > 1 else None)
@@ -308,9 +304,6 @@ def _made_broadcast(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) ->
             yield wrap(case, expr, change)
     if len(other) == 1 < len(dims) and other[0] not in dims:
         yield wrap(case, expr, shapes.flattened(weight("flattened first"), start=0))
-    for axis, size in enumerate(dims) if len(dims) > len(other) else ():
-        if size == 1 and _broadcasts((*dims[:axis], *dims[axis + 1 :]), other):
-            yield wrap(case, expr, shapes.squeezed(axis))
 
 
 def _axis_elsewhere(case: FixCase, expr: sweet.Expr, dims: Dims, other: Dims) -> Iterator[Fix]:
@@ -338,8 +331,6 @@ def _paired(case: FixCase) -> Iterator[Fix]:
         for axis, size in enumerate(other):
             if size == 1 and (*other[:axis], *other[axis + 1 :]) == dims:
                 yield _as_guess(wrap(case, expr, shapes.expanded(axis if axis < len(dims) else -1)))
-        if len(dims) == len(other) == 2 and dims == other[::-1]:
-            yield _as_guess(wrap(case, expr, shapes.transposed()))
 
 
 def _as_guess(fix: Fix) -> Fix:

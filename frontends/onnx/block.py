@@ -230,7 +230,7 @@ class GraphBlock:
         """What ONNX itself defines the operator by."""
         from .bodies import body  # it loads onnx, which is there where a model was read
 
-        return body(operation, version, [self.type(i) for i in operation.inputs])
+        return body(operation, version)
 
     def unknown(self, operation: Operation) -> list[Line]:
         """A node of which nothing is known but what the model declares of its results: they are somebody else's."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 
 from .conditions import Cond, cond_vars, evaluate_cond
-from .terms import Bounds, Ranges, Size, Var, evaluate
+from .terms import Bounds, Ranges, Var
 
 Point = dict[Var, int]
 
@@ -87,11 +87,6 @@ def every(free: Sequence[Var], ranges: Ranges) -> Iterator[Point] | None:
 
 def _signed(value: int, v: Var, turn: int) -> int:
     return -value if not v.nonneg and turn % 2 else value
-
-
-def complete(point: Point, solved: Mapping[Var, Size]) -> Point:
-    """The point with the solved variables' values."""
-    return {**point, **{v: evaluate(e, point) for v, e in solved.items()}}
 
 
 def holds(conds: Sequence[Cond], point: Point) -> bool:

@@ -255,11 +255,6 @@ def _atoms(terms: Iterable[Term]) -> list[Atom]:
     return [atom for term in terms for mono in term.mons for atom in mono]
 
 
-def solve(conds: Iterable[Cond], limit: int = LIMIT) -> Answer:
-    """The answer to one question in a session of its own."""
-    return SmtSession(limit).solve(conds, [True])[0]
-
-
 def _parts(atom: Atom) -> tuple[Size, ...]:
     """The sizes that an atom is made of."""
     if type(atom) is Floor:

@@ -11,7 +11,7 @@ import pytest
 import rxlang as rx
 from rxlang.fixes.applied import fixed, fixed_and_left
 from rxlang.fixes.edits import applied
-from rxlang.fixes.ranked import ranked
+from rxlang.fixes.ranked import ranked, with_helps
 from rxlang.lang.source import Source
 from rxlang.ops import elsewhere
 from rxlang.ops.registry import lookup
@@ -51,6 +51,7 @@ FIXED = [
     ("exp(relu(x))", "@exp(@relu(x))"),
     ("x.mT", "@matrix_transpose(x)"),
     ("F.softmax(x, dim=-1)", "@softmax(x, axis=-1)"),
+    ("torch.relu(torch.mm(x, y))", "@relu(@matmul(x, y))"),
     ("F.relu(x, inplace=True)", "@relu(x)"),
     ("@relu(x, inplace=true)", "@relu(x)"),
     ("torch.cat([x, x], dim=0)", "@concat([x, x], axis=0)"),
@@ -120,6 +121,12 @@ OF_METHODS = [
     "2, 6", "-1, 2", "(-1,)", "y",
 ]  # fmt: skip
 OF_FUNCTIONS = ["x", "x, 0", "x, 1", "x, y", "[x, x]", "[x, x], 1", "(x, x), axis=1", "x, axis=1", "x, 2", "x, 0, 1"]
+
+
+def test_a_call_inside_of_a_call_from_elsewhere_is_told_with_it() -> None:
+    text = HEAD.format("torch.relu(torch.mm(x, y))")
+    (told,) = with_helps(check_text(text, "a.rx", TESTS), TESTS).diagnostics
+    assert (told.code, told.help) == ("E215", "write `@relu(@matmul(x, y))` (checked)")
 
 
 def test_what_is_made_of_numpys_calls_computes_what_numpy_does() -> None:

@@ -278,3 +278,30 @@ def test_m6c_heads_are_repeated_by_broadcast_and_reshape() -> None:
         np.testing.assert_array_equal(module.f(x), np.repeat(x, 2, axis=1))
     same = "@main = fn(x : Tensor([n, 3], float32)) : Tensor([n, 3], float32) { @broadcast_to(x, [n, 3]) }"
     assert proved(same).ok
+
+
+def test_a_condition_of_which_nothing_is_known_is_checked_in_the_run() -> None:
+    main = rx.loads("@main = fn(x : Tensor, y : Tensor([n], float32)) : Tensor { if (x) { y } else { y * 2.0 } }").main
+    assert [main(np.array(truth), ones(1))[0] for truth in (True, False, 3, 0)] == [1, 2, 1, 2]
+    for wrong, words in ((np.ones(1, bool), "rank 0"), (np.float32(0.5), "a boolean or integer dtype")):
+        with pytest.raises(rx.ShapeError, match=words):
+            main(wrong, ones(1))
+
+
+def test_parts_of_two_arms_are_joined_by_their_sorts() -> None:
+    text = """@main = fn(b : Bool, x : Tensor([n], float32), d : DType) : Tensor {
+      let p = if (b) { (x.shape, d, b) } else { ([2], int8, b == b) }
+      @ones(p[0], p[1])
+    }"""
+    main = rx.loads(text).main
+    assert [(main(b, ones(3), "float64").shape, main(b, ones(3), "float64").dtype) for b in (True, False)] == [
+        ((3,), np.float64),
+        ((2,), np.int8),
+    ]
+
+
+def test_what_a_dtype_is_not_is_known() -> None:
+    head = "@main = fn(x : Tensor([n], d), y : Tensor([m], e)) : Tensor"
+    proved(f"{head} where !(d in floating) {{ assert x.dtype != float32; x }}")
+    proved(f"{head} where d != int8, d in {{int8, int16}} {{ assert x.dtype == int16; x }}")
+    refused(f"{head} where d in integer {{ assert !(x.dtype in integer); x }}")

@@ -193,6 +193,14 @@ def group_normalization(node: Reader) -> str:
     return f"@group_normalization({node.x(0)}, {node.x(1)}, {node.x(2)}, {groups}, epsilon={epsilon})"
 
 
+@operator("GroupNormalization", 18)
+def group_normalization_18(node: Reader) -> str:
+    """The weights have an entry for each group."""
+    x, groups, epsilon = node.x(0), node.integer("num_groups"), number(node.number("epsilon", 1e-5))
+    scale, bias = (f"@repeat({node.x(at)}, {x}.dim(1) // {groups}, axis=0)" for at in (1, 2))
+    return f"@group_normalization({x}, {scale}, {bias}, {groups}, epsilon={epsilon})"
+
+
 @operator("PRelu", 7)
 def prelu(node: Reader) -> str:
     """The slope is repeated to the shape of x."""

@@ -264,6 +264,7 @@ def normalised(d: Draw) -> Node:
         Node("InstanceNormalization", [x, *w]),
         Node("LayerNormalization", [x, d.floats(3), d.floats(3)], {"axis": -1}),
         Node("GroupNormalization", [x, *w], {"num_groups": 2}, opset=21),
+        Node("GroupNormalization", [d.floats(n, 4, s), d.floats(2), d.floats(2)], {"num_groups": 2}, opset=18),
         Node("LRN", [x], {"size": d.one(1, 3)}),
         Node("DepthToSpace", [d.floats(n, 8, s, 3)], {"blocksize": 2, "mode": d.one("DCR", "CRD")}),
         Node("SpaceToDepth", [d.floats(n, c, 2 * s, 4)], {"blocksize": 2}),
