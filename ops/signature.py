@@ -2,7 +2,7 @@
 
 `prim @embedding = fn(ids : Tensor([*s], i), table : Tensor([v, d], t)) : Tensor([*s, d], t) where i in integer` binds the names
 that stand alone, requires equality wherever one occurs again, and builds the result from them. It runs over symbolic sizes
-and over plain integers alike. A row has tensors alone for parameters, and names alone for sizes.
+and over plain integers alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from ..lang.dtypes import DTYPES
 from ..lang.parser import parse_beside
 from ..lang.source import Source
 from .model import Ctx, Dim, Primitive, PrimitiveParam, RankUnknown, Segment, TensorInfo
-from .requirements import Argument, Axis, Equal, RankAtLeast, RankIs
+from .requirements import Argument, Axis, Equal, Is, Other, RankAtLeast, RankIs, WrittenSize
+
+_KINDS = {"Size": "size", "Shape": "shape", "DType": "dtype", "Bool": "bool", "float64": "float", "int64": "int"}
 
 
 class BadSignature(ValueError):
@@ -37,7 +39,20 @@ def row_from_signature(text: str, doc: str, onnx: tuple[str, ...] = ()) -> Primi
 def _param(param: sweet.Param) -> PrimitiveParam:
     if isinstance(param.type, sweet.TensorType):
         return PrimitiveParam(param.name.name, "tensor")
+    if isinstance(param.type, sweet.NamedType) and param.type.name in _KINDS:
+        return PrimitiveParam(param.name.name, _KINDS[param.type.name], param.default is None, _literal(param.default))
     raise BadSignature(f"parameter {param.name.name}")
+
+
+def _literal(default: sweet.Expr | None) -> Any:
+    match default:
+        case None:
+            return None
+        case sweet.IntLit() | sweet.FloatLit() | sweet.BoolLit() | sweet.StrLit():
+            return default.value
+        case sweet.Unary(op="-", operand=sweet.IntLit() | sweet.FloatLit() as number):
+            return -number.value
+    raise BadSignature("a default that is no literal")
 
 
 # The dtype column
@@ -45,13 +60,17 @@ def _param(param: sweet.Param) -> PrimitiveParam:
 
 def _dtype_column(fn: sweet.Fn) -> str:
     classes = {
-        c.item.name: ", ".join(n.name for n in c.choices)
+        c.item.name: ", ".join(n.name for n in c.choices) if not c.braces else _braced(c)
         for c in fn.where
         if isinstance(c, sweet.InClass) and isinstance(c.item, sweet.Name)
     }
     seen: set[str] = set()
     words = [_word(p.type, classes, seen) for p in fn.params if isinstance(p.type, sweet.TensorType)]
     return f"{', '.join(words)} -> {_word(fn.result, classes, seen)}"
+
+
+def _braced(cond: sweet.InClass) -> str:
+    return "{" + ", ".join(n.name for n in cond.choices) + "}"
 
 
 def _word(type_: sweet.Type | None, classes: dict[str, str], seen: set[str]) -> str:
@@ -80,13 +99,15 @@ class _Rule:
         scope = _Scope(ctx)
         later: list[Callable[[], None]] = []
         for param, value in zip(self.fn.params, given, strict=True):
-            assert isinstance(param.type, sweet.TensorType)
-            later.extend(scope.match(param.name.name, param.type, value))
+            if isinstance(value, TensorInfo) and isinstance(param.type, sweet.TensorType):
+                later.extend(scope.match(param.name.name, param.type, value))
+            elif not isinstance(value, str):
+                scope.sizes[param.name.name] = value
         for check in later:
             check()
         for cond in self.fn.where:
-            if isinstance(cond, sweet.Binary):
-                scope.bound_result(cond)
+            if isinstance(cond, sweet.Binary) and not scope.bounds_result(cond):
+                scope.require_condition(cond)
         assert isinstance(self.fn.result, sweet.TensorType)
         return scope.build(self.fn.result)
 
@@ -101,11 +122,12 @@ class _Scope:
         self.places: dict[str, Axis] = {}
         self.bounds: dict[str, Dim] = {}
 
-    def bound_result(self, cond: sweet.Binary) -> None:
+    def bounds_result(self, cond: sweet.Binary) -> bool:
         """`k <= n` of a k that only the result has is no requirement but what is known of it."""
-        if cond.op != "<=" or not isinstance(cond.left, sweet.Name) or cond.left.name in self.sizes:
-            raise BadSignature(f"a condition that a prelude row cannot have: {cond.span.text}")
-        self.bounds[cond.left.name] = self.size(cond.right)
+        if cond.op == "<=" and isinstance(cond.left, sweet.Name) and cond.left.name not in self.sizes:
+            self.bounds[cond.left.name] = self.size(cond.right)
+            return True
+        return False
 
     def match(self, param: str, type_: sweet.TensorType, value: TensorInfo) -> list[Callable[[], None]]:
         """Bind the names that stand alone; give back the checks of all the rest, to run when every name is bound."""
@@ -124,20 +146,36 @@ class _Scope:
         checks += [c for i, item in enumerate(tail) for c in self._dim(param, i - len(tail), item, back[i])]
         splice = items[at]
         assert isinstance(splice, sweet.Splice)
-        if splice.name.name in self.splices:
-            raise BadSignature(f"a part of a shape that a prelude row has twice: {splice.name.name}")
-        self.splices[splice.name.name] = rest
-        return checks
+        return [*checks, *self._splice(param, splice.name.name, rest)]
 
     def _dim(self, param: str, axis: int, item: sweet.Expr, dim: Dim) -> list[Callable[[], None]]:
         own = Axis(param, axis, dim)
-        if not isinstance(item, sweet.Name):
-            raise BadSignature(f"a size that a prelude row cannot have: {item.span.text}")
-        if item.name not in self.sizes:
-            self.sizes[item.name], self.places[item.name] = dim, own
+        if isinstance(item, sweet.Name):
+            if item.name not in self.sizes:
+                self.sizes[item.name], self.places[item.name] = dim, own
+                return []
+            first = self.places.get(item.name)
+            if first is not None:
+                return [lambda: self.ctx.require(Equal(first, own))]
+        return [lambda: self.ctx.require(Is(own, WrittenSize(item.span.text, self.size(item))))]
+
+    def _splice(self, param: str, name: str, rest: tuple[object, ...]) -> list[Callable[[], None]]:
+        if name not in self.splices:
+            self.splices[name], self.places[name] = rest, Axis(param, 0)
             return []
-        first = self.places[item.name]
-        return [lambda: self.ctx.require(Equal(first, own))]
+        known, first = self.splices[name], self.places[name].param
+        return [lambda: self._same(known, rest, first, param)]
+
+    def _same(self, a: tuple[object, ...], b: tuple[object, ...], first: str, param: str) -> None:
+        if any(isinstance(d, Segment) for d in a + b):
+            if a != b:
+                raise RankUnknown
+            return
+        if len(a) != len(b):
+            given = (Argument(first), Argument(param))
+            self.ctx.fail(Other("{0} and {1} to have the same leading dimensions", given))
+        for axis, (x, y) in enumerate(zip(a, b, strict=True)):
+            self.ctx.require(Equal(Axis(first, axis, x), Axis(param, axis, y)))
 
     def build(self, type_: sweet.TensorType) -> tuple[Any, ...]:
         """The result's shape."""
@@ -151,11 +189,30 @@ class _Scope:
         return tuple(parts)
 
     def size(self, expr: sweet.Expr) -> Dim:
-        if not isinstance(expr, sweet.Name):
-            raise BadSignature(f"a size that a prelude row cannot have: {expr.span.text}")
-        if expr.name not in self.sizes:  # only the data decides it
-            self.sizes[expr.name] = self.ctx.fresh(expr.name, 0, self.bounds.get(expr.name))
-        return self.sizes[expr.name]
+        match expr:
+            case sweet.IntLit():
+                return expr.value
+            case sweet.Name():
+                if expr.name not in self.sizes:  # only the data decides it
+                    self.sizes[expr.name] = self.ctx.fresh(expr.name, 0, self.bounds.get(expr.name))
+                return self.sizes[expr.name]
+            case sweet.Binary(op="+"):
+                return self.size(expr.left) + self.size(expr.right)
+            case sweet.Binary(op="-"):
+                return self.size(expr.left) - self.size(expr.right)
+            case sweet.Binary(op="*"):
+                return self.size(expr.left) * self.size(expr.right)
+            case sweet.Binary(op="//"):
+                return self.size(expr.left) // self.size(expr.right)
+        raise BadSignature(f"a size that a prelude row cannot have: {expr.span.text}")
+
+    def require_condition(self, cond: sweet.Binary) -> None:
+        left, right = self.size(cond.left), self.size(cond.right)
+        if cond.op in (">", ">="):
+            left, right = right, left
+        compare = {"==": self.ctx.eq, "<=": self.ctx.le, ">=": self.ctx.le, "<": self.ctx.lt, ">": self.ctx.lt}
+        made = compare[cond.op](left, right)
+        self.ctx.require(Other("{0}", (WrittenSize(f"`{cond.span.text}`", None),)), made)
 
 
 def _around(
