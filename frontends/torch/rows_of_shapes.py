@@ -158,8 +158,8 @@ def ranked(tracer: Tracer, name: str, values: Value) -> Any:
 
 
 @word
-def pair_of(tracer: Tracer, name: str, both: Value) -> Any:
-    return getattr(torch.return_types, name)(tracer.let(both))
+def pair_of(tracer: Tracer, name: str, both: Any) -> Any:
+    return getattr(torch.return_types, name)(tracer.let(both) if isinstance(both, Value) else both)
 
 
 @word

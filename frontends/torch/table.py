@@ -249,7 +249,8 @@ torch.linalg.norm | A, ord=None, dim=None, keepdim=False, *, dtype=None |
 .logcumsumexp | input, dim | cumulative_logsumexp(input, axis=dim)
 .cummax | input, dim | ranked("cummax", cumulative_max(input, axis=dim))
 .cummin | input, dim | ranked("cummin", cumulative_min(input, axis=dim))
-.sort | input, dim=-1, descending=False, stable=False | ranked("sort", sort(input, axis=dim, descending=descending))
+.sort | input, dim=-1, descending=False, stable=False | pair_of("sort", (sort(input, axis=dim,
+    descending=descending), argsort(input, axis=dim, descending=descending)))
 .argsort | input, dim=-1, descending=False, stable=False | argsort(input, axis=dim, descending=descending)
 .topk | input, k, dim=-1, largest=True, sorted=True | pair_of("topk", topk(input, k, axis=dim, largest=largest))
 .diff | input, n=1, dim=-1, prepend=None, append=None | diff(input, axis=dim, n=n, prepend=prepend, append=append)
