@@ -28,7 +28,7 @@ def scalar(tracer: Tracer, value: Any, dtype: torch.dtype) -> Value:
     info = TensorInfo((), DTYPES[TORCH_DTYPES[dtype]])
     if isinstance(value, torch.SymInt):
         return Value(f"@size_to_tensor({tracer.sizes.text(value)}, {info.dtype})", info)
-    if isinstance(value, Symbolic) or is_beyond(value, dtype) and _takes(tracer.running):
+    if isinstance(value, Symbolic) or is_beyond(value, dtype) and takes(tracer.running):
         tracer.externs["number"] = 'extern @number = fn() : Tensor([], float64) = "python:number"'
         return Value(f"@cast(@number(), {info.dtype})", info)
     text = literal(StoredInitializer("", str(info.dtype), (), None, (_fitting(value, dtype),), None))
@@ -50,7 +50,7 @@ def is_beyond(value: Any, dtype: torch.dtype) -> bool:
     return not limits.min <= value <= limits.max if is_finite else not dtype.is_floating_point
 
 
-def _takes(call: Any) -> bool:
+def takes(call: Any) -> bool:
     """Whether torch runs a call with tensors of ones, of the sizes that the hints are."""
     if not isinstance(call, partial):
         return False

@@ -228,6 +228,8 @@ def recurrent(tracer: Tracer, kind: str, x: Value, *given: Any) -> tuple[Value, 
     if not isinstance(x, Value) or x.rank != (2 if is_packed else 3):
         raise NoRow
     call, count = tracer.calls.call, 2 if both else 1
+    if is_packed:
+        _begun_as(tracer, given[0], states, params, layers * count)
     x = call("expand_dims", x, axis=1) if is_packed else call("swapaxes", x, 0, 1) if first == [True] else x
     x = tracer.let(x)
     if not is_packed:
@@ -243,6 +245,23 @@ def recurrent(tracer: Tracer, kind: str, x: Value, *given: Any) -> tuple[Value, 
         return (call("squeeze", x, axis=(1,)), *(unknown(tracer, s) for s in states))
     lasts = [call("concat", tuple(end), axis=0) if len(end) > 1 else end[0] for end in ends]
     return (call("swapaxes", x, 0, 1) if first == [True] else x, *lasts)
+
+
+def _begun_as(tracer: Tracer, sizes: Any, states: tuple[Value, ...], params: Any, count: int) -> None:
+    """Ask of what packed sequences begin with that it is for each of them; torch itself does not, and may crash."""
+    first = tracer.firsts.get((sizes[0] if isinstance(sizes, tuple) else sizes).text)
+    widths = (
+        params[1].shape[1],
+        params[0].shape[0] // 4,
+    )  # of an LSTM's state, which may be projected, and of its cell
+    for name, state, width in zip(("hidden state", "cell state"), states, widths, strict=False):
+        if state.rank != 3:
+            need(tracer, "0 == 1", f"a {name} of 3 axes")
+            continue
+        batch = state.shape[1] if first is None else first
+        for axis, (own, asked) in enumerate(zip(state.shape, (count, batch, width), strict=True)):
+            one, two = tracer.sizes.text(own), tracer.sizes.text(asked)
+            equal(tracer, own, asked, f"axis {axis} of its {name} ({one}) to be {two}")
 
 
 def _layer(

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .numbers import is_beyond
-from .rows import arange, axes, real, row, same, sliced, tensor, to, unknown, word
+from .rows import arange, axes, real, row, same, sliced, tensor, times, to, unknown, word
 from .sizes import is_same
 from .strides import is_plain, strides_of
 from .tensors import all_traced
@@ -73,6 +73,30 @@ def sum_of(tracer: Tracer, x: Value, y: Value) -> Value:
 
 
 @word
+def differing(tracer: Tracer, x: Any, y: Any, factor: Any = 1) -> Value:
+    """x - y, of which no operand may be of truths."""
+    if any(isinstance(one, bool) or isinstance(one, Value) and one.dtype is torch.bool for one in (x, y)):
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported: `~` inverts a mask")
+    return tracer.calls.call("subtract", *same(tracer, x, times(tracer, y, factor)))
+
+
+@word
+def no_truths(tracer: Tracer, x: Value) -> Value:
+    """x, unless its elements are truths."""
+    if x.dtype is torch.bool:
+        raise NoRow  # what torch says of it
+    return x
+
+
+@word
+def dropped(tracer: Tracer, x: Value, p: Any) -> Value:
+    """x, of which a part is dropped that is a probability."""
+    if isinstance(p, (int, float)) and not 0 <= p <= 1:
+        raise NoRow
+    return x
+
+
+@word
 def product_of(tracer: Tracer, x: Value, y: Value) -> Value:
     return tracer.calls.call("logical_and" if x.dtype is torch.bool else "multiply", x, y)
 
@@ -134,8 +158,8 @@ def ranked(tracer: Tracer, name: str, values: Value) -> Any:
 
 
 @word
-def pair_of(tracer: Tracer, name: str, both: Value) -> Any:
-    return getattr(torch.return_types, name)(tracer.let(both))
+def pair_of(tracer: Tracer, name: str, both: Any) -> Any:
+    return getattr(torch.return_types, name)(tracer.let(both) if isinstance(both, Value) else both)
 
 
 @word

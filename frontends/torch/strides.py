@@ -263,6 +263,28 @@ def _fewest(ways: Sequence[Any], points: Sequence[dict[Any, int]]) -> Any:
     return sympy.Or(*kept) if left else sympy.true
 
 
+# Writes
+
+
+# What torch writes into places that stand for several elements, which get the same; `dropout` where nothing is dropped.
+_ALIKE = frozenset(("fill", "zero", "masked_fill", "index_fill", "fill_diagonal", "index_put", "setitem", "tril", "triu",
+                    "threshold", "nan_to_num", "conj_physical", "detach", "dropout", "t", "squeeze", "unsqueeze", "transpose",
+                    "swapaxes", "swapdims"))  # fmt: skip
+
+
+def once_each(tracer: Tracer, func: Any, x: Any) -> None:
+    """Ask that no two elements of what is written into are one in memory, where torch refuses that."""
+    if not isinstance(x, TracedTensor) or isinstance(x.strides, Layout) or func.__name__.strip("_") in _ALIKE:
+        return
+    shape = x.value.shape
+    shared = [n for n, s in zip(shape, x.strides, strict=True) if is_same(s, 0) is True and is_same(n, 1) is not True]
+    name = tracer.variables.get(x.value.text, x.value.text)
+    for size in shared if not any(is_same(n, 0) for n in shape) else ():
+        empty = (n for n in shape if not isinstance(n, int) and is_same(n, size) is not True)
+        text = " || ".join((f"{tracer.sizes.text(size)} <= 1", *(f"{tracer.sizes.text(n)} == 0" for n in empty)))
+        tracer.write(f'assert {text}, "{tracer.op} needs each element of `{name}` in a place of its own in memory"')
+
+
 # What torch makes of tensors without data
 
 

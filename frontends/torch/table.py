@@ -17,11 +17,12 @@ from typing import Any
 import torch
 
 from .more_rows import MORE_ROWS
+from .numbers import takes
 
 ROWS = """
 .add .__add__ .__radd__ | input, other, *, alpha=1 | sum_of(*same(input, times(other, alpha)))
-.sub .subtract .__sub__ | input, other, *, alpha=1 | subtract(*same(input, times(other, alpha)))
-.rsub .__rsub__ | input, other | subtract(*same(other, input))
+.sub .subtract .__sub__ | input, other, *, alpha=1 | differing(input, other, alpha)
+.rsub .__rsub__ | input, other | differing(other, input)
 .mul .multiply .__mul__ .__rmul__ | input, other | product_of(*same(input, other))
 .div .divide .true_divide .__div__ .__truediv__ | input, other, *, rounding_mode=None | divided(input, other,
     rounding_mode)
@@ -60,8 +61,9 @@ ROWS = """
 .clamp .clip | input, min=None, max=None | clamped(input, min, max)
 .clamp_min | input, min | clamped(input, min, None)
 .clamp_max | input, max | clamped(input, None, max)
-.neg .negative .__neg__ | input | negative(input)
-.__pos__ .positive .nan_to_num | input, *_, **__ | input
+.neg .negative .__neg__ | input | negative(no_truths(input))
+.__pos__ .positive | input | no_truths(input)
+.nan_to_num | input, *_, **__ | input
 .abs .absolute | input | abs(input)
 .sqrt | input | sqrt(real(input))
 .rsqrt | input | rsqrt(real(input))
@@ -79,7 +81,7 @@ F.hardsigmoid | input, inplace=False | hard_sigmoid(input)
 .softmax F.softmax | input, dim=None, _stacklevel=3, dtype=None | softmax(to(input, dtype), axis=softened(input, dim))
 .log_softmax F.log_softmax | input, dim=None, _stacklevel=3, dtype=None |
     log_softmax(to(input, dtype), axis=softened(input, dim))
-F.dropout .dropout | input, p=0.5, training=True, inplace=False | input
+F.dropout .dropout | input, p=0.5, training=True, inplace=False | dropped(input, p)
 .clone .contiguous .detach .cpu .cuda .requires_grad_ .detach_ .resolve_conj .pin_memory | input, *_, **__ |
     input
 torch.where | condition, input=None, other=None | where(condition, *same(input, other)) if input is not None else
@@ -223,7 +225,7 @@ F.prelu .prelu | input, weight | prelu(input, weight)
 F.glu | input, dim=-1 | gated(input, dim)
 F.softmin | input, dim=None, _stacklevel=3, dtype=None | softmax(to(negative(input), dtype), axis=softened(input, dim))
 F.dropout1d F.dropout2d F.dropout3d F.alpha_dropout F.feature_alpha_dropout torch.feature_dropout |
-    input, *_, **__ | input
+    input, p=0.5, *_, **__ | dropped(input, p)
 .max | input, dim=None, keepdim=False, *, other=None | extreme("max", input, dim, keepdim, other)
 .min | input, dim=None, keepdim=False, *, other=None | extreme("min", input, dim, keepdim, other)
 .argmin | input, dim=None, keepdim=False | argmin(input, axis=dim, keepdims=keepdim)
@@ -247,7 +249,8 @@ torch.linalg.norm | A, ord=None, dim=None, keepdim=False, *, dtype=None |
 .logcumsumexp | input, dim | cumulative_logsumexp(input, axis=dim)
 .cummax | input, dim | ranked("cummax", cumulative_max(input, axis=dim))
 .cummin | input, dim | ranked("cummin", cumulative_min(input, axis=dim))
-.sort | input, dim=-1, descending=False, stable=False | ranked("sort", sort(input, axis=dim, descending=descending))
+.sort | input, dim=-1, descending=False, stable=False | pair_of("sort", (sort(input, axis=dim,
+    descending=descending), argsort(input, axis=dim, descending=descending)))
 .argsort | input, dim=-1, descending=False, stable=False | argsort(input, axis=dim, descending=descending)
 .topk | input, k, dim=-1, largest=True, sorted=True | pair_of("topk", topk(input, k, axis=dim, largest=largest))
 .diff | input, n=1, dim=-1, prepend=None, append=None | diff(input, axis=dim, n=n, prepend=prepend, append=append)
@@ -314,8 +317,8 @@ torch.bucketize | input, boundaries, *, out_int32=False, right=False | searchsor
 .is_floating_point | input | input.dtype.is_floating_point
 .is_complex | input | input.dtype.is_complex
 torch.result_type | tensor1, tensor2 | same(tensor1, tensor2)[0].dtype
-.copy | input, src, non_blocking=False | src
-.fill | input, value | tensor(value, input)
+.copy | input, src, non_blocking=False | to(src, input.dtype)
+.fill | input, value | cast(value, input.dtype)
 .zero | input | zeros_like(input)
 torch.normal | mean, std=1.0, size=None, *, dtype=None | drawn(mean, std, size, dtype)
 .uniform .normal .bernoulli .exponential .random .log_normal .cauchy .geometric | input, *_, **__ |
@@ -473,6 +476,9 @@ def _in_place(row: Callable[..., Any]) -> Callable[..., Any]:
     def changed(tracer: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
         found = row(tracer, input, *args, **kwargs)
         calls = tracer.calls
+        if not torch.can_cast(found.dtype, input.dtype) and not takes(tracer.running):
+            kinds = (str(one.dtype).removeprefix("torch.") for one in (found, input))
+            raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*kinds))
         if found.dtype != input.dtype:
             found = calls.call("cast", found, input.dtype)
         return calls.call("broadcast_to", found, input.shape)

@@ -113,15 +113,18 @@ class TracedTensor(torch.Tensor):
 
 
 def _rows(x: TracedTensor) -> list[Any]:
-    """What is iterated over: as many as the assignment takes apart, each called after its target, else as many as there are."""
+    """What is iterated over: as many as the assignment takes apart, each called after its target, else as many as there are.
+    Of a number of rows that has too few names there is one more, of which Python itself says that it is too many."""
     (place, frame), tracer, size = places.here(), x.tracer, x.value.shape[0]
     count, hints = places.unpacked(frame), places.bound_names(place)
     if not isinstance(size, int) and count is not None:
         with tracer.calling("unpack"):
             rows = tracer.sizes.text(size)
             tracer.write(f'assert {rows} == {count}, "{count} names take the {rows} rows of a tensor"')
+    elif count is not None:
+        count += int(size) > count
     made = []
-    for i in range(count or int(size)):
+    for i in range(int(size) if count is None else count):
         tracer.row = hints[i : i + 1]
         made.append(x[i])
     tracer.row = ()

@@ -31,7 +31,7 @@ from .ruled import is_traced, ruled, size_of
 from .rules import RULES, Rule, keys, replaced
 from .run import MOST_LINES, Input, ModuleCall, Step, Stopped, Trace, Unruled, brief
 from .sizes import HINTED, PATCHES, SizeQuestion, TracedSizes, Unwritable, difference, hint_of, is_symbolic
-from .strides import follow
+from .strides import follow, once_each
 from .tensors import VIEWS, NotTraced, TracedTensor, all_traced, paths, results, tensor_names, written_into
 from .values import TORCH_DTYPES, Calls, Impossible, ListIndex, Reading, Value, is_static
 from .wholes import standing
@@ -322,8 +322,8 @@ class Tracer(TorchFunctionMode):
             return self._supposed(func, args, kwargs)
         except Impossible as problem:
             return instead(self, problem, (args, kwargs))
-        first = args[0] if args else None
         if getattr(row, "in_place", False) or named.get("inplace") is True:
+            once_each(self, func, first := args[0] if args else None)
             return self.put(first, found)
         return self._viewed((func, args, kwargs), self.given(found))
 

@@ -68,7 +68,15 @@ F.prelu(x, y) | x=float32[a, b]; y=float32[1]
 F.softplus(x) + F.mish(x) + F.relu6(x) + F.hardtanh(x) + F.logsigmoid(x)
 F.softmax(x, dim={d(-3, 2)})
 F.log_softmax(x, dim=-1)
-F.dropout(x, 0.5)
+F.{c(['dropout', 'dropout2d', 'alpha_dropout', 'feature_alpha_dropout'])}(x, {c(['0.5', '1', '1.5', '-0.1', 'p=2.0'])})
+{c(['1 - m_', 'm_ - 1', '1.0 - m_', 'm_ - m_', 'm_ - i', 'i - m_', 'i - True', 'True - i', 'torch.sub(m_, 1)', 'i - 1.5'])}
+{c(['-m_', '+m_', '-i', '+i', 'torch.neg(m_)', '~m_'])}
+{c(['i', 'm_'])}.clone().{c(['add_', '__isub__', 'mul_', 'div_'])}({c(['0.5', '1', 'True', 'i', 'm_'])})
+{c(['i', 'm_'])}.clone().{c(['exp_()', 'sigmoid_()', 'clamp_(0.5)', 'fill_(0.5)', 'copy_(i * 0.5)', 'random_()', 'eq_(0.5)'])}
+z.clone().{c(['add_(1)', 'copy_(z.half())', 'eq_(1)', 'mul_(z > 0)', 'exp_()'])}
+x[:, None].expand(-1, {c(['1', '3', 'z.shape[1]'])}, -1, -1).{c(['add_(1)', 'relu_()', 'fill_(1)', 'zero_()'])}
+z.new_zeros(1).expand_as(z).{c(['mul_(z)', 'copy_(z)', '__iadd__(z)', 'zero_()', 'clamp_(0)'])}
+F.{c(['relu', 'silu', 'elu', 'hardtanh'])}(x.new_zeros(1, 1).expand(3, n.shape[0]), inplace=True)
 x.float().long().bool()
 x.to(torch.float64) + x
 torch.maximum(x, y) | y=float32[k]

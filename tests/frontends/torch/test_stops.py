@@ -162,6 +162,48 @@ def square(x):
     b, n, c = x.shape
     side = int(n**0.5)
     return x.view(b, side, side, c) + PLACES.view(1, 6, 6, 4)
+
+
+TAKEN_APART = """
+import torch
+
+gru = torch.nn.GRU(6, 4, 3)
+
+def columns(x):
+    a, b = x[:, 0]
+    return a + b
+
+def state(x):
+    y, (h, c) = gru(x[..., None].expand(3, x.shape[1], 6))
+    return h
+
+def projections(x):
+    q, k = x.expand(2, 3, x.shape[1]).permute(1, 0, 2)
+    return q @ k.mT
+
+def inside(x):
+    (a, b), (c, d) = x.view(2, 3, -1)
+    return a
+
+def in_a_loop(x):
+    for a, b in x[None]:
+        print(a)
+    return x
+
+def enough(x):
+    a, b, c = x
+    return a
+
+def starred(x):
+    a, *rest = x
+    return rest[-1]
+
+def caught(x):
+    try:
+        a, b = x
+    except ValueError:
+        a, b, c = x
+    return a + b
 """
 
 
@@ -171,3 +213,20 @@ def test_a_number_that_code_asks_for_is_one_that_it_takes_among_squares(tmp_path
     found = checked(tmp_path, "square.py:square", "x=float32[b, n, 4]")
     assert found.contract is not None and found.contract.given == ("n == 36",)
     assert [d.severity for d in found.report.diagnostics] == ["warning"]
+
+
+@pytest.mark.parametrize("name", ["columns", "state", "projections", "inside", "in_a_loop"])
+@pytest.mark.parametrize("size", ["t", "2"])
+def test_too_few_names_for_a_number_of_rows_are_a_mistake_at_their_line(name: str, size: str, tmp_path: Path) -> None:
+    (tmp_path / "apart.py").write_text(TAKEN_APART)
+    found = checked(tmp_path, f"apart.py:{name}", f"x=float32[3, {size}]")
+    [said] = [d for d in found.report.diagnostics if d.severity == "error"]
+    assert said.code == "E318" and "too many values to unpack" in said.message and not found.is_unread
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["enough", "starred", "caught"])
+def test_names_for_all_rows_are_no_mistake(name: str, tmp_path: Path) -> None:
+    (tmp_path / "apart.py").write_text(TAKEN_APART)
+    found = checked(tmp_path, f"apart.py:{name}", "x=float32[3, t]")
+    assert not found.report.diagnostics and found.contract is not None and not found.contract.conditions
