@@ -162,6 +162,15 @@ def square(x):
     b, n, c = x.shape
     side = int(n**0.5)
     return x.view(b, side, side, c) + PLACES.view(1, 6, 6, 4)
+"""
+
+
+@needs_torch
+def test_a_number_that_code_asks_for_is_one_that_it_takes_among_squares(tmp_path: Path) -> None:
+    (tmp_path / "square.py").write_text(SQUARE)
+    found = checked(tmp_path, "square.py:square", "x=float32[b, n, 4]")
+    assert found.contract is not None and found.contract.given == ("n == 36",)
+    assert [d.severity for d in found.report.diagnostics] == ["warning"]
 
 
 TAKEN_APART = """
@@ -208,13 +217,6 @@ def caught(x):
 
 
 @needs_torch
-def test_a_number_that_code_asks_for_is_one_that_it_takes_among_squares(tmp_path: Path) -> None:
-    (tmp_path / "square.py").write_text(SQUARE)
-    found = checked(tmp_path, "square.py:square", "x=float32[b, n, 4]")
-    assert found.contract is not None and found.contract.given == ("n == 36",)
-    assert [d.severity for d in found.report.diagnostics] == ["warning"]
-
-
 @pytest.mark.parametrize("name", ["columns", "state", "projections", "inside", "in_a_loop"])
 @pytest.mark.parametrize("size", ["t", "2"])
 def test_too_few_names_for_a_number_of_rows_are_a_mistake_at_their_line(name: str, size: str, tmp_path: Path) -> None:
