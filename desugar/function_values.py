@@ -66,8 +66,7 @@ def lambda_(code: FunctionCode, expr: sweet.Lambda, asked: core.FnSort | None = 
     with code.block() as stmts:
         params = _lambda_params(code, fn, () if asked is None else asked.signature.params)
         body = fn.body
-        if body is None:
-            fail(codes.E221, "a function value needs a body", expr.span)
+        assert body is not None
         type_ = None if fn.result is None else expand(code.unit, fn.result)
         want = None if type_ is None else sort_of(type_)
         aside = code.aside(type_, (n for s in body.stmts if isinstance(s, sweet.Let) for n in s.names))

@@ -144,6 +144,5 @@ def _take(code: FunctionCode, expr: sweet.Index, value: core.Value, axis: int, i
 def primitive(code: FunctionCode, name: str, at: sweet.Expr) -> core.FnRef:
     """A primitive that sugar stands for, under the name that the core has for it."""
     found = code.symbols.primitive(name)
-    if found is None:
-        fail(codes.E202, f"there is no primitive `@{name}`", at.span)
+    assert found is not None
     return core.FnRef(at.span, found.name)

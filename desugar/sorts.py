@@ -93,8 +93,6 @@ def _named(unit: Unit, type_: sweet.NamedType, seen: tuple[str, ...], depth: int
         if type_.args:
             fail(codes.E108, f"`{name}` takes no arguments", type_.span, help=f"write `{name}`")
         return type_
-    if name == "Tensor":
-        return sweet.TensorType(type_.span, None, None)
     head, _, rest = name.rpartition(".")
     home = _home(unit, type_, head)
     decl = home.types.get(rest)

@@ -137,7 +137,6 @@ _TABLE = """
 99 dimension: a parameter takes the size of another axis, which asks less than one name for both
 100 condition: from here on nothing is fixed: the program only says what it needs
 110 size of a bounded carry: the loop's index bounds it already
-120 one name: two sizes become one wherever they stand
 140 asserted: the run checks it
 150 unproved: nothing says that the annotation is wrong
 +2 of a parameter: what comes from outside is less likely to be what is wrong

@@ -1,4 +1,4 @@
-"""Conditions that make an open check hold: `where` on the function around, one name for two sizes, `!`."""
+"""Conditions that make an open check hold: `where` on the function around, the size of another axis, `!`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def fixes(case: FixCase) -> Iterator[Fix]:
             if case.function is not None and _said_in(text, own):
                 meaning = " && ".join(_asked(case, case.function, [text])) or wordings[0]
                 yield from _where(case, case.function, text, meaning, CONDITION + rank)
-                yield from _one_name(case.function, text, meaning, weight("one name") + rank)
     if not case.subject.conditions or case.subject.what == "rank":
         yield from _assertion(case)
 
@@ -235,21 +234,6 @@ def _said_in(text: str, names: set[str]) -> bool:
         return False
     used = {n.name for n in walk(expr) if isinstance(n, sweet.Name)}.difference(size_functions())
     return used <= names
-
-
-def _one_name(decl: sweet.FnDecl, text: str, meaning: str, rank: int) -> Iterator[Fix]:
-    """`n == m`: write `n` for `m` wherever it stands."""
-    match parse_expr(text):
-        case sweet.Binary(op="==", left=sweet.Name(name=kept), right=sweet.Name(name=gone)):
-            edits = [
-                replaced(node, kept)
-                for node in walk(decl)
-                if isinstance(node, sweet.Name | sweet.Ident) and node.name == gone
-            ]
-            unique = {e.span: e for e in edits}
-            yield Fix(
-                f"call both sizes `{kept}` in @{decl.name.name}", tuple(unique.values()), rank, meaning, kind="names"
-            )  # fmt: skip
 
 
 def _assertion(case: FixCase) -> Iterator[Fix]:

@@ -291,6 +291,24 @@ TABLE = [
         f("x [n, m]", "let y = @exp(x)\n  -y / 2.0"),
         "a `-` that begins a line goes on the line before: a negative result is written `(-y)`",
     ),
+    # what few corpora have
+    (
+        f("x [b, t, 4, 8]; w [32, o]", "@matmul(x, w)"),
+        "reshape `x`: `@matmul(@reshape(x, [b, t, 32]), w)`",
+    ),
+    (
+        f("x [b, 8, 32, 32]; w [8, 10]", "@matmul(@flatten(x, start=1), w)"),
+        "take the mean of each channel of `x`: `@global_average_pool(x)`",
+    ),
+    (
+        f("x [b, 8, 9, 9]; w [16, 8, 3, 3]", '@conv(x, w, layout="channels_last")'),
+        'use the other layout: `@conv(x, w, layout="channels_first")`',
+    ),
+    (
+        "@f = fn(x : Tensor([b, c], float32)) : float32 {\n  x * 2.0\n}\n",
+        "declare its shape, a dtype alone is a scalar: `Tensor([b, c], float32)`",
+    ),
+    ("@f = fn(x : Tensor([n, m], int32)) : Tensor {\n  x + 0.5\n}\n", "cast `x`: `@cast(x, float32) + 0.5`"),
     # names
     (f("x [n, m]", "@sofmax(x)"), "did you mean `@softmax`?"),
     (f("x [n, m]", "@transpose(x, 0, 1)"), "write `@swapaxes(x, 0, 1)`"),
@@ -462,7 +480,7 @@ def test_a_function_whose_result_says_nothing_takes_a_condition() -> None:
     assert ") where n >= 6 {" in applied(text, helped(text)[0].edits)
 
 
-def test_one_name_for_two_sizes_is_the_same_fix_as_the_condition() -> None:
+def test_two_sizes_that_may_differ_are_one_by_a_condition_alone() -> None:
     (offer,) = offered(f("x [n, m]; y [k, p]", "@matmul(x, y)"))
     assert [m.meaning for m in offer.fixes] == ["m == k"]
 
