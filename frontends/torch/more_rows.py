@@ -91,7 +91,7 @@ torch.dstack | tensors | concat(same_all([deep(t) for t in listed((tensors,))]),
 torch.functional.block_diag torch.block_diag | *tensors | unknown(zeros(tuple(total_of(row_of(t).shape[n] for t in
     listed(tensors))
     for n in (0, 1)), dtype=tensors[0].dtype))
-.trapezoid .trapz | y, *, dx=1, dim=-1 | sum(real(y), axis=dim)
+.trapezoid .trapz | y, x=None, *, dx=1, dim=-1 | sum(real(y) if x is None else sampled(y, x, dim), axis=dim)
 .histc | input, bins=100, min=0, max=0 | unknown(zeros((bins,), dtype=input.dtype))
 .nonzero_static | input, *, size, fill_value=-1 | zeros((size, input.rank), dtype=int64)
 .sum_to_size | input, *size | sum_to(input, listed(size))

@@ -212,6 +212,19 @@ def places_of(tracer: Tracer, x: Value, apart: bool) -> Any:
 
 
 @word
+def sampled(tracer: Tracer, y: Value, x: Value, dim: int) -> Value:
+    """Samples along an axis where x is, which has one entry for each unless there are none."""
+    size = y.shape[axis_of(y, dim)]
+    if x.rank != 1:
+        raise NoRow
+    if is_same(size, x.shape[0]) is not True and is_same(size, 0) is not True:
+        own, asked = tracer.sizes.text(size), tracer.sizes.text(x.shape[0])
+        one = f"axis {dim} of `{y.text}` ({own})"
+        need(tracer, f"{own} == {asked} || {own} == 0", f"{one} to have as many entries as `{x.text}` ({asked})")
+    return real(tracer, same(tracer, y, x)[0])
+
+
+@word
 def unique_of(tracer: Tracer, x: Value, dim: int | None = None) -> Any:
     """The distinct elements, or the distinct slices along an axis, where each is among them, and how often each is there."""
     call = tracer.calls.call

@@ -39,6 +39,8 @@ torch.dsplit(x, 2)
 torch.dstack((x, y)) | x=float32[a, b]; y=float32[a, m]
 torch.block_diag(x, y) | x=float32[a, b]; y=float32[k]
 torch.trapezoid(x, dim=1)
+torch.{c(['trapezoid', 'trapz'])}(x, n{c(['.float()', ''])}, dim={d(-3, 2)})
+torch.trapezoid(x, torch.linspace(0, 1, {c(['0', '3', '4'])}), dim={d(-1, 1)})
 torch.histc(x, 5)
 x.sum_to_size(1, x.shape[2])
 x.select_scatter(y, 1, {d(0, 2)}) | y=float32[a, k]
