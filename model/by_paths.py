@@ -17,7 +17,7 @@ from ..simplify.solver.terms import TooLarge
 from .contract import Clause, Contract, Demand, Typed, conditions_of
 from .sides import Sides, follow, results_of
 from .told import ReadRun, Told
-from .traced_contract import NOT_RUN, clause_of, demand_of, is_caught_in
+from .traced_contract import clause_of, is_caught_in, left_open
 from .ways import BRANCHES, branches, joined
 
 
@@ -48,21 +48,23 @@ def of_all_paths(contract: Contract, sides: Sides) -> Contract:
     if outputs is None:
         return contract
     said = [conditions_of(path.checked) for path in taken if path.checked is not None]
-    open_ = [demand_of(asked, path.told) for path, one in zip(taken, said, strict=True) for asked in one.left]
-    not_run = (d for d in contract.undecided if d.node != NOT_RUN)
+    left = (demand for path in taken if path.checked is not None for demand in left_open(path.told, path.checked))
     return replace(
         contract,
         conditions=tuple(clauses),
         outputs=outputs,
         given=(),
-        undecided=tuple(dict.fromkeys([*not_run, *open_])),
+        undecided=tuple(dict.fromkeys(left)),
         exact=all(one.exact for one in said),
         supposed=tuple(dict.fromkeys(text for one in said for text in one.supposed)),
     )
 
 
 def _paths(sides: Sides) -> list[PathBySizes] | None:
-    """All paths; None where one was not read, or where some sizes take none of them."""
+    """All paths; None where one was not read, or where some sizes take none of them, or data decides beside."""
+    runs = (sides.told.trace, *(other.run for other in sides.others))
+    if any(run.open_data or run.supposed for run in runs):
+        return None
     first = _path(sides.told.trace, sides.told, sides.checked)
     if first is None:
         return None

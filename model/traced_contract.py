@@ -16,9 +16,6 @@ from .replay import Unanswered, failure_at
 from .sides import Sides
 from .told import Told
 
-# The node of what is said of sizes that no run took.
-NOT_RUN = "branches on several sizes"
-
 
 def contract_of_paths(told: Told, checked: Checked, sides: Sides) -> Contract:
     """The contract for the sizes that take the path which was read."""
@@ -33,9 +30,8 @@ def contract_of_paths(told: Told, checked: Checked, sides: Sides) -> Contract:
     clauses = tuple(clause_of(*one) for one in (*own, *(sides.more if len(sides.refused) else ())))
     inputs = tuple(Typed(trace.variables.get(i.name, i.name), i.dtype, i.shape) for i in trace.inputs)
     inputs += tuple(Typed(p.name, p.dtype, p.shape) for p in told.params if p.dtype == SIZE)
-    undecided = [demand_of(asked, told) for asked in said.left]
-    undecided += [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
-    undecided += dict.fromkeys(_of_elements(told, checked))
+    undecided = [Demand(told.file_line(p), "data decides which way is taken", None, ()) for p in trace.open_data]
+    undecided += left_open(told, checked)
     undecided += _not_run(sides, [*sides.given, *ways, *(c.condition for c in clauses)])
     return Contract(
         inputs,
@@ -51,6 +47,12 @@ def contract_of_paths(told: Told, checked: Checked, sides: Sides) -> Contract:
     )
 
 
+def left_open(told: Told, checked: Checked) -> Iterator[Demand]:
+    """What is checked when the code runs, since data decides."""
+    yield from (demand_of(asked, told) for asked in conditions_of(checked).left)
+    yield from dict.fromkeys(_of_elements(told, checked))
+
+
 def is_caught_in(told: Told, condition: EntryCondition) -> bool:
     """Whether the code goes another way where a condition does not hold: it takes the error."""
     steps = (told.step(asked.place.line) for asked in condition.asked)
@@ -61,7 +63,9 @@ def _not_run(sides: Sides, taken: Sequence[str]) -> Iterator[Demand]:
     """That some sizes which the contract takes were not tried."""
     point = sides.not_run(taken)
     if point is not None:
-        yield Demand(NOT_RUN, f"not all their ways were run: {sizes_text(point)} takes another one", None, ())
+        yield Demand(
+            "branches on several sizes", f"not all their ways were run: {sizes_text(point)} takes another one", None, ()
+        )
 
 
 def _of_elements(told: Told, checked: Checked) -> Iterator[Demand]:

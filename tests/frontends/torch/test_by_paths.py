@@ -97,3 +97,26 @@ def test_cases_are_asked_for_with_numbers_and_compared() -> None:
     assert traced.contract is not None and other.contract is not None
     [said] = compare(traced.contract, other.contract, named=False).differences
     assert "where t > 3" in said and "where t > 2" in said
+
+
+def data_beside(x: Any) -> Any:
+    y = x[:, :1] if x.sum() > 0 else x
+    return y.sum(1) if x.shape[1] > 3 else y
+
+
+def test_where_data_decides_beside_sizes_one_path_is_told_alone() -> None:
+    contract = rx.trace(data_beside, x="float32[b, t, d]").contract
+    assert contract is not None and contract.given == ("t >= 4",)
+    assert [d.needs for d in contract.undecided] == ["data decides which way is taken"]
+
+
+def test_indices_of_each_path_are_listed() -> None:
+    torch = pytest.importorskip("torch")
+    table = torch.nn.Embedding(8, 4)
+
+    def looked_up(ids: Any) -> Any:
+        return ids[..., None] * 1.0 if ids.shape[1] > 3 else table(ids)
+
+    contract = rx.trace(looked_up, ids="int64[b, t]").contract
+    assert contract is not None and contract.given == ()
+    assert any("`ids` holds indices into" in d.needs for d in contract.undecided)
