@@ -80,8 +80,13 @@ def _function(name: str, check: Callable[[Any], None]) -> Callable[..., Any]:
     return applied
 
 
+def _is_of_sizes(number: Any) -> bool:
+    """Whether a number is made of sizes alone; of others data decides."""
+    return all(bool(symbol.is_integer) for symbol in number.node.expr.free_symbols)
+
+
 def _check_nonnegative(number: Any) -> None:
-    sign = sign_of(number.node.expr)
+    sign = sign_of(number.node.expr) if _is_of_sizes(number) else None
     torch._check(sign is None or number.node.shape_env.number(sign, int(number.node.hint)) >= 0)
 
 
@@ -92,7 +97,7 @@ def _check_positive(number: Any) -> None:
 
 def _check_nonzero(number: Any) -> None:
     """States that a symbolic number is not 0, of a size where there is one that is 0 with it."""
-    zero = zero_of(number.node.expr)
+    zero = zero_of(number.node.expr) if _is_of_sizes(number) else None
     torch._check(zero is None or number.node.shape_env.number(zero, int(number.node.hint) or 1) != 0)
 
 
