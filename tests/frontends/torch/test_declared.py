@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import linecache
-import sys
 import textwrap
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from rxlang.model.contract_file import contract_text, read_contract
 from support.torch_cases import needs_torch
 
 pytestmark = needs_torch
+NUMBERS = count()
 
 
 def answer(text: str, folder: Path, *args: str) -> Any:
@@ -23,10 +23,9 @@ def answer(text: str, folder: Path, *args: str) -> Any:
     from rxlang.model.asked import AskedOfPython
     from rxlang.simplify.known.outcome import Options
 
-    (folder / "declared.py").write_text(text)
-    sys.modules.pop("declared", None)
-    linecache.clearcache()
-    return answered("declared.py:code", AskedOfPython(args=args), folder, Options()).found
+    name = f"declared_{next(NUMBERS)}.py"  # files of one name and length in one second are one to Python
+    (folder / name).write_text(text)
+    return answered(f"{name}:code", AskedOfPython(args=args), folder, Options()).found
 
 
 HEAD = """

@@ -21,7 +21,7 @@ CODE: dict[str, Code] = {
     "1 / t": lambda x, b, t: x * (1 / t),
     "b / (t - 2)": lambda x, b, t: x * (b / (t - 2)),
     "1.0 / (b - 1)": lambda x, b, t: x * (1.0 / (b - 1)),
-    "4 // t, whose result no shape needs": lambda x, b, t: x * float(4 // t),
+    "4 // t, whose result no shape needs": lambda x, b, t: x * (4 // t * 0.5),
     "t ** -0.5": lambda x, b, t: x * t**-0.5,
     "1 / t ** 0.5": lambda x, b, t: x * (1 / t**0.5),
     "1 / (t / b)": lambda x, b, t: x * (1 / (t / b)),
