@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from ..frontends.torch.run import Trace
+from ..lang import codes
 from ..lang.checked import Case, Checked, EntryCondition
+from ..lang.diagnostics import Diagnostic, error
 from ..lang.expressions import names_in
+from ..lang.files import line_at
 from ..lang.node import Node, replace
 from ..simplify.solver.conditions import all_of, any_of, negate, render_cond
 from ..simplify.solver.exprs import ExpressionError, QuestionScope, read_condition
@@ -35,21 +38,37 @@ class PathBySizes(Node):
         return [c.text for c in self.conditions]
 
 
-def of_all_paths(contract: Contract, sides: Sides) -> Contract:
+class AllPaths(Node):
+    """A contract, whether it is for the sizes of all paths, and what of it other paths ask than the one that was read, though
+    no code states it."""
+
+    contract: Contract
+    is_whole: bool = False
+    undeclared: tuple[Clause, ...] = ()
+
+    def errors(self) -> Iterator[Diagnostic]:
+        """What is undeclared, where that is an error."""
+        for clause in self.undeclared:
+            [demand, *_] = clause.demands
+            said = f"{demand.needs}: holds only if {clause.condition}"
+            yield error(codes.E305, said, line_at(demand.node), witness=clause.witness)
+
+
+def of_all_paths(contract: Contract, sides: Sides) -> AllPaths:
     """The contract for the sizes of all paths, where each was run and read; else as it is, for the sizes of one."""
     given = sides.given
     paths = _paths(sides) if contract.given else None
     if paths is None:
-        return contract
+        return AllPaths(contract)
     taken = [path for path in paths if path.checked is not None]
-    clauses = _needed([*_asked(taken, given), *_refused(paths)], given)
-    demands = [*given, *(c.condition for c in clauses)]
-    outputs = _outputs(taken, demands)
+    made = [*_asked(taken, given), *_refused(paths)]
+    clauses = _needed([clause for clause, _ in made], given)
+    outputs = _outputs(taken, [*given, *(c.condition for c in clauses)])
     if outputs is None:
-        return contract
+        return AllPaths(contract)
     said = [conditions_of(path.checked) for path in taken if path.checked is not None]
     left = (demand for path in taken if path.checked is not None for demand in left_open(path.told, path.checked))
-    return replace(
+    whole = replace(
         contract,
         conditions=tuple(clauses),
         outputs=outputs,
@@ -58,6 +77,7 @@ def of_all_paths(contract: Contract, sides: Sides) -> Contract:
         exact=all(one.exact for one in said),
         supposed=tuple(dict.fromkeys(text for one in said for text in one.supposed)),
     )
+    return AllPaths(whole, True, tuple(c for c, is_own in made if c in clauses and not is_own and c.demands))
 
 
 def _paths(sides: Sides) -> list[PathBySizes] | None:
@@ -127,8 +147,9 @@ def _facts(run: Trace) -> tuple[str, ...]:
 # What the paths ask for
 
 
-def _asked(paths: Sequence[PathBySizes], given: Sequence[str]) -> Iterator[Clause]:
-    """The conditions of the paths; where others do not ask for one, it stands beside the sizes that take another path."""
+def _asked(paths: Sequence[PathBySizes], given: Sequence[str]) -> Iterator[tuple[Clause, bool]]:
+    """The conditions of the paths, and whether each is of the first one or stated by the code; where others do not ask for
+    one, it stands beside the sizes that take another path."""
     for path in paths:
         for condition in path.conditions:
             others = (p for p in paths if p is not path)
@@ -138,15 +159,18 @@ def _asked(paths: Sequence[PathBySizes], given: Sequence[str]) -> Iterator[Claus
             point = {**path.told.trace.hints, **answer["witness"]} if answer.get("witness") else None
             assert path.checked is not None
             asked = replace(condition, text=text, sizes=tuple(names_in(text)), witness=point)
-            yield clause_of(asked, path.told, path.checked)
+            steps = [path.told.step(a.place.line) for a in condition.asked]
+            is_stated = any(step is not None and step.kind == "stated" for step in steps)
+            yield clause_of(asked, path.told, path.checked), is_stated or path is paths[0]
 
 
-def _refused(paths: Sequence[PathBySizes]) -> Iterator[Clause]:
-    """That no path is taken which the code refuses."""
+def _refused(paths: Sequence[PathBySizes]) -> Iterator[tuple[Clause, bool]]:
+    """That no path is taken which the code refuses, and whether it does so itself."""
     for path in paths:
         if path.checked is None:
-            text = _unless(path.facts, None)
-            yield Clause(text, tuple(names_in(text)), (_reason(path),), dict(path.told.trace.hints))
+            text, stopped = _unless(path.facts, None), path.told.trace.stopped
+            is_own = stopped is not None and stopped.place.source.startswith(("raise", "assert"))
+            yield Clause(text, tuple(names_in(text)), (_reason(path),), dict(path.told.trace.hints)), is_own
 
 
 def _reason(path: PathBySizes) -> Demand:

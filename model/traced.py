@@ -17,7 +17,7 @@ from ..frontends.torch.ruled import size_of
 from ..frontends.torch.run import Trace, Unruled
 from ..frontends.torch.target import Target, Unloadable
 from ..lang import codes
-from ..lang.checked import Conditions, Counts
+from ..lang.checked import Checked, Conditions, Counts
 from ..lang.diagnostics import Diagnostic, error, warning
 from ..lang.expressions import names_in
 from ..lang.given import Given
@@ -101,18 +101,9 @@ def check_target(
     remarks = [d for d in said if d.severity != "error" and d not in known_for]
     contract = None
     if report.ok and report.checked is not None:
-        by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
-        briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
-        sides = Sides(read, by_sizes, briefly, texts_of(given.given))
-        contract = of_all_paths(contract_of_paths(told, report.checked, sides), sides)
-        arms = Arms(
-            told, first.open_data, [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
-        )
-        contract = with_short_outputs(arms.joined(contract))
+        contract, more = _judged(target, found, read, report.checked, folder, given)
         places = {d.span for d in said if d.severity == "error"}
-        cases = {c.text for c in sides.conditions if sides.is_way(c) and not sides.of(c)}
-        said += [d for d in Verdicts(told, cases).of(report.checked, given.strict) if d.span not in places]
-        said += arms.said()
+        said += [d for d in more if d.span not in places]
     if not report.ok and not any(d.severity == "error" for d in said):
         said += [told.of(d) for d in report.diagnostics if d.severity == "error"]
     if first.stopped is not None and first.stopped.said and not any(d.severity == "error" for d in said):
@@ -123,6 +114,22 @@ def check_target(
     counts = _without_supposed(told, report, given)
     report = replace(report, diagnostics=tuple(said), counts=counts)
     return CheckedPython(report, told.trace, contract if report.ok else None, known_for, first.supposed, helped)
+
+
+def _judged(
+    target: Target, found: Ways, read: ReadRun, checked: Checked, folder: Path, given: Options
+) -> tuple[Contract, list[Diagnostic]]:
+    """The contract of code that works, for all paths, and what is wrong with it although some sizes fit."""
+    by_sizes = sorted((o for o in found.others if o.place is None), key=_is_to_be_read)
+    briefly = partial(_result, name=target.name, folder=folder, options=given, alone=True)
+    sides = Sides(read, by_sizes, briefly, texts_of(given.given))
+    paths = of_all_paths(contract_of_paths(read.told, checked, sides), sides)
+    by_data = [(o, _result(o, target.name, folder, given)) for o in found.others if o.place]
+    arms = Arms(read.told, found.first.open_data, by_data)
+    cases = {c.text for c in sides.conditions if sides.is_way(c) and not sides.of(c)}
+    verdicts = Verdicts(read.told, cases, all_paths=paths.is_whole)
+    said = [*verdicts.of(checked, given.strict), *arms.said(), *(paths.errors() if given.strict else ())]
+    return with_short_outputs(arms.joined(paths.contract)), said
 
 
 def _read(name: str, run: Trace, folder: Path, options: Options, *, alone: bool = False) -> ReadRun:

@@ -28,10 +28,11 @@ _MOVING = (".transpose", ".permute", ".movedim", ".moveaxis", ".swapaxes", ".swa
 
 
 class Verdicts:
-    """What is wrong with traced code although some sizes fit; nothing is where other sizes are `cases` beside these."""
+    """What is wrong with traced code although some sizes fit; nothing is where other sizes are `cases` beside these, of which
+    a contract of `all_paths` says what they ask."""
 
-    def __init__(self, told: Told, cases: Container[str] = ()) -> None:
-        self.told, self.trace, self.cases = told, told.trace, cases
+    def __init__(self, told: Told, cases: Container[str] = (), *, all_paths: bool = False) -> None:
+        self.told, self.trace, self.cases, self.all_paths = told, told.trace, cases, all_paths
         self.known: list[str] = []  # what the code states
         self.wrong: list[int] = []  # the lines of the program with errors that were told
 
@@ -53,7 +54,8 @@ class Verdicts:
             if found is error and (self._follows(told, condition) or self._uses_wrong(condition)):
                 continue
             told += [condition.text] if found is error else []
-            found = error if strict and not self._is_declared(condition) else found
+            is_case = self.all_paths and condition.text in self.cases
+            found = error if strict and not is_case and not self._is_declared(condition) else found
             if found is not None and condition.asked:
                 said = self._diagnostic(found, checked, condition, view)
                 line = said.span.source.name, said.span.line

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 import rxlang as rx
+from rxlang.model.asked import AskedOfPython
 from rxlang.model.comparison import compare
+from rxlang.simplify.known.outcome import Options
 from rxlang.simplify.solver.numbers import holds_at
 from support.torch_cases import needs_torch
 
 pytestmark = needs_torch
 
 Code = Callable[[Any], Any]
+
+
+def _line(code: Any, number: int | None) -> int:
+    """The line of a file that a line of a function is, from 0."""
+    return int(code.__code__.co_firstlineno) + (number or 0)
 
 
 def one_path_asks(x: Any) -> Any:
@@ -84,7 +92,7 @@ def test_what_only_one_path_asks_is_told_at_its_line() -> None:
     contract = rx.trace(one_path_asks, x="float32[b, t, d]").contract
     assert contract is not None
     [clause] = contract.conditions
-    assert clause.condition.startswith("t <= 4 || ") and clause.demands[0].node.endswith(":22")
+    assert clause.condition.startswith("t <= 4 || ") and clause.demands[0].node.endswith(f":{_line(one_path_asks, 2)}")
     assert clause.witness is not None and holds_at(clause.condition, clause.witness) is False
     assert "float32[b, t, d] where t <= 4" in " ".join(str(contract).split())
 
@@ -120,3 +128,29 @@ def test_indices_of_each_path_are_listed() -> None:
     contract = rx.trace(looked_up, ids="int64[b, t]").contract
     assert contract is not None and contract.given == ()
     assert any("`ids` holds indices into" in d.needs for d in contract.undecided)
+
+
+def two_refusals(x: Any) -> Any:
+    if x.shape[1] > 4:
+        raise ValueError("too long")
+    return x * 2 if x.shape[1] > 2 else x[:, :1]
+
+
+def the_other_path_asks(x: Any) -> Any:
+    b, t, d = x.shape
+    return x if t > 4 else x.reshape(b, t, d // 2, 2).flatten(2)
+
+
+STRICT = {one_path_asks: 2, the_other_path_asks: 2, odd_is_filled: None, two_refusals: None, ranks_differ: None}
+
+
+@pytest.mark.parametrize("code", STRICT, ids=lambda code: code.__name__)
+def test_strict_refuses_what_some_path_asks_and_no_code_states(code: Any) -> None:
+    from rxlang.frontends.torch.target import targeted  # they load torch
+    from rxlang.model.python import answer
+    from rxlang.python.traced import _value
+
+    target = targeted(code.__name__, code, {"x": _value("x", "float32[b, t, d]")})
+    report = answer(target, AskedOfPython(), Path.cwd(), Options(strict=True)).found.report
+    errors = [d for d in report.diagnostics if d.severity == "error"]
+    assert [d.span.line for d in errors] == ([] if STRICT[code] is None else [_line(code, STRICT[code])]), errors
