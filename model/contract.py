@@ -33,7 +33,7 @@ SIZE = "Size"
 
 class Typed(Node):
     """An input or an output: `shape` is None where the rank is not known; a size is a number, Rx text, or "?". `cases` are the
-    shapes of a rank that sizes decide. An integer that is a size has the dtype SIZE and its name as its shape."""
+    shapes of a rank or a path that sizes decide. An integer that is a size has the dtype SIZE and its name as its shape."""
 
     name: str
     dtype: str | None
