@@ -81,6 +81,7 @@ class _Inputs(ast.NodeTransformer):
     def __init__(self, told: str, name: str) -> None:
         self.told, self.name = told, name
         self.inputs: list[DeclaredInput] = []
+        self.called: list[ast.expr] = []
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         dtype = ast.unparse(node.value).removeprefix("torch.")
@@ -95,10 +96,16 @@ class _Inputs(ast.NodeTransformer):
         self.inputs.append(DeclaredInput(dtype, tuple(self._dim(dim) for dim in dims)))
         return ast.parse(f"{_INPUTS}[{len(self.inputs) - 1}]", mode="eval").body
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.called.append(node.func)
+        return self.generic_visit(node)
+
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """A size among others, as in `size=(Size, Size)`, is called after its position."""
         if node.id != "Size" or self.told.startswith("--init"):
             return node
+        if node in self.called:
+            raise UnreadInput(f"{self.told}: `Size` stands for a size as it is: `{self.name}=Size`")
         name = f"{self.name}_{sum(one.dtype is None for one in self.inputs)}"
         self.inputs.append(DeclaredInput(None, (_size(name, self.told),)))
         return ast.parse(f"{_INPUTS}[{len(self.inputs) - 1}]", mode="eval").body

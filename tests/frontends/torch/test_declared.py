@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rxlang.frontends.torch.arguments import UnreadInput, written
 from rxlang.model.comparison import compare
 from rxlang.model.contract_file import contract_text, read_contract
 from support.torch_cases import needs_torch
@@ -128,3 +129,9 @@ def test_sizes_in_a_tuple_are_sizes_of_the_contract(tmp_path: Path) -> None:
     tied = "def code(x, size):\n    return x.view(x.shape[0], size[0], size[1], 4)\n"
     found = answer(tied, tmp_path, "x=float32[b, n, 4]", "size=(Size, Size)")
     assert found.contract is not None and [d.severity for d in found.report.diagnostics] == ["warning"]
+
+
+@pytest.mark.parametrize("wrong", ["n=Size()", "n=(Size(3), 2)"])
+def test_a_size_is_not_called(wrong: str) -> None:
+    with pytest.raises(UnreadInput, match="`Size` stands for a size as it is: `n=Size`"):
+        list(written("--arg", wrong))
