@@ -162,7 +162,7 @@ class Checker:
             after,
             self.questions,
             cache(lambda: self.described(after)),
-            self.demanded,
+            cache(self.demanded),
             self.explained,
             lambda: tuple(told(f) for f in silent[:IN_WORDS] if f.is_whole),
             require=cache(self.required),

@@ -3,19 +3,22 @@ divided by numbers and compared."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import zip_longest
 from math import gcd, lcm
 from typing import NamedTuple
 
-from .conditions import AllOf, AnyOf, Compare, Cond, Eq0, Ne0
-from .terms import Floor, Max, Size, Var
+from .conditions import AllOf, AnyOf, Compare, Cond, Eq0, Ge0, Ne0
+from .terms import Floor, Max, Size, Var, evaluate
 
 # The coefficients of a polynomial in q = n // modulus, lowest first.
 Poly = tuple[int, ...]
 # So many polynomials are made for one condition.
-_MOST = 200_000
+_MOST = 50_000
+# The sign of a growing term changes below 2 to this power, or the term is treated like others.
+_FAR = 62
 
 
 class NotPiecewise(ArithmeticError):
@@ -57,11 +60,29 @@ class _Maker:
             case AnyOf(parts=parts):
                 return self.difference(_constant(1), reduce(self.product, map(self.untruth, parts)))
             case Compare(term=term):
-                value = self.value(term)
-                return _merged(self.judged(stretch, type(cond)) for stretch in self.by_sign(value))
+                if isinstance(cond, Ge0) and (found := self.threshold(term)):
+                    return found
+                return _merged(self.judged(stretch, type(cond)) for stretch in self.by_sign(self.value(term)))
 
     def untruth(self, cond: Cond) -> Function:
         return self.difference(_constant(1), self.truth(cond))
+
+    def threshold(self, term: Size) -> Function | None:
+        """1 from the first size at which a growing or falling term changes its sign; None where it is neither. Of a chain of
+        divisions this takes a few evaluations instead of a polynomial for each remainder."""
+        falls = _grows(-term, self.name)
+        if not falls and not _grows(term, self.name):
+            return None
+
+        def changed(n: int) -> bool:
+            return (evaluate(term, {self.name: n}) >= 0) != falls
+
+        high = next((1 << k for k in range(_FAR) if changed(1 << k)), None)
+        if high is None:
+            return None
+        at = bisect_left(range(high), True, key=changed)
+        below, above = ((int(falls),),), ((int(not falls),),)
+        return [Stretch(0, at, below), Stretch(at, None, above)] if at else [Stretch(0, None, above)]
 
     def judged(self, stretch: Stretch, kind: type[Compare]) -> Stretch:
         def holds(sign: int) -> bool:
@@ -143,6 +164,22 @@ class _Maker:
         return Stretch(start, end, tuple(values[r] for r in range(count)))
 
 
+def _grows(size: Size, name: Var) -> bool:
+    """Whether it never falls as the name grows, by its form: sums of multiples, divisions by numbers and maxima do not."""
+    return isinstance(size, int) or all(
+        not mono or (k > 0 and len(mono) == 1 and _atom_grows(mono[0], name)) for mono, k in size.mons.items()
+    )
+
+
+def _atom_grows(atom: Var | Floor | Max, name: Var) -> bool:
+    match atom:
+        case Floor(num=num, den=int(den)):
+            return den > 0 and _grows(num, name)
+        case Max(args=args):
+            return all(_grows(arg, name) for arg in args)
+    return atom == name
+
+
 def shortest(polys: Sequence[Poly]) -> tuple[Poly, ...]:
     """Constants by the remainders by the smallest number by which they repeat."""
     whole = len(polys)
@@ -196,6 +233,8 @@ def _close(poly: list[int]) -> Poly:
 
 def _put(poly: Poly, shift: int, times: int) -> Poly:
     """The polynomial of shift + times * q."""
+    if len(poly) < 3:  # nearly all are
+        return (poly[0] + poly[1] * shift, poly[1] * times) if len(poly) == 2 else poly
     found: Poly = (0,)
     for c in reversed(poly):
         found = _plus(_times(found, (shift, times)), (c,))

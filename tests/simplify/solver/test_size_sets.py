@@ -100,6 +100,18 @@ def test_a_set_is_said_as_a_reader_would(texts: list[str], said: str) -> None:
     assert found is not None and found.said("n") == said
 
 
+def test_a_chain_of_divisions_that_is_compared_has_a_bound_however_long_it_is() -> None:
+    size = "n"
+    for _ in range(40):
+        size = f"(({size}) - 1) // 2"
+    conds, name = read(f"{size} >= 3", "n >= 0")
+    found = set_of(conds, name)
+    assert found is not None and found.said("n") == f"from {4 * 2**40 - 1}"
+    conds, name = read(f"{size} <= 2", "n >= 0")
+    found = set_of(conds, name)
+    assert found is not None and found.said("n") == f"0 to {4 * 2**40 - 2}"
+
+
 def test_sets_whose_pattern_is_too_long_are_none() -> None:
     conds, name = read("n % 4097 == 5", "n % 4099 == 7")
     assert set_of(conds, name) is None
