@@ -116,7 +116,7 @@ def versions(beside: frozenset[str]) -> tuple[str, ...]:
 def _stamps(place: str, but: Collection[str] = ()) -> Iterator[str]:
     with os.scandir(place) as files:
         for file in files:
-            if file.name.endswith(".py"):
+            if file.name.endswith((".py", ".rx", ".txt")):  # code, and the primitives and gradients that are texts
                 stat = file.stat()
                 yield f"{file.path} {stat.st_size} {stat.st_mtime_ns}"
             elif file.name not in but and os.path.exists(os.path.join(file.path, "__init__.py")):

@@ -362,7 +362,10 @@ def _sum(counts: Sequence[Counts]) -> Counts:
 def _print(outcome: CheckOutcome, form: str, verbose: bool, guards: Sequence[Choice] | None) -> None:
     if form == "text":
         in_short = () if verbose else tuple(name for name, c in outcome.contracts.items() if c is not None)
-        told = [d for d in outcome.diagnostics if d.severity == "error" or d.span.source.name not in in_short]
+        told = [
+            d for d in outcome.diagnostics
+            if d.severity == "error" or d.code.is_gap or d.span.source.name not in in_short
+        ]  # fmt: skip
         print_diagnostics(likeliest_first(told), verbose)
     else:
         from .machine import written  # these formats are not loaded for people

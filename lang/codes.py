@@ -12,14 +12,15 @@ class Code(str):
     `of_last_axes`: axes are counted from the last one. `spreads`: both operands are repeated. `is_whole`: the sentence has no
     verdict behind it. `is_quiet`: no fix is worse for it. `of_shapes`: other shapes may be what is wanted.
     `of_sorts`: a value of the shape level stands where a tensor is needed. `of_signature`: a condition that a function's
-    author wrote is not met. `is_unread`: what was given could not be read to its end.
+    author wrote is not met. `is_unread`: what was given could not be read to its end. `is_gap`: a part of a model is not read,
+    which is shown beside its contract.
     """
 
     heading: str
     phase: str
     is_unproved = only_empty = of_sizes = of_elements = of_dtypes = False
     of_brackets = is_absent = spreads = is_whole = is_quiet = of_last_axes = of_shapes = of_signature = of_sorts = False
-    is_unread = False
+    is_unread = is_gap = False
 
 
 # A code a line, with its phase and what else is so of it, and the heading.
@@ -116,7 +117,7 @@ N203 notes: a reduction over a single element
 N204 notes: a name for any dtype that is called like one
 N205 notes: a size of a model whose name is not understood
 N206 notes: a condition on the inputs of a model
-N207 notes: an operator of a model that has no rule
+N207 notes is_gap: an operator of a model that has no rule
 N301 notes: code that no execution reaches
 N302 notes: an implementation that is never chosen
 N303 notes: questions that only z3 would decide, which cannot be used here

@@ -254,6 +254,11 @@ def changed(entry: object) -> list[object]:
     return list(ODD)
 
 
+def test_texts_that_checking_reads_count_as_code_does() -> None:
+    stamped = {Path(stamp.split(" ")[0]).relative_to(ROOT) for stamp in cache._stamps(str(ROOT))}
+    assert {Path("pipeline.py"), Path("ops/prelude.rx"), Path("grad/rules.txt")} <= stamped
+
+
 def test_an_entry_that_somebody_made_is_told_as_one_or_not_read(folder: Path, said: Callable[..., Said]) -> None:
     Path("p.rx").write_text("@f = fn(x : Tensor([n, 3], float32), y : Tensor([k], float32)) { @sum(x, axis=1) + y }\n")
     said("p.rx")

@@ -474,6 +474,17 @@ def test_the_rest_of_a_model_with_an_unknown_operator_is_checked_with_one_note()
     assert [n.status for n in found.nodes] == ["partial", "missing_info", "success"]
 
 
+def test_an_operator_without_a_rule_is_named_beside_the_contract(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "unknown.onnx"
+    onnx.save(unknown(None), str(path))
+    assert invoke(["check", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("note[N207]: `Foo` of the domain `com.acme` has no rule") == 1
+    assert f"{path} accepts" in shown.out
+
+
 def test_an_unknown_operator_runs_nothing_of_what_the_model_says(tmp_path: Path) -> None:
     made = unknown(None)
     for node in made.graph.node[:2]:
